@@ -1,0 +1,40 @@
+"""Where things lie in a kernel cache, and what the manifest says. A bundle has the same layout, read-only.
+
+    manifest.json            written last, by rename; the run half reads this and the objects, nothing else
+    objects/ab/abcd….so      immutable, named by the SHA-256 of their bytes (.so .ptx .cubin)
+    keys/                    the build half's diskcache: not in a bundle, rebuildable
+
+A project's cache is `build/cache`, its rendered sources `build/rendered`. The manifest, format version 1:
+
+    {"version": 1,
+     "kernels": {NAME: {
+        "doc", "signature": its text, "types": {T: [dtype…]}, "params": {P: [value…]}, "requires": [expression…],
+        "parameters": [{"name", "dtype", "dims": null | [symbol, number or expression…], "role", "ellipsis",
+                        "layout", "fill"}…],           as signature.Parameter; a default may be left out
+        "symbols": [dimension symbols in order of first appearance],
+        "specializations": {"T=float32,TILE=32": {
+            "types": {T: dtype}, "params": {P: value},
+            "aliases": [[written, other]…],            the pairs that may be the same view
+            "artifacts": {TARGET: {
+                "object": digest, "suffix": ".so", "size": bytes, "key": the cache key,
+                "stale": "" or why a newer one could not be made,
+                "meta": {…}                            what the backend needs or the inspection shows
+            }}}}}}}
+
+A target is written `cpu:x86-64-v3`, `cpu:native`, `cuda:sm_90`; a build with --bounds makes `cpu:x86-64-v3+bounds`.
+For CPU artifacts `meta` has {"triple", "features": […]} ("features": what `cpu:native` needs of a processor).
+"""
+
+from __future__ import annotations
+
+VERSION = 1
+MANIFEST = "manifest.json"
+OBJECTS = "objects"
+KEYS = "keys"
+PROJECT_CACHE = ("build", "cache")
+PROJECT_RENDERED = ("build", "rendered")
+
+
+def object_path(digest: str, suffix: str) -> str:
+    """The path of an object relative to its cache or bundle, with forward slashes."""
+    return f"{OBJECTS}/{digest[:2]}/{digest}{suffix}"

@@ -1,0 +1,61 @@
+"""Every error that is raised on purpose; the run half and the build half share them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Position(NamedTuple):
+    """A place in a file of the user's. `line` and `column` count from 1; `text` is the source line itself."""
+
+    path: str
+    line: int
+    column: int
+    text: str = ""
+
+
+class DeclarationError(ValueError):
+    """A mistake in kernels.yaml or in a template: where it stands, what is wrong, what to do.
+
+    `str(error)` is what the command line prints: `path:line:column: message`, the source line with a mark
+    under it, and the hint.
+    """
+
+    def __init__(self, message: str, at: Position | None = None, hint: str = ""):
+        super().__init__(message, at, hint)  # all three, so that a worker process can send it
+        self.message, self.at, self.hint = message, at, hint
+
+    def __str__(self) -> str:
+        if self.at is None:
+            return self.message + (f"\n  {self.hint}" if self.hint else "")
+        lines = [f"{self.at.path}:{self.at.line}:{self.at.column}: {self.message}"]
+        if self.at.text:
+            mark = "".join("\t" if c == "\t" else " " for c in self.at.text[: self.at.column - 1])
+            lines += [f"    {self.at.text.rstrip()}", f"    {mark}^"]
+        if self.hint:
+            lines.append(f"  {self.hint}")
+        return "\n".join(lines)
+
+
+class CompilationError(RuntimeError):
+    """A compiler refused, or died on, code that the language accepts: which one, on what, and what it said."""
+
+
+class KernelNotBuiltError(LookupError):
+    """No usable artifact for a call; the message names the command that makes one."""
+
+
+class CompilerNotInstalledError(ImportError):
+    """The build half is asked for where its packages are missing; the message names the extra."""
+
+
+class BackendNotAvailableError(RuntimeError):
+    """A backend was asked for by name and cannot run here; the message says why."""
+
+
+class AllocationError(MemoryError):
+    """A backend has too little memory; the message has the size asked for and what was free."""
+
+
+class StaleArtifactWarning(UserWarning):
+    """An artifact is loaded that an unfinished or failed build left behind."""
