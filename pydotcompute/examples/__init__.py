@@ -1,0 +1,1 @@
+"""Programs that a newcomer runs: `python -m pydotcompute.examples.NAME`."""

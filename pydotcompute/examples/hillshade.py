@@ -1,0 +1,55 @@
+"""Shaded relief of a real elevation model, the Jacksboro fault in Tennessee, which comes with matplotlib.
+
+    python -m pydotcompute.examples.hillshade [--azimuth 315] [--altitude 45] [-o hillshade.png]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+import numpy as np
+
+METRES_A_DEGREE = 111_320.0  # along a meridian; along a parallel, times the cosine of the latitude
+
+
+def elevation_model() -> tuple[np.ndarray, float, float]:
+    """Elevations in metres as float32[row, column] from north to south, and the size of a cell in metres: dx, dy."""
+    from matplotlib import cbook
+
+    with cbook.get_sample_data("jacksboro_fault_dem.npz") as model:
+        latitude = np.radians((model["ymin"] + model["ymax"]) / 2)
+        dx = float(model["dx"]) * METRES_A_DEGREE * np.cos(latitude)
+        return model["elevation"].astype(np.float32), float(dx), float(model["dy"]) * METRES_A_DEGREE
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m pydotcompute.examples.hillshade", description=__doc__.split("\n")[0])
+    parser.add_argument("--azimuth", type=float, default=315.0, help="of the light, in degrees clockwise from north")
+    parser.add_argument("--altitude", type=float, default=45.0, help="of the light, in degrees above the horizon")
+    parser.add_argument("-o", "--output", default="hillshade.png", help="the picture to write")
+    options = parser.parse_args()
+    try:
+        elevation, dx, dy = elevation_model()
+    except ImportError:
+        print('The elevation model comes with matplotlib: pip install "pydotcompute[examples]"', file=sys.stderr)
+        return 1
+
+    from pydotcompute.kernels import hillshade
+
+    started = time.perf_counter()
+    shade = hillshade(elevation, dx, dy, options.azimuth, options.altitude)
+    elapsed = time.perf_counter() - started
+
+    from matplotlib import image
+
+    image.imsave(options.output, shade, cmap="gray", vmin=0.0, vmax=1.0)
+    rows, columns = shade.shape
+    print(f"{rows} x {columns} cells of {dx:.0f} x {dy:.0f} m, {elevation.min():.0f} to {elevation.max():.0f} m high")
+    print(f"shaded in {1e3 * elapsed:.1f} ms, the loading of the kernel included; written to {options.output}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
