@@ -1,0 +1,215 @@
+"""The arithmetic of the kernel language on single values: the specification that every backend is tested against.
+
+A value of a dtype is held as what computes exactly in it: bool as Python's bool, integers as Python's int within
+the dtype's range, float16/32/64 and complex64/128 as NumPy scalars. `value` makes one, and each function below takes
+and returns such values. NumPy warns about overflow and division by zero: callers run under `np.errstate(all="ignore")`.
+
+Integers    `+ - * ** <<` wrap; `//` and `%` floor; division by 0 gives 0, MIN // -1 gives MIN, MIN % -1 gives 0.
+            A shift by a count outside 0 … width - 1 (negative counts too) gives 0, `>>` of a negative number -1.
+            A negative exponent gives what is left of 1 / base**n after truncation: 0, but for the bases 1 and -1.
+Floats      IEEE, in the type itself. `x // y` and `x % y` are NumPy's: m = fmod(x, y), moved by y where its sign is
+            not y's; x // y the floor of (x - m) / y; x // 0 is x / 0, x % 0 is NaN.
+Bools       `+ |` or, `* &` and, `^` exclusive or, `~` not.
+Complex     `*` by the four products, `/` by Smith's method, as NumPy.
+Conversion  float → int truncates, saturates, NaN gives 0; int → int wraps; → bool is != 0, NaN included; → float
+            rounds once to nearest even; complex → real drops the imaginary part.
+"""
+
+from __future__ import annotations
+
+import operator
+from functools import cache
+from typing import Callable
+
+import numpy as np
+
+from . import elementary
+
+INTEGER_BITS = {f"{sign}int{bits}": bits for sign in ("", "u") for bits in (8, 16, 32, 64)}
+FLOATS = ("float16", "float32", "float64")
+COMPLEX = ("complex64", "complex128")
+
+
+@cache
+def integer_range(dtype: str) -> tuple[int, int]:
+    """The smallest and the largest value of an integer dtype."""
+    bits = INTEGER_BITS[dtype]
+    return (0, 2**bits - 1) if dtype.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+
+def smallest(dtype: str):
+    """What `max` over nothing gives: -inf, the smallest integer, False."""
+    return False if dtype == "bool" else integer_range(dtype)[0] if dtype in INTEGER_BITS else value(-np.inf, dtype)
+
+
+def largest(dtype: str):
+    """What `min` over nothing gives: inf, the largest integer, True."""
+    return True if dtype == "bool" else integer_range(dtype)[1] if dtype in INTEGER_BITS else value(np.inf, dtype)
+
+
+def value(number, dtype: str):
+    """A Python or NumPy scalar that fits, as a value of `dtype`."""
+    return bool(number) if dtype == "bool" else int(number) if dtype in INTEGER_BITS else np.dtype(dtype).type(number)
+
+
+@cache
+def binary(op: str, dtype: str) -> Callable:
+    """The function of `left op right` in `dtype`; a KeyError for an operation that the dtype does not have."""
+    if dtype == "bool":
+        return _BOOL[op]
+    if dtype in INTEGER_BITS:
+        return _integer_operations(dtype)[op]
+    if op == "**":
+        return elementary.function("pow", dtype)
+    return {**_REAL, **({} if dtype in COMPLEX else _FLOOR)}[op]
+
+
+@cache
+def unary(op: str, dtype: str) -> Callable:
+    """The function of `op operand`: "-", "~" or "not"."""
+    if op == "not" or (op == "~" and dtype == "bool"):
+        return operator.not_
+    if op == "~":
+        return (lambda a: ~a) if not dtype.startswith("u") else (lambda a, ones=integer_range(dtype)[1]: a ^ ones)
+    return wrapping(operator.neg, dtype) if dtype in INTEGER_BITS else operator.neg
+
+
+@cache
+def comparison(op: str) -> Callable:
+    """The function of `left op right` for two values of one dtype: a Python bool, False for NaN but for "!="."""
+    compare = _COMPARISONS[op]
+    return lambda a, b: bool(compare(a, b))
+
+
+@cache
+def conversion(source: str, target: str) -> Callable:
+    """The function that converts a value of dtype `source` to dtype `target`."""
+    if source == target:
+        return lambda a: a
+    if target == "bool":
+        return lambda a: bool(a != 0)
+    if target in INTEGER_BITS:
+        if source == "bool":
+            return int
+        if source in INTEGER_BITS:
+            return wrapping(lambda a: a, target)
+        to_integer = _saturating(target)
+        return (lambda a: to_integer(a.real)) if source in COMPLEX else to_integer
+    result = np.dtype(target).type
+    if source in INTEGER_BITS:  # through the array cast: NumPy rounds a Python int twice
+        exact = np.dtype(source).type
+        return lambda a: exact(a).astype(result)
+    if source in COMPLEX and target in FLOATS:
+        return lambda a: result(a.real)
+    return result
+
+
+@cache
+def function(name: str, dtype: str) -> Callable:
+    """The listed function `name` for arguments of `dtype` (for `where`: its last two); a KeyError where there is none."""
+    if dtype in INTEGER_BITS or dtype == "bool":
+        return _integer_functions(dtype)[name]
+    return elementary.function(name, dtype)
+
+
+# ------------------------------------------------------------------------------------------------- integers
+
+
+def wrapping(compute: Callable, dtype: str) -> Callable:
+    """`compute` on Python ints, its result reduced to the range of `dtype` (two's complement)."""
+    low, high = integer_range(dtype)
+    mask = high - low
+
+    def wrapped(*arguments):
+        exact = compute(*arguments)
+        return exact if low <= exact <= high else ((exact - low) & mask) + low
+
+    return wrapped
+
+
+@cache
+def _integer_operations(dtype: str) -> dict[str, Callable]:
+    bits = INTEGER_BITS[dtype]
+    modulus = 2**bits
+
+    def power(a: int, b: int) -> int:
+        if b < 0:
+            return 0 if a not in (1, -1) else a if b % 2 else 1
+        return pow(a, b, modulus)
+
+    return {
+        "+": wrapping(operator.add, dtype),
+        "-": wrapping(operator.sub, dtype),
+        "*": wrapping(operator.mul, dtype),
+        "//": wrapping(lambda a, b: a // b if b else 0, dtype),
+        "%": lambda a, b: a % b if b else 0,
+        "**": wrapping(power, dtype),
+        "&": operator.and_,
+        "|": operator.or_,
+        "^": operator.xor,
+        "<<": wrapping(lambda a, b: a << b if 0 <= b < bits else 0, dtype),
+        ">>": lambda a, b: a >> b if 0 <= b < bits else -(a < 0),
+    }
+
+
+@cache
+def _integer_functions(dtype: str) -> dict[str, Callable]:
+    bits = INTEGER_BITS.get(dtype, 1)
+    mask = 2**bits - 1
+
+    def same(a):
+        return a
+
+    functions = {
+        "min": min,
+        "max": max,
+        "floor": same,
+        "ceil": same,
+        "trunc": same,
+        "round": same,
+        "conj": same,
+        "real": same,
+        "abs": same,
+        "isnan": lambda a: False,
+        "isinf": lambda a: False,
+        "isfinite": lambda a: True,
+        "where": lambda condition, a, b: a if condition else b,
+        "popcount": lambda a: (int(a) & mask).bit_count(),
+        "clz": lambda a: bits - (int(a) & mask).bit_length(),
+    }
+    if dtype != "bool":
+        functions |= {
+            "abs": wrapping(abs, dtype),
+            "sign": lambda a: (a > 0) - (a < 0),
+            "pow": _integer_operations(dtype)["**"],
+            "imag": lambda a: 0,
+        }
+    return functions
+
+
+def _saturating(dtype: str) -> Callable:
+    low, high = integer_range(dtype)
+
+    def to_integer(a) -> int:
+        if a != a:
+            return 0
+        if a <= low:
+            return low
+        return high if a >= high else min(int(a), high)
+
+    return to_integer
+
+
+# --------------------------------------------------------------------------------------------------- tables
+
+_BOOL = {"+": operator.or_, "|": operator.or_, "*": operator.and_, "&": operator.and_, "^": operator.xor}
+_REAL = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
+_FLOOR = {"//": operator.floordiv, "%": operator.mod}
+_COMPARISONS = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
