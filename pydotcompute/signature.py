@@ -55,3 +55,16 @@ class Signature(NamedTuple):
     @property
     def outputs(self) -> tuple[Parameter, ...]:
         return tuple(p for p in self.parameters if p.role == "out")
+
+
+def fill_value(text: str, dtype: str) -> bool | int | float | complex:
+    """The value of a `= fill` literal: `0`, `-1`, `0.5`, `-inf`, `nan`, `True`, `1+2j`. ValueError: not one of dtype's."""
+    if text in ("True", "true", "False", "false"):
+        value: bool | int | float | complex = text in ("True", "true")
+    elif dtype.startswith("complex"):
+        value = complex(text)
+    elif dtype.startswith("float"):
+        value = float(text)
+    else:
+        value = int(text, 0)
+    return bool(value) if dtype == "bool" else value
