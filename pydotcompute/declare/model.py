@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Any, Sequence
 
 from ..errors import Position
 from ..signature import Signature
@@ -32,7 +32,7 @@ class Kernel:
     body: str | None  # the text of `body:`, or
     template: str | None  # the file under templates/, as written
     family: dict[str, str | int | float]  # the values of this member of a family
-    launch: dict[str, Any]
+    launch: dict[str, Any]  # "block", "grid": a number, an expression, or a tuple of up to three of them
     fastmath: tuple[str, ...]
     reference: str | tuple[str, ...] | None
     tolerance: float | dict[str, float] | None
@@ -41,6 +41,10 @@ class Kernel:
     work: dict[str, str]
     at: Position = field(compare=False)
     positions: dict[str, Position] = field(default_factory=dict, compare=False)  # of each key's value ("body"), and of parameters ("signature.x")
+    source: tuple[str, ...] = field(default=(), compare=False, repr=False)  # the lines of kernels.yaml
+    body_lines: tuple[int, ...] = field(default=(), compare=False, repr=False)  # the line of kernels.yaml of each line of `body`
+    # (line, column) of each character of each line of `body`, where those lines do not stand there as they are
+    body_places: tuple[tuple[tuple[int, int], ...], ...] = field(default=(), compare=False, repr=False)
 
     @cached_property
     def specialisations(self) -> tuple[Specialisation, ...]:
@@ -72,15 +76,39 @@ class Rendered:
     lines: tuple[tuple[str, ...], ...]  # the source lines of each of `files`
     shift: int = 0
     raw: bool = False  # uses `cuda.`: numba.cuda's own Python, not the kernel language
+    # For lines whose text stands otherwise in the file (folded, quoted): line of `text` → what was written, and the
+    # (line, column) of each of its characters.
+    places: dict[int, tuple[str, tuple[tuple[int, int], ...]]] = field(default_factory=dict, compare=False, repr=False)
 
     def position(self, line: int, column: int) -> Position:
-        """Where the user wrote what stands at this 1-based line and column of `text`."""
-        file, origin = self.origins[min(max(line, 1), len(self.origins)) - 1]
-        source = self.lines[file][origin - 1] if 0 < origin <= len(self.lines[file]) else ""
-        rendered = self.text.split("\n")[line - 1] if 0 < line <= self.text.count("\n") + 1 else ""
-        # A line without substitutions stands unchanged but for its indentation; else the mark goes to its start.
-        indent = len(source) - len(source.lstrip())
-        if source.strip() == rendered.strip():
-            moved = column - (len(rendered) - len(rendered.lstrip())) + indent
-            return Position(self.files[file], origin, max(1, moved), source)
-        return Position(self.files[file], origin, indent + 1, source)
+        """Where the user wrote what stands at this 1-based line and column of `text`.
+
+        A line in which Jinja2 put values is exact before the first and after the last of them.
+        """
+        line = min(max(line, 1), len(self.origins))
+        file, origin = self.origins[line - 1]
+        source = _line(self.lines[file], origin)
+        rendered = _line(self.text.split("\n"), line)
+        if line not in self.places:
+            return Position(self.files[file], origin, _aligned(source, rendered, column - 1) + 1, source)
+        written, places = self.places[line]
+        origin, found = places[min(_aligned(written, rendered, column - 1), len(places) - 1)]
+        return Position(self.files[file], origin, found, _line(self.lines[file], origin))
+
+
+def _line(lines: Sequence[str], number: int) -> str:
+    return lines[number - 1] if 0 < number <= len(lines) else ""
+
+
+def _aligned(source: str, rendered: str, offset: int) -> int:
+    """The offset in a source line of what stands at `offset` in the line rendered from it; else its first character."""
+    indent = len(source) - len(source.lstrip())
+    before, after = source.strip(), rendered.strip()
+    k = offset - (len(rendered) - len(rendered.lstrip()))
+    if 0 <= k <= len(after):
+        if before[:k] == after[:k] and before[k : k + 1] == after[k : k + 1]:
+            return indent + k
+        rest = len(after) - k
+        if rest and rest <= len(before) and before.endswith(after[k:]):
+            return indent + len(before) - rest
+    return indent

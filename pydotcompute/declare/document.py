@@ -1,0 +1,192 @@
+"""kernels.yaml as nodes that know where they stand: YAML 1.2 core scalars, no aliases, no tags, no duplicate keys."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any, Iterator
+
+import yaml
+
+from ..errors import DeclarationError, Position
+
+Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+MAX_DEPTH = 20  # deeper than any declaration goes
+
+NOT_TEXT = re.compile("[^\x09\x0a\x0d\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+LINE_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")  # what libyaml counts as the end of a line
+INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+WORDS = {word: None for word in ("", "~", "null", "Null", "NULL")}
+WORDS |= {word: True for word in ("true", "True", "TRUE")} | {word: False for word in ("false", "False", "FALSE")}
+
+
+class Node:
+    """A value of the file. `value` is a str, int, float, bool, None, a list of nodes, or a dict from key to node;
+    `keys` are the nodes of a dict's keys; `text` is a scalar as YAML reads it, before it became a number."""
+
+    __slots__ = ("value", "keys", "text", "style", "index", "line", "column")
+
+    def __init__(self, value: Any, mark: Any, text: str = "", style: str | None = None):
+        self.value, self.text, self.style, self.keys = value, text, style, {}
+        self.index, self.line, self.column = mark.index, mark.line + 1, mark.column + 1
+
+    def get(self, key: str) -> Node | None:
+        return self.value.get(key)
+
+
+class Document:
+    """The file itself: its path as shown to the user, its text and its lines."""
+
+    def __init__(self, path: str, text: str):
+        self.path, self.text = path, text
+        self.lines = tuple(LINE_BREAK.split(text))
+
+    def position(self, line: int, column: int) -> Position:
+        return Position(self.path, line, column, self.lines[line - 1] if line <= len(self.lines) else "")
+
+    def at(self, node: Node, offset: int | None = None) -> Position:
+        """Where the node stands, or the character at this offset of its text."""
+        if offset is None:
+            return self.position(node.line, node.column)
+        from .scalars import places
+
+        return self.position(*places(self, node)[min(offset, len(node.text))])
+
+    def error(self, node: Node, message: str, hint: str = "", offset: int | None = None) -> DeclarationError:
+        return DeclarationError(message, self.at(node, offset), hint)
+
+
+def read(path: str, yaml: bool = True) -> Document:
+    """The text of a file of the user's, which may hold what YAML may.
+
+    Raises DeclarationError where it is missing, unreadable, or not UTF-8 text.
+    """
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        where = f"{path}: {error.strerror or error}"
+        raise DeclarationError(where, None, "pydotcompute looks for kernels.yaml in the project's folder") from None
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode("utf-8-sig")
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        raise DeclarationError("not UTF-8 text", Position(path, line, column), "save the file as UTF-8") from None
+    document = Document(path, text)
+    if yaml and (wrong := NOT_TEXT.search(text)):
+        before = LINE_BREAK.split(text[: wrong.start()])
+        at = Position(path, len(before), len(before[-1]) + 1, "")
+        raise DeclarationError(f"the character U+{ord(wrong[0]):04X} cannot stand in YAML", at, "delete it")
+    return document
+
+
+def parse(document: Document, loader: Any = None) -> Node:
+    """The nodes of the one YAML document of the file. Raises DeclarationError."""
+    reader = (loader or Loader)(document.text)
+    try:
+        return _build(document, iter(reader.get_event, None))
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        at = document.position(mark.line + 1, mark.column + 1) if mark else Position(document.path, 1, 1)
+        hint = error.context or "" if error.context_mark is None else f"{error.context}, line {error.context_mark.line + 1}"
+        if error.problem and "alphabetic or numeric" in error.problem:  # `*` and `&` begin an alias or an anchor
+            hint = "a value that begins with * or & is written in quotes"
+        raise DeclarationError(f"not YAML: {error.problem}", at, hint) from None
+    finally:
+        reader.dispose()
+
+
+def _build(document: Document, events: Iterator) -> Node:
+    root = None
+    stack: list[tuple[Node, Node | None]] = []  # open collections, each with the key whose value is awaited
+    for event in events:
+        kind = type(event)
+        if kind is yaml.ScalarEvent:
+            _refuse_marks(document, event)
+            text = event.value
+            plain = not event.style
+            node = Node(_resolve(text) if plain else text, event.start_mark, text, event.style)
+        elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
+            _refuse_marks(document, event)
+            node = Node({} if kind is yaml.MappingStartEvent else [], event.start_mark)
+            if len(stack) == MAX_DEPTH:
+                raise document.error(node, "nested too deeply", "a declaration has a few levels")
+        elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
+            stack.pop()
+            continue
+        elif kind is yaml.AliasEvent:
+            at = document.position(event.start_mark.line + 1, event.start_mark.column + 1)
+            raise DeclarationError(f"aliases are not allowed: *{event.anchor}", at, "write the value again")
+        elif kind is yaml.DocumentStartEvent:
+            if root is not None:
+                at = document.position(event.start_mark.line + 1, event.start_mark.column + 1)
+                raise DeclarationError("a second YAML document begins here", at, "kernels.yaml holds one document")
+            continue
+        elif kind is yaml.StreamEndEvent:
+            break
+        else:
+            continue
+
+        if not stack:
+            root = node
+        else:
+            parent, key = stack[-1]
+            if type(parent.value) is list:
+                parent.value.append(node)
+            elif key is None:
+                stack[-1] = (parent, _key(document, parent, node))
+                continue
+            else:
+                parent.value[key.value] = node
+                stack[-1] = (parent, None)
+        if kind is not yaml.ScalarEvent:
+            stack.append((node, None))
+    if root is None:
+        raise DeclarationError("the file is empty", Position(document.path, 1, 1), "begin with: version: 1")
+    return root
+
+
+def _key(document: Document, parent: Node, node: Node) -> Node:
+    if type(node.value) is not str:
+        shown = node.text if not isinstance(node.value, (dict, list)) else "a collection"
+        raise document.error(node, f"a key is a name, found {shown}", "put it in quotes if it is meant as a name")
+    if first := parent.keys.get(node.value):
+        raise document.error(node, f"duplicate key '{node.value}'", f"the first is in line {first.line}")
+    parent.keys[node.value] = node
+    return node
+
+
+def _refuse_marks(document: Document, event: Any) -> None:
+    if event.anchor is not None or event.tag is not None:
+        at = document.position(event.start_mark.line + 1, event.start_mark.column + 1)
+        if event.anchor is not None:
+            raise DeclarationError(f"anchors are not allowed: &{event.anchor}", at, "write the value where it is used")
+        raise DeclarationError(f"tags are not allowed: {event.tag}", at, "quotes make a string, digits a number")
+
+
+def _resolve(text: str) -> Any:
+    """A plain scalar by the core schema of YAML 1.2 (section 10.3.2)."""
+    if text in WORDS:
+        return WORDS[text]
+    if text[0] in "+-.0123456789":
+        if INTEGER.fullmatch(text) and len(text) < 4000:
+            return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
+        if FLOAT.fullmatch(text):
+            return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
+    return text
+
+
+def plain(node: Node) -> Any:
+    """The value as JSON would have it: what the schema judges."""
+    if type(node.value) is dict:
+        return {key: plain(value) for key, value in node.value.items()}
+    if type(node.value) is list:
+        return [plain(value) for value in node.value]
+    return node.value
+
+
+def project_file(root: Any, *names: str) -> str:
+    """A path under the project's folder as the user would write it: `kernels.yaml`, not `./kernels.yaml`."""
+    return os.path.normpath(os.path.join(os.fspath(root), *names))

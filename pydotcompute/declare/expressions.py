@@ -1,0 +1,123 @@
+"""Expressions of a declaration: parsed with `ast`, every node and every name checked before anything is evaluated."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from functools import lru_cache
+from typing import Callable, Collection
+
+from ..errors import DeclarationError, Position
+from .names import near
+
+Spot = Callable[[int], Position]  # where the character at this offset of an expression stands
+
+FUNCTIONS = ("min", "max", "abs")
+_INTEGER = (
+    ast.Expression, ast.Constant, ast.Name, ast.Load, ast.BinOp, ast.UnaryOp, ast.Call, ast.Compare, ast.BoolOp,
+    ast.IfExp, ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.Pow, ast.LShift, ast.RShift, ast.USub, ast.UAdd,
+    ast.Not, ast.And, ast.Or, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE,
+)  # fmt: skip
+_NUMBER = (*_INTEGER, ast.Div)
+_REFERENCE = (
+    *_NUMBER, ast.Attribute, ast.keyword, ast.Subscript, ast.Slice, ast.Tuple, ast.List, ast.Starred, ast.MatMult,
+    ast.BitAnd, ast.BitOr, ast.BitXor, ast.Invert,
+)  # fmt: skip
+ALLOWED = {"integer": _INTEGER, "number": _NUMBER, "condition": _NUMBER, "reference": _REFERENCE}
+WHAT = {
+    "integer": "an expression over integers", "number": "an arithmetic expression", "condition": "a condition",
+    "reference": "a NumPy expression",
+}  # fmt: skip
+CONDITIONS = (ast.Compare, ast.BoolOp, ast.IfExp)
+CONSTANTS = {"integer": (int,), "number": (int, float), "condition": (int, float, bool)}
+INT64_MAX = 2**63 - 1
+MAX_EXPONENT = 64
+
+
+@lru_cache(4096)
+def parse(text: str) -> ast.Expression:
+    """The syntax of an expression; line breaks count as spaces. Raises SyntaxError."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return ast.parse(_flat(text), mode="eval")
+        except (ValueError, RecursionError, MemoryError) as error:
+            raise SyntaxError(str(error) or "nested too deeply", ("", 1, 1, text)) from None
+
+
+def check(text: str, kind: str, names: Collection[str], spot: Spot, what: str = "a dimension or param") -> str:
+    """Check an expression of a kind ("integer", "number", "condition", "reference") over these names.
+
+    Returns it on one line. Raises DeclarationError, pointing into the expression.
+    """
+    start = len(text) - len(text.lstrip())
+    try:
+        tree = parse(text)
+    except SyntaxError as error:
+        offset = start + max((error.offset or 1) - 1, 0)
+        message = f"not an expression: {error.msg}"
+        raise DeclarationError(message, spot(min(offset, len(text))), f"expected {WHAT[kind]}") from None
+    stripped = _flat(text)
+
+    def fail(node: ast.AST, message: str, hint: str = "") -> DeclarationError:
+        column = len(stripped.encode()[: getattr(node, "col_offset", 0)].decode())
+        return DeclarationError(message, spot(start + column), hint)
+
+    for node in _ordered(tree):
+        _check_node(node, kind, names, what, fail)
+    if kind == "condition" and not isinstance(tree.body, CONDITIONS):
+        if not (isinstance(tree.body, ast.UnaryOp) and isinstance(tree.body.op, ast.Not)):
+            raise fail(tree.body, f"not a condition: {stripped}", "write a comparison, such as n % 2 == 0")
+    return stripped
+
+
+def _check_node(node: ast.AST, kind: str, names: Collection[str], what: str, fail: Callable) -> None:
+    if not isinstance(node, ALLOWED[kind]):
+        if isinstance(node, ast.operator) or isinstance(node, (ast.cmpop, ast.unaryop)):
+            return  # its expression says it, with a position
+        raise fail(node, f"{type(node).__name__} is not allowed in {WHAT[kind]}")
+    operators = [getattr(node, "op", None), *getattr(node, "ops", ())]
+    for op in operators:
+        if op is not None and not isinstance(op, ALLOWED[kind]):
+            if isinstance(op, ast.Div):
+                raise fail(node, "/ makes a fraction of integers", "write // for the quotient rounded down")
+            raise fail(node, f"the operator {type(op).__name__} is not allowed in {WHAT[kind]}")
+    if isinstance(node, ast.Name):
+        if node.id in FUNCTIONS and kind != "reference":
+            return
+        if node.id not in names:
+            raise fail(node, f"'{node.id}' is not {what}", near(node.id, sorted(names)))
+    elif isinstance(node, ast.Attribute) and node.attr.startswith("_"):
+        raise fail(node, f"'{node.attr}' is private", "use NumPy's public functions")
+    elif kind == "reference":
+        return
+    elif isinstance(node, ast.Constant):
+        if type(node.value) not in CONSTANTS[kind]:
+            raise fail(node, f"{node.value!r} is not allowed in {WHAT[kind]}")
+        if type(node.value) is int and node.value > INT64_MAX:
+            raise fail(node, "the number is too large", "numbers have 64 bits")
+    elif isinstance(node, ast.Call):
+        if not isinstance(node.func, ast.Name) or node.func.id not in FUNCTIONS or node.keywords:
+            raise fail(node, f"only {', '.join(FUNCTIONS)} can be called in {WHAT[kind]}")
+        if not node.args or (node.func.id == "abs") != (len(node.args) == 1):
+            count = "one argument" if node.func.id == "abs" else "two arguments or more"
+            raise fail(node, f"{node.func.id} takes {count}")
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Pow, ast.LShift, ast.RShift)):
+        right = node.right
+        if not (isinstance(right, ast.Constant) and type(right.value) is int and 0 <= right.value < MAX_EXPONENT):
+            raise fail(right, "an exponent or shift here is a number from 0 to 63")
+
+
+def used_names(text: str) -> list[str]:
+    """The names in an expression, in order, functions left out."""
+    found = [n for n in ast.walk(parse(text)) if isinstance(n, ast.Name) and n.id not in FUNCTIONS]
+    return list(dict.fromkeys(n.id for n in sorted(found, key=lambda n: n.col_offset)))
+
+
+def _flat(text: str) -> str:
+    return text.replace("\n", " ").strip()
+
+
+def _ordered(tree: ast.Expression) -> list[ast.AST]:
+    """Every node, the leftmost first, so that the first mistake is the one that is told."""
+    return sorted(ast.walk(tree), key=lambda node: getattr(node, "col_offset", 0))

@@ -1,0 +1,76 @@
+"""Which names a user may choose, and what to suggest when one is unknown."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from difflib import get_close_matches
+from typing import Iterable
+
+from ..signature import DTYPES
+
+FUNCTIONS = (
+    "abs min max floor ceil trunc round sign sqrt rsqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin "
+    "acos atan atan2 sinh cosh tanh erf erfc pow hypot fma copysign isnan isinf isfinite where popcount clz"
+).split()
+CONSTANTS = "inf nan pi e".split()
+CONSTRUCTS = (
+    "grid blocks threads range sum any all argmin argmax conj real imag shared private local "
+    "atomic_add atomic_min atomic_max"
+).split()
+
+IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+KEYWORDS = frozenset(keyword.kwlist)
+# What a name means before anybody chooses one, and so cannot mean anything else inside a kernel.
+MEANINGS = (
+    {name: "a function of the kernel language" for name in FUNCTIONS}
+    | {name: "a constant of the kernel language" for name in CONSTANTS}
+    | {name: "a word of the kernel language" for name in CONSTRUCTS}
+    | {name: "a dtype" for name in DTYPES}
+    | {"cuda": "the module of a raw kernel", "np": "NumPy in a reference"}
+    | {name: "a Python keyword" for name in keyword.kwlist}
+)
+# Names that Jinja2 or the rendering give a meaning of their own: no type variable, param or family value.
+CONTEXT_MEANINGS = (
+    {"kernel": "the kernel's name in a template", "backend": "the backend's name in a template"}
+    | {name: "a literal of Jinja2" for name in ("true", "false", "none")}
+    | {name: "a word of Jinja2" for name in ("self", "super", "caller")}
+)
+
+KERNEL_PATTERN = r"^(?!(?:" + "|".join(sorted(KEYWORDS)) + r")$)[A-Za-z][A-Za-z0-9_]*$"
+CONTEXT_PATTERN = (
+    r"^(?!__)(?!(?:" + "|".join(sorted(MEANINGS | CONTEXT_MEANINGS)) + r")$)[A-Za-z_][A-Za-z0-9_]*$"
+)
+
+
+def near(name: str, candidates: Iterable[str], what: str = "one of") -> str:
+    """A hint: the name that was probably meant, or else all that there are."""
+    names = list(dict.fromkeys(candidates))
+    if close := get_close_matches(name, names, 1, 0.6):
+        return f"did you mean '{close[0]}'?"
+    return f"expected {what} {', '.join(names)}" if names else ""
+
+
+def name_problem(name: str, context: bool = False) -> tuple[str, str] | None:
+    """Why `name` cannot be chosen inside a kernel (message, hint), or None. `context`: it is also a Jinja2 name."""
+    if not IDENTIFIER.fullmatch(name):
+        return f"'{name}' is not a name", "a name is a letter or underscore, then letters, digits and underscores"
+    if name.startswith("__"):
+        return f"'{name}' is reserved", "names do not begin with two underscores"
+    meaning = MEANINGS.get(name) or (CONTEXT_MEANINGS.get(name) if context else None)
+    if meaning:
+        return f"'{name}' cannot be used as a name: it is {meaning}", "choose another name"
+    return None
+
+
+def context_name_problem(name: str) -> tuple[str, str] | None:
+    return name_problem(name, context=True)
+
+
+def kernel_name_problem(name: str) -> tuple[str, str] | None:
+    """Kernels may share a name with a function (`exp`), but must be importable."""
+    if name in KEYWORDS:
+        return f"a kernel cannot be called '{name}': it is a Python keyword", "choose another name"
+    if not IDENTIFIER.fullmatch(name) or name.startswith("_"):
+        return f"'{name}' is not a kernel name", "a kernel name is a letter, then letters, digits and underscores"
+    return None

@@ -1,0 +1,73 @@
+"""Rendered text as Python: its syntax, and the `def` of the kernel."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+
+from ..errors import DeclarationError
+from .model import Kernel, Rendered
+from .names import near
+
+# What only the kernel language has; in a raw kernel these names would mean nothing.
+LANGUAGE = {"grid", "blocks", "threads", "shared", "private", "local", "atomic_add", "atomic_min", "atomic_max"}
+
+
+def parse_python(rendered: Rendered) -> ast.Module:
+    """The syntax tree of a rendered kernel. A syntax error is a DeclarationError at the template's line."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return ast.parse(rendered.text)
+        except SyntaxError as error:
+            at = rendered.position(error.lineno or 1, error.offset or 1)
+            raise DeclarationError(f"not Python: {error.msg}", at) from None
+        except (ValueError, RecursionError, MemoryError) as error:
+            at = rendered.position(1, 1)
+            raise DeclarationError(f"not Python: {error or 'nested too deeply'}", at) from None
+
+
+def check_definition(kernel: Kernel, rendered: Rendered, tree: ast.Module) -> None:
+    """The template defines the kernel once, with exactly the signature's arguments, in order."""
+    wanted = [p.name for p in kernel.signature.parameters]
+    write = f"write def {kernel.name}({', '.join(wanted)}):"
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    found = [node for node in functions if node.name == kernel.name]
+    if not found:
+        hint = near(kernel.name, [node.name for node in functions])
+        hint = f"{hint} {write}" if hint.startswith("did") else write
+        raise DeclarationError(f"no function '{kernel.name}' in the template", rendered.position(1, 1), hint)
+    if len(found) > 1:
+        at = rendered.position(found[1].lineno, found[1].col_offset + 1)
+        raise DeclarationError(f"'{kernel.name}' is defined twice", at, "delete one")
+    definition = found[0]
+    given = definition.args
+    at = rendered.position(definition.lineno, definition.col_offset + 1)
+    if given.posonlyargs or given.kwonlyargs or given.vararg or given.kwarg or given.defaults:
+        raise DeclarationError(f"'{kernel.name}' takes plain arguments only", at, write)
+    names = [argument.arg for argument in given.args]
+    if names != wanted:
+        message = f"'{kernel.name}' has the arguments ({', '.join(names)}), its signature ({', '.join(wanted)})"
+        raise DeclarationError(message, at, write)
+
+
+def is_raw(tree: ast.Module) -> bool:
+    """Whether the name `cuda` is used with a dot, in code rather than in a comment or string."""
+    return any(
+        isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "cuda"
+        for node in ast.walk(tree)
+    )
+
+
+def check_raw(kernel: Kernel, rendered: Rendered, tree: ast.Module) -> None:
+    """A raw kernel says how it is launched, and uses nothing of the kernel language."""
+    uses = [n for n in ast.walk(tree) if isinstance(n, ast.Attribute) and getattr(n.value, "id", "") == "cuda"]
+    first = min(uses, key=lambda n: (n.lineno, n.col_offset))
+    if not kernel.launch:
+        at = rendered.position(first.lineno, first.col_offset + 1)
+        raise DeclarationError("a kernel that uses cuda. needs 'launch'", at, "add launch: {block: 128, grid: …}")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in LANGUAGE:
+            at = rendered.position(node.lineno, node.col_offset + 1)
+            message = f"'{node.func.id}' of the kernel language in a kernel that uses cuda."
+            raise DeclarationError(message, at, "write all of it in one of the two")

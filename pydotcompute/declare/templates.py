@@ -1,0 +1,156 @@
+"""Jinja2: templates of a project, sandboxed, strict about names, every failure told at the template's line."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from typing import Any, Callable, Mapping, NamedTuple
+
+import jinja2
+from jinja2.sandbox import SandboxedEnvironment
+
+from ..errors import DeclarationError, Position
+from .document import project_file
+from .names import near
+from .origins import RESERVED, LineMarks, Origin, read_marks, realign
+
+Locate = Callable[[str | None, int], Position]
+
+
+class Expanded(NamedTuple):
+    text: str
+    origins: list[Origin]  # of each line
+    sources: dict[str, str]  # of the templates that were read, by their path under templates/
+
+
+class Environment(SandboxedEnvironment):
+    """One folder of templates. Notes what a rendering reads."""
+
+    def __init__(self, folder: str, marked: bool):
+        super().__init__(
+            loader=Loader(folder), undefined=jinja2.StrictUndefined, keep_trailing_newline=True,
+            extensions=[LineMarks] if marked else [],
+        )  # fmt: skip
+        self.places: list[Origin] = []
+        self.captures: set[str | None] = set()  # the templates whose text may become a value
+        self.used: dict[str, None] = {}
+
+    def get_template(self, name, parent=None, globals=None):  # noqa: A002
+        template = super().get_template(name, parent, globals)
+        self.used[template.name] = None
+        return template
+
+    def select_template(self, names, parent=None, globals=None):  # noqa: A002
+        template = super().select_template(names, parent, globals)
+        self.used[template.name] = None
+        return template
+
+
+class Loader(jinja2.BaseLoader):
+    """Templates under a folder, compiled anew when their text is another, whatever the clock says."""
+
+    def __init__(self, folder: str):
+        self.folder, self.sources = folder, {}
+
+    def get_source(self, environment, template):
+        path = template_path(self.folder, template)
+        source = _read(path) if path and os.path.isfile(path) else None
+        if source is None:
+            raise jinja2.TemplateNotFound(template)
+        self.sources[template] = refuse_marks(source, template)
+        return source, path, lambda: os.path.isfile(path) and _read(path) == source
+
+
+def refuse_marks(source: str, name: str | None) -> str:
+    """The source, if it has none of the characters that mark lines."""
+    if wrong := RESERVED.search(source):
+        message = f"the character U+{ord(wrong[0]):04X} cannot stand in a template"
+        raise jinja2.TemplateSyntaxError(message, source[: wrong.start()].count("\n") + 1, name)
+    return source
+
+
+def template_path(folder: str, name: str) -> str | None:
+    """The file of a template, or None if the name leads out of the folder."""
+    parts = name.split("/")
+    return None if {"", ".", ".."} & set(parts) or "\\" in name else os.path.join(folder, *parts)
+
+
+def _read(path: str) -> str:
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        return file.read()
+
+
+@lru_cache(16)
+def _environment(folder: str, marked: bool) -> Environment:
+    return Environment(folder, marked)
+
+
+@lru_cache(256)
+def _inline(environment: Environment, text: str) -> jinja2.Template:
+    return environment.from_string(refuse_marks(text, None))
+
+
+def expand(root: str, template: str | None, text: str, context: Mapping[str, Any], locate: Locate) -> Expanded:
+    """Render a file under templates/, or a text of its own. `locate` says where a line of a template stands.
+
+    Raises DeclarationError: syntax, undefined name, missing include, whatever an expression raises.
+    """
+    folder = project_file(root, "templates")
+    marked = _environment(folder, True)
+    found, used = _render(marked, template, text, context, locate)
+    result, origins = read_marks(found, marked.places, (template, 1))
+    if not marked.captures.isdisjoint([template, *used]):
+        # Text that became a value was compared or measured with its marks: what counts is rendered without.
+        found, used = _render(_environment(folder, False), template, text, context, locate)
+        if found != result:
+            result, origins = found, realign(result, origins, found)
+    return Expanded(result, origins, {name: marked.loader.sources[name] for name in used})
+
+
+def _render(
+    environment: Environment, template: str | None, text: str, context: Mapping[str, Any], locate: Locate
+) -> tuple[str, list[str]]:
+    environment.used = {}
+    try:
+        made = environment.get_template(template) if template else _inline(environment, text)
+        return made.render(context), list(environment.used)
+    except jinja2.TemplateSyntaxError as error:
+        name = error.name if error.name is not None else template
+        raise DeclarationError(f"Jinja2: {error.message}", locate(name, error.lineno)) from None
+    except Exception as error:  # whatever an expression of the user's raises is a mistake in the template
+        at = locate(*_place(environment, error, template))
+        raise DeclarationError(*_explained(environment, error, context, at)) from None
+
+
+def _explained(environment: Environment, error: Exception, context: Mapping[str, Any], at: Position) -> tuple:
+    if isinstance(error, jinja2.TemplateNotFound):
+        names = error.templates if isinstance(error, jinja2.TemplatesNotFound) else [error.name]
+        folder = environment.loader.folder
+        there = [
+            os.path.relpath(os.path.join(where, file), folder).replace(os.sep, "/")
+            for where, _, files in os.walk(folder) for file in sorted(files)
+        ]  # fmt: skip
+        return f"template '{', '.join(map(str, names))}' not found in templates/", at, near(str(names[0]), there)
+    if isinstance(error, jinja2.UndefinedError):
+        text = str(error.message)
+        name = text.split("'")[1] if text.endswith("is undefined") and text.count("'") == 2 else ""
+        return f"Jinja2: {text}", at, near(name, context) if name else ""
+    if isinstance(error, UnicodeDecodeError):
+        return "a template is not UTF-8 text", at, "save the file as UTF-8"
+    text = str(error) or type(error).__name__
+    return f"Jinja2: {type(error).__name__}: {text}", at, ""
+
+
+def _place(environment: Environment, error: Exception, template: str | None) -> Origin:
+    """The innermost line of a template in a traceback; Jinja2 puts its lines there."""
+    place: Origin = (template, 1)
+    trace = error.__traceback__
+    folder = environment.loader.folder
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if file == "<template>":
+            place = (None, trace.tb_lineno)
+        elif file.startswith(folder + os.sep):
+            place = (os.path.relpath(file, folder).replace(os.sep, "/"), trace.tb_lineno)
+        trace = trace.tb_next
+    return place
