@@ -1,0 +1,119 @@
+"""The command line: picks a command's file, runs it, turns errors into one line and an exit code.
+
+0: done. 1: something failed. 2: the command was not understood. 130: interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import NoReturn
+
+COMMANDS = {
+    "build": "compile every kernel that is not up to date",
+    "explain": "why the artifacts of a kernel are, or are not, up to date",
+    "schema": "print the JSON Schema of kernels.yaml",
+    "config": "show every setting and where its value comes from",
+    "cache": "look into the kernel cache, verify it, clear it",
+}
+DESCRIPTION = """\
+Ahead-of-time kernels for Python: declare them in kernels.yaml, build them, import them.
+Results go to stdout, everything else to stderr."""
+EPILOG = """\
+'pydotcompute COMMAND --help' describes a command.
+exit codes: 0 done, 1 something failed, 2 the command was not understood, 130 interrupted"""
+
+
+class UsageError(Exception):
+    """The command line asks for something that there is not; exit code 2."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the program; returns the exit code."""
+    given = sys.argv[1:] if arguments is None else arguments
+    try:
+        code = _run(given)
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        return _end("interrupted", 130)
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; the interpreter must not complain when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except SystemExit as error:  # argparse, for --help and for mistakes
+        return error.code if isinstance(error.code, int) else 2
+    except Exception as error:
+        return _report(error)
+
+
+def _run(given: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        "pydotcompute", description=DESCRIPTION, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and stop")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    named = next((word for word in given if not word.startswith("-")), None)
+    for name, summary in COMMANDS.items():
+        # Only the command that is asked for is imported: the others are one line of help.
+        if name != named:
+            commands.add_parser(name, help=summary, add_help=False)
+            continue
+        module = _module(name)
+        sub = commands.add_parser(
+            name, help=summary, description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
+        module.add_arguments(sub)
+    if named is not None and named not in COMMANDS:
+        _unknown(parser, named)
+    options = parser.parse_args(given)
+    if options.command is None:
+        parser.print_help(sys.stderr)
+        return 2
+    return _module(options.command).run(options)
+
+
+def _module(name: str):
+    from importlib import import_module
+
+    return import_module(f".{name}", __name__)
+
+
+def _unknown(parser: argparse.ArgumentParser, name: str) -> NoReturn:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, COMMANDS, 1)
+    hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(COMMANDS)}"
+    parser.error(f"no command '{name}'; {hint}")
+
+
+class _Version(argparse.Action):
+    def __call__(self, parser, namespace, values, option_string=None):
+        from importlib.metadata import version
+
+        print(f"pydotcompute {version('pydotcompute')}")
+        parser.exit()
+
+
+def _report(error: Exception) -> int:
+    from ..builder.build import BuildError
+    from ..builder.bundle import BundleError
+    from ..builder.settings import SettingError
+    from ..errors import CompilerNotInstalledError, DeclarationError
+
+    if isinstance(error, (UsageError, SettingError)):
+        return _end(f"pydotcompute: {error}", 2)
+    if isinstance(error, (DeclarationError, BuildError, BundleError, CompilerNotInstalledError)):
+        return _end(str(error), 1)
+    if isinstance(error, ModuleNotFoundError) and error.name in ("yaml", "jinja2", "diskcache", "numba", "llvmlite"):
+        return _end(f"building needs {error.name}, which is not installed: pip install 'pydotcompute[build]'", 1)
+    if os.environ.get("PYDOTCOMPUTE_DEBUG"):
+        raise error
+    what = " ".join(str(error).split())[:300]
+    return _end(f"internal error: {type(error).__name__}: {what} (PYDOTCOMPUTE_DEBUG=1 shows where)", 1)
+
+
+def _end(line: str, code: int) -> int:
+    print(line, file=sys.stderr, flush=True)
+    return code

@@ -1,0 +1,155 @@
+"""One build from the declaration to the manifest: plan, take the lock, plan again, execute, write the manifest last."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any, Callable, Mapping
+
+from ..cache.layout import KEYS, MANIFEST, PROJECT_CACHE, PROJECT_RENDERED
+from ..cache.writer import explain_os_error, locked, make_private, read_manifest, sweep, write_manifest
+from ..declare.model import Declaration, Kernel, Rendered, Specialisation
+from . import tools as tools_module
+from .outcome import Outcome, record_name
+from .plan import Plan, make_plan
+from .settings import Value, resolve
+from .settle import settle
+
+Manifest = dict[str, Any]
+
+
+class BuildError(Exception):
+    """The build as a whole cannot go on; the message is one line that says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for. `targets` empty: the declaration's."""
+
+    kernels: tuple[str, ...] | None = None
+    targets: tuple[str, ...] = ()
+    bounds: bool = False
+    jobs: int = 1
+    keep_going: bool = False
+    linker: str = ""  # empty: LLD of the ziglang wheel
+
+
+class Project:
+    """A declaration in its folder, and its cache: what every command that plans or builds looks at."""
+
+    def __init__(
+        self,
+        root: str,
+        say: Callable[[str], None],
+        tools: Callable[[str, str], Mapping[str, str]] = tools_module.versions,
+    ):
+        from ..declare import load
+
+        self.root, self.say, self.tools = root, say, tools
+        self.cache = os.path.join(root, *PROJECT_CACHE)
+        self.rendered_folder = os.path.join(root, *PROJECT_RENDERED)
+        self.declaration: Declaration = load(root)
+        self._rendered: dict[tuple[str, str, str], Rendered] = {}
+        self._store: Any = None
+
+    def settings(self, flags: Mapping[str, Any]) -> dict[str, Value]:
+        return resolve(self.root, flags, lambda: list(self.declaration.targets))
+
+    def plan(self, request: Request) -> Plan:
+        """Compare with the cache as it is now; writes nothing."""
+        manifest, problem = read_manifest(self.cache)
+        if problem:
+            self.say(f"{problem}; it is made anew")
+        return make_plan(
+            self.declaration, self.render, self.cache, manifest, kernels=request.kernels, targets=request.targets,
+            bounds=request.bounds, history=self.history,
+            tools=lambda backend: self.tools(backend, request.linker),
+        )  # fmt: skip
+
+    def render(self, kernel: Kernel, specialisation: Specialisation, backend: str) -> Rendered:
+        """As declare.render, once for each in a build: the plan made under the lock is for the same sources."""
+        from ..declare import render
+
+        place = (kernel.name, str(specialisation), backend)
+        if place not in self._rendered:
+            self._rendered[place] = render(kernel, specialisation, backend, self.root)
+        return self._rendered[place]
+
+    def history(self, key: str) -> dict[str, Any] | None:
+        """What the store remembers of an artifact with this key."""
+        store = self.store(create=False)
+        record = None if store is None else store.get(record_name(key))
+        return record if isinstance(record, dict) and isinstance(record.get("fields"), dict) else None
+
+    def store(self, create: bool) -> Any:
+        """The store of keys and timings, opened when it is first needed: most builds find nothing to do."""
+        folder = os.path.join(self.cache, KEYS)
+        if self._store is None and (create or os.path.isdir(folder)):
+            from ..cache.store import open_store
+
+            # Only reading, a store that cannot be read is one that remembers nothing.
+            self._store = open_store(folder, self.say if create else lambda line: None, start_anew=create)
+        return self._store
+
+    def close(self) -> None:
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+
+def is_settled(project: Project, plan: Plan) -> bool:
+    """Whether there is nothing to build and the cache already says what a build would make it say."""
+    remembered = os.path.exists(os.path.join(project.cache, KEYS, "cache.db"))
+    return remembered and not plan.stale and not plan.failures and settle(plan, {}, {}) == plan.manifest
+
+
+def build(project: Project, request: Request, report: Callable[[Any], None]) -> tuple[Plan, Outcome]:
+    """Bring the cache up to date with the request; `report` is called with the plan that is carried out, then with
+    each pool.Started and outcome.Result as it happens.
+
+    Failures of kernels are in the outcome and the plan. Raises BuildError where the cache cannot be written, and
+    passes KeyboardInterrupt on after what was finished has been recorded.
+    """
+    plan = project.plan(request)
+    if is_settled(project, plan):
+        return plan, Outcome()
+    try:
+        make_private(project.cache)
+        with locked(project.cache, lambda who: project.say(f"waiting for {who}, which is building here")):
+            return _build_locked(project, request, report)
+    except OSError as error:
+        raise BuildError(explain_os_error(error, project.cache)) from error
+
+
+def _build_locked(project: Project, request: Request, report: Callable[[Any], None]) -> tuple[Plan, Outcome]:
+    plan = project.plan(request)  # another builder may have been here in the meantime
+    outcome = Outcome()
+    if is_settled(project, plan):
+        return plan, outcome
+    from .execute import execute, remember
+
+    sweep(project.cache)
+    project.close()  # opened for reading alone; from here on a damaged one is started anew
+    store = project.store(create=True)
+    remember(plan, store)
+    on_disk = plan.manifest
+    report(plan)
+    try:
+        if plan.stale and plan.manifest["kernels"]:
+            # Whoever loads while this runs, or after it was killed, hears what is out of date.
+            on_disk = _write(project, on_disk, settle(plan, {}, {}))
+        if not plan.failures or request.keep_going:
+            execute(
+                plan, outcome, workers=request.jobs, keep_going=request.keep_going, linker=request.linker,
+                cache=project.cache, rendered=project.rendered_folder, store=store, report=report,
+            )  # fmt: skip
+    finally:
+        _write(project, on_disk, settle(plan, outcome.made, outcome.failed))
+        project.close()
+    return plan, outcome
+
+
+def _write(project: Project, on_disk: Manifest, manifest: Manifest) -> Manifest:
+    if manifest != on_disk or not os.path.exists(os.path.join(project.cache, MANIFEST)):
+        write_manifest(project.cache, manifest)
+    return manifest

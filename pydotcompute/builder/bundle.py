@@ -1,0 +1,107 @@
+"""A bundle: the manifest and the current objects of a cache in a folder of their own, read-only to the run half.
+
+It is written beside the folder it replaces and swapped in: whole or not at all.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import Any
+
+from ..cache.layout import MANIFEST, object_path
+from ..cache.writer import object_fault, replace_file, write_manifest
+from .plan import Name
+
+EXCHANGE = 2  # RENAME_EXCHANGE of renameat2(2)
+AT_FDCWD = -100
+
+
+class BundleError(Exception):
+    """The bundle was not made; one line that says why."""
+
+
+def write_bundle(cache: str, manifest: dict[str, Any], wanted: set[Name], folder: str) -> tuple[int, int]:
+    """Write the wanted artifacts of `manifest`, which are current, to `folder`; returns how many, and their bytes.
+
+    Raises BundleError where `folder` is something else than a bundle or an object is damaged, OSError where the
+    disk refuses; `folder` is then as it was.
+    """
+    folder = os.path.abspath(folder)
+    if os.path.lexists(folder) and not _may_be_replaced(folder):
+        raise BundleError(f"{folder}: not a bundle (no {MANIFEST} in it), so it is not replaced; name another folder")
+    chosen = _selection(manifest, wanted)
+    fresh = f"{folder}.new-{os.getpid()}"
+    os.makedirs(os.path.dirname(folder), exist_ok=True)
+    count = size = 0
+    try:
+        os.mkdir(fresh)
+        for entry in _entries(chosen):
+            fault = object_fault(cache, entry["object"], entry["suffix"], entry["size"])
+            if fault:
+                raise BundleError(f"{cache}: {fault} ({entry['object'][:12]}); run 'pydotcompute build'")
+            path = object_path(entry["object"], entry["suffix"])
+            count += 1
+            if os.path.exists(os.path.join(fresh, path)):
+                continue
+            os.makedirs(os.path.dirname(os.path.join(fresh, path)), exist_ok=True)
+            with open(os.path.join(cache, path), "rb") as file:
+                replace_file(os.path.join(fresh, path), file.read(), 0o644, sync=False)
+            size += entry["size"]
+        write_manifest(fresh, chosen, 0o644)
+        _swap(fresh, folder)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    return count, size
+
+
+def _may_be_replaced(folder: str) -> bool:
+    if os.path.islink(folder) or not os.path.isdir(folder):
+        return False
+    return not os.listdir(folder) or os.path.isfile(os.path.join(folder, MANIFEST))
+
+
+def _selection(manifest: dict[str, Any], wanted: set[Name]) -> dict[str, Any]:
+    """The manifest with the wanted artifacts alone, and the kernels and specialisations that have any."""
+    kernels = {}
+    for kernel, header in manifest["kernels"].items():
+        specialisations = {}
+        for label, specialisation in header["specializations"].items():
+            artifacts = {
+                target: entry
+                for target, entry in specialisation["artifacts"].items()
+                if (kernel, label, target) in wanted and not entry["stale"]
+            }
+            if artifacts:
+                specialisations[label] = {**specialisation, "artifacts": artifacts}
+        if specialisations:
+            kernels[kernel] = {**header, "specializations": specialisations}
+    return {**manifest, "kernels": kernels}
+
+
+def _entries(manifest: dict[str, Any]):
+    for header in manifest["kernels"].values():
+        for specialisation in header["specializations"].values():
+            yield from specialisation["artifacts"].values()
+
+
+def _swap(fresh: str, folder: str) -> None:
+    """Put `fresh` in the place of `folder`; what was there is then under the name `fresh`, for the caller to remove."""
+    if not os.path.lexists(folder):
+        os.rename(fresh, folder)
+        return
+    import ctypes
+
+    renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    arguments = (AT_FDCWD, os.fsencode(fresh), AT_FDCWD, os.fsencode(folder), EXCHANGE)
+    if renameat2 is not None and renameat2(*arguments) == 0:
+        return
+    # A file system that cannot exchange: there is a moment without a bundle, never one with half of it.
+    old = f"{folder}.old-{os.getpid()}"
+    os.rename(folder, old)
+    try:
+        os.rename(fresh, folder)
+    except OSError:
+        os.rename(old, folder)
+        raise
+    shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,131 @@
+"""Carry a plan out: run its jobs, write each object as it comes, remember its key; the manifest is not touched here."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from dataclasses import replace
+from typing import Callable
+
+from ..cache.store import Store
+from ..cache.writer import write_object
+from .jobs import Answer, Job
+from .outcome import Outcome, Result, record_name
+from .plan import Item, Name, Plan
+from .pool import Died, Finished, Started, run_jobs
+
+
+Report = Callable[[Started | Result], None]
+
+
+def execute(
+    plan: Plan, outcome: Outcome, *, workers: int, keep_going: bool, linker: str, cache: str, rendered: str,
+    store: Store, report: Report,
+) -> None:  # fmt: skip
+    """Make every stale artifact of the plan; fills `outcome`. Raises OSError when the cache cannot be written."""
+
+    def settle(result: Result) -> None:
+        outcome.results.append(result)
+        report(result)
+
+    adopt(plan, outcome, settle)
+    todo = [item for item in plan.stale if item.found is None]
+    waiting = {item.name: item for item in todo}
+    pending: deque[Job] = deque(jobs_of(plan, todo, rendered, linker))
+    stopped = False
+
+    def fail(item: Item, reason: str, seconds: float = 0.0) -> None:
+        nonlocal stopped
+        outcome.failed[item.name] = reason
+        settle(Result(item, "failed", reason, seconds))
+        if not keep_going and not stopped:
+            stopped = True
+            pending.clear()
+
+    for event in run_jobs(pending, workers, cache):
+        if isinstance(event, Started):
+            report(event)
+        elif isinstance(event, Died):
+            targets = event.job.targets
+            if len(targets) > 1:  # find out which of them it was: each gets a process of its own, and a second chance
+                pending.extendleft(_single(event.job, target) for target in reversed(targets))
+                continue
+            fail(waiting.pop(_name(event.job, targets[0])), event.reason)
+        elif isinstance(event, Finished):
+            note_phases(outcome, event)
+            for target in event.job.targets:
+                item = waiting.pop(_name(event.job, target))
+                reason = event.answer.failures.get(target) or event.answer.failures.get("")
+                if reason is not None:
+                    fail(item, reason)
+                else:
+                    settle(keep(item, event.answer, target, outcome, cache, store))
+    for item in waiting.values():
+        settle(Result(item, "skipped", item.reason))
+
+
+def adopt(plan: Plan, outcome: Outcome, settle: Callable[[Result], None]) -> None:
+    """Take what was made before under the very same key, and is still there."""
+    for item in plan.stale:
+        if item.found is not None:
+            outcome.made[item.name] = {"entry": item.found["entry"], "aliases": item.found["aliases"]}
+            settle(Result(item, "reused", item.reason, size=item.found["entry"]["size"]))
+
+
+def jobs_of(plan: Plan, items: list[Item], rendered: str, linker: str) -> list[Job]:
+    """One job for each specialisation and backend, with all its stale targets."""
+    groups: dict[tuple[str, str, str], list[Item]] = {}
+    for item in items:
+        backend = item.target.partition(":")[0]
+        groups.setdefault((item.kernel.name, str(item.specialisation), backend), []).append(item)
+    return [
+        Job(
+            group[0].kernel, group[0].specialisation, plan.rendered[place], tuple(item.target for item in group),
+            os.path.abspath(rendered), linker,
+        )
+        for place, group in groups.items()
+    ]  # fmt: skip
+
+
+def keep(item: Item, answer: Answer, target: str, outcome: Outcome, cache: str, store: Store) -> Result:
+    """Write the object, then its record; only then does it count as made."""
+    artifact = answer.artifacts[target]
+    name = write_object(cache, artifact.data, artifact.suffix)
+    size = len(artifact.data)
+    entry = {
+        "object": name, "suffix": artifact.suffix, "size": size, "key": item.key, "stale": "", "meta": artifact.meta,
+    }  # fmt: skip
+    aliases = [list(pair) for pair in answer.aliases]
+    store.set(record_name(item.key), {
+        "fields": item.fields, "sources": item.sources, "entry": entry, "aliases": aliases,
+        "seconds": artifact.seconds, "phases": answer.phases,
+    })  # fmt: skip
+    outcome.made[item.name] = {"entry": entry, "aliases": aliases}
+    return Result(item, "built", item.reason, artifact.seconds, size)
+
+
+def note_phases(outcome: Outcome, event: Finished) -> None:
+    place = (event.job.kernel.name, str(event.job.specialisation))
+    phases = outcome.phases.setdefault(place, {})
+    for phase, seconds in event.answer.phases.items():
+        phases[phase] = phases.get(phase, 0.0) + seconds
+
+
+def remember(plan: Plan, store: Store) -> None:
+    """Write the records of current artifacts again where the store has lost them."""
+    for item in plan.items:
+        if item.reasons or store.get(record_name(item.key)) is not None:
+            continue
+        specialisation = plan.manifest["kernels"][item.kernel.name]["specializations"][str(item.specialisation)]
+        store.set(record_name(item.key), {
+            "fields": item.fields, "sources": item.sources, "entry": specialisation["artifacts"][item.target],
+            "aliases": specialisation["aliases"], "seconds": None, "phases": {},
+        })  # fmt: skip
+
+
+def _name(job: Job, target: str) -> Name:
+    return (job.kernel.name, str(job.specialisation), target)
+
+
+def _single(job: Job, target: str) -> Job:
+    return replace(job, targets=(target,))

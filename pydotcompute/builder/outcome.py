@@ -1,0 +1,35 @@
+"""What came of a plan, as data: one result an artifact, times by phase."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from .plan import Item, Name
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of one artifact. `status`: "built", "reused", "failed", "skipped" (an earlier failure ended the
+    build) or, where nothing is built, "stale"."""
+
+    item: Item
+    status: str
+    reason: str  # why it was not current; of a failure: why it failed
+    seconds: float = 0.0
+    size: int | None = None
+
+
+@dataclass
+class Outcome:
+    """Grows while a plan is carried out, so that an interrupted build still knows what it has made."""
+
+    made: dict[Name, dict[str, Any]] = field(default_factory=dict)
+    failed: dict[Name, str] = field(default_factory=dict)
+    results: list[Result] = field(default_factory=list)
+    phases: dict[tuple[str, str], dict[str, float]] = field(default_factory=dict)  # by kernel, specialisation
+
+
+def record_name(key: str) -> str:
+    """Where the store keeps what is known of an artifact with this key."""
+    return f"key/{key}"

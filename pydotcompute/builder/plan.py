@@ -1,0 +1,224 @@
+"""What a build would do, and why: each artifact's key against the manifest. Nothing here compiles or writes.
+
+A plan covers every declared artifact, asked for or not, so that the manifest can say afterwards which of those it
+kept are out of date. It imports no compiler: a build with nothing to do costs little more than reading the files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Callable, Iterable, Mapping, NamedTuple
+
+from ..cache.keys import canonical, changes, digest, key
+from ..cache.writer import object_fault
+from ..declare.model import Declaration, Kernel, Rendered, Specialisation
+from ..errors import DeclarationError
+from . import tools as tools_module
+
+BOUNDS = "+bounds"
+
+Name = tuple[str, str, str]  # kernel, specialisation, target: what the manifest maps to an artifact
+
+
+class Reason(NamedTuple):
+    """Why an artifact is not current. `kind`: "not built", "missing", "damaged", "changed" or "unfinished"."""
+
+    kind: str
+    what: str = ""  # of "changed": the field
+    old: str | None = None
+    new: str | None = None
+    note: str = ""  # which file, where that is known
+
+    def __str__(self) -> str:
+        if self.kind != "changed":
+            return self.what or self.kind
+        if self.old is None or self.new is None or self.what in SHOWN_BY_NAME:
+            return f"{self.what} changed" + (f" ({self.note})" if self.note else "")
+        if self.what == tools_module.CODE:
+            return "pydotcompute's code generation changed"
+        label = self.what if self.what.startswith("tool ") else f"{self.what}:"
+        return f"{label} {self.old} → {self.new}"
+
+
+SHOWN_BY_NAME = ("source", "positions", "processor")  # digests and long lists say nothing to a reader
+
+
+@dataclass(frozen=True)
+class Item:
+    """One artifact as it should be, beside what the manifest has."""
+
+    kernel: Kernel
+    specialisation: Specialisation
+    target: str  # with `+bounds`, where that is asked for
+    wanted: bool  # asked for in this build; others are looked at, never built
+    fields: dict[str, str]
+    sources: dict[str, str]  # file → digest, for the explanation alone
+    key: str
+    reasons: tuple[Reason, ...]  # none: current
+    found: dict[str, Any] | None  # what the store remembers of this very key, its object being intact
+
+    @property
+    def name(self) -> Name:
+        return (self.kernel.name, str(self.specialisation), self.target)
+
+    @property
+    def reason(self) -> str:
+        return "; ".join(map(str, self.reasons))
+
+
+@dataclass(frozen=True)
+class Plan:
+    declaration: Declaration
+    targets: tuple[str, ...]  # asked for
+    bounds: bool
+    manifest: dict[str, Any]  # as found
+    items: tuple[Item, ...]
+    rendered: dict[tuple[str, str, str], Rendered]  # by kernel, specialisation, backend
+    failures: dict[tuple[str, str], DeclarationError] = field(default_factory=dict)  # kernel, specialisation
+
+    @property
+    def wanted(self) -> tuple[Item, ...]:
+        return tuple(item for item in self.items if item.wanted)
+
+    @property
+    def stale(self) -> tuple[Item, ...]:
+        return tuple(item for item in self.items if item.wanted and item.reasons)
+
+
+def make_plan(
+    declaration: Declaration,
+    render: Callable[[Kernel, Specialisation, str], Rendered],
+    folder: str,
+    manifest: dict[str, Any],
+    *,
+    kernels: Iterable[str] | None = None,
+    targets: Iterable[str] = (),
+    bounds: bool = False,
+    history: Callable[[str], dict[str, Any] | None] = lambda key: None,
+    tools: Callable[[str], Mapping[str, str]] = tools_module.versions,
+) -> Plan:
+    """Compare every artifact of the declaration with the cache in `folder`, whose manifest is given.
+
+    `kernels` and `targets` say what is asked for (default: all, and the declaration's targets). `history` gives the
+    record kept under a key. A kernel that cannot be rendered becomes a failure if it is asked for; else it is
+    left out, as it was.
+    """
+    asked = set(declaration.kernels if kernels is None else kernels)
+    base_targets = tuple(dict.fromkeys(targets)) or declaration.targets
+    wanted_targets = tuple(dict.fromkeys(t + BOUNDS if bounds and takes_bounds(t) else t for t in base_targets))
+    versions = {backend: dict(tools(backend)) for backend in {t.partition(":")[0] for t in declaration.targets}}
+    items: list[Item] = []
+    rendered: dict[tuple[str, str, str], Rendered] = {}
+    failures: dict[tuple[str, str], DeclarationError] = {}
+    for kernel in declaration.kernels.values():
+        header = manifest["kernels"].get(kernel.name, {}).get("specializations", {})
+        for specialisation in kernel.specialisations:
+            entries = header.get(str(specialisation), {}).get("artifacts", {})
+            every = dict.fromkeys((*wanted_targets, *declaration.targets, *entries))
+            for target in every:
+                backend = target.partition(":")[0]
+                if backend not in versions:
+                    versions[backend] = dict(tools(backend))
+                place = (kernel.name, str(specialisation), backend)
+                try:
+                    if place not in rendered:
+                        rendered[place] = render(kernel, specialisation, backend)
+                except DeclarationError as error:
+                    if kernel.name in asked:
+                        failures.setdefault(place[:2], error)
+                    break
+                if not is_possible(kernel, specialisation, rendered[place], backend):
+                    continue
+                wanted = kernel.name in asked and target in wanted_targets
+                entry = entries.get(target)
+                if entry is None and not wanted:
+                    continue
+                fields = key_fields(kernel, specialisation, target, rendered[place], versions[backend])
+                sources = {path: digest(text) for path, text in rendered[place].sources.items()}
+                new_key = key(fields)
+                reasons = why_stale(folder, entry, new_key, fields, sources, history)
+                found = usable_record(folder, history(new_key)) if reasons and wanted else None
+                items.append(
+                    Item(kernel, specialisation, target, wanted, fields, sources, new_key, reasons, found)
+                )
+    return Plan(declaration, wanted_targets, bounds, manifest, tuple(items), rendered, failures)
+
+
+def takes_bounds(target: str) -> bool:
+    return target.startswith("cpu:")
+
+
+def is_possible(kernel: Kernel, specialisation: Specialisation, rendered: Rendered, backend: str) -> bool:
+    """Whether the language has this artifact at all: raw kernels and float16 exist for CUDA alone."""
+    if backend == "cuda":
+        return True
+    types = dict(specialisation.types)
+    return not rendered.raw and not any(types.get(p.dtype, p.dtype) == "float16" for p in kernel.signature.parameters)
+
+
+def key_fields(
+    kernel: Kernel, specialisation: Specialisation, target: str, rendered: Rendered, versions: Mapping[str, str]
+) -> dict[str, str]:
+    """Everything that can reach the bytes of this artifact, as text by name."""
+    bounds = target.endswith(BOUNDS)
+    fields = {
+        "kernel": kernel.name,
+        "signature": " ".join(kernel.signature.text.split()),
+        "types": canonical(dict(specialisation.types)),
+        "declared types": canonical(kernel.types),  # an entry point knows which others there are
+        "params": canonical(dict(specialisation.params)),
+        "requires": canonical(list(kernel.requires)),
+        "source": digest(rendered.text),
+        "flag fastmath": f"[{', '.join(kernel.fastmath)}]",
+        "flag bounds": "yes" if bounds else "no",
+        "target": target,
+    }
+    if bounds:  # such an artifact knows the lines that it blames
+        fields["positions"] = digest(canonical([rendered.files, rendered.origins, rendered.shift]))
+    if target.startswith("cuda:"):
+        fields["flag launch"] = canonical(kernel.launch)
+    if target.removesuffix(BOUNDS) == "cpu:native":
+        fields["processor"] = tools_module.processor()
+    for name, version in versions.items():
+        fields[name if name == tools_module.CODE else f"tool {name}"] = version
+    return fields
+
+
+def why_stale(
+    folder: str,
+    entry: Mapping[str, Any] | None,
+    new_key: str,
+    fields: Mapping[str, str],
+    sources: Mapping[str, str],
+    history: Callable[[str], dict[str, Any] | None],
+) -> tuple[Reason, ...]:
+    """Why the manifest's entry does not serve; empty if it does."""
+    if entry is None:
+        return (Reason("not built"),)
+    if entry["key"] == new_key:
+        fault = object_fault(folder, entry["object"], entry["suffix"], entry["size"])
+        return (Reason("damaged" if "damaged" in fault else "missing", fault),) if fault else ()
+    record = history(entry["key"])
+    if record is None:
+        return (Reason("changed", "something (the history of the cache was lost)"),)
+    return tuple(
+        Reason("changed", name, old, new, source_note(record, sources) if name == "source" else "")
+        for name, old, new in changes(record["fields"], fields)
+    )
+
+
+def source_note(record: Mapping[str, Any], sources: Mapping[str, str]) -> str:
+    """Which files the change of the rendered source comes from, as far as that is known."""
+    names = [name for name, _, _ in changes(record.get("sources", {}), sources)]
+    return ", ".join(f"template {name}" if name.endswith(".j2") else name for name in names)
+
+
+def usable_record(folder: str, record: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """The record of an artifact that was made before under this key, if its object is still there and intact."""
+    if record is None or "entry" not in record:
+        return None
+    entry = record["entry"]
+    if object_fault(folder, entry["object"], entry["suffix"], entry["size"]):
+        return None
+    return dict(record)
+

@@ -1,0 +1,131 @@
+"""Settings and where each value comes from: flag > environment > [tool.pydotcompute] > kernels.yaml > default."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Callable, Mapping, NamedTuple
+
+
+class SettingError(ValueError):
+    """A setting has a value that it cannot have; the message says which, where, and what was expected."""
+
+
+class Value(NamedTuple):
+    value: Any
+    origin: str  # "flag -j", "environment PYDOTCOMPUTE_JOBS", "pyproject.toml", "kernels.yaml", "default"
+
+
+class Setting(NamedTuple):
+    name: str
+    flag: str  # empty: none
+    variable: str
+    in_pyproject: bool
+    parse: Callable[[Any], Any]  # a text or a TOML value; raises ValueError with what was expected
+    default: Callable[[], Any]
+    doc: str
+
+
+def _targets(value: Any) -> list[str]:
+    from ..declare.targets import target_problem
+
+    items = value.replace(",", " ").split() if isinstance(value, str) else value
+    if not isinstance(items, list) or not items or not all(isinstance(item, str) for item in items):
+        raise ValueError("expected a list of targets")
+    for item in items:
+        problem = target_problem(item)
+        if problem:
+            raise ValueError(f"{problem[0]}; {problem[1]}" if problem[1] else problem[0])
+    return items
+
+
+def _count(value: Any) -> int:
+    text = str(value)
+    if isinstance(value, bool) or not text.isdecimal() or int(text) < 1:
+        raise ValueError("expected a whole number from 1")
+    return int(text)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("expected a text")
+    return value
+
+
+def _default_targets() -> list[str]:
+    from ..declare.targets import DEFAULT_TARGETS
+
+    return list(DEFAULT_TARGETS)
+
+
+SETTINGS = (
+    Setting("targets", "-t", "PYDOTCOMPUTE_TARGETS", True, _targets, _default_targets, "what is built"),
+    Setting("jobs", "-j", "PYDOTCOMPUTE_JOBS", True, _count, lambda: len(os.sched_getaffinity(0)),
+            "how many processes compile at once"),
+    Setting("linker", "", "PYDOTCOMPUTE_LINKER", True, _text, lambda: "",
+            "a system linker in the place of LLD from the ziglang wheel"),
+    Setting("target", "", "PYDOTCOMPUTE_TARGET", False, _text, lambda: "", "the target that loading takes"),
+    Setting("threads", "", "PYDOTCOMPUTE_THREADS", False, _count, lambda: len(os.sched_getaffinity(0)),
+            "the most threads that a call uses"),
+)  # fmt: skip
+
+
+def resolve(
+    root: str,
+    flags: Mapping[str, Any] | None = None,
+    declared_targets: Callable[[], list[str] | None] = lambda: None,
+    environment: Mapping[str, str] = os.environ,
+) -> dict[str, Value]:
+    """Every setting with its origin. `flags`: name → value given on the command line (None: not given).
+
+    `declared_targets` gives `targets:` of kernels.yaml, None if it is not written there; it is called only when
+    nothing before it decides. Raises SettingError for a value that is none.
+    """
+    table = read_pyproject(root)
+    result = {}
+    for setting in SETTINGS:
+        given = (flags or {}).get(setting.name)
+        if given is not None:
+            result[setting.name] = _parsed(setting, given, f"flag {setting.flag}")
+        elif environment.get(setting.variable):
+            result[setting.name] = _parsed(
+                setting, environment[setting.variable], f"environment {setting.variable}"
+            )
+        elif setting.in_pyproject and setting.name in table:
+            result[setting.name] = _parsed(setting, table[setting.name], "pyproject.toml")
+        else:
+            declared = declared_targets() if setting.name == "targets" else None
+            result[setting.name] = Value(declared, "kernels.yaml") if declared else Value(setting.default(), "default")
+    return result
+
+
+def read_pyproject(root: str) -> dict[str, Any]:
+    """[tool.pydotcompute] of the pyproject.toml in `root`; empty where there is none. SettingError for mistakes."""
+    path = os.path.join(root, "pyproject.toml")
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError:
+        return {}
+    if b"pydotcompute" not in data:
+        return {}
+    import tomllib
+
+    try:
+        table = tomllib.loads(data.decode()).get("tool", {}).get("pydotcompute", {})
+    except ValueError as error:
+        raise SettingError(f"{path}: {error}") from None
+    known = [setting.name for setting in SETTINGS if setting.in_pyproject]
+    for name in table:
+        if name not in known:
+            from ..declare.names import near
+
+            raise SettingError(f"{path}: [tool.pydotcompute] has no setting '{name}'; {near(name, known)}")
+    return table
+
+
+def _parsed(setting: Setting, value: Any, origin: str) -> Value:
+    try:
+        return Value(setting.parse(value), origin)
+    except ValueError as error:
+        shown = value if isinstance(value, str) else repr(value)
+        raise SettingError(f"{setting.name} = {shown} ({origin}): {error}") from None

@@ -1,0 +1,115 @@
+"""What compiles, as key fields: versions of the tools a backend really uses, found without importing any of them.
+
+Versions are read from the names of the installed packages' metadata folders: `importlib.metadata` alone would cost
+more than the rest of a plan.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import cache
+
+from ..cache.keys import digest
+
+# Distributions whose version reaches the artifacts; of those written with several names the installed one counts.
+TOOLS: dict[str, dict[str, tuple[str, ...]]] = {
+    "cpu": {"numba": ("numba",), "llvmlite": ("llvmlite",), "numpy": ("numpy",)},
+    "cuda": {
+        "numba": ("numba",),
+        "numba-cuda": ("numba_cuda",),
+        "llvmlite": ("llvmlite",),
+        "numpy": ("numpy",),
+        "nvcc": ("nvidia_cuda_nvcc_cu12", "nvidia_cuda_nvcc"),
+        "nvrtc": ("nvidia_cuda_nvrtc_cu12", "nvidia_cuda_nvrtc"),
+        "nvjitlink": ("nvidia_nvjitlink_cu12", "nvidia_nvjitlink"),
+        "nvvm": ("nvidia_nvvm",),
+    },
+}
+CODE = "pydotcompute"  # the field that stands for our own code generation
+NOT_INSTALLED = "not installed"
+
+
+@cache
+def installed() -> dict[str, str]:
+    """Version by normalised distribution name, for everything on `sys.path`; the first one found counts."""
+    found: dict[str, str] = {}
+    for folder in sys.path:
+        try:
+            names = os.listdir(folder or ".")
+        except OSError:
+            continue
+        for name in names:
+            if name.endswith(".dist-info"):
+                distribution, _, version = name[: -len(".dist-info")].rpartition("-")
+                found.setdefault(distribution.lower().replace("-", "_").replace(".", "_"), version)
+    return found
+
+
+def versions(backend: str, linker: str = "") -> dict[str, str]:
+    """Tool → version for a backend. `linker` is the setting: empty for LLD of the ziglang wheel."""
+    packages = installed()
+    result = {
+        tool: next((packages[name] for name in names if name in packages), NOT_INSTALLED)
+        for tool, names in TOOLS.get(backend, {}).items()
+    }
+    result["python"] = f"{sys.version_info.major}.{sys.version_info.minor}{getattr(sys, 'abiflags', '')}"
+    if backend == "cpu":
+        result["linker"] = linker_version(linker)
+    result[CODE] = code_digest(backend)
+    return result
+
+
+def linker_version(linker: str) -> str:
+    """The ziglang wheel's version, or the first line that the system's linker says about itself."""
+    if not linker:
+        return f"ziglang {installed().get('ziglang', NOT_INSTALLED)}"
+    import subprocess
+
+    try:
+        answer = subprocess.run([linker, "--version"], capture_output=True, text=True, timeout=20)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"{os.path.basename(linker)}: {error.__class__.__name__}"
+    return (answer.stdout or answer.stderr).partition("\n")[0].strip()
+
+
+@cache
+def code_digest(backend: str) -> str:
+    """A digest of the sources that generate code for a backend: lower/, compile/ and what they share.
+
+    Files that begin with another backend's name are not read, nor is the interpreter, which makes no code.
+    """
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    paths = ["abi.py", "signature.py"]
+    for folder in ("lower", "compile"):
+        for name in sorted(os.listdir(os.path.join(package, folder))):
+            if name.endswith(".py") and _is_for(name, backend):
+                paths.append(f"{folder}/{name}")
+    parts = []
+    for path in paths:
+        with open(os.path.join(package, path), "rb") as file:
+            parts.append(f"{path} {digest(file.read())}")
+    return digest("\n".join(parts))
+
+
+def _is_for(name: str, backend: str) -> bool:
+    return not name.startswith("interpret") and not any(name.startswith(other) for other in TOOLS if other != backend)
+
+
+@cache
+def processor() -> str:
+    """What `cpu:native` means here: the processor's identity and features, as Linux shows them."""
+    wanted = ("vendor_id", "cpu family", "model", "stepping", "flags")
+    values: dict[str, str] = {}
+    try:
+        with open("/proc/cpuinfo") as file:
+            for line in file:
+                name, _, value = line.partition(":")
+                name = name.strip()
+                if not name:
+                    break  # the first processor stands for all
+                if name in wanted:
+                    values[name] = " ".join(sorted(value.split())) if name == "flags" else value.strip()
+    except OSError:
+        pass
+    return " ".join(values.get(name, "?") for name in wanted)

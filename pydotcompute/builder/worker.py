@@ -1,0 +1,56 @@
+"""A worker process: takes jobs from its connection, compiles them, answers. It never writes to the cache."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from time import perf_counter
+
+from ..errors import CompilationError, CompilerNotInstalledError, DeclarationError
+from .jobs import Answer, Job
+
+
+def main() -> None:
+    from multiprocessing.connection import Connection
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the builder decides
+    _die_with_parent()
+    connection = Connection(int(sys.argv[2]))
+    while True:
+        try:
+            job = connection.recv()
+        except (EOFError, OSError):
+            return
+        connection.send(answer(job))
+
+
+def _die_with_parent() -> None:
+    """A builder that is killed takes its workers along, in the middle of a compilation too."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
+def answer(job: Job) -> Answer:
+    """Compile a job. Whatever goes wrong in Python becomes a failure with its reason."""
+    started = perf_counter()
+    try:
+        from .compilers import compile_job
+
+        return compile_job(job)
+    except (DeclarationError, CompilationError, CompilerNotInstalledError) as error:
+        reason = str(error)
+    except Exception as error:
+        reason = internal_error(error, f"compiling {job}")
+    return Answer(failures={"": reason}, phases={"failed": perf_counter() - started})
+
+
+def internal_error(error: BaseException, doing: str) -> str:
+    """One line for a fault of ours; the traceback where it is asked for."""
+    if os.environ.get("PYDOTCOMPUTE_DEBUG"):
+        return "".join(traceback.format_exception(error)).rstrip()
+    what = " ".join(str(error).split())[:300]
+    return f"internal error while {doing}: {type(error).__name__}: {what} (PYDOTCOMPUTE_DEBUG=1 shows where)"

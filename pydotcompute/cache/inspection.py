@@ -1,0 +1,137 @@
+"""Looking into a cache or a bundle: what is in it, whether it is whole; and emptying one. Returns data, prints nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from typing import Any, Callable, Iterator, NamedTuple
+
+from .layout import KEYS, MANIFEST, OBJECTS, object_path
+from .writer import TEMPORARY, locked, object_fault, read_manifest
+
+
+class Row(NamedTuple):
+    """One artifact of the manifest."""
+
+    kernel: str
+    specialization: str
+    target: str
+    object: str
+    suffix: str
+    size: int
+    key: str
+    stale: str
+    meta: dict[str, Any]
+
+
+class Finding(NamedTuple):
+    """Something that `verify` looked at. `fault` empty: it is in order. `fatal`: an artifact cannot be loaded."""
+
+    what: str
+    fault: str
+    fatal: bool
+
+
+def rows(manifest: dict[str, Any]) -> Iterator[Row]:
+    """Every artifact of a manifest, in its order."""
+    for kernel, header in manifest["kernels"].items():
+        for label, specialisation in header["specializations"].items():
+            for target, entry in specialisation["artifacts"].items():
+                yield Row(
+                    kernel, label, target, entry["object"], entry["suffix"], entry["size"], entry["key"],
+                    entry.get("stale", ""), entry["meta"],
+                )  # fmt: skip
+
+
+def verify(folder: str) -> list[Finding]:
+    """Read every object and compare it with its name; look for what does not belong, and for open permissions."""
+    manifest, problem = read_manifest(folder)
+    findings = []
+    if problem:
+        findings.append(Finding(MANIFEST, problem, True))
+    elif not os.path.exists(os.path.join(folder, MANIFEST)):
+        findings.append(Finding(MANIFEST, "there is none", True))
+    used = set()
+    for row in rows(manifest):
+        used.add(object_path(row.object, row.suffix))
+        fault = object_fault(folder, row.object, row.suffix, row.size)
+        findings.append(Finding(f"{row.kernel} {row.specialization} {row.target}", fault, bool(fault)))
+    for path in files(folder):
+        name = os.path.basename(path)
+        if name.startswith(TEMPORARY):
+            findings.append(Finding(path, "left by a build that was killed; the next one removes it", False))
+        elif path.startswith(OBJECTS + "/") and path not in used:
+            findings.append(Finding(path, unused_fault(folder, path), False))
+    if os.path.isdir(os.path.join(folder, KEYS)):
+        mode = stat.S_IMODE(os.stat(folder).st_mode)
+        if mode & 0o022:
+            findings.append(Finding(folder, f"others can write to it (mode {mode:o})", True))
+        findings.append(Finding(KEYS, store_fault(folder), False))
+    return findings
+
+
+def unused_fault(folder: str, path: str) -> str:
+    """An object that no artifact uses is in order if it is what its name says: an older build's, kept for later."""
+    digest, suffix = os.path.splitext(os.path.basename(path))
+    try:
+        size = os.path.getsize(os.path.join(folder, path))
+    except OSError:
+        return ""
+    fault = object_fault(folder, digest, suffix, size)
+    return f"{fault}, and used by nothing" if fault else ""
+
+
+def store_fault(folder: str) -> str:
+    """What is wrong with the store of keys, read without changing it; empty if nothing is."""
+    import sqlite3
+
+    path = os.path.join(folder, KEYS, "cache.db")
+    if not os.path.exists(path):
+        return ""
+    try:
+        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        try:
+            problem = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        problem = str(error)
+    return "" if problem == "ok" else f"{problem} (only history is lost; the next build starts it anew)"
+
+
+def files(folder: str) -> Iterator[str]:
+    """Every file of a cache but the store's, relative to it, sorted, with forward slashes."""
+    for at, folders, names in os.walk(folder):
+        if at == folder and KEYS in folders:
+            folders.remove(KEYS)
+        folders.sort()
+        for name in sorted(names):
+            yield os.path.relpath(os.path.join(at, name), folder).replace(os.sep, "/")
+
+
+def clear(folder: str, waiting: Callable[[str], None], others: tuple[str, ...] = ()) -> tuple[int, int]:
+    """Remove everything of a cache but its lock, the manifest first, and the folders `others`; returns how many
+    files, and their bytes. Raises OSError. Programs that have loaded kernels keep them."""
+    if not os.path.isdir(folder):
+        return 0, 0
+    count = size = 0
+    with locked(folder, waiting):
+        places = [os.path.join(folder, name) for name in (MANIFEST, OBJECTS, KEYS)]
+        places += [os.path.join(folder, name) for name in os.listdir(folder) if name.startswith(TEMPORARY)]
+        for place in (*places, *others):
+            for path in _files_of(place):
+                count, size = count + 1, size + os.lstat(path).st_size
+            if os.path.isdir(place) and not os.path.islink(place):
+                shutil.rmtree(place)
+            elif os.path.lexists(place):
+                os.unlink(place)
+    return count, size
+
+
+def _files_of(place: str) -> Iterator[str]:
+    if os.path.isdir(place) and not os.path.islink(place):
+        for at, _, names in os.walk(place):
+            yield from (os.path.join(at, name) for name in names)
+    elif os.path.lexists(place):
+        yield place

@@ -1,0 +1,21 @@
+"""Print the JSON Schema of kernels.yaml, for an editor's completion and checks.
+
+  pydotcompute schema > kernels.schema.json
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from .arguments import add_common, print_json
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_common(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    from ..declare import schema
+
+    print_json(schema())
+    return 0

@@ -1,0 +1,86 @@
+"""Talking to a person: stderr, colours where they are wanted, and progress that a log file can hold too."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from typing import TextIO
+
+CODES = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2"}
+
+
+def say(line: str) -> None:
+    """A line of talk. stdout is for data."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def has_colour(stream: TextIO) -> bool:
+    """Colours on a terminal only, and not under NO_COLOR (https://no-color.org) or TERM=dumb."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def paint(text: str, colour: str, stream: TextIO) -> str:
+    return f"\x1b[{CODES[colour]}m{text}\x1b[0m" if has_colour(stream) else text
+
+
+class Progress:
+    """`[3/12] …`: one line that is rewritten on a terminal, one line each elsewhere."""
+
+    def __init__(self, total: int, stream: TextIO | None = None):
+        self.total, self.done = total, 0
+        self.stream = stream or sys.stderr
+        self.rewrites = self.stream.isatty() and os.environ.get("TERM") != "dumb"
+        self._shown = False
+
+    def show(self, text: str) -> None:
+        """What is happening now; only a terminal hears of it."""
+        if self.rewrites:
+            width = shutil.get_terminal_size().columns
+            self.stream.write("\r\x1b[K" + self._count(text)[: width - 1])
+            self.stream.flush()
+            self._shown = True
+
+    def finish(self, text: str, keep: bool = False) -> None:
+        """One more is done. A terminal keeps the line only if `keep`."""
+        self.done += 1
+        if self.rewrites and not keep:
+            self.show(text)
+        else:
+            self.line(self._count(text))
+
+    def line(self, text: str) -> None:
+        """A line that stays."""
+        self.clear()
+        self.stream.write(text + "\n")
+        self.stream.flush()
+
+    def clear(self) -> None:
+        if self._shown:
+            self.stream.write("\r\x1b[K")
+            self.stream.flush()
+            self._shown = False
+
+    def _count(self, text: str) -> str:
+        return f"[{self.done}/{self.total}] {text}"
+
+
+def table(rows: list[tuple[str, ...]], right: tuple[int, ...] = ()) -> str:
+    """Columns of equal width; those in `right` are aligned to the right. No trailing blanks."""
+    if not rows:
+        return ""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [cell.rjust(w) if i in right else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths))]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def size_text(size: float) -> str:
+    """Bytes for a person: 812 B, 9.4 KB, 1.2 MB."""
+    for unit in ("B", "KB", "MB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} GB"

@@ -1,0 +1,134 @@
+"""Objects, manifest and lock: whole or not at all, whatever happens to the writer."""
+
+import errno
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from pydotcompute.cache import writer
+from pydotcompute.cache.keys import digest
+
+MANIFEST = {"version": 1, "kernels": {}}
+
+
+def test_an_object_is_named_by_its_bytes_and_written_once(tmp_path):
+    name = writer.write_object(str(tmp_path), b"machine code", ".so")
+    path = tmp_path / "objects" / name[:2] / f"{name}.so"
+    assert name == digest(b"machine code") and path.read_bytes() == b"machine code"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    inode = path.stat().st_ino
+    assert writer.write_object(str(tmp_path), b"machine code", ".so") == name
+    assert path.stat().st_ino == inode
+
+
+@pytest.mark.parametrize("damage", [b"machine c0de", b"machine", b""])
+def test_a_damaged_object_is_found_and_written_again(tmp_path, damage):
+    name = writer.write_object(str(tmp_path), b"machine code", ".so")
+    path = tmp_path / "objects" / name[:2] / f"{name}.so"
+    path.write_bytes(damage)
+    assert writer.object_fault(str(tmp_path), name, ".so", 12) == "object damaged"
+    writer.write_object(str(tmp_path), b"machine code", ".so")
+    assert writer.object_fault(str(tmp_path), name, ".so", 12) == ""
+    path.unlink()
+    assert writer.object_fault(str(tmp_path), name, ".so", 12) == "object missing"
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    program = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096));"
+        "from pydotcompute.cache.writer import replace_file\n"
+        "try: replace_file(sys.argv[1], b'x' * 100_000)\n"
+        "except OSError as error: print(error.errno)"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True)
+    assert done.stdout.strip() == str(errno.EFBIG)
+    assert path.read_bytes() == b"old" and os.listdir(tmp_path) == ["file"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        '{"version": 1}',
+        '{"version": 1, "kernels": {"a": 1}}',
+        '{"version": 1, "kernels": {"a": {"specializations": {"-": {"artifacts": {"cpu:native": {"object": "x"}}}}}}}',
+        '{"version": 2, "kernels": {}}',
+        "\xff",
+    ],
+)
+def test_a_damaged_manifest_is_an_empty_one_with_a_problem(tmp_path, text):
+    (tmp_path / "manifest.json").write_bytes(text.encode("latin-1"))
+    manifest, problem = writer.read_manifest(str(tmp_path))
+    assert manifest == MANIFEST
+    assert problem.startswith(str(tmp_path / "manifest.json"))
+
+
+def test_a_missing_manifest_is_an_empty_one_without_a_problem(tmp_path):
+    assert writer.read_manifest(str(tmp_path)) == (MANIFEST, "")
+
+
+def test_a_manifest_comes_back(tmp_path):
+    writer.write_manifest(str(tmp_path), {**MANIFEST, "kernels": {}})
+    assert writer.read_manifest(str(tmp_path)) == (MANIFEST, "")
+    assert json.loads((tmp_path / "manifest.json").read_bytes()) == MANIFEST
+
+
+def test_the_lock_is_free_again_when_its_holder_is_killed(tmp_path):
+    program = (
+        "import sys, time; from pydotcompute.cache.writer import locked\n"
+        "with locked(sys.argv[1], print): print('held', flush=True); time.sleep(60)"
+    )
+    holder = subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    assert holder.stdout.readline() == "held\n"
+    heard = []
+
+    def waiting(who):
+        heard.append(who)
+        holder.send_signal(signal.SIGKILL)
+
+    with writer.locked(str(tmp_path), waiting):
+        pass
+    holder.wait()
+    holder.stdout.close()
+    assert heard == [f"process {holder.pid}"]
+
+
+def test_sweep_removes_unfinished_files_alone(tmp_path):
+    name = writer.write_object(str(tmp_path), b"code", ".so")
+    for place in (tmp_path, tmp_path / "objects", tmp_path / "objects" / name[:2]):
+        (place / ".new-1-x").write_bytes(b"half")
+    writer.sweep(str(tmp_path))
+    assert sorted(p.name for p in tmp_path.rglob("*") if p.is_file()) == [f"{name}.so"]
+
+
+def test_the_cache_is_made_its_owners_alone_also_afterwards(tmp_path):
+    folder = tmp_path / "build" / "cache"
+    writer.make_private(str(folder))
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    folder.chmod(0o755)
+    writer.make_private(str(folder))
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize(
+    "number, words",
+    [
+        (errno.ENOSPC, "no space left on the device"),
+        (errno.EACCES, "cannot be written (Permission denied)"),
+        (errno.EROFS, "cannot be written (Read-only file system)"),
+        (errno.EFBIG, "ulimit -f"),
+        (errno.EIO, "Input/output error"),
+    ],
+)
+def test_what_the_disk_refuses_is_one_line(number, words):
+    line = writer.explain_os_error(OSError(number, os.strerror(number), "/x/y"), "/x")
+    assert line.startswith("/x/y: ") and words in line and "\n" not in line
