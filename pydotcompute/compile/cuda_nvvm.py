@@ -1,0 +1,129 @@
+"""numba-cuda and NVVM: the Python of a module of kernels → LLVM → canonical PTX. No GPU and no driver are asked."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import types as python_types
+import warnings
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from ..errors import CompilationError
+from . import cuda_toolchain
+
+
+class EntryPoint(NamedTuple):
+    """One kernel of a module: `types` are dtypes ("int64") and pointers to them ("float32*"), an argument each;
+    an argument may also be an array of numba's ("float32[:, ::1]"), for raw kernels."""
+
+    name: str
+    types: tuple[str, ...]
+    noalias: tuple[bool, ...] = ()  # for pointers: nothing else of the call reaches what it writes or reads
+    block: int = 0  # the most threads that it is launched with; 0: not said
+
+
+def compile_module(text: str, filename: str, entries: Sequence[EntryPoint], arch: str) -> str:
+    """The functions of a Python module, compiled for compute_`arch`, in one PTX text with exactly these entry names.
+
+    Canonical: no banner, no environment of numba's, no path; the same bytes in every process and folder.
+    `filename` is what numba's messages call the text. Raises CompilationError.
+    """
+    cuda_toolchain.require()
+    namespace: dict = {"__name__": "pydotcompute_cuda_module", "__file__": filename}
+    exec(compile(text, filename, "exec"), namespace)
+    return compile_functions([(namespace[e.name], e) for e in entries], arch)
+
+
+def compile_functions(functions: Sequence[tuple[Callable, EntryPoint]], arch: str) -> str:
+    """PTX of Python functions, one entry each. Raises CompilationError."""
+    cuda_toolchain.require()
+    from numba.cuda.cudadrv import nvvm
+
+    capability = (int(arch.rstrip("af")[:-1]), int(arch.rstrip("af")[-1]))
+    modules: list[str] = []
+    with _pretending(capability):
+        for function, entry in functions:
+            modules += [text for text in _front_end(function, entry, capability) if text not in modules]
+        try:
+            # fma=0: every rounding of the kernel stands in its source, so that each GPU gives the same bits.
+            ptx = nvvm.compile_ir(modules, arch=f"compute_{arch}", opt=3, fma=0).decode()
+        except Exception as error:
+            raise CompilationError(f"NVVM refused the code for compute_{arch}: {_first_line(error)}") from error
+    return canonical(ptx, arch)
+
+
+def canonical(ptx: str, arch: str) -> str:
+    """PTX without what differs between processes. Raises CompilationError if it was made for another architecture
+    or calls a function that it does not hold."""
+    target = re.search(r"^\.target (\w+)", ptx, re.M)
+    if target is None or target[1] != f"sm_{arch}":
+        raise CompilationError(f"the toolchain made code for {target and target[1]} where sm_{arch} was asked for")
+    ptx = ptx.replace("\0", "")
+    ptx = re.sub(r"^\.common \.global [^;]*NumbaEnv[^;]*;\n", "", ptx, flags=re.M)
+    ptx = re.sub(r"\A(\s*//[^\n]*\n)+\s*", "", ptx)
+    if unlinked := re.findall(r"^\.extern\s+\.func.*?(\w+)\s*$", ptx, re.M):
+        raise CompilationError(
+            f"the code calls {', '.join(sorted(set(unlinked)))}, which this toolchain cannot link"
+            " (arithmetic in float16 within a raw kernel: convert to float32 first)"
+        )
+    return "\n".join(line.rstrip() for line in ptx.strip().splitlines()) + "\n"
+
+
+def argument_type(text: str):
+    """The numba type of "float32", "float32*" or "float32[:, ::1]"."""
+    from numba import types
+
+    scalar = re.match(r"\w+", text)
+    if scalar is None or not hasattr(types, scalar[0]):
+        raise CompilationError(f"`{text}` is no type of an argument")
+    base = types.boolean if scalar[0] == "bool" else getattr(types, scalar[0])
+    rest = text[scalar.end() :].replace(" ", "")
+    if rest == "*":
+        # A byte, not numba's bit: what an array holds.
+        return types.CPointer(types.uint8 if scalar[0] == "bool" else base)
+    if rest:
+        dims = rest[1:-1].split(",")
+        contiguous = dims[-1] == "::1" and all(d in (":", "::1") for d in dims)
+        return types.Array(base, len(dims), "C" if contiguous else "A")
+    return base
+
+
+def _front_end(function: Callable, entry: EntryPoint, capability: tuple[int, int]) -> list[str]:
+    """numba-cuda's half: Python → the LLVM modules of a kernel and of the helpers that it calls."""
+    from numba import types
+    from numba.core.errors import NumbaError
+    from numba.cuda.compiler import _compile_pyfunc_with_fixup
+
+    arguments = [argument_type(t) for t in entry.types]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # performance hints of numba's about code that is ours
+            library, _ = _compile_pyfunc_with_fixup(
+                function, types.void(*arguments), debug=False, lineinfo=False, device=False, opt=True, cc=capability,
+                abi="numba", abi_info={"abi_name": entry.name}, launch_bounds=entry.block or None,
+            )  # fmt: skip
+    except NumbaError as error:
+        raise CompilationError(f"numba-cuda refused `{entry.name}`: {str(error).strip()}") from error
+    kernel = library.get_function(entry.name)
+    for argument, free in zip(kernel.args, entry.noalias):
+        if free:
+            argument.add_attribute("noalias")
+    return [str(module) for module in library.modules]
+
+
+@contextlib.contextmanager
+def _pretending(capability: tuple[int, int]):
+    """numba-cuda reads the current device's capability where it compiles a helper; without a driver, this answers."""
+    from numba.cuda import dispatcher
+
+    saved = dispatcher.get_current_device
+    dispatcher.get_current_device = lambda: python_types.SimpleNamespace(compute_capability=capability)
+    try:
+        yield
+    finally:
+        dispatcher.get_current_device = saved
+
+
+def _first_line(error: Exception) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)

@@ -1,0 +1,103 @@
+"""The CUDA toolchain that wheels bring: whether it is there, where it is, which architectures it knows."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+from functools import cache
+
+from ..errors import CompilerNotInstalledError, DeclarationError
+
+EXTRA = "build-cuda"
+# Modules that compile and assemble, and the wheel of the extra that brings each.
+NEEDED = {"numba": "numba", "numba_cuda": "numba-cuda", "cuda.bindings": "cuda-bindings"}
+# Where NVIDIA's wheels keep ptxas: of CUDA 12, then of CUDA 13.
+PTXAS_PACKAGES = (("nvidia.cuda_nvcc", "bin"), ("nvidia.cu13", "bin"))
+TARGET = re.compile(r"(compute|sm)_([1-9][0-9]*[0-9][af]?)\Z")
+
+
+def missing() -> tuple[str, ...]:
+    """The wheels that are not installed, of those that compiling for CUDA needs; imports nothing heavy."""
+    absent = [wheel for module, wheel in NEEDED.items() if not _installed(module)]
+    if _find_ptxas() is None:
+        absent.append("nvidia-cuda-nvcc")
+    return tuple(absent)
+
+
+def require() -> None:
+    """Raise CompilerNotInstalledError, naming what is missing and the extra, where CUDA cannot be compiled for."""
+    if absent := missing():
+        raise CompilerNotInstalledError(
+            f"CUDA targets need {', '.join(absent)}, which {'is' if len(absent) == 1 else 'are'} not installed here; "
+            f'pip install "pydotcompute[{EXTRA}]" (no GPU, driver or CUDA toolkit is needed; CPU targets build without)'
+        )
+
+
+def ptxas() -> str:
+    """The path of the wheel's ptxas. Raises CompilerNotInstalledError where there is none."""
+    require()
+    path = _find_ptxas()
+    assert path is not None
+    return path
+
+
+@cache
+def architectures() -> tuple[str, ...]:
+    """What the installed ptxas says it can assemble for, lowest first: ("50", …, "90", "90a", …)."""
+    text = subprocess.run([ptxas(), "--help"], capture_output=True, text=True, check=True).stdout
+    found = set(re.findall(r"'sm_([0-9]+[af]?)'", text)) & set(re.findall(r"'compute_([0-9]+[af]?)'", text))
+    return tuple(sorted(found, key=lambda a: (int(a.rstrip("af")), a)))
+
+
+def parse_target(target: str) -> tuple[str, str]:
+    """`cuda:sm_90` → ("sm", "90"). Raises DeclarationError for anything that is not an architecture of the
+    installed toolchain: nothing is ever lowered to another one."""
+    name = target.removeprefix("cuda:")
+    match = TARGET.match(name)
+    if match is None:
+        raise DeclarationError(
+            f"`{target}` is no CUDA target", hint="write cuda:compute_80 (PTX) or cuda:sm_90 (a cubin)"
+        )
+    if match[2] not in architectures():
+        raise DeclarationError(
+            f"`{target}`: the installed CUDA toolchain ({version()}) does not know {name}",
+            hint=f"it knows {', '.join(architectures())}",
+        )
+    return match[1], match[2]
+
+
+@cache
+def version() -> str:
+    """What ptxas says of itself: "12.9.86"."""
+    text = subprocess.run([ptxas(), "--version"], capture_output=True, text=True, check=True).stdout
+    found = re.search(r"\bV([0-9.]+)", text)
+    return found[1] if found else text.strip().splitlines()[-1]
+
+
+def tool_versions() -> dict[str, str]:
+    """Tool → version of everything whose output is in an artifact."""
+    from importlib.metadata import version as of
+
+    return {"numba": of("numba"), "numba-cuda": of("numba-cuda"), "llvmlite": of("llvmlite"), "ptxas": version()}
+
+
+def _installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # its parent package
+        return False
+
+
+def _find_ptxas() -> str | None:
+    for package, folder in PTXAS_PACKAGES:
+        try:
+            spec = importlib.util.find_spec(package)
+        except ModuleNotFoundError:
+            continue
+        for root in (spec.submodule_search_locations or ()) if spec else ():
+            path = os.path.join(root, folder, "ptxas")
+            if os.access(path, os.X_OK):
+                return path
+    return None

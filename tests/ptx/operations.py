@@ -1,0 +1,418 @@
+"""What the arithmetic instructions compute: each on vectors of its operands, one element a thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from . import floats
+from .parse import TYPE_BYTES, Instruction, PtxError
+
+DTYPES = {
+    "pred": np.dtype(bool), "b8": np.dtype("u1"), "u8": np.dtype("u1"), "s8": np.dtype("i1"),
+    "b16": np.dtype("u2"), "u16": np.dtype("u2"), "s16": np.dtype("i2"), "f16": np.dtype("f2"),
+    "b32": np.dtype("u4"), "u32": np.dtype("u4"), "s32": np.dtype("i4"), "f32": np.dtype("f4"),
+    "b64": np.dtype("u8"), "u64": np.dtype("u8"), "s64": np.dtype("i8"), "f64": np.dtype("f8"),
+}  # fmt: skip
+CARRY = "%carry"  # the condition code register, as if it were named
+
+
+class Operation(NamedTuple):
+    results: tuple[str, ...]  # types of the destinations
+    sources: tuple[str, ...]  # types of the operands after them
+    compute: Callable
+    carry_in: bool = False
+    carry_out: bool = False
+
+
+def operation(i: Instruction) -> Operation | None:
+    """The meaning of an instruction that only computes, or None if it does something else. Raises PtxError for a
+    modifier that is not known."""
+    make = TABLE.get(i.name)
+    if make is None:
+        return None
+    *modifiers, kind = i.modifiers
+    if kind not in DTYPES:
+        raise PtxError(f"type .{kind} in {i.text!r}")
+    made = make(set(modifiers), kind, i)
+    if made is None:
+        raise PtxError(f"modifiers of {i.text!r}")
+    return made
+
+
+def _is_float(kind: str) -> bool:
+    return kind[0] == "f"
+
+
+def _wrap(function: Callable, modifiers: set[str], kind: str, allowed: str = "") -> Callable | None:
+    """A float operation with its modifiers: rn or none, ftz, sat; None for another."""
+    if modifiers - {"rn", "ftz", "sat", *allowed.split()}:
+        return None
+
+    def run(*values):
+        if "ftz" in modifiers:
+            values = [floats.flush(v) for v in values]
+        result = function(*values)
+        if "ftz" in modifiers:
+            result = floats.flush(result)
+        if "sat" in modifiers:
+            result = np.where(np.isnan(result), 0, np.clip(result, 0, 1)).astype(result.dtype)
+        return result
+
+    return run if modifiers & {"ftz", "sat"} else function
+
+
+def _same(arity: int, integer: Callable | None, real: Callable | None, allowed: str = "") -> Callable:
+    """An instruction whose operands and result have one type."""
+
+    def make(modifiers, kind, i):
+        function = real if _is_float(kind) else integer
+        if function is None or not _is_float(kind) and modifiers:
+            return None
+        if _is_float(kind):
+            function = _wrap(function, modifiers, kind, allowed)
+        return function and Operation((kind,), (kind,) * arity, function)
+
+    return make
+
+
+def _high(a, b):
+    """The upper half of a product of integers of 32 or 64 bits."""
+    bits = a.dtype.itemsize * 8
+    if bits < 64:
+        wide = np.int64 if a.dtype.kind == "i" else np.uint64
+        return ((a.astype(wide) * b.astype(wide)) >> wide(bits)).astype(a.dtype)
+    x, y, low = a.astype(np.uint64), b.astype(np.uint64), np.uint64(0xFFFFFFFF)
+    half = np.uint64(32)
+    xl, xh, yl, yh = x & low, x >> half, y & low, y >> half
+    middle = (xl * yl >> half) + (xh * yl & low) + (xl * yh & low)
+    high = xh * yh + (xh * yl >> half) + (xl * yh >> half) + (middle >> half)
+    if a.dtype.kind == "i":
+        high = high - np.where(a < 0, y, 0).astype(np.uint64) - np.where(b < 0, x, 0).astype(np.uint64)
+    return high.astype(a.dtype)
+
+
+def _wide(kind: str) -> str:
+    return f"{kind[0]}{TYPE_BYTES[kind] * 16}"
+
+
+def _mul(modifiers, kind, i):
+    if _is_float(kind):
+        function = _wrap(lambda a, b: a * b, modifiers, kind)
+        return function and Operation((kind,), (kind, kind), function)
+    if modifiers == {"lo"}:
+        return Operation((kind,), (kind, kind), lambda a, b: a * b)
+    if modifiers == {"hi"}:
+        return Operation((kind,), (kind, kind), _high)
+    if modifiers == {"wide"} and TYPE_BYTES[kind] < 8:
+        to = DTYPES[_wide(kind)]
+        return Operation((_wide(kind),), (kind, kind), lambda a, b: a.astype(to) * b.astype(to))
+    return None
+
+
+def _mad(modifiers, kind, i):
+    if "cc" in modifiers or i.name == "madc":
+        half = {"lo": lambda a, b: a * b, "hi": _high}.get(next(iter(modifiers - {"cc"}), ""))
+        return half and _with_carry(modifiers, kind, i.name == "madc", 3, lambda a, b, c: (half(a, b), c))
+    if modifiers == {"wide"}:
+        to = DTYPES[_wide(kind)]
+        return Operation((_wide(kind),), (kind, kind, _wide(kind)), lambda a, b, c: a.astype(to) * b.astype(to) + c)
+    if modifiers == {"lo"}:
+        return Operation((kind,), (kind,) * 3, lambda a, b, c: a * b + c)
+    if modifiers == {"hi"}:
+        return Operation((kind,), (kind,) * 3, lambda a, b, c: _high(a, b) + c)
+    return None
+
+
+def _with_carry(modifiers, kind, carry_in, arity, terms):
+    """x + y (+ carry), whose carry may go out."""
+
+    def compute(*values):
+        *values, carry = values
+        x, y = (v.view(f"u{v.dtype.itemsize}") for v in terms(*values))
+        first = x + y
+        total = first + (carry.astype(first.dtype) if carry_in else first.dtype.type(0))
+        return total.view(values[0].dtype), ((first < x) | (total < first)).astype(np.uint32)
+
+    return Operation((kind,), (kind,) * arity, compute, carry_in, True)
+
+
+def _add(modifiers, kind, i):
+    if "cc" in modifiers or i.name == "addc":
+        return _with_carry(modifiers, kind, i.name == "addc", 2, lambda a, b: (a, b))
+    return _same(2, lambda a, b: a + b, lambda a, b: a + b)(modifiers, kind, i)
+
+
+def _divide(a, b):
+    """Towards zero; PTX says nothing about a zero divisor: the compiled code has to select around it."""
+    safe = np.where(b == 0, 1, b).astype(b.dtype)
+    magnitude = np.abs(a).astype(f"u{a.dtype.itemsize}") // np.abs(safe).astype(f"u{a.dtype.itemsize}")
+    signed = np.where((a < 0) != (b < 0), np.zeros_like(magnitude) - magnitude, magnitude).astype(a.dtype)
+    return np.where(b == 0, np.array(-1).astype(a.dtype), signed)
+
+
+def _remainder(a, b):
+    return np.where(b == 0, a, a - _divide(a, b) * b)
+
+
+def _div(modifiers, kind, i):
+    return _same(2, _divide, lambda a, b: a / b, "full")(modifiers, kind, i)
+
+
+def _extreme(nan_free):
+    def make(modifiers, kind, i):
+        if not _is_float(kind):
+            return None if modifiers else Operation((kind,), (kind, kind), nan_free[0])
+        if modifiers - {"NaN", "ftz"}:
+            return None
+        nan = "NaN" in modifiers
+        return Operation((kind,), (kind, kind), lambda a, b: nan_free[1](a, b, nan))
+
+    return make
+
+
+def _logic(function: Callable, arity: int = 2) -> Callable:
+    return lambda modifiers, kind, i: None if modifiers else Operation((kind,), (kind,) * arity, function)
+
+
+def _shift(left: bool) -> Callable:
+    def make(modifiers, kind, i):
+        bits = TYPE_BYTES[kind] * 8
+
+        def compute(a, n):
+            inside = np.minimum(n, bits - 1).astype(a.dtype)
+            moved = a << inside if left else a >> inside
+            beyond = a.dtype.type(0) if left or a.dtype.kind == "u" else a >> a.dtype.type(bits - 1)
+            return np.where(n >= bits, beyond, moved)
+
+        return None if modifiers else Operation((kind,), (kind, "u32"), compute)
+
+    return make
+
+
+def _funnel(modifiers, kind, i):
+    direction, mode = i.modifiers[0], i.modifiers[1]
+    if (direction, mode) not in (("l", "wrap"), ("r", "wrap"), ("l", "clamp"), ("r", "clamp")):
+        return None
+
+    def compute(a, b, n):
+        pair = b.astype(np.uint64) << np.uint64(32) | a.astype(np.uint64)
+        n = (n & 31 if mode == "wrap" else np.minimum(n, 32)).astype(np.uint64)
+        return ((pair << n) >> np.uint64(32) if direction == "l" else pair >> n).astype(np.uint32)
+
+    return Operation(("b32",), ("b32", "b32", "u32"), compute)
+
+
+COMPARE = {
+    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
+    "lo": np.less, "ls": np.less_equal, "hi": np.greater, "hs": np.greater_equal,
+}  # fmt: skip
+
+
+def _comparison(name: str, kind: str) -> Callable | None:
+    if name in ("num", "nan"):
+        return lambda a, b: (np.isnan(a) | np.isnan(b)) == (name == "nan")
+    if name in COMPARE:
+        # `ne` of floats is ordered in PTX: false for NaN.
+        if name == "ne" and _is_float(kind):
+            return lambda a, b: (a != b) & ~(np.isnan(a) | np.isnan(b))
+        return COMPARE[name]
+    if name[:-1] in COMPARE and name.endswith("u") and _is_float(kind):
+        plain = COMPARE[name[:-1]]
+        return lambda a, b: plain(a, b) | np.isnan(a) | np.isnan(b)
+    return None
+
+
+def _setp(modifiers, kind, i):
+    compare = _comparison(i.modifiers[0], kind)
+    rest = [m for m in i.modifiers[1:-1] if m != "ftz"]
+    if compare is None or len(rest) > 1:
+        return None
+    combine = {"and": np.logical_and, "or": np.logical_or, "xor": np.logical_xor}.get(rest[0]) if rest else None
+    if rest and combine is None:
+        return None
+    if "ftz" in i.modifiers:
+        plain = compare
+        compare = lambda a, b: plain(floats.flush(a), floats.flush(b))  # noqa: E731
+    if combine is None:
+        return Operation(("pred",), (kind, kind), compare)
+    return Operation(("pred",), (kind, kind, "pred"), lambda a, b, c: combine(compare(a, b), c))
+
+
+def _selp(modifiers, kind, i):
+    return Operation((kind,), (kind, kind, "pred"), lambda a, b, p: np.where(p, a, b))
+
+
+def _count(function: Callable) -> Callable:
+    return lambda modifiers, kind, i: None if modifiers else Operation(("u32",), (kind,), function)
+
+
+def _popc(a):
+    return np.bitwise_count(a).astype(np.uint32)
+
+
+def _clz(a):
+    bits = a.dtype.itemsize * 8
+    for shift in (s for s in (1, 2, 4, 8, 16, 32) if s < bits):
+        a = a | a >> a.dtype.type(shift)
+    return (bits - np.bitwise_count(a)).astype(np.uint32)
+
+
+def _brev(modifiers, kind, i):
+    def reverse(a):
+        bits = a.dtype.itemsize * 8
+        result = np.zeros_like(a)
+        for k in range(bits):
+            result |= ((a >> a.dtype.type(k)) & a.dtype.type(1)) << a.dtype.type(bits - 1 - k)
+        return result
+
+    return None if modifiers else Operation((kind,), (kind,), reverse)
+
+
+def _bfe(modifiers, kind, i):
+    bits = TYPE_BYTES[kind] * 8
+    unsigned = np.dtype(f"u{bits // 8}")
+
+    def compute(a, start, length):
+        start, length = np.minimum(start & 255, bits), np.minimum(length & 255, bits)
+        value = np.where(start >= bits, a.dtype.type(0) if kind[0] != "s" else a >> a.dtype.type(bits - 1), a >> np.minimum(start, bits - 1).astype(a.dtype))
+        up = np.minimum(bits - length, bits - 1).astype(unsigned)
+        moved = (value.view(unsigned) << up).view(a.dtype) >> up.astype(a.dtype)
+        return np.where(length == 0, a.dtype.type(0), moved)
+
+    if modifiers or kind[0] == "s":
+        return None if modifiers else _refuse_signed(i)
+    return Operation((kind,), (kind, "u32", "u32"), compute)
+
+
+def _refuse_signed(i):
+    raise PtxError(f"signed bit field in {i.text!r}")
+
+
+def _bfi(modifiers, kind, i):
+    bits = TYPE_BYTES[kind] * 8
+
+    def compute(a, b, start, length):
+        start, length = start & 255, np.minimum(length & 255, bits)
+        one, full = a.dtype.type(1), ~a.dtype.type(0)
+        mask = np.where(length >= bits, full, (one << np.minimum(length, bits - 1).astype(a.dtype)) - one)
+        shift = np.minimum(start, bits - 1).astype(a.dtype)
+        mask = np.where(start >= bits, a.dtype.type(0), mask << shift)
+        return (b & ~mask) | ((a << shift) & mask)
+
+    return None if modifiers else Operation((kind,), (kind, kind, "u32", "u32"), compute)
+
+
+def _prmt(modifiers, kind, i):
+    def compute(a, b, selector):
+        pair = b.astype(np.uint64) << np.uint64(32) | a.astype(np.uint64)
+        result = np.zeros_like(a)
+        for k in range(4):
+            nibble = (selector >> np.uint32(4 * k)) & np.uint32(15)
+            octet = (pair >> (np.uint64(8) * (nibble & np.uint32(7)).astype(np.uint64)) & np.uint64(255)).astype(np.uint32)
+            octet = np.where(nibble & 8, np.where(octet & 128, 255, 0), octet).astype(np.uint32)
+            result |= octet << np.uint32(8 * k)
+        return result
+
+    return None if modifiers else Operation(("b32",), ("b32",) * 3, compute)
+
+
+def _lop3(modifiers, kind, i):
+    table = int(i.operands[-1], 0)
+
+    def compute(a, b, c, _):
+        result = np.zeros_like(a)
+        for k in range(8):
+            if table >> k & 1:
+                result |= (a if k & 4 else ~a) & (b if k & 2 else ~b) & (c if k & 1 else ~c)
+        return result
+
+    return None if modifiers else Operation(("b32",), ("b32",) * 4, compute)
+
+
+def _approximate(function: Callable) -> Callable:
+    """The hardware's fast functions, here as exact as float64 makes them; also the rounded ones of one operand."""
+
+    def make(modifiers, kind, i):
+        def compute(a):
+            return function(a.astype(np.float64)).astype(a.dtype)
+
+        exact = function is np.sqrt or function is _reciprocal
+        if kind == "f64" and "approx" in modifiers:
+            # 20 bits of the fraction, as rcp.approx.ftz.f64 promises.
+            coarse = lambda a: (function(a).view(np.uint64) & ~np.uint64(0xFFFFFFFF)).view(np.float64)  # noqa: E731
+            return Operation((kind,), (kind,), coarse)
+        wrapped = _wrap(compute, modifiers, kind, "approx")
+        return wrapped and (exact or "approx" in modifiers) and Operation((kind,), (kind,), wrapped) or None
+
+    return make
+
+
+def _reciprocal(a):
+    return 1.0 / a
+
+
+def _cvt(modifiers, kind, i):
+    to, source = i.modifiers[-2], i.modifiers[-1]
+    rounding = set(i.modifiers[:-2])
+    if to not in DTYPES:
+        return None
+    target = DTYPES[to]
+    if _is_float(source) and _is_float(to):
+        if TYPE_BYTES[to] < TYPE_BYTES[source] and rounding - {"ftz", "sat"} == {"rn"} or TYPE_BYTES[to] > TYPE_BYTES[source] and not rounding - {"ftz", "sat"}:
+            function = _wrap(lambda a: a.astype(target), rounding, to)
+            return Operation((to,), (source,), function)
+        mode = rounding - {"ftz", "sat"}
+        if to == source and len(mode) == 1 and (whole := floats.ROUND.get(next(iter(mode)))):
+            return Operation((to,), (source,), _wrap(lambda a: whole(a), rounding - mode, to))
+        return None
+    if _is_float(source):
+        mode = rounding - {"ftz", "sat"}
+        whole = floats.ROUND.get(next(iter(mode), ""))
+        if whole is None or len(mode) != 1:
+            return None
+        ftz = floats.flush if "ftz" in rounding else lambda a: a
+        return Operation((to,), (source,), lambda a: floats.to_integer(whole(ftz(a)), target))
+    if _is_float(to):
+        return Operation((to,), (source,), lambda a: a.astype(target)) if rounding == {"rn"} else None
+    if rounding == {"sat"}:
+        limits = np.iinfo(target)
+        return Operation((to,), (source,), lambda a: _clamp(a, limits).astype(target))
+    return None if rounding else Operation((to,), (source,), lambda a: a.astype(target))
+
+
+def _clamp(a, limits):
+    own = np.iinfo(a.dtype)
+    return np.clip(a, max(limits.min, own.min), min(limits.max, own.max))
+
+
+def _copysign(modifiers, kind, i):
+    return None if modifiers else Operation((kind,), (kind, kind), lambda sign, value: np.copysign(value, sign))
+
+
+def _testp(modifiers, kind, i):
+    tests = {"finite": np.isfinite, "infinite": np.isinf, "notanumber": np.isnan, "number": lambda a: ~np.isnan(a)}
+    test = tests.get(next(iter(modifiers), ""))
+    return test and Operation(("pred",), (kind,), test)
+
+
+def _fma(modifiers, kind, i):
+    function = _wrap(floats.fma, modifiers, kind)
+    return function and _is_float(kind) and "rn" in modifiers and Operation((kind,), (kind,) * 3, function) or None
+
+
+TABLE: dict[str, Callable] = {
+    "add": _add, "addc": _add, "mul": _mul, "mad": _mad, "madc": _mad, "fma": _fma, "div": _div,
+    "sub": _same(2, lambda a, b: a - b, lambda a, b: a - b), "rem": _same(2, _remainder, None),
+    "neg": _same(1, lambda a: np.zeros_like(a) - a, lambda a: -a), "abs": _same(1, np.abs, np.abs),
+    "min": _extreme((np.minimum, floats.least)), "max": _extreme((np.maximum, floats.greatest)),
+    "and": _logic(lambda a, b: a & b), "or": _logic(lambda a, b: a | b), "xor": _logic(lambda a, b: a ^ b),
+    "not": _logic(lambda a: ~a, 1), "shl": _shift(True), "shr": _shift(False), "shf": _funnel,
+    "setp": _setp, "selp": _selp, "cvt": _cvt, "popc": _count(_popc), "clz": _count(_clz), "brev": _brev,
+    "bfe": _bfe, "bfi": _bfi, "prmt": _prmt, "lop3": _lop3, "copysign": _copysign, "testp": _testp,
+    "sqrt": _approximate(np.sqrt), "rcp": _approximate(_reciprocal),
+    "rsqrt": _approximate(lambda a: 1.0 / np.sqrt(a)), "ex2": _approximate(np.exp2), "lg2": _approximate(np.log2),
+    "sin": _approximate(np.sin), "cos": _approximate(np.cos), "tanh": _approximate(np.tanh),
+}  # fmt: skip
