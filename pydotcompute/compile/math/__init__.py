@@ -1,0 +1,10 @@
+"""The listed functions of the kernel language that are more than one instruction, as scalar Numba functions.
+
+`FUNCTIONS["exp"]["float32"]` is called from generated Numba code; LLVM inlines it, and vectorises a loop around it at
+every x86-64 level: no branch, no call, and no table is in any of them. The bits of a result depend on the argument
+and the target alone. Special values are those of C99, annex F.
+"""
+
+from . import exponential, logarithm
+
+FUNCTIONS = {**exponential.FUNCTIONS, **logarithm.FUNCTIONS}

@@ -1,0 +1,148 @@
+"""The few operations on floats and their bits that the functions of this package are written with.
+
+Every one is a single LLVM instruction or intrinsic that a vector unit has at every x86-64 level, on a scalar type
+that stays what it is: Numba alone would widen `int32 + int32` to int64 and halve the lanes. `select` evaluates both
+sides, so that a loop around it stays free of branches.
+"""
+
+import numba
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+_FLOATS = {types.float32: ir.FloatType(), types.float64: ir.DoubleType()}
+_BITS_OF = {types.float32: types.int32, types.float64: types.int64}
+_FLOAT_OF = {bits: float_ for float_, bits in _BITS_OF.items()}
+
+#: the decorator of every function here: inlined always (a loop with a call in it is not vectorised), divisions as
+#: IEEE has them, no fast-math flag whatever the caller's are.
+scalar = numba.njit(forceinline=True, error_model="numpy", no_cpython_wrapper=True)
+
+
+def _llvm(builder, name, type_, arguments):
+    """A call of the LLVM intrinsic `name`, whose arguments and result are all of the LLVM type `type_`."""
+    suffix = {"float": "f32", "double": "f64"}[str(type_)]
+    module, name = builder.module, f"llvm.{name}.{suffix}"
+    function = module.globals.get(name) or ir.Function(module, ir.FunctionType(type_, [type_] * len(arguments)), name)
+    return builder.call(function, arguments)
+
+
+def _one(name):
+    @intrinsic
+    def define(typing_context, x):
+        if x not in _FLOATS:
+            return None
+        return x(x), lambda context, builder, signature, arguments: _llvm(builder, name, _FLOATS[x], arguments)
+
+    return define
+
+
+fabs = _one("fabs")
+sqrt = _one("sqrt")
+rint = _one("rint")  # half to even
+
+
+@intrinsic
+def copysign(typing_context, x, sign):
+    return x(x, x), lambda context, builder, signature, arguments: _llvm(builder, "copysign", _FLOATS[x], arguments)
+
+
+@intrinsic
+def fmuladd(typing_context, a, b, c):
+    """a * b + c, rounded once where the target has the instruction and twice where it has not: a target's choice,
+    made alike for scalars and vectors."""
+    return a(a, a, a), lambda context, builder, signature, arguments: _llvm(builder, "fmuladd", _FLOATS[a], arguments)
+
+
+@intrinsic
+def polynomial(typing_context, x, coefficients):
+    """coefficients[0] + coefficients[1] * x + …, by Horner's rule; `coefficients` is a constant tuple of Python floats
+    that are values of the type of x."""
+    count = len(coefficients)
+
+    def emit(context, builder, signature, arguments):
+        type_ = _FLOATS[x]
+
+        def coefficient(index):
+            value = builder.extract_value(arguments[1], index)
+            return value if type_ == ir.DoubleType() else builder.fptrunc(value, type_)
+
+        total = coefficient(count - 1)
+        for index in reversed(range(count - 1)):
+            total = _llvm(builder, "fmuladd", type_, [total, arguments[0], coefficient(index)])
+        return total
+
+    return x(x, coefficients), emit
+
+
+@intrinsic
+def select(typing_context, condition, then, otherwise):
+    """`then` where the condition holds, else `otherwise`; both are evaluated."""
+    if then != otherwise or condition != types.boolean:
+        return None
+    return then(condition, then, then), lambda context, builder, signature, arguments: builder.select(*arguments)
+
+
+def _condition(operation):
+    @intrinsic
+    def define(typing_context, a, b):
+        signature = types.boolean(types.boolean, types.boolean)
+        return signature, lambda context, builder, signature, arguments: getattr(builder, operation)(*arguments)
+
+    return define
+
+
+both, either, differ = _condition("and_"), _condition("or_"), _condition("xor")
+
+
+@intrinsic
+def as_bits(typing_context, x):
+    """The bits of a float as a signed integer of its width."""
+    if x not in _BITS_OF:
+        return None
+    result = _BITS_OF[x]
+    width = ir.IntType(result.bitwidth)
+    return result(x), lambda context, builder, signature, arguments: builder.bitcast(arguments[0], width)
+
+
+@intrinsic
+def as_float(typing_context, x):
+    """The float of the same width that has these bits."""
+    if x not in _FLOAT_OF:
+        return None
+    result = _FLOAT_OF[x]
+    return result(x), lambda context, builder, signature, arguments: builder.bitcast(arguments[0], _FLOATS[result])
+
+
+def _integer(operation):
+    @intrinsic
+    def define(typing_context, a, b):
+        if a != b or a not in _FLOAT_OF:
+            return None
+        return a(a, a), lambda context, builder, signature, arguments: getattr(builder, operation)(*arguments)
+
+    return define
+
+
+# on two integers of one width, wrapping
+iadd, isub, iand, ior, ixor = map(_integer, ("add", "sub", "and_", "or_", "xor"))
+shift_left, shift_right, shift_right_signed = map(_integer, ("shl", "lshr", "ashr"))
+
+
+def _convert(source, result, operation):
+    llvm_type = _FLOATS.get(result) or ir.IntType(result.bitwidth)
+
+    @intrinsic
+    def define(typing_context, x):
+        if x != source:
+            return None
+        return result(x), lambda context, builder, signature, arguments: getattr(builder, operation)(
+            arguments[0], llvm_type
+        )
+
+    return define
+
+
+widen = _convert(types.float32, types.float64, "fpext")
+narrow = _convert(types.float64, types.float32, "fptrunc")
+int_to_float = _convert(types.int32, types.float32, "sitofp")
