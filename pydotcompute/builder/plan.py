@@ -32,10 +32,10 @@ class Reason(NamedTuple):
     def __str__(self) -> str:
         if self.kind != "changed":
             return self.what or self.kind
-        if self.old is None or self.new is None or self.what in SHOWN_BY_NAME:
-            return f"{self.what} changed" + (f" ({self.note})" if self.note else "")
         if self.what == tools_module.CODE:
             return "pydotcompute's code generation changed"
+        if self.old is None or self.new is None or self.what in SHOWN_BY_NAME:
+            return f"{self.what} changed" + (f" ({self.note})" if self.note else "")
         label = self.what if self.what.startswith("tool ") else f"{self.what}:"
         return f"{label} {self.old} → {self.new}"
 
@@ -52,7 +52,7 @@ class Item:
     target: str  # with `+bounds`, where that is asked for
     wanted: bool  # asked for in this build; others are looked at, never built
     fields: dict[str, str]
-    sources: dict[str, str]  # file → digest, for the explanation alone
+    sources: dict[str, str]  # what the source is made of → digest, for the reason alone
     key: str
     reasons: tuple[Reason, ...]  # none: current
     found: dict[str, Any] | None  # what the store remembers of this very key, its object being intact
@@ -134,7 +134,7 @@ def make_plan(
                 if entry is None and not wanted:
                     continue
                 fields = key_fields(kernel, specialisation, target, rendered[place], versions[backend])
-                sources = {path: digest(text) for path, text in rendered[place].sources.items()}
+                sources = source_digests(kernel, rendered[place])
                 new_key = key(fields)
                 reasons = why_stale(folder, entry, new_key, fields, sources, history)
                 found = usable_record(folder, history(new_key)) if reasons and wanted else None
@@ -174,7 +174,7 @@ def key_fields(
         "target": target,
     }
     if bounds:  # such an artifact knows the lines that it blames
-        fields["positions"] = digest(canonical([rendered.files, rendered.origins, rendered.shift]))
+        fields["positions"] = digest(canonical(written_places(rendered)))
     if target.startswith("cuda:"):
         fields["flag launch"] = canonical(kernel.launch)
     if target.removesuffix(BOUNDS) == "cpu:native":
@@ -182,6 +182,15 @@ def key_fields(
     for name, version in versions.items():
         fields[name if name == tools_module.CODE else f"tool {name}"] = version
     return fields
+
+
+def written_places(rendered: Rendered) -> list[Any]:
+    """Where each rendered line was written, without the folder: what Rendered.position computes from."""
+    places: list[Any] = [rendered.shift, sorted(rendered.places.items())]
+    for file, line in rendered.origins:
+        source = rendered.lines[file]
+        places.append([file, line, source[line - 1] if 0 < line <= len(source) else ""])
+    return places
 
 
 def why_stale(
@@ -200,17 +209,26 @@ def why_stale(
         return (Reason("damaged" if "damaged" in fault else "missing", fault),) if fault else ()
     record = history(entry["key"])
     if record is None:
-        return (Reason("changed", "something (the history of the cache was lost)"),)
+        return (Reason("changed", "something", note="the history of the cache was lost"),)
     return tuple(
         Reason("changed", name, old, new, source_note(record, sources) if name == "source" else "")
         for name, old, new in changes(record["fields"], fields)
     )
 
 
+def source_digests(kernel: Kernel, rendered: Rendered) -> dict[str, str]:
+    """What a rendered source is made of, by name: for the reason, not for the key."""
+    found = {f"template {name}": digest(text) for name, text in rendered.sources.items()}
+    if kernel.body is not None:
+        found["body"] = digest(kernel.body)
+    if kernel.family:
+        found["values of the family"] = digest(canonical(kernel.family))
+    return found
+
+
 def source_note(record: Mapping[str, Any], sources: Mapping[str, str]) -> str:
     """Which files the change of the rendered source comes from, as far as that is known."""
-    names = [name for name, _, _ in changes(record.get("sources", {}), sources)]
-    return ", ".join(f"template {name}" if name.endswith(".j2") else name for name in names)
+    return ", ".join(name for name, _, _ in changes(record.get("sources", {}), sources))
 
 
 def usable_record(folder: str, record: Mapping[str, Any] | None) -> dict[str, Any] | None:

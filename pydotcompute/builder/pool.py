@@ -77,7 +77,10 @@ def run_jobs(pending: deque[Job], workers: int, folder: str) -> Iterator[Started
 def _start(folder: str) -> _Worker:
     ours, theirs = Pipe(duplex=True)
     log = tempfile.TemporaryFile()
-    program = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from pydotcompute.builder.worker import main; main()"
+    program = (
+        "import sys, json; sys.path[:] = json.loads(sys.argv[1]); "
+        "from pydotcompute.builder.worker import main; main(int(sys.argv[2]))"
+    )
     # Numba takes settings from its environment and from a file in the working directory; an artifact must not.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
     environment.update(PYTHONHASHSEED="0", PYTHONDONTWRITEBYTECODE=os.environ.get("PYTHONDONTWRITEBYTECODE", ""))

@@ -20,10 +20,10 @@ def as_json(plan: Plan, outcome: Outcome | None) -> dict[str, Any]:
     artifacts = []
     results = {} if outcome is None else {result.item.name: result for result in outcome.results}
     for item in plan.wanted:
-        entry = _entry(plan, item.name)
         row = {"kernel": item.name[0], "specialization": item.name[1], "target": item.target}
         if not item.reasons:
-            row |= {"status": "reused", "reason": "", "seconds": None, "bytes": entry["size"], "key": item.key}
+            row |= {"status": "reused", "reason": "", "seconds": None, "bytes": _size(plan, item.name)}
+            row |= {"key": item.key}
         elif item.name in results:
             result = results[item.name]
             seconds = result.seconds if result.status == "built" else None
@@ -45,6 +45,6 @@ def as_json(plan: Plan, outcome: Outcome | None) -> dict[str, Any]:
     return {"version": VERSION, **counts, "artifacts": artifacts}
 
 
-def _entry(plan: Plan, name: tuple[str, str, str]) -> dict[str, Any]:
+def _size(plan: Plan, name: tuple[str, str, str]) -> int:
     kernel, specialisation, target = name
-    return plan.manifest["kernels"][kernel]["specializations"][specialisation]["artifacts"][target]
+    return plan.manifest["kernels"][kernel]["specializations"][specialisation]["artifacts"][target]["size"]

@@ -57,14 +57,20 @@ def _default_targets() -> list[str]:
     return list(DEFAULT_TARGETS)
 
 
+def _processors() -> int:
+    from ..runtime.settings import processors
+
+    return processors()
+
+
 SETTINGS = (
     Setting("targets", "-t", "PYDOTCOMPUTE_TARGETS", True, _targets, _default_targets, "what is built"),
-    Setting("jobs", "-j", "PYDOTCOMPUTE_JOBS", True, _count, lambda: len(os.sched_getaffinity(0)),
+    Setting("jobs", "-j", "PYDOTCOMPUTE_JOBS", True, _count, _processors,
             "how many processes compile at once"),
     Setting("linker", "", "PYDOTCOMPUTE_LINKER", True, _text, lambda: "",
             "a system linker in the place of LLD from the ziglang wheel"),
     Setting("target", "", "PYDOTCOMPUTE_TARGET", False, _text, lambda: "", "the target that loading takes"),
-    Setting("threads", "", "PYDOTCOMPUTE_THREADS", False, _count, lambda: len(os.sched_getaffinity(0)),
+    Setting("threads", "", "PYDOTCOMPUTE_THREADS", False, _count, _processors,
             "the most threads that a call uses"),
 )  # fmt: skip
 

@@ -12,12 +12,12 @@ from ..errors import CompilationError, CompilerNotInstalledError, DeclarationErr
 from .jobs import Answer, Job
 
 
-def main() -> None:
+def main(handle: int) -> None:
     from multiprocessing.connection import Connection
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the builder decides
     _die_with_parent()
-    connection = Connection(int(sys.argv[2]))
+    connection = Connection(handle)
     while True:
         try:
             job = connection.recv()

@@ -1,4 +1,4 @@
-"""Looking into a cache or a bundle: what is in it, whether it is whole; and emptying one. Returns data, prints nothing."""
+"""Looking into a cache or a bundle: what is in it, whether it is whole; and emptying one. Data in, data out."""
 
 from __future__ import annotations
 

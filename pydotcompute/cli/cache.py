@@ -128,7 +128,8 @@ def _show(options: argparse.Namespace, root: str, folder: str) -> int:
             ("state", entry["fault"] or (f"stale: {entry['stale']}" if entry["stale"] else "current when last built")),
             ("seconds", "-" if seconds is None else f"{seconds:.3f}"),
         ]
-        lines += [(name, ", ".join(value) if isinstance(value, list) else str(value)) for name, value in entry["meta"].items()]
+        for name, value in entry["meta"].items():
+            lines.append((name, ", ".join(map(str, value)) if isinstance(value, list) else str(value)))
         lines += [(f"key: {name}", value) for name, value in entry["fields"].items()]
         print(table([("  " + name, value) for name, value in lines]))
     return 0
@@ -178,9 +179,10 @@ def _clear(options: argparse.Namespace, root: str, folder: str) -> int:
     from ..cache.writer import explain_os_error
 
     try:
-        count, size = clear(
-            folder, lambda who: say(f"waiting for {who}, which is building here"), (os.path.join(root, *PROJECT_RENDERED),)
-        )
+        def waiting(who: str) -> None:
+            say(f"waiting for {who}, which is building here")
+
+        count, size = clear(folder, waiting, (os.path.join(root, *PROJECT_RENDERED),))
     except OSError as error:
         raise BuildError(explain_os_error(error, folder)) from error
     if options.json:

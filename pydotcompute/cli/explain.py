@@ -18,8 +18,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kernel", metavar="KERNEL", help="a kernel of kernels.yaml")
     add_common(parser)
     parser.add_argument(
-        "-t", dest="targets", metavar="TARGET", action="append", help="this target instead of those declared; repeatable"
-    )
+        "-t", dest="targets", metavar="TARGET", action="append",
+        help="this target instead of those declared; repeatable",
+    )  # fmt: skip
     parser.add_argument("--bounds", action="store_true", help="the artifacts of 'build --bounds'")
     parser.add_argument("--fields", action="store_true", help="print every field of the keys")
 
@@ -30,7 +31,9 @@ def run(options: argparse.Namespace) -> int:
     project = Project(project_root(options), say)
     settings = project.settings({"targets": options.targets})
     check_names([options.kernel], project.declaration.kernels, "kernel", project.declaration.path)
-    request = Request((options.kernel,), tuple(settings["targets"].value), options.bounds, 1, False, settings["linker"].value)
+    request = Request(
+        (options.kernel,), tuple(settings["targets"].value), options.bounds, linker=settings["linker"].value
+    )
     plan = project.plan(request)
     for error in plan.failures.values():
         say(str(error))

@@ -1,0 +1,214 @@
+"""The command line without compiling: help, mistakes, settings, exit codes, and what it does not import."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from pydotcompute.cli import COMMANDS, main
+
+KERNELS = """\
+version: 1
+targets: [cpu:x86-64-v3]
+kernels:
+  saxpy:
+    doc: a * x + y
+    signature: "(a: T, x: T[...], y: T[...]) -> (out: T[...])"
+    types: {T: [float32]}
+    body: |
+      for i in grid(size):
+          out[i] = a * x[i] + y[i]
+"""
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    for name in [name for name in os.environ if name.startswith("PYDOTCOMPUTE_")]:
+        monkeypatch.delenv(name)
+    (tmp_path / "kernels.yaml").write_text(KERNELS)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def call(capsys, *arguments):
+    """(exit code, stdout, stderr)"""
+    code = main(list(arguments))
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_and_json_and_a_folder(capsys, command):
+    arguments = [command, "--help"] if command != "cache" else [command, "list", "--help"]
+    code, out, err = call(capsys, *arguments)
+    assert code == 0 and err == ""
+    assert "-C DIR" in out and "--json" in out
+
+
+def test_help_lists_exactly_the_commands_that_exist(capsys):
+    code, out, _ = call(capsys, "--help")
+    listed = [line.split()[0] for line in out.splitlines() if line.startswith("    ") and line.strip()[:1].islower()]
+    assert code == 0 and listed == list(COMMANDS)
+
+
+def test_no_command_is_a_usage_error(capsys):
+    code, out, err = call(capsys)
+    assert code == 2 and out == "" and err.startswith("usage: pydotcompute")
+
+
+@pytest.mark.parametrize(
+    "arguments, line",
+    [
+        (("buld",), "pydotcompute: error: no command 'buld'; did you mean 'build'?"),
+        (("build", "-n", "saxpi"), "pydotcompute: no kernel 'saxpi' in kernels.yaml; did you mean 'saxpy'?"),
+        (
+            ("build", "-n", "-t", "cpu:x86-64-v9"),
+            "pydotcompute: targets = ['cpu:x86-64-v9'] (flag -t): "
+            "unknown target 'cpu:x86-64-v9'; did you mean 'cpu:x86-64-v4'?",
+        ),
+        (("build", "-n", "-j", "0"), "pydotcompute: jobs = 0 (flag -j): expected a whole number from 1"),
+        (("build", "-C", "nowhere"), "pydotcompute: -C nowhere: there is no such folder"),
+        (("build", "-C", "kernels.yaml"), "pydotcompute: -C kernels.yaml: is not a folder"),
+        (("explain", "saxpi"), "pydotcompute: no kernel 'saxpi' in kernels.yaml; did you mean 'saxpy'?"),
+        (("cache", "show", "saxpy"), "pydotcompute: no kernel 'saxpy' in ./build/cache"),
+    ],
+)
+def test_a_command_that_is_not_understood(project, capsys, arguments, line):
+    code, out, err = call(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert err.splitlines()[-1] == line
+
+
+def test_a_mistake_in_the_declaration_is_shown_with_its_place(project, capsys):
+    (project / "kernels.yaml").write_text(KERNELS.replace("float32]", "float33]"))
+    code, out, err = call(capsys, "build")
+    assert (code, out) == (1, "")
+    assert err.startswith("kernels.yaml:7:17: ")
+    assert "    types: {T: [float33]}\n" in err and "Traceback" not in err
+
+
+def test_a_project_without_a_declaration(project, capsys):
+    (project / "kernels.yaml").unlink()
+    code, out, err = call(capsys, "build")
+    assert (code, out) == (1, "") and "kernels.yaml" in err and "Traceback" not in err
+
+
+def test_dry_run_lists_what_would_be_built(project, capsys):
+    code, out, err = call(capsys, "build", "-n")
+    assert (code, out, err) == (0, "saxpy T=float32 cpu:x86-64-v3\n", "1 of 1 artifacts are out of date\n")
+    assert not (project / "build").exists()
+
+
+def test_check_fails_when_anything_is_out_of_date(project, capsys):
+    code, out, _ = call(capsys, "build", "--check")
+    assert (code, out) == (1, "saxpy T=float32 cpu:x86-64-v3: not built\n")
+
+
+def test_a_plan_as_json(project, capsys):
+    code, out, _ = call(capsys, "build", "-n", "--json")
+    data = json.loads(out)
+    (row,) = data.pop("artifacts")
+    assert code == 0 and data == {"version": 1, "built": 0, "reused": 0, "failed": 0}
+    assert len(row.pop("key")) == 64
+    assert row == {
+        "kernel": "saxpy", "specialization": "T=float32", "target": "cpu:x86-64-v3", "status": "stale",
+        "reason": "not built", "seconds": None, "bytes": None,
+    }  # fmt: skip
+
+
+def test_schema_is_the_loaders(capsys):
+    from pydotcompute.declare import schema
+
+    code, out, _ = call(capsys, "schema")
+    assert code == 0 and json.loads(out) == schema()
+
+
+def settings(capsys, *arguments):
+    code, out, err = call(capsys, "config", "--json", *arguments)
+    assert code == 0, err
+    return {name: (entry["value"], entry["origin"]) for name, entry in json.loads(out).items()}
+
+
+def test_each_origin_of_a_setting_wins_over_the_next(project, capsys, monkeypatch):
+    (project / "kernels.yaml").write_text(KERNELS.replace("targets: [cpu:x86-64-v3]\n", ""))
+    default = ["cpu:x86-64-v2", "cpu:x86-64-v3", "cpu:x86-64-v4"]
+    assert settings(capsys)["targets"] == (default, "default")
+    (project / "kernels.yaml").write_text(KERNELS)
+    assert settings(capsys)["targets"] == (["cpu:x86-64-v3"], "kernels.yaml")
+    (project / "pyproject.toml").write_text('[tool.pydotcompute]\ntargets = ["cpu:native"]\njobs = 3\n')
+    assert settings(capsys)["targets"] == (["cpu:native"], "pyproject.toml")
+    assert settings(capsys)["jobs"] == (3, "pyproject.toml")
+    monkeypatch.setenv("PYDOTCOMPUTE_TARGETS", "cpu:x86-64-v2, cpu:x86-64-v4")
+    assert settings(capsys)["targets"] == (["cpu:x86-64-v2", "cpu:x86-64-v4"], "environment PYDOTCOMPUTE_TARGETS")
+    assert settings(capsys, "-t", "cpu:x86-64-v3", "-j", "7")["targets"] == (["cpu:x86-64-v3"], "flag -t")
+    assert settings(capsys, "-j", "7")["jobs"] == (7, "flag -j")
+
+
+def test_a_build_follows_the_settings(project, capsys):
+    (project / "pyproject.toml").write_text('[tool.pydotcompute]\ntargets = ["cpu:x86-64-v2"]\n')
+    assert call(capsys, "build", "-n")[1] == "saxpy T=float32 cpu:x86-64-v2\n"
+
+
+@pytest.mark.parametrize(
+    "text, line",
+    [
+        ("[tool.pydotcompute]\njob = 1\n", "[tool.pydotcompute] has no setting 'job'; did you mean 'jobs'?"),
+        ("[tool.pydotcompute]\njobs = 'x'\n", "jobs = x (pyproject.toml): expected a whole number from 1"),
+        ("[tool.pydotcompute\n", "Expected ']' at the end of a table declaration (at line 1, column 19)"),
+    ],
+)
+def test_a_setting_that_is_wrong(project, capsys, text, line):
+    (project / "pyproject.toml").write_text(text)
+    code, out, err = call(capsys, "config")
+    assert (code, out) == (2, "") and err.rstrip().endswith(line)
+
+
+def test_the_cache_has_a_folder_before_it_exists(project, capsys):
+    assert call(capsys, "cache", "dir") == (0, f"{project}/build/cache\n", "")
+    assert call(capsys, "cache", "list") == (0, "", "0 artifacts, 0 objects, 0 B\n")
+    code, out, err = call(capsys, "cache", "verify")
+    assert (code, out) == (1, "") and err == "./build/cache: there is no cache; 'pydotcompute build' makes it\n"
+    assert call(capsys, "cache", "clear") == (0, "", "./build/cache: removed 0 files, 0 B\n")
+    assert not (project / "build").exists()
+
+
+def test_a_fault_of_ours_is_one_line(project, capsys, monkeypatch):
+    monkeypatch.setattr("pydotcompute.builder.plan.make_plan", lambda *a, **k: 1 / 0)
+    monkeypatch.setattr("pydotcompute.builder.build.make_plan", lambda *a, **k: 1 / 0)
+    code, out, err = call(capsys, "build", "-n")
+    assert (code, out) == (1, "")
+    assert err == "internal error: ZeroDivisionError: division by zero (PYDOTCOMPUTE_DEBUG=1 shows where)\n"
+
+
+def run(*arguments, **options):
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=60, **options)
+
+
+def test_the_module_is_the_same_program(project):
+    done = run("-m", "pydotcompute", "build", "-n")
+    assert (done.returncode, done.stdout) == (0, "saxpy T=float32 cpu:x86-64-v3\n")
+
+
+@pytest.mark.parametrize(
+    "arguments, allowed",
+    [(["--help"], ()), (["build", "--help"], ()), (["build", "-n"], ("yaml",)), (["schema"], ("yaml",))],
+)
+def test_what_a_command_imports(project, arguments, allowed):
+    program = (
+        "import sys; from pydotcompute.cli import main; main(sys.argv[1:]);"
+        "heavy = {'numba', 'llvmlite', 'numpy', 'yaml', 'jinja2', 'diskcache', 'cupy', 'importlib.metadata'};"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
+    )
+    done = run("-c", program, *arguments)
+    found = set(eval(done.stderr.splitlines()[-1])) - set(allowed)
+    # The environment's start-up files may import what they like; only ours is looked at.
+    started = run("-c", "import sys; print(sorted(sys.modules))")
+    assert found - set(eval(started.stdout)) == set()
+
+
+def test_output_that_nobody_reads_is_no_error(project):
+    done = run("-c", "import subprocess, sys; p = subprocess.Popen([sys.executable, '-m', 'pydotcompute', 'schema'],"
+               "stdout=subprocess.PIPE, stderr=subprocess.PIPE); p.stdout.close(); print(p.stderr.read().decode())")  # fmt: skip
+    assert done.stdout.strip() == ""
