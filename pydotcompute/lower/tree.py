@@ -268,6 +268,7 @@ class HelperParameter:
     name: str
     type: str
     rank: int | None  # None: a scalar
+    array: str | None = None  # of an array: the kernel's parameter that every call of this instance passes
 
 
 @dataclass(frozen=True)

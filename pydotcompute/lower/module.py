@@ -1,0 +1,167 @@
+"""A rendered template as the front end sees it: its helpers and kernel, compile-time names, and where things stand."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Iterable, NoReturn
+
+from ..declare.model import Kernel, Rendered, Specialisation
+from ..errors import DeclarationError, Position
+from ..signature import DTYPES, Parameter
+from . import syntax
+from .functions import CONSTANTS, FUNCTIONS, WORDS
+
+
+@dataclass
+class Module:
+    kernel: Kernel
+    rendered: Rendered
+    parameters: tuple[Parameter, ...]  # with concrete dtypes
+    types: dict[str, str]  # type variable → dtype
+    params: dict[str, int | float | bool]
+    function: ast.FunctionDef  # the kernel
+    helpers: dict[str, ast.FunctionDef]
+    used: set[str] = field(default_factory=set)  # every name of the text; fresh ones are none of these
+
+    def position(self, node: ast.AST) -> Position:
+        line = self.rendered.text.split("\n")[node.lineno - 1]
+        column = len(line.encode()[: node.col_offset].decode(errors="ignore")) + 1
+        return self.rendered.position(node.lineno, column)
+
+    def line(self, node: ast.AST) -> int:
+        return self.position(node).line
+
+    def refuse(self, node: ast.AST, message: str, hint: str = "") -> NoReturn:
+        raise DeclarationError(message, self.position(node), hint)
+
+    def meaning(self, name: str) -> str:
+        """What a name is that nobody may assign or define, or ""."""
+        if name in FUNCTIONS:
+            return "a function of the kernel language"
+        if name in CONSTANTS:
+            return "a constant of the kernel language"
+        if name in WORDS:
+            return "a word of the kernel language"
+        if name in DTYPES:
+            return "a dtype"
+        if name in self.types:
+            return "a type variable"
+        return "a param" if name in self.params else ""
+
+
+def parse(kernel: Kernel, specialisation: Specialisation, rendered: Rendered) -> Module:
+    """Parse the text, check the syntax of every function in it and the kernel's arguments. Raises DeclarationError."""
+    if rendered.raw:
+        raise DeclarationError(
+            f"kernel {kernel.name} is raw: it uses `cuda.`, numba.cuda's own Python, and has no typed tree",
+            kernel.at,
+            "build it for a cuda target, or write it in the kernel language",
+        )
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)  # of `x[0] is 1` and the like, which are refused below
+            parsed = ast.parse(rendered.text)
+    except SyntaxError as error:
+        at = rendered.position(error.lineno or 1, error.offset or 1)
+        raise DeclarationError(f"no Python: {error.msg}", at, "") from None
+    types, params = dict(specialisation.types), dict(specialisation.params)
+    parameters = tuple(p._replace(dtype=types.get(p.dtype, p.dtype)) for p in kernel.signature.parameters)
+    module = Module(kernel, rendered, parameters, types, params, ast.FunctionDef(), {})
+    functions: dict[str, ast.FunctionDef] = {}
+    for statement in syntax.without_docstring(parsed.body):
+        if not isinstance(statement, ast.FunctionDef):
+            _outside(module, statement)
+        if statement.name in functions:
+            module.refuse(
+                statement,
+                f"`{statement.name}` is defined twice, first on line {module.line(functions[statement.name])}",
+                "rename one of them",
+            )
+        functions[statement.name] = statement
+    if kernel.name not in functions:
+        raise DeclarationError(
+            f"the template defines no `{kernel.name}`",
+            rendered.position(1, 1),
+            near(kernel.name, functions, f"write `def {kernel.name}({', '.join(p.name for p in parameters)}):`"),
+        )
+    module.function = functions.pop(kernel.name)
+    module.helpers = functions
+    for name, function in functions.items():
+        if function.lineno > module.function.lineno:
+            module.refuse(function, f"helper `{name}` stands after the kernel", "move it before the kernel")
+        if meaning := module.meaning(name):
+            module.refuse(function, f"`{name}` cannot be the name of a helper: it is {meaning}", "choose another name")
+        if name in kernel.signature.symbols or any(p.name == name for p in parameters):
+            module.refuse(
+                function, f"`{name}` cannot be the name of a helper: the signature has it", "choose another name"
+            )
+    for function in (*functions.values(), module.function):
+        syntax.check_function(function, function is module.function, module.refuse)
+        for argument in function.args.args:
+            if function is not module.function and (meaning := module.meaning(argument.arg) or _helper(module, argument.arg)):
+                module.refuse(argument, f"`{argument.arg}` cannot be an argument: it is {meaning}", "choose another name")
+    _check_arguments(module)
+    _check_recursion(module)
+    module.used = {node.id for node in ast.walk(parsed) if isinstance(node, ast.Name)}
+    module.used |= {node.arg for node in ast.walk(parsed) if isinstance(node, ast.arg)}
+    module.used |= {kernel.name, *functions, *kernel.signature.symbols, *(p.name for p in parameters)}
+    module.used |= {*FUNCTIONS, *CONSTANTS, *WORDS, *DTYPES, *types, *params}
+    return module
+
+
+def _helper(module: Module, name: str) -> str:
+    return "a helper" if name in module.helpers else ""
+
+
+def _outside(module: Module, statement: ast.stmt) -> NoReturn:
+    if isinstance(statement, (ast.Import, ast.ImportFrom)):
+        module.refuse(
+            statement, "`import` is not part of the kernel language", "the language's functions need no module"
+        )
+    if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
+        module.refuse(
+            statement, "an assignment outside a function", "declare a constant in `params:`, or set it in the kernel"
+        )
+    module.refuse(statement, "a template holds functions: helpers, then the kernel", "move it into the kernel")
+
+
+def _check_arguments(module: Module) -> None:
+    function = module.function
+    wanted = [p.name for p in module.parameters]
+    found = [a.arg for a in function.args.args]
+    if found != wanted:
+        module.refuse(
+            function,
+            f"`{function.name}` has the arguments ({', '.join(found)}), its signature has ({', '.join(wanted)})",
+            f"write `def {function.name}({', '.join(wanted)}):`",
+        )
+
+
+def _check_recursion(module: Module) -> None:
+    """Functions that call themselves, directly or around: refused at the call that closes the circle."""
+    done: set[str] = set()
+
+    def visit(function: ast.FunctionDef, path: tuple[str, ...]) -> None:
+        for node in ast.walk(function):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
+                continue
+            name = node.func.id
+            if name in path and name not in FUNCTIONS and name not in WORDS:
+                circle = " calls ".join((*path[path.index(name) :], name))
+                module.refuse(node, f"recursion is not part of the kernel language: {circle}", "write a loop")
+            if name in module.helpers and name not in done:
+                visit(module.helpers[name], (*path, name))
+        done.add(path[-1])
+
+    visit(module.function, (module.function.name,))
+    for name, helper in module.helpers.items():
+        if name not in done:
+            visit(helper, (name,))
+
+
+def near(name: str, candidates: Iterable[str], otherwise: str = "") -> str:
+    close = get_close_matches(name, sorted(set(candidates)), 1, 0.6)
+    return f"did you mean `{close[0]}`?" if close else otherwise

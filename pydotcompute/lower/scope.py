@@ -1,0 +1,238 @@
+"""What is known at one point of a function: its names and their types, which are set there, and what encloses it."""
+
+from __future__ import annotations
+
+import ast
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Iterator, NoReturn
+
+from ..errors import DeclarationError
+from . import promotion, tree
+from .functions import CONSTANTS, FUNCTIONS, WORDS
+from .module import Module, near
+from .promotion import Type, Value
+from .syntax import BUILTINS
+
+SET = "set"
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """Why a name that is assigned somewhere cannot be read here."""
+
+    message: str
+    hint: str = ""
+
+
+@dataclass(frozen=True)
+class Array:
+    name: str  # in the tree
+    rank: int
+    dtype: str
+    kind: str  # "in" "out" "inout" "shared" "private" "local"
+    dims: tuple = ()  # for hints: how the user calls the extents
+    parameter: str | None = None  # of a helper's argument: the kernel's array behind it
+
+
+@dataclass
+class Loop:
+    kind: str  # "for" "while" "grid" "blocks" "threads"
+    node: ast.AST
+    breaks: list = field(default_factory=list)  # states at each break
+    continues: list = field(default_factory=list)
+    reductions: dict[str, str] = field(default_factory=dict)  # accumulator → op
+
+
+@dataclass
+class Joined:
+    type: Type
+    node: ast.AST  # of the assignment that decided it
+
+
+State = dict  # name → SET or Unreadable; a local that is missing is not set
+
+
+class Scope:
+    """One function, the kernel or one instance of a helper. It is built several times: until the types of its
+    names settle, then once more with `final`, which reports what is wrong with them and gives the tree."""
+
+    def __init__(self, module: Module, function: ast.FunctionDef, instances, helper: bool = False):
+        self.module, self.function, self.instances, self.helper = module, function, instances, helper
+        self.arrays: dict[str, Array] = {}
+        self.given: dict[str, tuple[str, Type]] = {}  # scalar arguments and dimensions: name in the tree, type
+        self.assigned: dict[str, ast.AST] = {}  # locals → where first assigned
+        self.array_nodes: dict[str, ast.AST] = {}  # kernel arrays → where first made
+        self.plain: dict[str, ast.AST] = {}  # those of them that are more than indices of parallel loops
+        self.before: dict[str, Type] = {}  # the types that the last pass found
+        self.renamed: dict[str, str] = {}  # locals whose name in the tree is another
+        self.final = False
+        self.begin()
+
+    def begin(self) -> None:
+        """Start a pass."""
+        self.now: dict[str, Joined] = {}
+        self.state: State | None = {}  # None: never reached
+        self.shadow: dict[str, str] = {}  # live indices of parallel loops and reductions → name in the tree
+        self.loops: list[Loop] = []
+        self.place = "helper" if self.helper else "set-up"  # "grid" "blocks" "threads" "after"
+        self.depth = 0  # of if, for, while around, within the place
+        self.before_statement: list[tree.Stmt] | None = []  # where reductions of an expression go; None: nowhere
+        self.lazy = ""  # why nowhere
+        self.locals: dict[str, str] = {}  # of the tree
+        self.kernel_arrays: dict[str, tree.NewArray] = {}
+        self.arrays = {name: a for name, a in self.arrays.items() if a.kind in ("in", "out", "inout")}
+        self.main: ast.AST | None = None
+        self.results: tuple[int, ast.AST] | None = None  # of a helper: how many, and where first
+
+    # ------------------------------------------------------------------------------------------- mistakes
+
+    def at(self, node: ast.AST):
+        return self.module.position(node)
+
+    def refuse(self, node: ast.AST, message: str, hint: str = "") -> NoReturn:
+        self.module.refuse(node, message, hint)
+
+    def fault(self, node: ast.AST):
+        """Report a mistake about types: only once they have settled."""
+
+        def report(message: str, hint: str = "") -> None:
+            if self.final:
+                raise DeclarationError(message, self.at(node), hint)
+
+        return report
+
+    # ---------------------------------------------------------------------------------------------- names
+
+    def fresh(self, base: str, dtype: str) -> str:
+        """A name that the text does not use, for a local of the tree."""
+        if not self.final:
+            return base
+        name = self.instances.unique(base)
+        self.locals[name] = dtype
+        return name
+
+    def read(self, node: ast.Name) -> Value:
+        """The value of a name in an expression."""
+        name, at = node.id, self.at(node)
+        if name in self.shadow:
+            return Value(tree.Var(self.shadow[name], "int64", at=at), True)
+        if name in self.arrays:
+            self.check_set(node)
+            array = self.arrays[name]
+            if array.rank == 0:
+                self.refuse(node, f"`{name}` is an output scalar", f"write `{name}[()]`")
+            self.refuse(
+                node,
+                f"`{name}` is an array: array arithmetic is not part of the kernel language",
+                f"write one element, `{element(name, array)}`, in a loop",
+            )
+        if name in self.array_nodes:
+            self.check_set(node)  # refuses: it stands in no array yet
+        if name in self.assigned:
+            self.check_set(node)
+            known = self.type_of(name)
+            return Value(tree.Var(self.renamed.get(name, name), known.dtype, at=at), known.weak)
+        if name in self.given:
+            known, type_ = self.given[name]
+            return Value(tree.Var(known, type_.dtype, at=at), type_.weak)
+        if name in CONSTANTS:
+            return promotion.literal(CONSTANTS[name], at)
+        if name in self.module.params:
+            return promotion.literal(self.module.params[name], at)
+        if meaning := self.module.meaning(name):
+            hint = f"write `{name}(…)`" if name in FUNCTIONS or meaning in ("a dtype", "a type variable") else ""
+            self.refuse(node, f"`{name}` is {meaning}, not a value", hint)
+        if name in self.module.helpers:
+            self.refuse(node, f"`{name}` is a helper, not a value", f"call it: `{name}(…)`")
+        if name in BUILTINS:
+            self.refuse(node, f"`{name}` is not part of the kernel language", BUILTINS[name])
+        if self.helper and name in (*self.module.kernel.signature.symbols, *(p.name for p in self.module.parameters)):
+            self.refuse(node, f"unknown name `{name}`", "a helper sees its arguments: pass it as one")
+        self.refuse(node, f"unknown name `{name}`", near(name, self.visible()))
+
+    def visible(self) -> set[str]:
+        names = {*self.shadow, *self.arrays, *self.assigned, *self.given, *CONSTANTS, *self.module.params}
+        return names | FUNCTIONS.keys() | self.module.helpers.keys() | WORDS | self.module.types.keys()
+
+    def type_of(self, name: str) -> Type:
+        if name in self.before:
+            return self.before[name]
+        return self.now[name].type if name in self.now else Type("int64", True)
+
+    def check_set(self, node: ast.Name) -> None:
+        name = node.id
+        fixed = name in self.arrays and self.arrays[name].kind in ("in", "out", "inout")
+        if fixed or self.state is None:
+            return
+        state = self.state.get(name)
+        if state is None:
+            self.refuse(node, f"`{name}` is read before it is set", f"set it before this line: `{name} = …`")
+        if isinstance(state, Unreadable):
+            self.refuse(node, state.message, state.hint)
+
+    def join(self, name: str, type_: Type, node: ast.AST) -> Type:
+        """Note an assignment of a value of this type; the type that the name has."""
+        known = self.now.get(name)
+        if known is None:
+            self.now[name] = Joined(type_, node)
+        elif (joined := promotion.joined(known.type, type_)) is None:
+            self.fault(node)(
+                f"`{name}` is {type_} here and {known.type} on line {self.module.line(known.node)}:"
+                " a name has one type",
+                f"convert one of them, `{_concrete(known.type, type_)}(…)`, or use two names",
+            )
+            self.now[name] = Joined(promotion.common(known.type, type_), node)
+        elif joined != known.type:
+            self.now[name] = Joined(joined, node)
+        return self.type_of(name)
+
+    def join_result(self, position: int, type_: Type, node: ast.AST) -> Type:
+        """The same for one of a helper's results, under a name that no local can have."""
+        return self.join(f"result {position + 1}", type_, node)
+
+    def result_types(self) -> list[Type]:
+        return [self.type_of(f"result {k + 1}") for k in range(self.results[0])]
+
+    # ----------------------------------------------------------------------------------------- what is set
+
+    def maybe(self, name: str) -> Unreadable:
+        node = self.assigned.get(name) or self.array_nodes.get(name)
+        where = f"line {self.module.line(node)} sets it" if node else "it is set"
+        return Unreadable(
+            f"`{name}` may not be set here: {where} under a condition, or in a loop that may not run",
+            f"set it before, on every way that leads here: `{name} = …`",
+        )
+
+    @contextmanager
+    def lazily(self, why: str) -> Iterator[None]:
+        """A part of an expression that may not be evaluated: no reduction can be taken out of it."""
+        before, self.before_statement = self.before_statement, None
+        lazy, self.lazy = self.lazy, why
+        yield
+        self.before_statement, self.lazy = before, lazy
+
+
+def _concrete(a: Type, b: Type) -> str:
+    strong = [t.dtype for t in (a, b) if not t.weak]
+    return strong[0] if strong else "float64"
+
+
+def element(name: str, array: Array) -> str:
+    return f"{name}[{', '.join('ijkl'[: array.rank]) if array.rank <= 4 else '…'}]" if array.rank else f"{name}[()]"
+
+
+def merge(a: State | None, b: State | None, maybe) -> State | None:
+    """The state where two ways meet. `maybe(name)` says why a name is set on one of them only."""
+    if a is None or b is None:
+        return b if a is None else a
+    result = {}
+    for name in a.keys() | b.keys():
+        left, right = a.get(name), b.get(name)
+        if left == right:
+            result[name] = left
+        elif isinstance(left, Unreadable) or isinstance(right, Unreadable):
+            result[name] = left if isinstance(left, Unreadable) else right
+        else:
+            result[name] = maybe(name)
+    return result

@@ -1,0 +1,101 @@
+"""A typed tree as readable pseudo-Python, for tests and debugging: every conversion and every local's type stands
+there. Constants carry their type where it is not their own: 0.5:float32."""
+
+from __future__ import annotations
+
+from . import tree as t
+
+
+def text(tree: t.KernelTree) -> str:
+    """The whole tree: helpers, then the kernel with the types of its names."""
+    lines: list[str] = []
+    for helper in tree.helpers:
+        parameters = ", ".join(
+            f"{p.name}: {p.type}" + (f"[{', '.join(':' * p.rank)}]" if p.rank is not None else "") for p in helper.parameters
+        )
+        lines.append(f"def {helper.name}({parameters}) -> {', '.join(helper.types)}:")
+        lines += _block(helper.body)
+    parameters = ", ".join(f"{p.name}: {p.dtype}" + (f"[{', '.join(':' * p.rank)}]" if p.is_array else "") for p in tree.parameters)
+    lines.append(f"def {tree.name}({parameters}):")
+    lines += [f"    {name}: {dtype}" for name, dtype in sorted(tree.locals.items())]
+    lines += _block(tree.body)
+    return "\n".join(lines) + "\n"
+
+
+def statements(body: tuple[t.Stmt, ...]) -> str:
+    return "".join(line[4:] + "\n" for line in _block(body))
+
+
+def _block(body: tuple[t.Stmt, ...]) -> list[str]:
+    lines = [line for statement in body for line in _statement(statement)] or ["pass"]
+    return ["    " + line for line in lines]
+
+
+def _statement(s: t.Stmt) -> list[str]:
+    match s:
+        case t.Assign():
+            return [f"{s.name} = {expression(s.value)}"]
+        case t.AssignTuple():
+            return [f"{', '.join(s.names)} = {expression(s.call)}"]
+        case t.Store():
+            return [f"{_element(s)} = {expression(s.value)}"]
+        case t.Atomic():
+            return [f"atomic {_element(s)} {s.op} {expression(s.value)}"]
+        case t.If():
+            lines = [f"if {expression(s.condition)}:", *_block(s.body)]
+            return lines + (["else:", *_block(s.orelse)] if s.orelse else [])
+        case t.While():
+            return [f"while {expression(s.condition)}:", *_block(s.body)]
+        case t.For():
+            bounds = ", ".join(map(expression, (s.start, s.stop, s.step)))
+            return [f"for {s.name} in range({bounds}):", *_block(s.body)]
+        case t.Break():
+            return ["break"]
+        case t.Continue():
+            return ["continue"]
+        case t.Return():
+            return [f"return {', '.join(map(expression, s.values))}"]
+        case t.Accumulate():
+            return [f"{s.name} <{s.op}> {expression(s.value)}"]
+        case t.Parallel():
+            counts = ", ".join(map(expression, s.counts))
+            reduced = "".join(f", {_reduction(r)}" for r in s.reductions)
+            return [f"for {', '.join(s.names)} in {s.kind}({counts}){reduced}:", *_block(s.body)]
+        case t.NewArray():
+            return [f"{s.name} = {s.kind}({s.shape}, {s.dtype})"]
+    raise TypeError(f"no statement of the typed tree: {s!r}")
+
+
+def _reduction(r: t.Reduction) -> str:
+    start = f" from {expression(r.start)}" if r.start is not None else ""
+    compared = f" of {r.operand_type}" if r.operand_type != r.type else ""
+    return f"{r.op} {r.name}: {r.type}{compared}{start}"
+
+
+def _element(node: t.Load | t.Store | t.Atomic) -> str:
+    return f"{node.array}[{', '.join(map(expression, node.indices)) or '()'}]"
+
+
+def expression(e: t.Expr | t.ArrayName) -> str:
+    """One expression, fully bracketed."""
+    match e:
+        case t.Const():
+            own = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}[type(e.value)]
+            return repr(e.value) if own == e.type else f"{e.value!r}:{e.type}"
+        case t.Var() | t.ArrayName():
+            return e.name
+        case t.Load():
+            return _element(e)
+        case t.Unary():
+            return f"({e.op}{' ' if e.op == 'not' else ''}{expression(e.operand)})"
+        case t.Binary() | t.Compare() | t.BoolOp():
+            return f"({expression(e.left)} {e.op} {expression(e.right)})"
+        case t.Select():
+            return f"({expression(e.then)} if {expression(e.condition)} else {expression(e.otherwise)})"
+        case t.Convert():
+            return f"{e.type}({expression(e.operand)})"
+        case t.Call():
+            return f"{e.function}({', '.join(map(expression, e.arguments))})"
+        case t.CallHelper():
+            return f"{e.helper}({', '.join(map(expression, e.arguments))})"
+    raise TypeError(f"no expression of the typed tree: {e!r}")
