@@ -59,3 +59,7 @@ class AllocationError(MemoryError):
 
 class StaleArtifactWarning(UserWarning):
     """An artifact is loaded that an unfinished or failed build left behind."""
+
+
+class BackendFallbackWarning(UserWarning):
+    """The backend "auto" passed over one that it would have preferred."""

@@ -66,5 +66,5 @@ def fill_value(text: str, dtype: str) -> bool | int | float | complex:
     elif dtype.startswith("float"):
         value = float(text)
     else:
-        value = int(text, 0)
+        value = int(text)
     return bool(value) if dtype == "bool" else value

@@ -1,0 +1,111 @@
+"""What a backend is: seven members that each one must have, and what the others do unless it says otherwise."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from operator import index
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ..cache.manifest import Artifact
+    from ..runtime.arguments import Call
+
+
+class Verdict(NamedTuple):
+    """Whether a backend would run an artifact: the one with the highest rank does. A reason means it cannot."""
+
+    rank: int = 0
+    reason: str = ""
+
+
+class Backend(ABC):
+    """A way to compile and run kernels, with memory of its own.
+
+    A backend owns the targets that begin with its name: `cpu:x86-64-v3` is one of the backend "cpu".
+    """
+
+    # How calls look at this backend's arrays (see runtime/arrays.py); None: it takes no part in `lib.kernel(…)`.
+    arrays: Any = None
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The lower-case name under which it is registered."""
+
+    @property
+    @abstractmethod
+    def is_available(self) -> bool:
+        """Whether allocating and launching work here. Cheap; never raises."""
+
+    @abstractmethod
+    def compile_kernel(self, func: Callable, signature: tuple[Any, ...]) -> Callable:
+        """Compile a Python function for arguments of these types, now.
+
+        signature: one type an argument. Mistakes and refusals of the compiler are raised here, not at the call.
+        """
+
+    @abstractmethod
+    def allocate(self, shape: int | tuple[int, ...], dtype: Any) -> Any:
+        """A new C-contiguous array of this backend's.
+
+        Raises ValueError for a negative size, AllocationError when memory is out.
+        """
+
+    @abstractmethod
+    def to_device(self, data: np.ndarray) -> Any:
+        """An array of this backend's with the shape, dtype and values of `data`."""
+
+    @abstractmethod
+    def to_host(self, data: Any) -> np.ndarray:
+        """A NumPy array with the values of `data`, once pending work on it is done.
+
+        Raises TypeError if `data` is not an array of this backend's.
+        """
+
+    @abstractmethod
+    def synchronize(self) -> None:
+        """Return when everything that was started has finished; raise what went wrong in it."""
+
+    def launch_kernel(self, kernel: Callable, grid: tuple[int, ...], block: tuple[int, ...], *args: Any) -> None:
+        """Run a compiled kernel over a grid of blocks: one to three sizes each. Unless overridden, `kernel(*args)`.
+
+        Raises ValueError for impossible sizes, and whatever the kernel raises.
+        """
+        check_launch(grid, block)
+        kernel(*args)
+
+    def get_memory_info(self) -> tuple[int, int]:
+        """(free, total) memory in bytes. Raises NotImplementedError unless overridden."""
+        raise NotImplementedError(f"the backend '{self.name}' does not know its memory")
+
+    def supports_feature(self, feature: str) -> bool:
+        """Whether it has a feature such as "async", "streams" or "shared_memory"; none unless overridden."""
+        return False
+
+    def judge(self, artifact: Artifact) -> Verdict:
+        """Whether `load_kernel` would run this artifact of one of its targets, and before which others."""
+        return Verdict(reason=f"the backend '{self.name}' does not run built artifacts")
+
+    def load_kernel(self, artifact: Artifact) -> Callable[[Call], Any]:
+        """Make an artifact callable: what comes back takes a checked call, runs it and returns its results.
+
+        Raises NotImplementedError unless overridden; KernelNotBuiltError if the artifact is damaged.
+        """
+        raise NotImplementedError(f"the backend '{self.name}' does not run built artifacts")
+
+
+def check_launch(grid: Any, block: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Both as tuples of one to three positive sizes. Raises ValueError if one is not."""
+    return _sizes("grid", grid), _sizes("block", block)
+
+
+def _sizes(what: str, value: Any) -> tuple[int, ...]:
+    try:
+        sizes = tuple(index(size) for size in (value if isinstance(value, (tuple, list)) else (value,)))
+    except TypeError:
+        sizes = ()
+    if not 1 <= len(sizes) <= 3 or min(sizes) < 1:
+        raise ValueError(f"{what} must be one to three sizes of at least 1, got {value!r}")
+    return sizes

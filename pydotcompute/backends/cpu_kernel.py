@@ -1,0 +1,67 @@
+"""A built kernel in this process's memory: its shared object, the call with words, the native entry point."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Callable, Sequence
+
+from .. import abi
+from ..cache.manifest import Artifact
+from ..cache.objects import open_library
+from ..errors import KernelNotBuiltError
+from ..runtime import native, words
+from ..runtime.arguments import Call
+
+
+class CPUKernel:
+    """Calls `run` of a loaded artifact. Raises KernelNotBuiltError if the artifact is damaged or no such object."""
+
+    def __init__(self, artifact: Artifact, threads: int):
+        self.artifact = artifact
+        self.library = open_library(artifact)
+        self.layout, self.total = abi.slots(artifact.parameters, artifact.symbols)
+        try:
+            self.run = self.library.run
+            ctypes.c_int32.in_dll(self.library, "threads").value = threads
+        except (AttributeError, ValueError) as error:
+            raise KernelNotBuiltError(
+                f"{artifact}: {artifact.path} is no kernel ({error}); run: {artifact.command}"
+            ) from None
+        self.run.argtypes, self.run.restype = (ctypes.c_void_p,), ctypes.c_int32
+
+    def __call__(self, call: Call) -> Any:
+        """Run a checked call and return its results. Raises IndexError where the artifact looks for that."""
+        values, finish = call.complete()
+        parameters = self.artifact.parameters
+        block, kept = words.fill(self.layout, self.total, parameters, values, call.dims, call.leading)
+        if self.run(block):
+            raise IndexError(self._fault(block[self.total :]))
+        return finish()
+
+    def bind(self, name: str, doc: str, fallback: Callable, outputs: Sequence[str]) -> Callable | None:
+        """The native entry point as a builtin function, or None where this interpreter or artifact has none.
+
+        What it does not serve, it gives to `fallback`.
+        """
+        if native.problem() or not hasattr(self.library, "entry"):
+            return None
+        return native.bind(self.library, name, doc, fallback, outputs)
+
+    def chain(self, following: CPUKernel) -> None:
+        """Let the native entry point of this one hand on to that of another specialisation."""
+        native.chain(self.library, following.library)
+
+    def _fault(self, fault: Sequence[int]) -> str:
+        line, column, number, place, index = fault[:5]
+        axis, extent = place >> 32, place & 0xFFFFFFFF
+        parameters = self.artifact.parameters
+        if number >= 0:
+            array = f"'{parameters[number].name}'"
+        else:
+            names = self.artifact.meta.get("arrays", ())
+            array = f"'{names[-1 - number]}'" if -1 - number < len(names) else f"kernel array {-1 - number}"
+        file = self.artifact.meta.get("file", "kernels.yaml")
+        return (
+            f"{file}:{line}:{column}: index {index} is out of bounds for axis {axis} of {array}, "
+            f"which has {extent} elements there"
+        )

@@ -1,0 +1,196 @@
+"""Reading a manifest: JSON → what a call needs to know about a kernel, checked while it is read.
+
+A manifest that cannot be used is a `KernelNotBuiltError` that names the file, what is wrong with it, and the command
+that writes a new one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..errors import KernelNotBuiltError
+from ..signature import DTYPES, Parameter, Signature
+from .layout import MANIFEST, PROJECT_CACHE, VERSION, object_path
+
+
+class Artifact(NamedTuple):
+    """One specialisation for one target: what a backend needs to load it. `str()` is how messages name it."""
+
+    folder: str  # of the cache or bundle
+    kernel: str
+    specialisation: str
+    target: str  # "cpu:x86-64-v3", "cuda:sm_90"; "cpu:x86-64-v3+bounds"
+    digest: str
+    suffix: str
+    size: int
+    key: str
+    stale: str  # "", or why a newer one could not be made
+    meta: dict[str, Any]
+    parameters: tuple[Parameter, ...]  # with concrete dtypes
+    symbols: tuple[str, ...]
+    command: str  # what builds it again
+
+    def __str__(self) -> str:
+        return f"{self.kernel}[{self.specialisation}] for {self.target}"
+
+    @property
+    def backend(self) -> str:
+        return self.target.partition(":")[0]
+
+    @property
+    def path(self) -> str:
+        return f"{self.folder}/{object_path(self.digest, self.suffix)}"
+
+
+class SpecialisationRecord(NamedTuple):
+    name: str  # "T=float32,TILE=32"
+    types: dict[str, str]
+    params: dict[str, Any]
+    aliases: frozenset[tuple[str, str]]  # pairs that may be the same view
+    parameters: tuple[Parameter, ...]  # with concrete dtypes
+    artifacts: tuple[Artifact, ...]
+
+
+class KernelRecord(NamedTuple):
+    name: str
+    doc: str
+    signature: Signature
+    types: dict[str, tuple[str, ...]]  # type variable → dtypes, in the order of the declaration
+    params: dict[str, tuple[Any, ...]]  # the first value is the default
+    requires: tuple[str, ...]
+    specialisations: dict[str, SpecialisationRecord]
+
+
+def find(path: str) -> tuple[str, str]:
+    """The folder with the manifest for a project or a bundle, and what `-C` is to get in a build command."""
+    import os
+
+    path = os.fspath(path)
+    if os.path.exists(os.path.join(path, MANIFEST)):
+        return path, path
+    return os.path.join(path, *PROJECT_CACHE), path
+
+
+def read(folder: str, root: str) -> dict[str, Any]:
+    """The manifest in `folder`, whole but not yet looked into.
+
+    Raises KernelNotBuiltError: there is none, it is damaged, or of another format version.
+    """
+    import json
+
+    path, remedy = f"{folder}/{MANIFEST}", f"run: pydotcompute build -C {root}"
+    try:
+        with open(path, "rb", buffering=0) as file:
+            manifest = json.loads(file.read())
+        version = manifest["version"]
+        kernels = manifest["kernels"]
+    except (FileNotFoundError, NotADirectoryError):
+        raise KernelNotBuiltError(f"no kernels are built in {root}: there is no {path}; {remedy}") from None
+    except OSError as error:
+        raise KernelNotBuiltError(f"{path} cannot be read: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise KernelNotBuiltError(f"{path} is damaged ({_brief(error)}); {remedy}") from None
+    if version != VERSION:
+        newer = isinstance(version, int) and version > VERSION
+        advice = "install a newer pydotcompute, or " if newer else ""
+        raise KernelNotBuiltError(f"{path} has format version {version!r}, this program reads {VERSION}; {advice}{remedy}")
+    if not isinstance(kernels, dict):
+        raise KernelNotBuiltError(f"{path} is damaged ('kernels' is no mapping); {remedy}")
+    return kernels
+
+
+def kernel_record(kernels: dict[str, Any], name: str, folder: str, root: str) -> KernelRecord:
+    """What the manifest says about one kernel. Raises KernelNotBuiltError if that is not what it should be."""
+    try:
+        return _kernel(kernels[name], name, folder, root)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise KernelNotBuiltError(
+            f"{folder}/{MANIFEST} is damaged (kernel '{name}': {_brief(error)}); run: pydotcompute build {name} -C {root}"
+        ) from None
+
+
+def stale_artifacts(kernels: dict[str, Any]) -> list[tuple[str, str, str, str]]:
+    """(kernel, specialisation, target, reason) of every artifact that an unfinished or failed build left behind."""
+    try:
+        return [
+            (name, specialisation, target, str(artifact["stale"]))
+            for name, kernel in kernels.items()
+            for specialisation, entry in kernel["specializations"].items()
+            for target, artifact in entry["artifacts"].items()
+            if artifact.get("stale")
+        ]
+    except (KeyError, TypeError, AttributeError):
+        return []  # the damaged kernel says so when it is used
+
+
+def _kernel(entry: dict[str, Any], name: str, folder: str, root: str) -> KernelRecord:
+    parameters = tuple(_parameter(p) for p in entry["parameters"])
+    symbols = tuple(map(_text, entry["symbols"]))
+    specialisations = {}
+    for label, s in entry["specializations"].items():
+        types = {k: _dtype(v) for k, v in s["types"].items()}
+        concrete = tuple(p._replace(dtype=_dtype(types.get(p.dtype, p.dtype))) for p in parameters)
+        artifacts = tuple(
+            Artifact(
+                folder, name, label, target, _digest(a["object"]), _suffix(a["suffix"]), int(a["size"]),
+                _text(a["key"]), _text(a.get("stale", "")), dict(a.get("meta", {})), concrete, symbols,
+                f"pydotcompute build {name} -t {target.removesuffix('+bounds')}"
+                f"{' --bounds' if target.endswith('+bounds') else ''} -C {root}",
+            )
+            for target, a in s["artifacts"].items()
+        )  # fmt: skip
+        aliases = frozenset((_text(one), _text(other)) for one, other in s.get("aliases", ()))
+        specialisations[label] = SpecialisationRecord(label, types, dict(s["params"]), aliases, concrete, artifacts)
+    return KernelRecord(
+        name,
+        _text(entry.get("doc", "")),
+        Signature(_text(entry["signature"]), parameters, symbols),
+        {k: tuple(map(_dtype, v)) for k, v in entry.get("types", {}).items()},
+        {k: tuple(v) for k, v in entry.get("params", {}).items()},
+        tuple(map(_text, entry.get("requires", ()))),
+        specialisations,
+    )
+
+
+def _parameter(p: dict[str, Any]) -> Parameter:
+    dims = p["dims"]
+    if dims is not None:
+        dims = tuple(d if isinstance(d, int) else _text(d) for d in dims)
+    fill = p.get("fill")
+    role, layout = p.get("role", "in"), p.get("layout", "C")
+    if role not in ("in", "inout", "out") or layout not in ("C", "strided", "broadcast"):
+        raise ValueError(f"role {role!r}, layout {layout!r}")
+    return Parameter(
+        _text(p["name"]), _text(p["dtype"]), dims, role, bool(p.get("ellipsis", False)), layout,
+        fill if fill is None else _text(fill),
+    )  # fmt: skip
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value
+
+
+def _dtype(value: Any) -> str:
+    if value not in DTYPES:
+        raise ValueError(f"{value!r} is no dtype")
+    return value
+
+
+def _digest(value: Any) -> str:
+    """It becomes part of a path."""
+    if len(_text(value)) != 64 or value.strip("0123456789abcdef"):
+        raise ValueError(f"{value!r} is no SHA-256 digest")
+    return value
+
+
+def _suffix(value: Any) -> str:
+    if not _text(value).startswith(".") or not value[1:].isalnum():
+        raise ValueError(f"{value!r} is no suffix")
+    return value
+
+
+def _brief(error: Exception) -> str:
+    text = f"no {error}" if isinstance(error, KeyError) else str(error)
+    return " ".join(text.split())[:200]

@@ -1,0 +1,119 @@
+"""Reading objects: once, checked against their digest, and loaded from those very bytes.
+
+What happens to the file afterwards, in place of it or to its folder, does not reach a running process.
+"""
+
+from __future__ import annotations
+
+import os
+from itertools import count
+from typing import TYPE_CHECKING, Callable
+
+from ..errors import KernelNotBuiltError
+
+if TYPE_CHECKING:
+    import ctypes
+
+    from .manifest import Artifact
+
+
+def read(artifact: Artifact) -> bytes:
+    """The verified bytes of an artifact.
+
+    Raises KernelNotBuiltError, with the file, what was found and expected, and the command that builds it again.
+    """
+    remedy = f"run: {artifact.command}"
+    try:
+        with open(artifact.path, "rb", buffering=0) as file:
+            data = file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        raise KernelNotBuiltError(f"{artifact}: its object {artifact.path} is missing; {remedy}") from None
+    except OSError as error:
+        raise KernelNotBuiltError(f"{artifact}: {artifact.path} cannot be read ({error.strerror}); {remedy}") from None
+    found = sha256(data)
+    if found != artifact.digest:
+        raise KernelNotBuiltError(
+            f"{artifact}: {artifact.path} is damaged: {len(data)} bytes with SHA-256 {found}, "
+            f"expected {artifact.size} bytes with {artifact.digest}; {remedy}"
+        )
+    return data
+
+
+def sha256(data: bytes) -> str:
+    """Hex. From the interpreter's own module: hashlib would load OpenSSL, several milliseconds and megabytes."""
+    return _hash_function()(data).hexdigest()
+
+
+def _hash_function() -> Callable:
+    global _hash
+    if _hash is None:
+        try:
+            from _sha2 import sha256 as _hash  # since Python 3.12
+        except ImportError:
+            try:
+                from _sha256 import sha256 as _hash
+            except ImportError:
+                from hashlib import sha256 as _hash
+    return _hash
+
+
+_hash: Callable | None = None
+
+
+def open_library(artifact: Artifact) -> ctypes.CDLL:
+    """Load a shared object from bytes that are checked once and cannot change: a sealed memfd.
+
+    Where memfds are missing or may not be executed, a private temporary file takes its place. Every call maps the
+    object anew, with variables of its own. Raises KernelNotBuiltError.
+    """
+    data = read(artifact)
+    try:
+        return _load_sealed(data, artifact.kernel)
+    except (AttributeError, OSError):  # said below, if the bytes are at fault
+        pass
+    try:
+        return _load_temporary(data)
+    except OSError as error:
+        raise KernelNotBuiltError(
+            f"{artifact}: {artifact.path} cannot be loaded ({error}); run: {artifact.command}"
+        ) from None
+
+
+def _load_sealed(data: bytes, name: str) -> ctypes.CDLL:
+    import ctypes
+    from fcntl import F_ADD_SEALS, F_SEAL_GROW, F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_WRITE, fcntl
+
+    handle = os.memfd_create(f"pydotcompute-{name}"[:200], os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    try:
+        _write(handle, data)
+        fcntl(handle, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
+        # The dynamic loader knows a library again by the spelling of its path, and the number will be used again:
+        # so each path is spelt differently, the count in binary as "/" and "/.".
+        spelling = "".join("/." if bit == "1" else "/" for bit in f"{next(_loaded):b}")
+        return ctypes.CDLL(f"/proc/self/fd{spelling}/{handle}")
+    finally:
+        os.close(handle)
+
+
+def _load_temporary(data: bytes) -> ctypes.CDLL:
+    import ctypes
+    import tempfile
+
+    handle, path = tempfile.mkstemp(prefix="pydotcompute-", suffix=".so")
+    try:
+        try:
+            _write(handle, data)
+        finally:
+            os.close(handle)
+        return ctypes.CDLL(path)
+    finally:
+        os.unlink(path)
+
+
+def _write(handle: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(handle, view) :]
+
+
+_loaded = count(1)

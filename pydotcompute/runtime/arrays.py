@@ -1,0 +1,77 @@
+"""What a call needs to know of arrays, for NumPy's. A backend with arrays of its own brings such a module or object.
+
+    noun                         how messages call such an array
+    owns(value) -> bool          whether a value is one
+    plain(value) -> array        the same memory, without what a subclass adds (shape, strides, dtype, ndim, size);
+                                 TypeError if it means more than its memory says
+    place(array) -> str          where it lies: two arrays of one call must agree
+    address(array) -> int
+    is_contiguous(array), is_aligned(array), is_writable(array) -> bool
+    overlap(one, other) -> bool  whether two arrays of one place share a byte
+    empty(shape, dtype), fill(array, value)
+    result(array)                what is returned for an output scalar that was not given
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+noun = "a NumPy array"
+
+
+def owns(value: Any) -> bool:
+    return isinstance(value, np.ndarray)
+
+
+def plain(value: np.ndarray) -> np.ndarray:
+    if type(value) is np.ndarray:
+        return value
+    ma = sys.modules.get("numpy.ma")
+    if ma is not None and isinstance(value, ma.MaskedArray):
+        raise TypeError("is a masked array; kernels know no masks: pass its .data, or .filled(value)")
+    return np.asarray(value)
+
+
+def place(array: np.ndarray) -> str:
+    return "the host"
+
+
+def address(array: np.ndarray) -> int:
+    return array.__array_interface__["data"][0]
+
+
+def is_contiguous(array: np.ndarray) -> bool:
+    return array.flags.c_contiguous
+
+
+def is_aligned(array: np.ndarray) -> bool:
+    return array.flags.aligned
+
+
+def is_writable(array: np.ndarray) -> bool:
+    return array.flags.writeable
+
+
+def overlap(one: np.ndarray, other: np.ndarray) -> bool:
+    """Exactly, as far as that can be found out in a moment; two that are too intricate count as overlapping."""
+    if not np.may_share_memory(one, other):
+        return False
+    try:
+        return np.shares_memory(one, other, max_work=100_000)
+    except np.exceptions.TooHardError:
+        return True
+
+
+def empty(shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    return np.empty(shape, dtype)
+
+
+def fill(array: np.ndarray, value: Any) -> None:
+    array[...] = value
+
+
+def result(array: np.ndarray) -> np.generic:
+    return array[()]

@@ -1,0 +1,103 @@
+"""Which artifact serves a call, and why every other one does not: a value, for `which()` and for messages."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..backends.base import Backend
+from ..cache.manifest import Artifact, KernelRecord, SpecialisationRecord
+from ..errors import KernelNotBuiltError
+
+
+class Rejected(NamedTuple):
+    """An artifact that would not run, and why."""
+
+    specialization: str
+    target: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"[{self.specialization}] for {self.target}: {self.reason}"
+
+
+class Which(NamedTuple):
+    """What a call would run. `artifact` is None where nothing is built that can; `missing` then says what to do."""
+
+    kernel: str
+    specialization: str
+    backend: str
+    artifact: Artifact | None
+    rejected: tuple[Rejected, ...]
+    missing: str
+
+    @property
+    def target(self) -> str | None:
+        """The target of the artifact that would run."""
+        return self.artifact.target if self.artifact else None
+
+    def __str__(self) -> str:
+        head = f"{self.kernel}[{self.specialization}]"
+        lines = [f"{head} runs as {self.target}: {self.artifact.path}" if self.artifact else self.missing]
+        return "\n".join([*lines, *(f"  not {rejected}" for rejected in self.rejected)])
+
+
+def choose(record: KernelRecord, chosen: SpecialisationRecord, backend: Backend, pinned: str | None, root: str) -> Which:
+    """The best artifact of this specialisation that the backend runs; `pinned` is the only target allowed."""
+    usable, rejected = [], []
+    for specialisation in record.specialisations.values():
+        for artifact in specialisation.artifacts:
+            rank, reason = 0, ""
+            if specialisation is not chosen:
+                reason = _difference(specialisation, chosen)
+            elif pinned is not None and artifact.target != pinned:
+                reason = f"the target {pinned} is pinned"
+            elif artifact.backend != backend.name:
+                reason = f"the arrays of this call belong to the backend '{backend.name}'"
+            elif pinned is None and "+" in artifact.target:
+                reason = "a build with checked bounds runs only where it is pinned"
+            else:
+                rank, reason = backend.judge(artifact)
+            if reason:
+                rejected.append(Rejected(specialisation.name, artifact.target, reason))
+            else:
+                usable.append((rank, artifact))
+    usable.sort(key=lambda item: -item[0])
+    best = usable[0][1] if usable else None
+    lower = [
+        Rejected(chosen.name, artifact.target, f"{best.target} comes first") for _, artifact in usable[1:]
+    ]
+    missing = "" if best else _missing(record, chosen, backend, pinned, root, rejected)
+    return Which(record.name, chosen.name, backend.name, best, (*lower, *rejected), missing)
+
+
+def require(which: Which) -> Artifact:
+    """The chosen artifact. Raises KernelNotBuiltError with the command that makes one, if there is none."""
+    if which.artifact is None:
+        raise KernelNotBuiltError(which.missing)
+    return which.artifact
+
+
+def _difference(one: SpecialisationRecord, chosen: SpecialisationRecord) -> str:
+    wanted = {**chosen.types, **chosen.params}
+    differing = [f"{name}={wanted[name]}" for name, value in {**one.types, **one.params}.items() if wanted[name] != value]
+    return f"the call has {', '.join(differing)}"
+
+
+def _missing(record, chosen, backend: Backend, pinned: str | None, root: str, rejected: list[Rejected]) -> str:
+    target = pinned or default_target(backend.name)
+    own = [r for r in rejected if r.specialization == chosen.name]
+    built = "; ".join(f"{r.target}: {r.reason}" for r in own) or "nothing is built"
+    bounds = " --bounds" if target.endswith("+bounds") else ""
+    return (
+        f"{record.name}[{chosen.name}] is not built for {target} ({built}); "
+        f"run: pydotcompute build {record.name} -t {target.removesuffix('+bounds')}{bounds} -C {root}"
+    )
+
+
+def default_target(backend: str) -> str:
+    """The target that a user of this machine would build."""
+    if backend == "cpu":
+        from .levels import level
+
+        return f"cpu:{level()}"
+    return "cuda:compute_80" if backend == "cuda" else f"{backend}:…"

@@ -1,0 +1,116 @@
+"""The Python path of a call: arguments → checked call → artifact → results. And the way onto the native path.
+
+A kernel begins here. The first call of a specialisation loads its artifact and puts its native entry point in front,
+so that later calls of that kind do not come by; those that it does not serve still do.
+"""
+
+from __future__ import annotations
+
+import os
+from _thread import RLock
+from typing import Any, Callable, Mapping
+
+import numpy as np
+
+from ..backends.base import Backend
+from ..backends.registry import get_backend
+from ..cache.manifest import KernelRecord, SpecialisationRecord
+from . import arguments
+from .choice import Which, choose, require
+
+_lock = RLock()  # one for all: a first call is rare, and nothing waits while it holds it
+
+
+def _after_fork() -> None:
+    """A child of a process that was just loading must not wait for a thread that it does not have."""
+    global _lock
+    _lock = RLock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+class Dispatcher:
+    """Serves the calls of one kernel. `prepend` is told when a builtin function is to stand in front of `call`."""
+
+    def __init__(self, record: KernelRecord, root: str, pinned: str | None):
+        self.record, self.root, self.pinned = record, root, pinned
+        self.prepend: Callable[[Callable], None] = lambda function: None
+        self.loaded: dict[tuple[str, str], Any] = {}  # (specialisation, backend) → what runs a checked call
+        self.first: Any = None  # the loaded artifact whose native entry is asked first
+
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        """Check the arguments and run the kernel. Raises what language rules and missing artifacts demand."""
+        call, backend = self.checked(args, kwargs)
+        key = (call.specialisation.name, backend.name)
+        loaded = self.loaded.get(key)
+        if loaded is None:
+            loaded = self._load(call.specialisation, backend)
+        return loaded(call)
+
+    def checked(self, args: tuple, kwargs: Mapping[str, Any]) -> tuple[arguments.Call, Backend]:
+        """The call with everything checked but whether it is built; and the backend that its arrays belong to."""
+        record = self.record
+        values, chosen = arguments.assign(record.name, record.signature, record.params, args, kwargs)
+        backend = self._backend(values)
+        return arguments.check(record, values, chosen, backend.arrays), backend
+
+    def which(self, *args: Any, **kwargs: Any) -> Which:
+        """The artifact that a call with these arguments would run, and why every other one would not."""
+        call, backend = self.checked(args, kwargs)
+        return choose(self.record, call.specialisation, backend, self.pinned, self.root)
+
+    def _backend(self, values: Mapping[str, Any]) -> Backend:
+        owners: dict[str, str] = {}
+        for p in self.record.signature.parameters:
+            if (p.is_array or p.role == "out") and p.name in values:
+                owner = owner_of(values[p.name])
+                if owner:
+                    owners.setdefault(owner, p.name)
+        if len(owners) > 1:
+            (one, first), (other, second) = list(owners.items())[:2]
+            raise ValueError(
+                f"{self.record.name}: '{second}' is an array of the backend '{other}', but '{first}' of '{one}'"
+            )
+        pinned = self.pinned.partition(":")[0] if self.pinned else None
+        for owner, name in owners.items():
+            if pinned not in (None, owner):
+                raise ValueError(
+                    f"{self.record.name}: '{name}' is an array of the backend '{owner}', but the target "
+                    f"{self.pinned} is pinned"
+                )
+            return get_backend(owner)
+        return get_backend(pinned or "cpu")
+
+    def _load(self, specialisation: SpecialisationRecord, backend: Backend) -> Any:
+        key = (specialisation.name, backend.name)
+        with _lock:
+            if key in self.loaded:
+                return self.loaded[key]
+            artifact = require(choose(self.record, specialisation, backend, self.pinned, self.root))
+            loaded = self.loaded[key] = backend.load_kernel(artifact)
+            defaults = {name: choices[0] for name, choices in self.record.params.items()}
+            if specialisation.params == defaults and hasattr(loaded, "bind"):
+                self._put_first(loaded)
+            return loaded
+
+    def _put_first(self, loaded: Any) -> None:
+        record = self.record
+        outputs = [p.name for p in record.signature.outputs]
+        function = loaded.bind(record.name, record.doc, self.call, outputs)
+        if function is not None:
+            if self.first is not None:
+                loaded.chain(self.first)
+            self.first = loaded
+            self.prepend(function)
+
+
+def owner_of(value: Any) -> str:
+    """The backend that an array belongs to; empty for what is no array."""
+    if isinstance(value, np.ndarray):
+        return "cpu"
+    if hasattr(value, "__cuda_array_interface__"):
+        return "cuda"
+    if hasattr(value, "__dlpack_device__"):
+        return {1: "", 2: "cuda"}.get(int(value.__dlpack_device__()[0]), "")
+    return ""

@@ -1,0 +1,103 @@
+"""A built kernel as a program sees it: something to call, that knows its signature."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..cache.manifest import KernelRecord
+from .dispatch import Dispatcher
+
+if TYPE_CHECKING:
+    import inspect
+
+    from .choice import Which
+
+
+class Specialization(NamedTuple):
+    """One choice of a kernel's types and params, and the targets that it is built for."""
+
+    name: str
+    types: dict[str, str]
+    params: dict[str, Any]
+    targets: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+# A subclass of partial because calling one costs 20 ns more than what it wraps; a __call__ in Python costs 60.
+class Kernel(partial):
+    """A kernel. Call it with its inputs, then, if you like, its outputs; it returns the outputs.
+
+    Raises TypeError, ValueError, OverflowError for arguments that do not fit, KernelNotBuiltError where no artifact
+    serves the call.
+    """
+
+    def __new__(cls, record: KernelRecord, root: str, pinned: str | None, reopen: tuple) -> Kernel:
+        dispatcher = Dispatcher(record, root, pinned)
+        self = super().__new__(cls, dispatcher.call)
+        self._record, self._root, self._dispatcher, self._reopen = record, root, dispatcher, reopen
+        self.__name__ = self.__qualname__ = record.name
+        self.__doc__ = f"{record.doc}\n\n{record.name}{record.signature.text}".strip()
+        dispatcher.prepend = lambda function: self.__setstate__((function, (), {}, self.__dict__))
+        return self
+
+    @property
+    def signature(self) -> str:
+        """The signature as it is declared."""
+        return self._record.signature.text
+
+    @property
+    def doc(self) -> str:
+        """What the kernel computes, in one line."""
+        return self._record.doc
+
+    @property
+    def specializations(self) -> tuple[Specialization, ...]:
+        """Every choice of types and params, in the order of the declaration."""
+        return tuple(
+            Specialization(s.name, dict(s.types), dict(s.params), tuple(a.target for a in s.artifacts))
+            for s in self._record.specialisations.values()
+        )
+
+    def which(self, *args: Any, **kwargs: Any) -> Which:
+        """The artifact that a call with these arguments would run, and why every other one would not."""
+        return self._dispatcher.which(*args, **kwargs)
+
+    def python(self, *args: Any, order: str = "forward", seed: int = 0, **kwargs: Any) -> Any:
+        """Execute the kernel's own Python instead of machine code. Needs the build half and the project's sources.
+
+        order: "forward", "reverse" or "random" (with `seed`), the order of parallel iterations. Arguments and
+        results as for a call. Raises IndexError, with the line, for an index out of bounds; CompilerNotInstalledError.
+        """
+        from .interpreted import execute
+
+        return execute(self._record, self._root, args, kwargs, order, seed)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        import inspect
+
+        kind, absent = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
+        signature, params = self._record.signature, self._record.params
+        listed = [
+            inspect.Parameter(p.name, kind, default=None if p.role == "out" else absent) for p in signature.parameters
+        ]
+        listed += [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=c[0]) for n, c in params.items()]
+        return inspect.Signature(listed)
+
+    def __repr__(self) -> str:
+        return f"<kernel {self._record.name}{self._record.signature.text}>"
+
+    def __reduce__(self) -> tuple:
+        return _reopened, (*self._reopen, self._record.name)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Kernel:
+        return self  # as an attribute of a class it stays what it is, like any builtin function
+
+
+def _reopened(path: str, target: str | None, strict: bool, name: str) -> Kernel:
+    from .library import load
+
+    return load(path, target, strict)[name]

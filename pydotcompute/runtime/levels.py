@@ -1,0 +1,100 @@
+"""Which x86-64 level the processor has, and the features that code for `cpu:native` may need."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Collection, Mapping
+
+LEVELS = ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
+
+# By NumPy's names, which have no older levels' features apart (every processor with AVX2 and FMA3 that lacks BMI or
+# LZCNT is caught where NumPy knows those names, from 2.4 on).
+_NEEDS = {
+    "x86-64-v2": ("SSE3", "SSSE3", "SSE41", "SSE42", "POPCNT"),
+    "x86-64-v3": ("AVX", "AVX2", "FMA3", "F16C"),
+    "x86-64-v4": ("AVX512F", "AVX512CD", "AVX512BW", "AVX512DQ", "AVX512VL"),
+}
+_NEEDS_WHERE_KNOWN = {
+    "x86-64-v2": ("CX16", "LAHF"),
+    "x86-64-v3": ("BMI", "BMI2", "LZCNT", "MOVBE"),
+}
+# Linux's names (/proc/cpuinfo), for when NumPy's table is out of reach.
+_LINUX_NEEDS = {
+    "x86-64-v2": ("pni", "ssse3", "sse4_1", "sse4_2", "popcnt", "cx16", "lahf_lm"),
+    "x86-64-v3": ("avx", "avx2", "fma", "f16c", "bmi1", "bmi2", "abm", "movbe"),
+    "x86-64-v4": ("avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"),
+}
+# LLVM's name for a feature → Linux's, where they differ by more than a dot or dash.
+_LINUX_NAMES = {
+    "64bit": "lm", "cmov": "cmov", "crc32": "sse4_2", "lzcnt": "abm", "pclmul": "pclmulqdq", "prfchw": "3dnowprefetch",
+    "rdrnd": "rdrand", "sahf": "lahf_lm", "sha": "sha_ni", "sse3": "pni", "sse4.1": "sse4_1", "sse4.2": "sse4_2",
+    "sse4a": "sse4a", "x87": "fpu", "bmi": "bmi1", "fsgsbase": "fsgsbase", "mwaitx": "mwaitx", "avx512vpopcntdq":
+    "avx512_vpopcntdq", "avx512vbmi2": "avx512_vbmi2", "avx512vnni": "avx512_vnni", "avx512bitalg": "avx512_bitalg",
+    "avx512bf16": "avx512_bf16", "avx512fp16": "avx512_fp16", "avx512vp2intersect": "avx512_vp2intersect", "avxvnni":
+    "avx_vnni", "amx-tile": "amx_tile", "amx-int8": "amx_int8", "amx-bf16": "amx_bf16", "cx8": "cx8", "cx16": "cx16",
+}  # fmt: skip
+
+
+@cache
+def level() -> str:
+    """The highest x86-64 level of this processor, as NumPy found it when it was imported (the operating system's
+    support for wide registers included); else as /proc/cpuinfo has it."""
+    features = _numpy_features()
+    return level_of(features) if features is not None else linux_level_of(linux_flags())
+
+
+def level_of(features: Mapping[str, bool]) -> str:
+    """The level for NumPy's table of features."""
+    found = LEVELS[0]
+    for name in LEVELS[1:]:
+        needed = [*_NEEDS[name], *(f for f in _NEEDS_WHERE_KNOWN.get(name, ()) if f in features)]
+        if not all(features.get(f) for f in needed):
+            break
+        found = name
+    return found
+
+
+def linux_level_of(flags: Collection[str]) -> str:
+    """The level for the flags of /proc/cpuinfo."""
+    found = LEVELS[0]
+    for name in LEVELS[1:]:
+        if not all(flag in flags for flag in _LINUX_NEEDS[name]):
+            break
+        found = name
+    return found
+
+
+def missing_features(features: Collection[str], flags: Collection[str] | None = None) -> list[str]:
+    """Those of LLVM's features ("avx2", "+bmi") that this processor does not have, or that cannot be told."""
+    flags = linux_flags() if flags is None else flags
+    missing = []
+    for feature in features:
+        name = feature.removeprefix("+")
+        candidates = (_LINUX_NAMES.get(name, name), name.replace("-", "_").replace(".", "_"))
+        if not feature.startswith("-") and not any(c in flags for c in candidates):
+            missing.append(name)
+    return missing
+
+
+@cache
+def linux_flags(path: str = "/proc/cpuinfo") -> frozenset[str]:
+    """The flags of the first processor."""
+    try:
+        with open(path) as file:
+            for line in file:
+                if line.startswith("flags"):
+                    return frozenset(line.partition(":")[2].split())
+    except OSError:
+        pass
+    return frozenset()
+
+
+def _numpy_features() -> Mapping[str, bool] | None:
+    try:
+        from numpy._core._multiarray_umath import __cpu_features__
+    except ImportError:  # before NumPy 2
+        try:
+            from numpy.core._multiarray_umath import __cpu_features__
+        except ImportError:
+            return None
+    return __cpu_features__

@@ -1,0 +1,106 @@
+"""The kernels of a project or a bundle, and opening one."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any, Iterator
+
+from ..cache import manifest
+from ..cache.layout import MANIFEST
+from ..errors import KernelNotBuiltError, StaleArtifactWarning
+from . import settings
+from .kernel import Kernel
+
+_open: dict[tuple, KernelLibrary] = {}
+_warned: set[tuple] = set()
+
+
+class KernelLibrary:
+    """The kernels of one project or bundle: `lib.saxpy`, `lib["saxpy"]`, `list(lib)`, `"saxpy" in lib`."""
+
+    def __init__(self, kernels: dict[str, Any], folder: str, root: str, pinned: str | None, strict: bool):
+        self._kernels, self._folder, self._root, self._pinned, self._strict = kernels, folder, root, pinned, strict
+
+    def __getattr__(self, name: str) -> Kernel:
+        if name.startswith("_"):
+            raise AttributeError(f"a library of kernels has no attribute '{name}'")
+        if name not in self._kernels:
+            raise AttributeError(self._unknown(name), name=name, obj=self)
+        record = manifest.kernel_record(self._kernels, name, self._folder, self._root)
+        kernel = Kernel(record, self._root, self._pinned, (self._root, self._pinned, self._strict))
+        return self.__dict__.setdefault(name, kernel)  # the next access does not come here
+
+    def __getitem__(self, name: str) -> Kernel:
+        if name not in self._kernels:
+            raise KeyError(self._unknown(name))
+        return getattr(self, name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kernels)
+
+    def __len__(self) -> int:
+        return len(self._kernels)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._kernels
+
+    def __dir__(self) -> list[str]:
+        return list(self._kernels)
+
+    def __repr__(self) -> str:
+        pinned = f", target {self._pinned}" if self._pinned else ""
+        return f"<{len(self)} kernels of {self._root}{pinned}: {', '.join(self)}>"
+
+    def __reduce__(self) -> tuple:
+        return load, (self._root, self._pinned, self._strict)
+
+    def _unknown(self, name: object) -> str:
+        from difflib import get_close_matches
+
+        close = get_close_matches(str(name), list(self), 1)
+        hint = f"did you mean '{close[0]}'?" if close else f"there are: {', '.join(self) or 'none'}"
+        return f"{self._root} has no kernel '{name}'; {hint}"
+
+
+def load(path: str | os.PathLike, target: str | None = None, strict: bool = False) -> KernelLibrary:
+    """The kernels that are built in a project (its `build/cache`), a cache or a bundle.
+
+    target: the only target to use, such as "cpu:x86-64-v2" (default: PYDOTCOMPUTE_TARGET, else the best of each
+    call). strict: refuse artifacts that a failed or unfinished build left behind, instead of warning once
+    (StaleArtifactWarning). Nothing is built, and no artifact is loaded before its first call.
+    Raises KernelNotBuiltError, with the command that helps, where there is no usable manifest; ValueError for a
+    wrong target or PYDOTCOMPUTE_THREADS.
+    """
+    root = os.path.abspath(os.fspath(path))
+    folder, root = manifest.find(root)
+    pinned = settings.target(target)
+    settings.threads()
+    try:
+        status = os.stat(f"{folder}/{MANIFEST}")
+        key = (folder, status.st_ino, status.st_mtime_ns, status.st_size, pinned, strict)
+    except OSError:
+        key = ()  # reading it says why
+    if not key or key not in _open:
+        kernels = manifest.read(folder, root)
+        _refuse_stale(kernels, folder, root, pinned, strict)
+        _open[key] = KernelLibrary(kernels, folder, root, pinned, strict)
+    return _open[key]
+
+
+def _refuse_stale(kernels: dict[str, Any], folder: str, root: str, pinned: str | None, strict: bool) -> None:
+    stale = [entry for entry in manifest.stale_artifacts(kernels) if pinned in (None, entry[2])]
+    if not stale:
+        return
+    kernel, specialisation, target, reason = stale[0]
+    more = f", and {len(stale) - 1} more" if len(stale) > 1 else ""
+    names = " ".join(dict.fromkeys(entry[0] for entry in stale))
+    told = (
+        f"{kernel}[{specialisation}] for {target} is stale ({reason}){more}; "
+        f"run: pydotcompute build {names} -C {root}"
+    )
+    if strict:
+        raise KernelNotBuiltError(told)
+    if (folder, told) not in _warned:
+        _warned.add((folder, told))
+        warnings.warn(told, StaleArtifactWarning, stacklevel=4)

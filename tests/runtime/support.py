@@ -1,0 +1,217 @@
+"""Artifacts and projects for tests of the run half: entry points around a `run` that is written in LLVM IR here.
+
+`recorder` is a `run` that computes nothing and copies the words it is called with, views included, to where a test
+can read them. `elementwise` computes `out[i] = a * x[i] + y[i]`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+from functools import lru_cache
+from hashlib import sha256
+
+import llvmlite.binding as llvm
+
+from pydotcompute import abi
+from pydotcompute.cache.layout import MANIFEST, PROJECT_CACHE, object_path
+from pydotcompute.cache.writer import make_private, write_manifest, write_object
+from pydotcompute.compile.entry import entry_ir
+from pydotcompute.signature import Parameter, Signature
+
+SEEN_WORDS, VIEW_WORDS = 64, 40
+
+
+def scalar(name: str, dtype: str, role: str = "in", fill: str | None = None) -> Parameter:
+    return Parameter(name, dtype, None, role, fill=fill)
+
+
+def array(name: str, dtype: str, *dims, role: str = "in", layout: str = "C", fill: str | None = None) -> Parameter:
+    """`array("x", "T", ..., "n")` is `x: T[..., n]`."""
+    ellipsis = bool(dims) and dims[0] is ...
+    return Parameter(name, dtype, tuple(dims[ellipsis:]), role, ellipsis, layout, fill)
+
+
+def symbols_of(parameters) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    for p in parameters:
+        if p.is_array and p.ellipsis:
+            found["size" if not p.dims else "rows"] = None
+        for d in p.dims or ():
+            if isinstance(d, str) and d.isidentifier():
+                found[d] = None
+    return tuple(found)
+
+
+def recorder(parameters, symbols) -> str:
+    """LLVM IR of a `run` that keeps its words in `seen`, and the views behind them; output scalars get a 7 in bits."""
+    layout, total = abi.slots(parameters, symbols)
+    views = [s for s in layout if s.kind == "view"]
+    size = SEEN_WORDS + VIEW_WORDS * len(views)
+    lines = [
+        f"@seen = global [{size} x i64] zeroinitializer", "@calls = global i64 0", "@threads = global i32 0",
+        "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
+        "define i32 @run(ptr %w) {",
+        f"  call void @llvm.memcpy.p0.p0.i64(ptr @seen, ptr %w, i64 {8 * total}, i1 false)",
+        "  %c = load i64, ptr @calls", "  %d = add i64 %c, 1", "  store i64 %d, ptr @calls",
+    ]  # fmt: skip
+    for k, slot in enumerate(views):
+        start = SEEN_WORDS + VIEW_WORDS * k
+        lines += [
+            f"  %p{k} = getelementptr i64, ptr %w, i64 {slot.index}", f"  %v{k} = load ptr, ptr %p{k}",
+            f"  %n{k} = load i64, ptr %v{k}", f"  %t{k} = shl i64 %n{k}, 1", f"  %m{k} = add i64 %t{k}, 1",
+            f"  %b{k} = shl i64 %m{k}, 3", f"  %g{k} = getelementptr i64, ptr @seen, i64 {start}",
+            f"  call void @llvm.memcpy.p0.p0.i64(ptr %g{k}, ptr %v{k}, i64 %b{k}, i1 false)",
+        ]  # fmt: skip
+    for k, p in enumerate(parameters):
+        if p.role == "out" and not p.is_array and p.dtype in ("int64", "float64"):
+            index = next(s.index for s in layout if s.kind == "data" and s.name == p.name)
+            lines += [
+                f"  %o{k} = getelementptr i64, ptr %w, i64 {index}", f"  %q{k} = load ptr, ptr %o{k}",
+                f"  store i64 7, ptr %q{k}",
+            ]  # fmt: skip
+    return "\n".join([*lines, "  ret i32 0", "}"])
+
+
+def elementwise(dtype: str = "float32") -> str:
+    """LLVM IR of `out[i] = a * x[i] + y[i]` for (a: T, x: T[...], y: T[...]) -> (out: T[...])."""
+    t = {"float32": "float", "float64": "double"}[dtype]
+    return f"""
+@threads = global i32 0
+define i32 @run(ptr %w) {{
+  %a = load {t}, ptr %w
+  %px = getelementptr i64, ptr %w, i64 1
+  %py = getelementptr i64, ptr %w, i64 2
+  %po = getelementptr i64, ptr %w, i64 3
+  %pn = getelementptr i64, ptr %w, i64 4
+  %x = load ptr, ptr %px
+  %y = load ptr, ptr %py
+  %o = load ptr, ptr %po
+  %n = load i64, ptr %pn
+  br label %head
+head:
+  %i = phi i64 [0, %0], [%j, %body]
+  %more = icmp slt i64 %i, %n
+  br i1 %more, label %body, label %done
+body:
+  %xi = getelementptr {t}, ptr %x, i64 %i
+  %yi = getelementptr {t}, ptr %y, i64 %i
+  %oi = getelementptr {t}, ptr %o, i64 %i
+  %xv = load {t}, ptr %xi
+  %yv = load {t}, ptr %yi
+  %m = fmul {t} %a, %xv
+  %s = fadd {t} %m, %yv
+  store {t} %s, ptr %oi
+  %j = add i64 %i, 1
+  br label %head
+done:
+  ret i32 0
+}}"""
+
+
+@lru_cache(None)
+def shared_object(*texts: str) -> bytes:
+    """Modules of LLVM IR, linked into one shared object for this machine's baseline."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    module = llvm.parse_assembly(texts[0])
+    for text in texts[1:]:
+        module.link_in(llvm.parse_assembly(text))
+    module.verify()
+    target = llvm.Target.from_triple("x86_64-unknown-linux-gnu")
+    machine = target.create_target_machine(cpu="x86-64", opt=2, reloc="pic", codemodel="small")
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=2))
+    builder.getModulePassManager().run(module, builder)
+    link = [sys.executable, "-m", "ziglang", "ld.lld", "-shared", "-Bsymbolic", "-s", "/dev/stdin", "-o", "/dev/stdout"]
+    return subprocess.run(link, input=machine.emit_object(module), capture_output=True, check=True).stdout
+
+
+def kernel_entry(name, parameters, artifacts, types=None, params=None, requires=(), doc="", symbols=None):
+    """One kernel of a manifest. artifacts: {specialisation label: (types, params, aliases, {target: bytes})}."""
+    symbols = symbols_of(parameters) if symbols is None else symbols
+    return {
+        "doc": doc, "signature": signature_text(parameters), "types": types or {}, "params": params or {},
+        "requires": list(requires), "parameters": [p._asdict() for p in parameters], "symbols": list(symbols),
+        "specializations": {
+            label: {
+                "types": chosen, "params": constants, "aliases": [list(pair) for pair in aliases],
+                "artifacts": {
+                    target: {"object": sha256(data).hexdigest(), "suffix": ".so", "size": len(data), "key": "k",
+                             "stale": "", "meta": {}}
+                    for target, data in objects.items()
+                },
+            }
+            for label, (chosen, constants, aliases, objects) in artifacts.items()
+        },
+    }  # fmt: skip
+
+
+def signature_text(parameters) -> str:
+    def one(p: Parameter) -> str:
+        words = [p.role] * (p.role == "inout") + [p.layout] * (p.layout != "C")
+        dims = ", ".join([*["..."] * p.ellipsis, *map(str, p.dims or ())])
+        tail = f"[{dims}]" if p.is_array else ""
+        return " ".join([f"{p.name}:", *words, p.dtype + tail, *(["=", p.fill] if p.fill else [])])
+
+    inputs = ", ".join(one(p) for p in parameters if p.role != "out")
+    return f"({inputs}) -> ({', '.join(one(p) for p in parameters if p.role == 'out')})"
+
+
+def write_project(root, kernels: dict, objects=()) -> str:
+    """A project's build/cache with this manifest and these objects. Its path."""
+    folder = os.path.join(str(root), *PROJECT_CACHE)
+    make_private(folder)
+    for data in objects:
+        write_object(folder, data, ".so")
+    write_manifest(folder, {"version": 1, "kernels": kernels})
+    return str(root)
+
+
+def write_kernel(root, name, parameters, *, types=None, aliases=(), run=None, target="cpu:x86-64", **more) -> str:
+    """A project with one kernel, for every choice of its types; its `run` is the recorder unless given."""
+    from itertools import product
+
+    types = types or {}
+    artifacts, objects = {}, []
+    for choice in product(*types.values()):
+        chosen = dict(zip(types, choice))
+        concrete = [p._replace(dtype=chosen.get(p.dtype, p.dtype)) for p in parameters]
+        symbols = symbols_of(parameters)
+        body = run(chosen) if run else recorder(concrete, symbols)
+        entry = entry_ir(
+            concrete, symbols, aliases, declared=parameters, types=types, requires=more.get("requires", ())
+        )
+        data = shared_object(entry, body)
+        objects.append(data)
+        label = ",".join(f"{k}={v}" for k, v in chosen.items()) or "-"
+        artifacts[label] = (chosen, {}, aliases, {target: data})
+    kernels = {name: kernel_entry(name, parameters, artifacts, types, **more)}
+    return write_project(root, kernels, objects)
+
+
+def write_saxpy(root, name: str = "saxpy", target: str = "cpu:x86-64") -> str:
+    parameters = [scalar("a", "T"), array("x", "T", ...), array("y", "T", ...), array("out", "T", ..., role="out")]
+    return write_kernel(
+        root, name, parameters, types={"T": ["float32", "float64"]}, aliases=[("out", "y"), ("out", "x")],
+        run=lambda chosen: elementwise(chosen["T"]), doc="a * x + y", target=target,
+    )  # fmt: skip
+
+
+def seen(kernel) -> list[int]:
+    """What the recorder of the artifact that a kernel loaded first kept; addresses of views are replaced by 0."""
+    return read_seen(kernel._dispatcher.first.library, kernel._dispatcher.first.artifact)
+
+
+def read_seen(library, artifact) -> list[int]:
+    layout, total = abi.slots(artifact.parameters, artifact.symbols)
+    views = [s for s in layout if s.kind == "view"]
+    size = SEEN_WORDS + VIEW_WORDS * len(views)
+    words = list((ctypes.c_int64 * size).in_dll(library, "seen"))
+    result = words[:total]
+    for k, slot in enumerate(views):
+        start = SEEN_WORDS + VIEW_WORDS * k
+        result[slot.index] = 0
+        result += words[start : start + 1 + 2 * words[start]]
+    return result
