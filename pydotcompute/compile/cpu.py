@@ -1,0 +1,186 @@
+"""The typed tree of one specialisation → a shared object for each CPU target.
+
+One pass of the front end (lowered Python → Numba → LLVM IR that names no processor) serves every target; then LLVM
+optimises and makes an object for each, and the linker a shared object that exports `run`, `threads`, and what the
+entry point exports. Same tree, same tools: the same bytes, in any process and folder.
+"""
+
+from __future__ import annotations
+
+import builtins
+import re
+from functools import cache
+from importlib import metadata
+from typing import Sequence
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+from numba import types
+
+from ..errors import CompilationError
+from ..lower.cpu import CpuSource, lower
+from ..lower.tree import KernelTree
+from .frontend import compile_functions, subroutine
+from .intrinsics import NUMBA_TYPES
+from .link import link, version
+from .namespace import namespace
+from .run import run_ir
+
+TRIPLE = "x86_64-unknown-linux-gnu"
+LEVELS = ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
+ALLOWED_SYMBOLS = frozenset(("pthread_create", "pthread_join", "memcpy", "memmove", "memset"))
+_ENTRY_SYMBOLS = re.compile(r"_?Py[A-Z]?\w*|memcmp|strcmp")
+_WORDS = types.CPointer(types.int64)
+_SIGNATURES = {
+    "begin": types.int64(_WORDS, _WORDS),
+    "body": types.int64(_WORDS, _WORDS, _WORDS, types.int64, types.int64, types.int64),
+    "finish": types.int64(_WORDS, _WORDS, _WORDS, types.int64),
+}
+
+
+def compile_kernel(
+    tree: KernelTree, source_file: str, targets: Sequence[str], entry_ir: str | None = None, bounds: bool = False
+) -> dict[str, bytes]:
+    """Shared objects by target (`cpu:x86-64-v3`, `cpu:native`, with `+bounds` or without).
+
+    source_file: the path that tracebacks show for the generated Python. entry_ir: LLVM IR of the native entry point
+    (compile/entry.py), linked in. Raises CompilationError.
+    """
+    source = lower(tree, bounds)
+    text = kernel_ir(source, source_file)
+    return {target: link(emit_object(text, target, entry_ir, tree.name), f"{tree.name} for {target}") for target in targets}
+
+
+def kernel_ir(source: CpuSource, source_file: str) -> str:
+    """LLVM IR of the lowered kernel and its `run`, the same for every target."""
+    names = namespace()
+    try:
+        exec(builtins.compile(source.text, source_file, "exec"), names)
+        for name, results in source.functions.items():
+            compute = name.startswith("compute")
+            names[name] = subroutine(
+                names[name],
+                _result(results),
+                fastmath=source.fastmath,
+                inline=not compute,
+                attributes=_attributes(source.unaliased) if compute else None,
+            )
+        # what a function calls is bound when it becomes a subroutine, so callees come first in source.functions
+        text = compile_functions({n: (names[n], s) for n, s in _SIGNATURES.items()}, source.fastmath)
+    except CompilationError:
+        raise
+    except Exception as error:  # Numba and llvmlite raise what they like; each means that the kernel has no code
+        raise CompilationError(_explained(error, source, source_file)) from error
+    module = llvm.parse_assembly(text)
+    module.link_in(llvm.parse_assembly(run_ir(source.state_words, source.partial_words, source.words, source.bounds)))
+    return str(module)
+
+
+def _result(dtypes: tuple[str, ...]) -> types.Type:
+    found = [NUMBA_TYPES[d] for d in dtypes]
+    return found[0] if len(found) == 1 else types.BaseTuple.from_types(found)
+
+
+def _attributes(unaliased: frozenset[str]):
+    def add(function: ir.Function) -> None:
+        function.attributes.add("noinline")
+        for argument in function.args:
+            if argument.name.removeprefix("arg.") in unaliased:
+                argument.add_attribute("noalias")
+
+    return add
+
+
+def _explained(error: Exception, source: CpuSource, source_file: str) -> str:
+    """A message with the place in the user's file, as far as the compiler tells a line of the generated text."""
+    said = str(error).strip() or type(error).__name__
+    lines = [int(n) for n in re.findall(rf'{re.escape(source_file)}", line (\d+)|\((\d+)\)$', said) for n in n if n]
+    for number in lines:
+        at = source.positions[number - 1] if 0 < number <= len(source.positions) else None
+        if at:
+            written = source.text.splitlines()[number - 1].strip()
+            return f"{at.path}:{at.line}:{at.column}: the compiler refused `{at.text.strip()}` (lowered to `{written}`)\n{said}"
+    return f"{source.kernel}: the compiler refused the lowered kernel\n{said}"
+
+
+# ------------------------------------------------------------------------------------------------ machine code
+
+
+@cache
+def _initialize() -> None:
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+
+
+def host_cpu() -> tuple[str, tuple[str, ...]]:
+    """Name and features of this machine's processor, for `cpu:native`."""
+    features = llvm.get_host_cpu_features()
+    return llvm.get_host_cpu_name(), tuple(sorted(name for name, on in features.items() if on))
+
+
+def _machine(target: str) -> llvm.TargetMachine:
+    level = target.removeprefix("cpu:").removesuffix("+bounds")
+    features = ""
+    if level == "native":
+        level, has = host_cpu()
+        features = ",".join(f"+{name}" for name in has)
+    elif level not in LEVELS:
+        raise CompilationError(f"no CPU target {target!r}: there are {', '.join(f'cpu:{name}' for name in LEVELS)} and cpu:native")
+    if level == "x86-64-v4":
+        features = "-prefer-256-bit"
+    _initialize()
+    return llvm.Target.from_triple(TRIPLE).create_target_machine(
+        cpu=level, features=features, opt=3, reloc="pic", codemodel="small"
+    )
+
+
+def emit_object(text: str, target: str, entry_ir: str | None, what: str) -> bytes:
+    """A relocatable object: only `run`, `threads` and the entry point's symbols are visible."""
+    try:
+        module = llvm.parse_assembly(text)
+        exported = {"run", "threads"}
+        if entry_ir:
+            entry = llvm.parse_assembly(entry_ir)
+            exported |= {item.name for item in (*entry.functions, *entry.global_variables)
+                         if not item.is_declaration and item.linkage == llvm.Linkage.external}
+            module.link_in(entry)
+        machine = _machine(target)
+        module.triple, module.data_layout = TRIPLE, str(machine.target_data)
+        for item in (*module.functions, *module.global_variables):
+            if not item.is_declaration and item.name not in exported:
+                item.linkage = "internal"
+        module.verify()
+        options = llvm.create_pipeline_tuning_options(speed_level=3)
+        options.loop_vectorization = options.slp_vectorization = True
+        builder = llvm.create_pass_builder(machine, options)
+        builder.getModulePassManager().run(module, builder)
+        missing = sorted(
+            item.name
+            for item in (*module.functions, *module.global_variables)
+            if item.is_declaration and not item.name.startswith("llvm.") and item.name not in ALLOWED_SYMBOLS
+            and not (entry_ir and _ENTRY_SYMBOLS.fullmatch(item.name))
+        )
+        code = machine.emit_object(module)
+    except RuntimeError as error:
+        raise CompilationError(f"{what} for {target}: LLVM refused the code\n{error}") from error
+    missing += [name for name in undefined_symbols(code) if name not in ALLOWED_SYMBOLS
+                and not (entry_ir and _ENTRY_SYMBOLS.fullmatch(name)) and name not in missing]
+    if missing:
+        raise CompilationError(f"{what} for {target}: the code needs {', '.join(missing)}, which no artifact may")
+    return code
+
+
+def undefined_symbols(code: bytes) -> list[str]:
+    """The names that an object expects from elsewhere."""
+    file = llvm.ObjectFileRef.from_data(code)
+    return sorted(file.undefined()) if hasattr(file, "undefined") else []
+
+
+def tool_versions() -> dict[str, str]:
+    """Everything whose version can change the bytes."""
+    return {
+        "numba": metadata.version("numba"),
+        "llvmlite": metadata.version("llvmlite"),
+        "llvm": ".".join(map(str, llvm.llvm_version_info)),
+        "linker": version(),
+    }

@@ -1,0 +1,188 @@
+"""Numba as a front end: plain Python functions → the text of one LLVM module that names no processor.
+
+Nothing is optimised and no machine code is made here, so the text is the same on every machine and in every process.
+Functions called by a compiled function are compiled in the same way, whatever decorator they carry: a Numba
+dispatcher among the globals becomes a subroutine, never a call of code compiled for this machine.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from types import FunctionType
+from typing import Callable, Sequence
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils, codegen, compiler, registry, typed_passes
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.dispatcher import Dispatcher
+from numba.core.cpu import FastMathOptions
+from numba.extending import intrinsic
+
+from .loops import mark_independent_loops
+from .memory import ACCESS
+
+
+class _Library(codegen.AOTCodeLibrary):
+    """Keeps the modules as Numba wrote them, instead of optimising and linking each."""
+
+    def add_ir_module(self, ir_module):
+        self._codegen.modules.append(ir_module)
+
+    def add_linking_library(self, library):
+        pass  # every library shares the codegen's list
+
+    def finalize(self):
+        self._finalized = True
+
+
+class _Codegen(codegen.AOTCPUCodegen):
+    _library_class = _Library
+
+    def __init__(self):
+        self.modules: list[ir.Module] = []
+        self.compiled: dict = {}
+        super().__init__("kernel", cpu_name="generic")
+
+
+def _flags(fastmath: Sequence[str], inline: bool, noalias: bool) -> compiler.Flags:
+    flags = compiler.Flags()
+    flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
+    flags.error_model = "numpy"
+    flags.forceinline = inline
+    flags.noalias = noalias
+    if fastmath:
+        flags.fastmath = FastMathOptions(set(fastmath))
+    return flags
+
+
+# ------------------------------------------------------------------------------------------------ subroutines
+
+
+def subroutine(
+    function: Callable,
+    result: types.Type | None = None,
+    *,
+    fastmath: Sequence[str] = (),
+    inline: bool = True,
+    attributes: Callable[[ir.Function], None] | None = None,
+) -> Callable:
+    """An intrinsic that calls `function`, compiled by the same front end for the types it is called with.
+
+    result: its type; inferred where it is None. attributes: called with the LLVM function, to add to it.
+    """
+    function = _self_contained(function)
+
+    def typed(typing_context, *operands):
+        operands = tuple(t if isinstance(t, types.CPointer) else types.unliteral(t) for t in operands)
+        signature = (result or _result_type(function, operands))(*operands)
+
+        def emit(context, b, signature, values):
+            compiled = _compile(context, function, signature, _flags(fastmath, inline, False), attributes)
+            return context.call_internal(b, compiled.fndesc, signature, values)
+
+        return signature, emit
+
+    names = ", ".join(f"a{k}" for k in range(function.__code__.co_argcount))
+    return intrinsic(eval(f"lambda typing_context, {names}: typed(typing_context, {names})", {"typed": typed}))
+
+
+def _compile(context, function, signature, flags, attributes):
+    store = context.codegen()
+    key = function, signature
+    if key not in store.compiled:
+        library = store.create_library(function.__name__)
+        with global_compiler_lock:
+            store.compiled[key] = compiler.compile_internal(
+                context.typing_context, context, library, function, signature.args, signature.return_type, flags, {}
+            )
+        if attributes:
+            attributes(store.modules[-1].globals[store.compiled[key].fndesc.llvm_func_name])
+    return store.compiled[key]
+
+
+@cache
+def _of_dispatcher(dispatcher: Dispatcher) -> Callable:
+    return subroutine(dispatcher.py_func)
+
+
+def _self_contained(function: Callable) -> Callable:
+    """The function with every Numba dispatcher among its globals and closure replaced by a subroutine."""
+    function = getattr(function, "py_func", function)
+
+    def replaced(value):
+        return _of_dispatcher(value) if isinstance(value, Dispatcher) else value
+
+    names = set(function.__code__.co_names)
+    found = {name: replaced(value) for name, value in function.__globals__.items() if name in names}
+    cells = tuple(type(c)(replaced(c.cell_contents)) for c in function.__closure__ or ())
+    return FunctionType(
+        function.__code__,
+        {"__name__": "kernel", "__builtins__": __builtins__, **found},
+        function.__name__,
+        function.__defaults__,
+        cells,
+    )
+
+
+def _result_type(function: Callable, operands: tuple) -> types.Type:
+    target = registry.cpu_target
+    interpreted = compiler.run_frontend(function)
+    _, result, _, _ = typed_passes.type_inference_stage(
+        target.typing_context, target.target_context, interpreted, operands, None
+    )
+    return types.unliteral(result)
+
+
+# --------------------------------------------------------------------------------------------------- modules
+
+
+def compile_functions(functions: dict[str, tuple[Callable, types.Signature]], fastmath: Sequence[str]) -> str:
+    """LLVM IR of a module that defines each function under its name, `i32 NAME(result *, ptr, arguments…)`, and
+    everything it calls as internal functions."""
+    target = registry.cpu_target
+    store = _Codegen()
+    context = target.target_context.subtarget(_internal_codegen=store, aot_mode=True)
+    exported = {}
+    for name, (function, signature) in functions.items():
+        compiled = compiler.compile_extra(
+            target.typing_context,
+            context,
+            _self_contained(function),
+            signature.args,
+            signature.return_type,
+            _flags(fastmath, False, False),
+            {},
+            library=store.create_library(name),
+        )
+        exported[compiled.fndesc.llvm_func_name] = name
+    return _linked(store.modules, exported)
+
+
+def _linked(modules: Sequence[ir.Module], exported: dict[str, str]) -> str:
+    """The text of all modules as one, its symbols numbered in order of appearance: Numba's contain counters."""
+    linked = None
+    for module in modules:
+        mark_independent_loops(module)
+        parsed = llvm.parse_assembly(cgutils.normalize_ir_text(str(module)))
+        if linked is None:
+            linked = parsed
+        else:
+            linked.link_in(parsed)
+    for item in [*linked.functions, *linked.global_variables]:
+        if not item.is_declaration and item.name not in exported:
+            item.linkage = "internal"
+    linked.name = "kernel"
+    text = str(linked)
+    defined = [f.name for f in linked.functions if not f.is_declaration] + [g.name for g in linked.global_variables]
+    numbers = {symbol: exported.get(symbol, f"local.{k}") for k, symbol in enumerate(defined)}
+
+    def renamed(match):
+        symbol = match[1] or match[2]
+        return f"@{numbers[symbol]}" if symbol in numbers else match[0]
+
+    text = re.sub(r'@(?:"([^"]+)"|([\w.$-]+))', renamed, text)
+    text = re.sub(rf'^(!\d+ = )!{{!"{ACCESS}"}}$', r"\1distinct !{}", text, flags=re.M)
+    return re.sub(rf"^!{ACCESS} = .*\n", "", text, flags=re.M)

@@ -1,0 +1,63 @@
+"""Objects → shared object, by LLD from the `ziglang` wheel: no compiler on the machine, the same bytes everywhere.
+
+PYDOTCOMPUTE_LINKER names another command (`ld`, `ld.lld`, `mold`), which takes GNU ld's options.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from importlib import metadata
+from pathlib import Path
+
+from ..errors import CompilationError
+
+OPTIONS = ("-shared", "-nostdlib", "--build-id=none", "-s", "--hash-style=gnu", "-z", "noexecstack", "-z", "relro", "-z", "now")
+SETTING = "PYDOTCOMPUTE_LINKER"
+
+
+def command() -> list[str]:
+    """The linker and its first arguments; a CompilationError where there is none."""
+    chosen = os.environ.get(SETTING)
+    if chosen:
+        return shlex.split(chosen)
+    try:
+        import ziglang
+    except ImportError:
+        raise CompilationError(
+            f"no linker: install pydotcompute[build], which brings ziglang, or set {SETTING} to a command such as ld"
+        ) from None
+    return [str(Path(ziglang.__file__).with_name("zig")), "ld.lld"]
+
+
+def version() -> str:
+    """What stands for the linker in a cache key."""
+    chosen = os.environ.get(SETTING)
+    if chosen:
+        shown = subprocess.run([*shlex.split(chosen), "--version"], capture_output=True, text=True, check=False)
+        return f"{chosen}: {shown.stdout.splitlines()[0] if shown.stdout else 'unknown'}"
+    return f"ziglang {metadata.version('ziglang')}"
+
+
+def link(code: bytes, what: str) -> bytes:
+    """The shared object made of one relocatable object. what: what a message calls it."""
+    with tempfile.TemporaryDirectory(prefix="pydotcompute-") as folder:
+        Path(folder, "kernel.o").write_bytes(code)
+        environment = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": folder, "ZIG_LOCAL_CACHE_DIR": folder}
+        done = subprocess.run(
+            [*command(), *OPTIONS, "kernel.o", "-o", "kernel.so"],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise CompilationError(f"{what}: the linker failed\n{done.stderr.strip()}")
+        return Path(folder, "kernel.so").read_bytes()
+
+
+assert sys
