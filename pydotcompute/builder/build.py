@@ -127,6 +127,7 @@ def _build_locked(project: Project, request: Request, report: Callable[[Any], No
     if is_settled(project, plan):
         return plan, outcome
     from .execute import execute, remember
+    from .rendered import remove_others
 
     sweep(project.cache)
     project.close()  # opened for reading alone; from here on a damaged one is started anew
@@ -146,6 +147,7 @@ def _build_locked(project: Project, request: Request, report: Callable[[Any], No
     finally:
         _write(project, on_disk, settle(plan, outcome.made, outcome.failed))
         project.close()
+    remove_others(project.rendered_folder, project.declaration)
     return plan, outcome
 
 

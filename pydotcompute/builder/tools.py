@@ -64,13 +64,14 @@ def linker_version(linker: str) -> str:
     """The ziglang wheel's version, or the first line that the system's linker says about itself."""
     if not linker:
         return f"ziglang {installed().get('ziglang', NOT_INSTALLED)}"
+    import shlex
     import subprocess
 
     try:
-        answer = subprocess.run([linker, "--version"], capture_output=True, text=True, timeout=20)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return f"{os.path.basename(linker)}: {error.__class__.__name__}"
-    return (answer.stdout or answer.stderr).partition("\n")[0].strip()
+        answer = subprocess.run([*shlex.split(linker), "--version"], capture_output=True, text=True, timeout=20)
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        return f"{linker}: {error.__class__.__name__}"  # the build will say it as an error
+    return f"{linker}: {(answer.stdout or answer.stderr).partition(chr(10))[0].strip()}"
 
 
 @cache

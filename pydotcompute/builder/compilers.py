@@ -1,0 +1,92 @@
+"""One job through the compilers of its backend: rendered source → typed tree → lowered source → artifacts.
+
+Runs in a worker process. Its sources are written to build/rendered first, as real files, so that whatever goes wrong
+afterwards can point to them.
+"""
+
+from __future__ import annotations
+
+import os
+from time import perf_counter
+from typing import Callable
+
+from ..errors import CompilationError, CompilerNotInstalledError, DeclarationError
+from .jobs import Answer, Artifact, Job
+from .plan import BOUNDS
+from .rendered import write_source
+
+
+def compile_job(job: Job) -> Answer:
+    """Make every target of a job. Raises DeclarationError, CompilationError, CompilerNotInstalledError."""
+    compiler = COMPILERS.get(job.backend)
+    if compiler is None:
+        raise DeclarationError(f"there is no compiler for the backend '{job.backend}'")
+    return compiler(job)
+
+
+class Clock:
+    """Seconds by phase; each `tick` ends one."""
+
+    def __init__(self) -> None:
+        self.phases: dict[str, float] = {}
+        self._last = perf_counter()
+
+    def tick(self, phase: str) -> None:
+        now = perf_counter()
+        self.phases[phase] = self.phases.get(phase, 0.0) + now - self._last
+        self._last = now
+
+
+def _compile_cpu(job: Job) -> Answer:
+    clock = Clock()
+    try:
+        from ..compile.cpu import TRIPLE, emit_object, host_cpu, kernel_ir
+        from ..compile.entry import entry_ir
+        from ..compile.link import SETTING, link
+        from ..lower.cpu import lower
+        from ..lower.frontend import build_tree
+        from ..lower.races import check
+    except ModuleNotFoundError as error:
+        raise _missing(error) from None
+    clock.tick("import")
+    if job.linker:
+        os.environ[SETTING] = job.linker
+    write_source(job, ".py", job.rendered.text)
+    tree = check(build_tree(job.kernel, job.specialisation, job.rendered))
+    clock.tick("front end")
+    source = lower(tree, job.targets[0].endswith(BOUNDS))
+    path = write_source(job, ".cpu.py", source.text)
+    clock.tick("lower")
+    text = kernel_ir(source, path)
+    clock.tick("numba")
+    entry = entry_ir(
+        tree.parameters, tree.symbols, tree.aliases, declared=job.kernel.signature.parameters, types=job.kernel.types,
+        requires=job.kernel.requires,
+    )  # fmt: skip
+    clock.tick("entry point")
+    artifacts, failures = {}, {}
+    for target in job.targets:
+        started = perf_counter()
+        try:
+            code = emit_object(text, target, entry, job.kernel.name)
+            clock.tick("LLVM")
+            data = link(code, f"{job.kernel.name} for {target}")
+            clock.tick("link")
+        except CompilationError as error:
+            failures[target] = str(error)
+            continue
+        native = target.removesuffix(BOUNDS) == "cpu:native"
+        meta = {"triple": TRIPLE, "features": list(host_cpu()[1]) if native else []}
+        artifacts[target] = Artifact(data, ".so", meta, perf_counter() - started)
+    return Answer(artifacts, failures, tuple(sorted(tree.aliases)), clock.phases)
+
+
+def _missing(error: ModuleNotFoundError) -> Exception:
+    if error.name is None or error.name.startswith("pydotcompute"):
+        return error
+    return CompilerNotInstalledError(
+        f"building needs {error.name}, which is not installed: pip install 'pydotcompute[build]'"
+    )
+
+
+COMPILERS: dict[str, Callable[[Job], Answer]] = {"cpu": _compile_cpu}

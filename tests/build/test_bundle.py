@@ -1,0 +1,111 @@
+"""Bundles: what was asked for and is current, in a fresh folder, whole or not at all."""
+
+import json
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from pydotcompute.builder.bundle import BundleError, write_bundle
+from pydotcompute.cache.writer import object_fault
+
+from .project import build_project, edit, manifest
+
+LOAD = (
+    "import sys, numpy as np, pydotcompute\n"
+    "lib = pydotcompute.load(sys.argv[1], strict=True)\n"
+    "print(*lib.cube(np.arange(5, dtype='float32')).tolist())\n"
+)
+
+
+def bundle(root, folder, *arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "pydotcompute", "build", "-C", str(root), "--bundle", str(folder), *arguments],
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+
+
+def contents(folder):
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def names(folder):
+    kernels = json.loads((folder / "manifest.json").read_bytes())["kernels"]
+    return {
+        f"{kernel} {label} {target}"
+        for kernel, header in kernels.items()
+        for label, specialisation in header["specializations"].items()
+        for target in specialisation["artifacts"]
+    }
+
+
+def test_a_bundle_has_the_manifest_and_its_objects_and_nothing_else(built, tmp_path):
+    folder = tmp_path / "wheel" / "kernels"
+    done = bundle(built, folder)
+    assert done.returncode == 0, done.stderr
+    found = json.loads((folder / "manifest.json").read_bytes())
+    assert found == manifest(built) and len(names(folder)) == 12
+    entries = [
+        entry
+        for header in found["kernels"].values()
+        for specialisation in header["specializations"].values()
+        for entry in specialisation["artifacts"].values()
+    ]
+    assert set(contents(folder)) == {"manifest.json"} | {
+        f"objects/{entry['object'][:2]}/{entry['object']}{entry['suffix']}" for entry in entries
+    }
+    for entry in entries:
+        assert object_fault(str(folder), entry["object"], entry["suffix"], entry["size"]) == ""
+    assert {stat.S_IMODE(p.stat().st_mode) for p in folder.rglob("*") if p.is_file()} == {0o644}
+    called = subprocess.run([sys.executable, "-c", LOAD, str(folder)], capture_output=True, text=True)
+    assert called.stdout == "0.0 1.0 8.0 27.0 64.0\n", called.stderr
+
+
+def test_a_bundle_of_one_kernel_and_target(built, tmp_path):
+    assert bundle(built, tmp_path / "b", "cube", "-t", "cpu:x86-64-v3").returncode == 0
+    assert names(tmp_path / "b") == {"cube T=float32 cpu:x86-64-v3", "cube T=float64 cpu:x86-64-v3"}
+
+
+def test_a_bundle_replaces_the_one_before_it(built, tmp_path):
+    folder = tmp_path / "b"
+    bundle(built, folder, "cube")
+    before = contents(folder)
+    edit(built, "templates/cube.py.j2", "x * x * x", "x * x + x")
+    assert bundle(built, folder, "cube").returncode == 0
+    after = contents(folder)
+    assert before.keys() & after.keys() == {"manifest.json"}
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("b")] == ["b"]
+
+
+def test_a_folder_that_is_no_bundle_is_not_replaced(built, tmp_path):
+    folder = tmp_path / "photographs"
+    folder.mkdir()
+    (folder / "one.jpg").write_bytes(b"x")
+    done = bundle(built, folder)
+    assert done.returncode == 1 and f"{folder}: not a bundle" in done.stderr
+    assert contents(folder) == {"one.jpg": b"x"}
+
+
+def test_no_bundle_is_made_of_a_build_that_failed(built, tmp_path):
+    folder = tmp_path / "b"
+    bundle(built, folder)
+    before = contents(folder)
+    edit(built, "templates/cube.py.j2", "x * x * x", "x * x * y")
+    done = bundle(built, folder, "-k")
+    assert done.returncode == 1 and "no bundle was made" in done.stderr
+    assert contents(folder) == before
+
+
+def test_a_damaged_object_ends_the_bundle_and_leaves_the_folder(built, tmp_path):
+    folder = tmp_path / "b"
+    plan, _ = build_project(built)
+    wanted = {item.name for item in plan.wanted}
+    cache = built / "build" / "cache"
+    write_bundle(str(cache), manifest(built), wanted, str(folder))
+    before = contents(folder)
+    next((cache / "objects").rglob("*.so")).write_bytes(b"damaged")
+    with pytest.raises(BundleError, match="object damaged"):
+        write_bundle(str(cache), manifest(built), wanted, str(folder))
+    assert contents(folder) == before
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("b.")] == []

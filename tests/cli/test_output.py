@@ -1,0 +1,244 @@
+"""What the commands print about a project that is built: exact texts, JSON, a terminal's progress."""
+
+import json
+import os
+import pty
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from pydotcompute.cli import main
+
+KERNELS = """\
+version: 1
+targets: [cpu:x86-64-v2, cpu:x86-64-v3]
+kernels:
+  scale:
+    doc: twice x
+    signature: "(x: T[...]) -> (out: T[...])"
+    types: {T: [float32]}
+    body: |
+      for i in grid(size):
+          out[i] = 2 * x[i]
+"""
+V2, V3 = "scale T=float32 cpu:x86-64-v2", "scale T=float32 cpu:x86-64-v3"
+
+
+@pytest.fixture(scope="module")
+def built_once(tmp_path_factory):
+    root = tmp_path_factory.mktemp("cli") / "project"
+    root.mkdir()
+    (root / "kernels.yaml").write_text(KERNELS)
+    done = run("build", "-C", str(root))
+    return root, done
+
+
+@pytest.fixture
+def project(built_once, tmp_path, monkeypatch):
+    shutil.copytree(built_once[0], tmp_path / "project")
+    monkeypatch.chdir(tmp_path / "project")
+    return tmp_path / "project"
+
+
+def run(*arguments, **options):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYDOTCOMPUTE_")}
+    return subprocess.run(
+        [sys.executable, "-m", "pydotcompute", *arguments],
+        capture_output=True, text=True, timeout=120, env={**environment, **options.pop("env", {})}, **options,
+    )  # fmt: skip
+
+
+def call(capsys, *arguments):
+    code = main(list(arguments))
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def edit(project):
+    path = project / "kernels.yaml"
+    path.write_text(path.read_text().replace("2 * x[i]", "3 * x[i]"))
+
+
+def test_a_build_without_a_terminal_is_plain_lines_on_stderr(built_once):
+    done = built_once[1]
+    assert (done.returncode, done.stdout) == (0, "")
+    lines = done.stderr.splitlines()
+    assert lines[:2] == [f"[1/2] built {V2}", f"[2/2] built {V3}"]
+    assert re.fullmatch(r"2 built in \d+\.\d\d s", lines[2]) and len(lines) == 3
+
+
+def test_nothing_to_do(project, capsys):
+    code, out, err = call(capsys, "build")
+    assert (code, out) == (0, "") and re.fullmatch(r"2 reused in \d+\.\d\d s\n", err)
+    assert call(capsys, "build", "--check") == (0, "", "0 of 2 artifacts are out of date\n")
+
+
+def test_json_of_a_build(project, capsys):
+    edit(project)
+    code, out, err = call(capsys, "build", "--json", "-t", "cpu:x86-64-v3")
+    data = json.loads(out)
+    (row,) = data.pop("artifacts")
+    assert code == 0 and data == {"version": 1, "built": 1, "reused": 0, "failed": 0}
+    assert row.pop("seconds") > 0 and row.pop("bytes") > 1000 and len(row.pop("key")) == 64
+    assert row == {
+        "kernel": "scale", "specialization": "T=float32", "target": "cpu:x86-64-v3", "status": "built",
+        "reason": "source changed (body)",
+    }  # fmt: skip
+    code, out, _ = call(capsys, "build", "--json", "-t", "cpu:x86-64-v3")
+    (row,) = json.loads(out)["artifacts"]
+    assert (row["status"], row["reason"], row["seconds"]) == ("reused", "", None) and row["bytes"] > 1000
+
+
+def test_explain_says_why_and_then_builds(project, capsys):
+    edit(project)
+    code, out, err = call(capsys, "build", "--explain")
+    assert (code, out) == (0, f"{V2}: source changed (body)\n{V3}: source changed (body)\n")
+    assert re.search(r"^2 built in", err, re.MULTILINE)
+
+
+def test_verbose_has_time_size_and_reason(project, capsys):
+    edit(project)
+    _, _, err = call(capsys, "build", "-v")
+    assert re.match(
+        re.escape(f"[1/2] built {V2}") + r"  \d\.\d{3} s  \d+\.\d KB  \(source changed \(body\)\)\n", err
+    )
+
+
+def test_timings_of_what_was_built_and_of_what_was_not(project, capsys):
+    edit(project)
+    _, out, _ = call(capsys, "build", "--timings", "-t", "cpu:x86-64-v2")
+    assert re.match(r"scale  T=float32  cpu:x86-64-v2  \d\.\d{3} s  built\n\n", out)
+    assert re.search(r"^front end +\d+\.\d{3} s$", out, re.MULTILINE)
+    _, out, _ = call(capsys, "build", "--timings", "-t", "cpu:x86-64-v2")
+    assert re.fullmatch(r"scale  T=float32  cpu:x86-64-v2  \d\.\d{3} s  reused\n", out)
+
+
+def test_a_failure_shows_its_place_once(project, capsys):
+    path = project / "kernels.yaml"
+    path.write_text(path.read_text().replace("2 * x[i]", "2 * y[i]"))
+    code, out, err = call(capsys, "build", "-k")
+    lines = err.splitlines()
+    assert (code, out) == (1, "")
+    assert [line for line in lines if line.startswith("[")] == [f"[1/2] failed {V2}", f"[2/2] failed {V3}"]
+    assert len([line for line in lines if line.startswith("kernels.yaml:9:")]) == 1
+    assert "              out[i] = 2 * y[i]" in lines
+    assert re.fullmatch(r"2 failed in \d+\.\d\d s", lines[-1])
+
+
+def on_a_terminal(arguments, **environment):
+    """stdout and stderr as a terminal gets them."""
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pydotcompute", *arguments],
+        stdout=slave, stderr=slave, stdin=slave, env={**os.environ, "TERM": "xterm", **environment},
+    )  # fmt: skip
+    os.close(slave)
+    data = b""
+    while True:
+        try:
+            piece = os.read(master, 4096)
+        except OSError:
+            break
+        if not piece:
+            break
+        data += piece
+    os.close(master)
+    return process.wait(), data.decode()
+
+
+def test_progress_on_a_terminal_rewrites_one_line(project):
+    edit(project)
+    code, text = on_a_terminal(["build"])
+    assert code == 0 and "\r\x1b[K[2/2] \x1b[32mbuilt\x1b[0m " + V3 in text
+    assert re.search(r"\r\x1b\[K2 built in [\d.]+ s\r\n$", text)
+
+
+def test_no_color_is_followed(project):
+    edit(project)
+    code, text = on_a_terminal(["build"], NO_COLOR="1")
+    assert code == 0 and "\x1b[32m" not in text and "[2/2] built" in text
+
+
+def test_explain_a_kernel(project, capsys):
+    code, out, err = call(capsys, "explain", "scale")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[:4] == [
+        "scale (x: T[...]) -> (out: T[...])",
+        "  twice x",
+        "  declared at kernels.yaml:4, code in body",
+        "  rendered to ./build/rendered/scale",
+    ]
+    assert re.search(r"^T=float32  cpu:x86-64-v2  current  \d+\.\d KB$", out, re.MULTILINE)
+    edit(project)
+    code, out, _ = call(capsys, "explain", "scale", "-t", "cpu:x86-64-v2")
+    assert out.splitlines()[-1] == "T=float32  cpu:x86-64-v2  stale  source changed (body)"
+    code, out, _ = call(capsys, "explain", "scale", "--json", "-t", "cpu:x86-64-v2")
+    (row,) = json.loads(out)["artifacts"]
+    assert row["status"] == "stale" and row["fields"]["flag fastmath"] == "[contract]"
+    (change,) = row["changes"]
+    assert (change["kind"], change["what"]) == ("changed", "source") and change["old"] != change["new"]
+    code, out, _ = call(capsys, "explain", "scale", "--fields", "-t", "cpu:x86-64-v2")
+    assert re.search(r"^  tool numba +\d+\.\d+", out, re.MULTILINE)
+
+
+def test_cache_list_and_show(project, capsys):
+    code, out, err = call(capsys, "cache", "list")
+    assert code == 0 and re.fullmatch(
+        r"scale  T=float32  cpu:x86-64-v2  +\d+\.\d KB  [0-9a-f]{12}\n"
+        r"scale  T=float32  cpu:x86-64-v3  +\d+\.\d KB  [0-9a-f]{12}\n",
+        out,
+    )
+    assert re.fullmatch(r"2 artifacts, 2 objects, \d+\.\d KB\n", err)
+    code, out, _ = call(capsys, "cache", "show", "scale", "T=float32", "cpu:x86-64-v3")
+    shown = dict(re.findall(r"^  (\S+(?: \S+)*?)  +(.*)$", out, re.MULTILINE))
+    assert code == 0 and shown["state"] == "current when last built"
+    assert os.path.isfile(shown["object"]) and os.path.getsize(shown["object"]) == int(shown["size"].split()[0])
+    assert shown["key: flag fastmath"] == "[contract]" and float(shown["seconds"]) > 0
+    code, out, _ = call(capsys, "cache", "show", "scale", "--json")
+    data = json.loads(out)
+    assert data["kernel"] == "scale" and len(data["artifacts"]) == 2
+    code, out, err = call(capsys, "cache", "show", "scale", "T=float23")
+    assert (code, out) == (2, "") and err.endswith("did you mean 'T=float32'?\n")
+
+
+def test_cache_verify_and_repair(project, capsys):
+    code, out, err = call(capsys, "cache", "verify")
+    assert (code, out) == (0, "") and err.endswith("checked, 0 with a fault\n")
+    path = next((project / "build" / "cache" / "objects").rglob("*.so"))
+    data = path.read_bytes()
+    path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    code, out, err = call(capsys, "cache", "verify")
+    assert code == 1 and out in (f"{V2}: object damaged\n", f"{V3}: object damaged\n")
+    assert err.endswith("1 with a fault; 'pydotcompute build' repairs them\n")
+    code, out, _ = call(capsys, "cache", "verify", "--json")
+    assert json.loads(out)["ok"] is False and len(json.loads(out)["findings"]) == 1
+    assert "object damaged" in call(capsys, "cache", "list")[1]
+    assert call(capsys, "build")[0] == 0
+    assert path.read_bytes() == data and call(capsys, "cache", "verify")[0] == 0
+
+
+def test_cache_clear(project, capsys):
+    code, out, err = call(capsys, "cache", "clear")
+    assert code == 0 and re.fullmatch(r"./build/cache: removed \d+ files, \d+\.\d KB\n", err)
+    left = [path.name for path in (project / "build").rglob("*") if path.is_file()]
+    assert left == ["lock"]
+    assert call(capsys, "build", "-n")[1] == f"{V2}\n{V3}\n"
+
+
+def test_everything_works_from_another_folder(project, capsys, monkeypatch):
+    monkeypatch.chdir("/")
+    assert call(capsys, "build", "--check", "-C", str(project))[0] == 0
+    code, out, _ = call(capsys, "cache", "dir", "-C", str(project), "--json")
+    assert json.loads(out) == {"dir": f"{project}/build/cache", "exists": True}
+
+
+def test_a_build_with_nothing_to_do_imports_no_compiler(project):
+    program = (
+        "import sys; from pydotcompute.cli import main; code = main(['build']);"
+        "print(code, sorted({'numba', 'llvmlite', 'numpy', 'diskcache', 'jinja2'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "0 []\n"
