@@ -16,7 +16,9 @@ MAX_DEPTH = 20  # deeper than any declaration goes
 NOT_TEXT = re.compile("[^\x09\x0a\x0d\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 LINE_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")  # what libyaml counts as the end of a line
 INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
-FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+FLOAT = re.compile(
+    r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
+)
 WORDS = {word: None for word in ("", "~", "null", "Null", "NULL")}
 WORDS |= {word: True for word in ("true", "True", "TRUE")} | {word: False for word in ("false", "False", "FALSE")}
 
@@ -66,8 +68,8 @@ def read(path: str, yaml: bool = True) -> Document:
         with open(path, "rb") as file:
             data = file.read()
     except OSError as error:
-        where = f"{path}: {error.strerror or error}"
-        raise DeclarationError(where, None, "pydotcompute looks for kernels.yaml in the project's folder") from None
+        hint = "run it in the project's folder, or name that with -C" if isinstance(error, FileNotFoundError) else ""
+        raise DeclarationError(f"cannot read {path}: {error.strerror or error}", None, hint) from None
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -88,14 +90,22 @@ def parse(document: Document, loader: Any = None) -> Node:
     try:
         return _build(document, iter(reader.get_event, None))
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        at = document.position(mark.line + 1, mark.column + 1) if mark else Position(document.path, 1, 1)
-        hint = error.context or "" if error.context_mark is None else f"{error.context}, line {error.context_mark.line + 1}"
-        if error.problem and "alphabetic or numeric" in error.problem:  # `*` and `&` begin an alias or an anchor
-            hint = "a value that begins with * or & is written in quotes"
-        raise DeclarationError(f"not YAML: {error.problem}", at, hint) from None
+        raise _not_yaml(document, error) from None
     finally:
         reader.dispose()
+
+
+def _not_yaml(document: Document, error: yaml.MarkedYAMLError) -> DeclarationError:
+    mark, problem = error.problem_mark or error.context_mark, error.problem or "it ends too early"
+    at = document.position(mark.line + 1, mark.column + 1) if mark else Position(document.path, 1, 1)
+    hint = error.context or ""
+    if hint and error.context_mark and error.context_mark.line != mark.line:
+        hint += f" that begins in line {error.context_mark.line + 1}"
+    if "alias" in hint or "anchor" in hint:  # what `*` and `&` begin
+        hint = "a text that begins with * or & is written in quotes"
+    if mark and at.text[mark.column : mark.column + 1] == "\t":
+        hint = "YAML is indented with spaces"
+    return DeclarationError(f"not YAML: {problem}", at, hint)
 
 
 def _build(document: Document, events: Iterator) -> Node:
@@ -107,7 +117,7 @@ def _build(document: Document, events: Iterator) -> Node:
             _refuse_marks(document, event)
             text = event.value
             plain = not event.style
-            node = Node(_resolve(text) if plain else text, event.start_mark, text, event.style)
+            node = Node(_resolve(text) if plain else text, event.start_mark, text, event.style or None)
         elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
             _refuse_marks(document, event)
             node = Node({} if kind is yaml.MappingStartEvent else [], event.start_mark)
@@ -150,8 +160,12 @@ def _build(document: Document, events: Iterator) -> Node:
 
 def _key(document: Document, parent: Node, node: Node) -> Node:
     if type(node.value) is not str:
-        shown = node.text if not isinstance(node.value, (dict, list)) else "a collection"
-        raise document.error(node, f"a key is a name, found {shown}", "put it in quotes if it is meant as a name")
+        if isinstance(node.value, dict):
+            raise document.error(
+                node, "a key is a name, found a mapping", "a text that begins with {{ is written in quotes"
+            )
+        found = "a list" if isinstance(node.value, list) else node.text or "nothing"
+        raise document.error(node, f"a key is a name, found {found}", "in quotes it would be one")
     if first := parent.keys.get(node.value):
         raise document.error(node, f"duplicate key '{node.value}'", f"the first is in line {first.line}")
     parent.keys[node.value] = node
@@ -163,7 +177,11 @@ def _refuse_marks(document: Document, event: Any) -> None:
         at = document.position(event.start_mark.line + 1, event.start_mark.column + 1)
         if event.anchor is not None:
             raise DeclarationError(f"anchors are not allowed: &{event.anchor}", at, "write the value where it is used")
-        raise DeclarationError(f"tags are not allowed: {event.tag}", at, "quotes make a string, digits a number")
+        raise DeclarationError(
+            f"tags are not allowed: {event.tag.replace('tag:yaml.org,2002:', '!!')}",
+            at,
+            "quotes make a string, digits a number",
+        )
 
 
 def _resolve(text: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from functools import lru_cache
 from typing import Callable, Collection
@@ -28,10 +29,19 @@ WHAT = {
     "integer": "an expression over integers", "number": "an arithmetic expression", "condition": "a condition",
     "reference": "a NumPy expression",
 }  # fmt: skip
+SHOWN = {
+    ast.Lambda: "lambda", ast.ListComp: "a comprehension", ast.SetComp: "a comprehension",
+    ast.DictComp: "a comprehension", ast.GeneratorExp: "a comprehension", ast.Attribute: "an attribute",
+    ast.Subscript: "an index", ast.Tuple: "a tuple", ast.List: "a list", ast.Set: "a set", ast.Dict: "a dictionary",
+    ast.JoinedStr: "an f-string", ast.NamedExpr: "':='", ast.Starred: "'*'", ast.Div: "'/'", ast.MatMult: "'@'",
+    ast.BitAnd: "'&'", ast.BitOr: "'|'", ast.BitXor: "'^'", ast.Invert: "'~'", ast.In: "'in'", ast.NotIn: "'not in'",
+    ast.Is: "'is'", ast.IsNot: "'is not'",
+}  # fmt: skip
 CONDITIONS = (ast.Compare, ast.BoolOp, ast.IfExp)
 CONSTANTS = {"integer": (int,), "number": (int, float), "condition": (int, float, bool)}
 INT64_MAX = 2**63 - 1
 MAX_EXPONENT = 64
+POINT = re.compile(r"(?<![\w.])\.(?=[0-9])")  # the run half reads 0.5, not .5
 
 
 @lru_cache(4096)
@@ -68,20 +78,15 @@ def check(text: str, kind: str, names: Collection[str], spot: Spot, what: str = 
     if kind == "condition" and not isinstance(tree.body, CONDITIONS):
         if not (isinstance(tree.body, ast.UnaryOp) and isinstance(tree.body.op, ast.Not)):
             raise fail(tree.body, f"not a condition: {stripped}", "write a comparison, such as n % 2 == 0")
-    return stripped
+    return stripped if kind == "reference" else POINT.sub("0.", stripped)
 
 
 def _check_node(node: ast.AST, kind: str, names: Collection[str], what: str, fail: Callable) -> None:
-    if not isinstance(node, ALLOWED[kind]):
-        if isinstance(node, ast.operator) or isinstance(node, (ast.cmpop, ast.unaryop)):
-            return  # its expression says it, with a position
-        raise fail(node, f"{type(node).__name__} is not allowed in {WHAT[kind]}")
-    operators = [getattr(node, "op", None), *getattr(node, "ops", ())]
-    for op in operators:
-        if op is not None and not isinstance(op, ALLOWED[kind]):
-            if isinstance(op, ast.Div):
-                raise fail(node, "/ makes a fraction of integers", "write // for the quotient rounded down")
-            raise fail(node, f"the operator {type(op).__name__} is not allowed in {WHAT[kind]}")
+    for part in (node, getattr(node, "op", None), *getattr(node, "ops", ())):
+        if part is not None and not isinstance(part, ALLOWED[kind]):
+            found = SHOWN.get(type(part), type(part).__name__)
+            hint = "write // for the quotient rounded down" if isinstance(part, ast.Div) else ""
+            raise fail(node, f"{found} is not allowed in {WHAT[kind]}", hint)
     if isinstance(node, ast.Name):
         if node.id in FUNCTIONS and kind != "reference":
             return
@@ -118,6 +123,6 @@ def _flat(text: str) -> str:
     return text.replace("\n", " ").strip()
 
 
-def _ordered(tree: ast.Expression) -> list[ast.AST]:
-    """Every node, the leftmost first, so that the first mistake is the one that is told."""
-    return sorted(ast.walk(tree), key=lambda node: getattr(node, "col_offset", 0))
+def _ordered(tree: ast.Expression) -> list[ast.expr]:
+    """Every node that has a place, the leftmost first, so that the first mistake is the one that is told."""
+    return sorted((n for n in ast.walk(tree) if hasattr(n, "col_offset")), key=lambda node: node.col_offset)

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
-from typing import Any
 
 from ..errors import DeclarationError
-from ..signature import Signature
-from . import expressions
 from .document import Document, Node, parse, plain, project_file, read
+from .entry import Entry
 from .model import Declaration, Kernel
-from .names import near
-from .rendering import render_text
-from .scalars import line_places
 from .signatures import parse_signature
 from .table import DECLARATION
 from .targets import DEFAULT_TARGETS
-
-FILE_FUNCTION = re.compile(r"([\w./-]+\.py):([A-Za-z_]\w*)")
 
 
 def load(root: str | os.PathLike) -> Declaration:
@@ -47,11 +39,15 @@ def _check_float16(document: Document, node: Node, kernel: Kernel, targets: tupl
         for k, dtype in enumerate(dtypes):
             if dtype == "float16":
                 at = node.value["types"].value[variable].value[k]
-                raise document.error(at, "float16 needs a CUDA target, and there is none", "add one to targets: cuda:sm_80")
+                raise document.error(
+                    at, "float16 needs a CUDA target, and there is none", "add one to targets: cuda:sm_80"
+                )
     for p in kernel.signature.parameters:
         if p.dtype == "float16":
             at = kernel.positions[f"signature.{p.name}"]
-            raise DeclarationError("float16 needs a CUDA target, and there is none", at, "add one to targets: cuda:sm_80")
+            raise DeclarationError(
+                "float16 needs a CUDA target, and there is none", at, "add one to targets: cuda:sm_80"
+            )
 
 
 def _kernels(document: Document, root: str, name: str, key: Node, node: Node) -> list[Kernel]:
@@ -69,28 +65,21 @@ def _kernels(document: Document, root: str, name: str, key: Node, node: Node) ->
     for variable, at in (node.value["types"].keys if "types" in values else {}).items():
         if variable not in used:
             raise document.error(at, f"type variable '{variable}' is not used in the signature", "delete it, or use it")
-    taken = {p.name: "an argument or output" for p in signature.parameters}
-    taken = dict.fromkeys(signature.symbols, "a dimension") | taken
-    for param in params:
-        if param in taken:
-            at = node.value["params"].keys[param]
-            raise document.error(at, f"'{param}' is already the name of {taken[param]}", "choose another name")
-
-    checker = _Checker(document, root, node, signature, tuple(params), tuple(types))
+    entry = Entry(document, root, node, signature, tuple(params), tuple(types))
     positions = {k: document.at(v) for k, v in node.value.items()}
     positions |= {f"signature.{p}": document.at(text, offset) for p, offset in parsed.offsets.items()}
     shared = dict(
-        signature=signature, types=types, params=params, requires=checker.requires(), launch=checker.launch(),
+        signature=signature, types=types, params=params, requires=entry.requires(), launch=entry.launch(),
         fastmath=tuple(values.get("fastmath", ("contract",))), tolerance=values.get("tolerance"),
-        inputs=checker.inputs(), sizes=checker.sizes(), work=checker.work(), positions=positions,
-        source=document.lines, **checker.code(),
+        inputs=entry.inputs(), sizes=entry.sizes(), work=entry.work(), positions=positions,
+        source=document.lines, **entry.code(),
     )  # fmt: skip
     members = {name: (key, {})}
     if family := node.value.get("family"):
         members = {n: (family.keys[n], plain(v)) for n, v in family.value.items()}
-        checker.family_names()
+        entry.family_names()
     return [
-        Kernel(name=n, doc=checker.doc(n, v), reference=checker.reference(n, v), family=v, at=document.at(k), **shared)
+        Kernel(name=n, doc=entry.doc(n, v), reference=entry.reference(n, v), family=v, at=document.at(k), **shared)
         for n, (k, v) in members.items()
     ]
 
@@ -106,176 +95,3 @@ def _params(document: Document, node: Node) -> dict[str, tuple[int | float | boo
                 raise document.error(item, f"the values of '{name}' are of different kinds", "write all of them alike")
         result[name] = tuple(item.value for item in items)
     return result
-
-
-class _Checker:
-    """The parts of one entry that lean on its signature."""
-
-    def __init__(
-        self, document: Document, root: str, node: Node, signature: Signature, params: tuple[str, ...],
-        types: tuple[str, ...],
-    ):  # fmt: skip
-        self.document, self.root, self.node, self.signature = document, root, node, signature
-        self.params, self.types = params, types
-        self.numbers = (*signature.symbols, *params)
-
-    def expression(self, node: Node, kind: str, names: tuple[str, ...], what: str = "a dimension or param") -> str:
-        return expressions.check(node.value, kind, names, lambda k: self.document.at(node, k), what)
-
-    def requires(self) -> tuple[str, ...]:
-        node = self.node.get("requires")
-        return tuple(self.expression(item, "condition", self.numbers) for item in node.value) if node else ()
-
-    def launch(self) -> dict[str, Any]:
-        if not (node := self.node.get("launch")):
-            return {}
-        result = {}
-        for key, value in node.value.items():
-            names, what = (self.params, "a param") if key == "block" else (self.numbers, "a dimension or param")
-
-            def one(item: Node) -> int | str:
-                return self.expression(item, "integer", names, what) if isinstance(item.value, str) else int(item.value)
-
-            result[key] = tuple(map(one, value.value)) if isinstance(value.value, list) else one(value)
-        block = result["block"] if isinstance(result["block"], tuple) else (result["block"],)
-        threads = 1
-        for size in block:
-            threads *= size if isinstance(size, int) else 1
-        if threads > 1024:
-            at = node.value["block"]
-            raise self.document.error(at, f"a block of {threads} threads is too large", "a block has at most 1024 threads")
-        return result
-
-    def code(self) -> dict[str, Any]:
-        if (body := self.node.get("body")) is not None:
-            if not any(line.strip() and not line.strip().startswith("#") for line in body.value.split("\n")):
-                raise self.document.error(body, "the body is empty", "write statements, or use template")
-            if body.style == "|":
-                lines = tuple(range(body.line + 1, body.line + 2 + body.value.count("\n")))
-                return {"body": body.value, "template": None, "body_lines": lines}
-            where = line_places(self.document, body)
-            lines = tuple(places[0][0] for places in where)
-            return {"body": body.value, "template": None, "body_lines": lines, "body_places": tuple(map(tuple, where))}
-        template = self.node.value["template"]
-        self.file(template, template.value, "template", 0)
-        return {"body": None, "template": template.value}
-
-    def file(self, node: Node, name: str, what: str, offset: int) -> str:
-        """The path of a file under templates/ that a key names."""
-        parts = name.split("/")
-        if os.path.isabs(name) or ".." in parts or "\\" in name or not name or "" in parts or "." in parts:
-            hint = "name a file under templates/, with forward slashes"
-            raise self.document.error(node, f"not the path of a {what}: '{name}'", hint, offset)
-        path = project_file(self.root, "templates", *parts)
-        if os.path.isfile(path):
-            return path
-        if parts[0] == "templates" and os.path.isfile(project_file(self.root, *parts)):
-            raise self.document.error(node, f"{what} '{name}' not found in templates/", f"write {'/'.join(parts[1:])}", offset)
-        folder = os.path.join(self.root, "templates")
-        there = [
-            os.path.relpath(os.path.join(at, file), folder).replace(os.sep, "/")
-            for at, _, files in os.walk(folder) for file in sorted(files)
-        ]  # fmt: skip
-        hint = near(name, there) or "there is no file in templates/"
-        raise self.document.error(node, f"{what} '{name}' not found in templates/", hint, offset)
-
-    def file_function(self, node: Node, text: str, what: str, offset: int = 0) -> bool:
-        """Whether the text is `file.py:function`; if so, the file must be there and define it."""
-        if not (match := FILE_FUNCTION.fullmatch(text.strip())):
-            return False
-        start = len(text) - len(text.lstrip())
-        path = self.file(node, match[1], what, offset + start)
-        source = read(path, yaml=False).text
-        name = re.escape(match[2])
-        if not re.search(rf"^(?:def\s+{name}\b|{name}\s*=|.*\bimport\b.*\b{name}\b)", source, re.MULTILINE):
-            hint = near(match[2], re.findall(r"^def\s+(\w+)", source, re.MULTILINE)) or f"write def {match[2]}(…)"
-            raise self.document.error(node, f"{match[1]} has no function '{match[2]}'", hint, offset + start + match.start(2))
-        return True
-
-    def inputs(self) -> dict[str, dict[str, Any]] | str | None:
-        node = self.node.get("inputs")
-        if node is None:
-            return None
-        if isinstance(node.value, str):
-            if not self.file_function(node, node.value, "file of inputs"):
-                raise self.document.error(node, f"expected FILE.py:FUNCTION, found '{node.value}'", "the file is beside the templates")
-            return node.value.strip()
-        names, result = [p.name for p in self.signature.inputs], {}
-        for name, drawn in node.value.items():
-            if name not in names:
-                raise self.document.error(node.keys[name], f"'{name}' is not an argument", near(name, names))
-            result[name] = {
-                key: self.expression(value, "number", self.numbers) if isinstance(value.value, str) else value.value
-                for key, value in drawn.value.items()
-            }
-            low, high = result[name].get("low"), result[name].get("high")
-            if isinstance(low, (int, float)) and isinstance(high, (int, float)) and not low <= high:
-                raise self.document.error(drawn, f"low is {low}, above high, {high}", "exchange them")
-        return result
-
-    def sizes(self) -> dict[str, tuple[dict[str, int], ...]]:
-        if not (node := self.node.get("sizes")):
-            return {}
-        for choices in node.value.values():
-            for size in choices.value:
-                for name, key in size.keys.items():
-                    if name not in self.signature.symbols:
-                        raise self.document.error(key, f"'{name}' is not a dimension", near(name, self.signature.symbols))
-        return {
-            key: tuple({n: int(v.value) for n, v in size.value.items()} for size in choices.value)
-            for key, choices in node.value.items()
-        }
-
-    def work(self) -> dict[str, str]:
-        if not (node := self.node.get("work")):
-            return {}
-        return {key: self.expression(value, "number", self.numbers) for key, value in node.value.items()}
-
-    def family_names(self) -> None:
-        taken = dict.fromkeys(self.types, "a type variable") | dict.fromkeys(self.params, "a param")
-        for member in self.node.value["family"].value.values():
-            for name, key in member.keys.items():
-                if name in taken:
-                    raise self.document.error(key, f"'{name}' is already the name of {taken[name]}", "choose another name")
-
-    def _filled(self, node: Node, kernel: str, family: dict[str, Any]) -> str:
-        """A text with a family's values put in."""
-        if not family:
-            return node.value
-        return render_text(node.value, {**family, "kernel": kernel}, self.document.at(node))
-
-    def doc(self, kernel: str, family: dict[str, Any]) -> str:
-        if (node := self.node.get("doc")) is None:
-            return ""
-        text = self._filled(node, kernel, family).strip()
-        if "\n" in text:
-            raise self.document.error(node, "doc is more than one line", "shorten it")
-        return text
-
-    def reference(self, kernel: str, family: dict[str, Any]) -> str | tuple[str, ...] | None:
-        if (node := self.node.get("reference")) is None:
-            return None
-        signature = self.signature
-        written = [p.name for p in signature.parameters if p.writable]
-        names = (*(p.name for p in signature.inputs), *self.numbers, "np")
-
-        def one(item: Node, several: bool) -> str:
-            text = self._filled(item, kernel, family)
-            if self.file_function(item, text, "file of references"):
-                return text.strip()
-            # Once a value is put in, columns are those of the result: point to the whole.
-            spot = (lambda k: self.document.at(item, k)) if text == item.value else (lambda k: self.document.at(item))
-            checked = expressions.check(text, "reference", names, spot, "an argument, dimension or param")
-            tree = expressions.parse(text).body
-            count = len(tree.elts) if type(tree).__name__ == "Tuple" else None
-            if several and count is not None or count not in (None, len(written)):
-                found = "a tuple" if several else f"{count} values"
-                raise self.document.error(item, f"expected one value for each of {', '.join(written)}, found {found}")
-            return checked
-
-        if isinstance(node.value, str):
-            return one(node, False)
-        if len(node.value) != len(written):
-            message = f"expected one value for each of {', '.join(written)}, found {len(node.value)} values"
-            raise self.document.error(node, message)
-        return tuple(one(item, True) for item in node.value)

@@ -10,6 +10,7 @@ from typing import Any, Sequence
 from ..errors import Position
 from ..signature import Signature
 
+
 @dataclass(frozen=True)
 class Specialisation:
     """One choice of a kernel's types and params. `str()` is its name everywhere: `T=float32,TILE=32`."""
@@ -40,9 +41,13 @@ class Kernel:
     sizes: dict[str, tuple[dict[str, int], ...]]
     work: dict[str, str]
     at: Position = field(compare=False)
-    positions: dict[str, Position] = field(default_factory=dict, compare=False)  # of each key's value ("body"), and of parameters ("signature.x")
+    positions: dict[str, Position] = field(
+        default_factory=dict, compare=False
+    )  # of each key's value ("body"), and of parameters ("signature.x")
     source: tuple[str, ...] = field(default=(), compare=False, repr=False)  # the lines of kernels.yaml
-    body_lines: tuple[int, ...] = field(default=(), compare=False, repr=False)  # the line of kernels.yaml of each line of `body`
+    body_lines: tuple[int, ...] = field(
+        default=(), compare=False, repr=False
+    )  # the line of kernels.yaml of each line of `body`
     # (line, column) of each character of each line of `body`, where those lines do not stand there as they are
     body_places: tuple[tuple[tuple[int, int], ...], ...] = field(default=(), compare=False, repr=False)
 
@@ -80,6 +85,10 @@ class Rendered:
     # (line, column) of each of its characters.
     places: dict[int, tuple[str, tuple[tuple[int, int], ...]]] = field(default_factory=dict, compare=False, repr=False)
 
+    @cached_property
+    def _rows(self) -> list[str]:
+        return self.text.split("\n")
+
     def position(self, line: int, column: int) -> Position:
         """Where the user wrote what stands at this 1-based line and column of `text`.
 
@@ -88,11 +97,11 @@ class Rendered:
         line = min(max(line, 1), len(self.origins))
         file, origin = self.origins[line - 1]
         source = _line(self.lines[file], origin)
-        rendered = _line(self.text.split("\n"), line)
+        rendered = _line(self._rows, line)
         if line not in self.places:
-            return Position(self.files[file], origin, _aligned(source, rendered, column - 1) + 1, source)
+            return Position(self.files[file], origin, aligned(source, rendered, column - 1) + 1, source)
         written, places = self.places[line]
-        origin, found = places[min(_aligned(written, rendered, column - 1), len(places) - 1)]
+        origin, found = places[min(aligned(written, rendered, column - 1), len(places) - 1)]
         return Position(self.files[file], origin, found, _line(self.lines[file], origin))
 
 
@@ -100,8 +109,9 @@ def _line(lines: Sequence[str], number: int) -> str:
     return lines[number - 1] if 0 < number <= len(lines) else ""
 
 
-def _aligned(source: str, rendered: str, offset: int) -> int:
-    """The offset in a source line of what stands at `offset` in the line rendered from it; else its first character."""
+def aligned(source: str, rendered: str, offset: int) -> int:
+    """The offset in a source line of what stands at `offset` in the line rendered from it, if Jinja2 put no value
+    there; else that of its first character."""
     indent = len(source) - len(source.lstrip())
     before, after = source.strip(), rendered.strip()
     k = offset - (len(rendered) - len(rendered.lstrip()))

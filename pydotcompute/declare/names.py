@@ -38,9 +38,7 @@ CONTEXT_MEANINGS = (
 )
 
 KERNEL_PATTERN = r"^(?!(?:" + "|".join(sorted(KEYWORDS)) + r")$)[A-Za-z][A-Za-z0-9_]*$"
-CONTEXT_PATTERN = (
-    r"^(?!__)(?!(?:" + "|".join(sorted(MEANINGS | CONTEXT_MEANINGS)) + r")$)[A-Za-z_][A-Za-z0-9_]*$"
-)
+CONTEXT_PATTERN = r"^(?!__)(?!(?:" + "|".join(sorted(MEANINGS | CONTEXT_MEANINGS)) + r")$)[A-Za-z_][A-Za-z0-9_]*$"
 
 
 def near(name: str, candidates: Iterable[str], what: str = "one of") -> str:
@@ -49,6 +47,15 @@ def near(name: str, candidates: Iterable[str], what: str = "one of") -> str:
     if close := get_close_matches(name, names, 1, 0.6):
         return f"did you mean '{close[0]}'?"
     return f"expected {what} {', '.join(names)}" if names else ""
+
+
+def dtype_problem(name: str, variables: Iterable[str] = ()) -> tuple[str, str] | None:
+    """Why this is no dtype, nor one of these type variables (message, hint with the table), or None."""
+    known = [*variables, *DTYPES]
+    if name in known:
+        return None
+    hint = near(name, known)
+    return f"unknown dtype '{name}'", f"{hint} dtypes: {', '.join(DTYPES)}" if hint.endswith("?") else hint
 
 
 def name_problem(name: str, context: bool = False) -> tuple[str, str] | None:

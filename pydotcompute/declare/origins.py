@@ -16,7 +16,8 @@ from jinja2.lexer import Token, TokenStream
 Origin = tuple[str | None, int]  # template, or None for a text without a file; line from 1
 
 BEGIN, END, DIGITS = "\ufdd0", "\ufdd1", [chr(0xFDD2 + k) for k in range(10)]
-MARK = re.compile(f"{BEGIN}([{DIGITS[0]}-{DIGITS[9]}]+){END}")
+MARK = re.compile(f"{BEGIN}[{DIGITS[0]}-{DIGITS[9]}]+{END}")
+MARKS_BEFORE_TEXT = re.compile(f"(?:{MARK.pattern}|[ \t])*")
 TO_DIGIT = {ord(char): str(k) for k, char in enumerate(DIGITS)}
 FROM_DIGIT = {ord(str(k)): char for k, char in enumerate(DIGITS)}
 RESERVED = re.compile(f"[{BEGIN}-{DIGITS[9]}]")
@@ -56,15 +57,20 @@ class LineMarks(Extension):
 
 
 def read_marks(text: str, places: list[Origin], first: Origin) -> tuple[str, list[Origin]]:
-    """The text without its marks, and where each of its lines comes from."""
+    """The text without its marks, and where each of its lines comes from: where its first character does."""
     lines, origins, last = [], [], first
     for line in text.split("\n"):
-        if match := MARK.search(line):
-            last = places[int(match[1].translate(TO_DIGIT))]
-            line = MARK.sub("", line)
-        lines.append(line)
-        origins.append(last)
+        marks = MARKS_BEFORE_TEXT.match(line)[0]
+        origins.append(_last(marks, places, last))
+        last = _last(line, places, last)
+        lines.append(MARK.sub("", line))
     return "\n".join(lines), origins
+
+
+def _last(text: str, places: list[Origin], otherwise: Origin) -> Origin:
+    """What the last mark in a text means; without one, the line goes on where the one before ended."""
+    begin = text.rfind(BEGIN)
+    return otherwise if begin < 0 else places[int(text[begin + 1 : text.index(END, begin)].translate(TO_DIGIT))]
 
 
 def realign(marked: str, origins: list[Origin], text: str) -> list[Origin]:

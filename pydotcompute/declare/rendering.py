@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Callable, Mapping
 
-from ..errors import DeclarationError, Position
+from ..errors import Position
 from .document import project_file, read
 from .model import Kernel, Rendered, Specialisation
 from .python_text import check_definition, check_raw, is_raw, parse_python
@@ -46,8 +46,12 @@ def _from_body(kernel: Kernel, context: Mapping[str, Any], root: str) -> Rendere
     def locate(name: str | None, line: int) -> Position:
         if name is not None:
             return _template_line(root, name, line)
-        number = body_lines[min(line, len(body_lines)) - 1]
-        return _line_start(path, kernel.source, number)
+        line = min(line, len(body_lines)) - 1
+        at = _line_start(path, kernel.source, body_lines[line])
+        if kernel.body_places:
+            text, where = body.split("\n")[line], kernel.body_places[line]
+            at = at._replace(column=where[len(text) - len(text.lstrip())][1])
+        return at
 
     text, origins, sources = _expand(root, None, body, context, locate)
     index = _numbers(origins)

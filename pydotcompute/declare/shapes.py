@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Callable, NamedTuple
 
 from .document import Document, Node
@@ -46,11 +47,11 @@ class Text(NamedTuple):
         if not self.accepts(node):
             hint = "put it in quotes" if is_number(node.value) or isinstance(node.value, bool) else ""
             raise document.error(node, f"expected {self.what}, found {shown(node)}", hint)
+        if self.problem and (found := self.problem(node.value)):
+            raise document.error(node, *found)
         if self.choices and node.value not in self.choices:
             hint = near(node.value, self.choices)
             raise document.error(node, f"expected {self.what}, found {shown(node)}", hint)
-        if self.problem and (found := self.problem(node.value)):
-            raise document.error(node, *found)
 
     def schema(self) -> dict[str, Any]:
         result: dict[str, Any] = {"type": "string"}
@@ -67,6 +68,7 @@ class Number(NamedTuple):
     maximum: int | None = None
     integer: bool = False
     boolean: bool = False  # true and false too
+    infinite: bool = False
 
     def accepts(self, node: Node) -> bool:
         return is_number(node.value) or (self.boolean and isinstance(node.value, bool))
@@ -76,6 +78,7 @@ class Number(NamedTuple):
         if self.boolean and isinstance(value, bool):
             return
         wrong = not is_number(value) or (self.integer and not is_integer(value)) or value != value
+        wrong = wrong or (abs(value) == math.inf and not self.infinite)
         if wrong or (self.minimum is not None and value < self.minimum):
             raise document.error(node, f"expected {self.what}, found {shown(node)}")
         if self.maximum is not None and value > self.maximum:
@@ -179,9 +182,7 @@ class Record(NamedTuple):
             raise document.error(node, f"expected {self.what}, found {shown(node)}")
         for name, key_node in node.keys.items():
             if name not in self.keys:
-                raise document.error(
-                    key_node, f"unknown key '{name}' in {self.what}", near(name, self.keys, "one of")
-                )
+                raise document.error(key_node, f"unknown key '{name}' in {self.what}", near(name, self.keys, "one of"))
         for name, key in self.keys.items():
             if name in node.value:
                 key.shape.check(document, node.value[name])

@@ -10,26 +10,30 @@ FASTMATH_FLAGS = ("nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc", "
 INT64_MAX = 2**63 - 1
 
 EXPRESSION = Text("an expression")
+AMOUNT = Either("a number or an expression", (Number("a number, 0 or more", 0), EXPRESSION))
 NAMED = Text("a name", names.context_name_problem, names.CONTEXT_PATTERN)
 ANY_NAME = Text("the name of an argument")
 KERNEL_NAME = Text("a kernel name", names.kernel_name_problem, names.KERNEL_PATTERN)
-DTYPE = Text("a dtype", choices=DTYPES)
+DTYPE = Text("a dtype", names.dtype_problem, choices=DTYPES)
 TARGET = Text("a target", targets.target_problem, targets.PATTERN)
 FILE_FUNCTION = "FILE.py:FUNCTION beside the templates"
 
-CONSTANT = Number("a number, true or false", boolean=True)
+CONSTANT = Number("a number, true or false", boolean=True, infinite=True)
 THREADS = Either(
     "a number of threads, or an expression over the params", (Number("1 to 1024 threads", 1, 1024, True), EXPRESSION)
 )
 BLOCKS = Either(
-    "a number of blocks, or an expression over dimensions and params", (Number("a number of blocks", 1, None, True), EXPRESSION)
+    "a number of blocks, or an expression over dimensions and params",
+    (Number("a number of blocks", 1, None, True), EXPRESSION),
 )
 SIZES = ListOf(
-    MapOf(Text("a dimension"), Number("a size, 0 or more", 0, INT64_MAX, integer=True), "sizes by dimension: {n: 1000}"),
+    MapOf(
+        Text("a dimension"), Number("a size, 0 or more", 0, INT64_MAX, integer=True), "sizes by dimension: {n: 1000}"
+    ),
     "a list of sizes: [{n: 0}, {n: 1000}]",
 )
 DRAWN = Record(
-    "how an argument is drawn",
+    "a range",
     {
         "low": Key(Either("a number or an expression", (Number("a number"), EXPRESSION)), "the smallest value"),
         "high": Key(Either("a number or an expression", (Number("a number"), EXPRESSION)), "above the largest value"),
@@ -38,16 +42,14 @@ DRAWN = Record(
 
 
 def _one_to_three(shape: Either, what: str) -> Either:
-    return Either(what, (*shape.shapes, ListOf(shape, f"one to three of {what}", 1, 3)))
+    return Either(what, (*shape.shapes, ListOf(shape, f"one to three, each {what}", 1, 3)))
 
 
 KERNEL = Record(
     "a kernel",
     {
         "doc": Key(Text("one line of text"), "one line; becomes the docstring"),
-        "signature": Key(
-            Text("a signature"), 'arguments and outputs: "(a: T, x: T[n]) -> (out: T[n])"', required=True
-        ),
+        "signature": Key(Text("a signature"), 'arguments and outputs: "(a: T, x: T[n]) -> (out: T[n])"', required=True),
         "types": Key(
             MapOf(
                 NAMED,
@@ -75,7 +77,11 @@ KERNEL = Record(
         "family": Key(
             MapOf(
                 KERNEL_NAME,
-                MapOf(NAMED, Either("a string or a number", (Text("a string"), Number("a number"))), "values by name: {OP: +}"),
+                MapOf(
+                    NAMED,
+                    Either("a string or a number", (Text("a string"), Number("a number", infinite=True))),
+                    "values by name: {OP: +}",
+                ),
                 "kernels and their values: {add: {OP: +}, sub: {OP: -}}",
                 1,
             ),
@@ -92,7 +98,9 @@ KERNEL = Record(
             '{block: 128} or {block: 128, grid: "(n + 127) // 128"}',
         ),
         "fastmath": Key(
-            ListOf(Text("an LLVM fast-math flag", choices=FASTMATH_FLAGS), "a list of LLVM fast-math flags", unique=True),
+            ListOf(
+                Text("an LLVM fast-math flag", choices=FASTMATH_FLAGS), "a list of LLVM fast-math flags", unique=True
+            ),
             "LLVM fast-math flags; default [contract]",
         ),
         "reference": Key(
@@ -105,14 +113,17 @@ KERNEL = Record(
         "tolerance": Key(
             Either(
                 "a number, or numbers by dtype",
-                (Number("a tolerance, 0 or more", 0), MapOf(DTYPE, Number("a tolerance, 0 or more", 0), "numbers by dtype")),
+                (
+                    Number("a tolerance, 0 or more", 0),
+                    MapOf(DTYPE, Number("a tolerance, 0 or more", 0), "numbers by dtype"),
+                ),
             ),
             "a number, or by dtype; default 16 eps of the output's type",
         ),
         "inputs": Key(
             Either(
-                "how arguments are drawn: {x: {low: -3, high: 3}}",
-                (MapOf(ANY_NAME, DRAWN, "how arguments are drawn"), Text(FILE_FUNCTION)),
+                "ranges by argument: {x: {low: -3, high: 3}}",
+                (MapOf(ANY_NAME, DRAWN, "ranges by argument: {x: {low: -3, high: 3}}"), Text(FILE_FUNCTION)),
             ),
             f"how check and bench draw an argument: {{x: {{low: -3, high: 3}}}}, or {FILE_FUNCTION}",
         ),
@@ -130,8 +141,8 @@ KERNEL = Record(
             Record(
                 "the work of a call",
                 {
-                    "bytes": Key(EXPRESSION, "bytes moved by a call"),
-                    "operations": Key(EXPRESSION, "arithmetic operations of a call"),
+                    "bytes": Key(AMOUNT, "bytes moved by a call"),
+                    "operations": Key(AMOUNT, "arithmetic operations of a call"),
                 },
             ),
             "bytes and operations of a call as expressions, where they cannot be derived",

@@ -15,7 +15,7 @@ SUGGESTIONS = (*CPU_TARGETS, "cuda:compute_80", "cuda:sm_75", "cuda:sm_80", "cud
 
 def target_problem(text: str) -> tuple[str, str] | None:
     """Why this is no target (message, hint), or None."""
-    if re.match(PATTERN, text):
+    if re.fullmatch(PATTERN, text):
         return None
     if text.startswith("cuda:"):
         return f"unknown target '{text}'", "a CUDA target is cuda:compute_NN (PTX) or cuda:sm_NN (cubin)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import lru_cache
 from typing import Any, Callable, Mapping, NamedTuple
 
@@ -10,7 +11,7 @@ import jinja2
 from jinja2.sandbox import SandboxedEnvironment
 
 from ..errors import DeclarationError, Position
-from .document import project_file
+from .document import project_file, read
 from .names import near
 from .origins import RESERVED, LineMarks, Origin, read_marks, realign
 
@@ -54,11 +55,11 @@ class Loader(jinja2.BaseLoader):
 
     def get_source(self, environment, template):
         path = template_path(self.folder, template)
-        source = _read(path) if path and os.path.isfile(path) else None
+        source = read(path, yaml=False).text if path and os.path.isfile(path) else None
         if source is None:
             raise jinja2.TemplateNotFound(template)
         self.sources[template] = refuse_marks(source, template)
-        return source, path, lambda: os.path.isfile(path) and _read(path) == source
+        return source, path, lambda: os.path.isfile(path) and read(path, yaml=False).text == source
 
 
 def refuse_marks(source: str, name: str | None) -> str:
@@ -73,11 +74,6 @@ def template_path(folder: str, name: str) -> str | None:
     """The file of a template, or None if the name leads out of the folder."""
     parts = name.split("/")
     return None if {"", ".", ".."} & set(parts) or "\\" in name else os.path.join(folder, *parts)
-
-
-def _read(path: str) -> str:
-    with open(path, encoding="utf-8-sig", newline="") as file:
-        return file.read()
 
 
 @lru_cache(16)
@@ -97,23 +93,34 @@ def expand(root: str, template: str | None, text: str, context: Mapping[str, Any
     """
     folder = project_file(root, "templates")
     marked = _environment(folder, True)
-    found, used = _render(marked, template, text, context, locate)
-    result, origins = read_marks(found, marked.places, (template, 1))
-    if not marked.captures.isdisjoint([template, *used]):
+    result, origins, failure = "", [], None
+    try:
+        result, origins = read_marks(_render(marked, template, text, context, locate), marked.places, (template, 1))
+    except DeclarationError as error:
+        failure = error
+    last = marked
+    if not marked.captures.isdisjoint([template, *marked.used]):
         # Text that became a value was compared or measured with its marks: what counts is rendered without.
-        found, used = _render(_environment(folder, False), template, text, context, locate)
+        last = _environment(folder, False)
+        found = _render(last, template, text, context, locate)
+        if failure:
+            result, origins = text, [(template, line) for line in range(1, text.count("\n") + 2)]
         if found != result:
             result, origins = found, realign(result, origins, found)
-    return Expanded(result, origins, {name: marked.loader.sources[name] for name in used})
+    elif failure:
+        raise failure
+    return Expanded(result, origins, {name: last.loader.sources[name] for name in last.used})
 
 
 def _render(
     environment: Environment, template: str | None, text: str, context: Mapping[str, Any], locate: Locate
-) -> tuple[str, list[str]]:
+) -> str:
     environment.used = {}
     try:
         made = environment.get_template(template) if template else _inline(environment, text)
-        return made.render(context), list(environment.used)
+        return made.render(context)
+    except DeclarationError:
+        raise
     except jinja2.TemplateSyntaxError as error:
         name = error.name if error.name is not None else template
         raise DeclarationError(f"Jinja2: {error.message}", locate(name, error.lineno)) from None
@@ -134,9 +141,9 @@ def _explained(environment: Environment, error: Exception, context: Mapping[str,
     if isinstance(error, jinja2.UndefinedError):
         text = str(error.message)
         name = text.split("'")[1] if text.endswith("is undefined") and text.count("'") == 2 else ""
+        if name and (match := re.search(rf"\b{re.escape(name)}\b", at.text)):
+            at = at._replace(column=match.start() + 1)
         return f"Jinja2: {text}", at, near(name, context) if name else ""
-    if isinstance(error, UnicodeDecodeError):
-        return "a template is not UTF-8 text", at, "save the file as UTF-8"
     text = str(error) or type(error).__name__
     return f"Jinja2: {type(error).__name__}: {text}", at, ""
 

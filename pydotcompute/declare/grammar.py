@@ -1,0 +1,194 @@
+"""The grammar of one argument or output of a signature, `name: inout strided T[..., n + 1] = 0`, with its places."""
+
+from __future__ import annotations
+
+import re
+from typing import Callable, NamedTuple, Sequence
+
+from ..errors import DeclarationError
+from ..signature import Parameter
+from .fills import check_fill
+from .names import dtype_problem, near
+
+QUALIFIERS = ("inout", "strided", "broadcast")
+ORDERS = ((), ("inout",), ("strided",), ("inout", "strided"), ("broadcast",))
+INT64_MAX = 2**63 - 1
+TOKEN = re.compile(r"\s*(?:(?P<name>[A-Za-z_]\w*)|(?P<number>[0-9]+)|(?P<op>\.\.\.|->|.)|(?P<end>$))", re.DOTALL)
+WRITE = 'write "(x: float32[n]) -> (out: float32[n])"'
+
+
+class Token(NamedTuple):
+    kind: str  # "name" "number" "op" "end"
+    text: str
+    offset: int
+
+    def __str__(self) -> str:
+        return f"'{self.text}'" if self.text else "the end"
+
+
+class Dim(NamedTuple):
+    value: str | int
+    token: Token  # where it begins
+    end: int
+
+
+class Written(NamedTuple):
+    """A parameter and where its parts stand."""
+
+    parameter: Parameter
+    token: Token
+    dims: tuple[Dim, ...]
+
+
+class Reader:
+    """The tokens of a signature, read one parameter after the other; `fail` makes an error at one of them."""
+
+    def __init__(self, text: str, types: dict[str, Sequence[str]], params: tuple[str, ...], spot: Callable):
+        self.text, self.types, self.params, self.spot = text, types, params, spot
+        self.tokens, offset = [], 0
+        while True:
+            match = TOKEN.match(text, offset)
+            kind = match.lastgroup
+            self.tokens.append(Token(kind, match[kind], match.start(kind)))
+            offset = match.end()
+            if kind == "end":
+                break
+        self.index = 0
+
+    def dtypes(self, name: str) -> Sequence[str]:
+        """Those that a type variable stands for, or the dtype itself."""
+        return self.types.get(name, (name,))
+
+    def taken(self, name: str) -> str:
+        """What a type variable or param of this name is, or ""."""
+        return "a type variable" if name in self.types else "a param" if name in self.params else ""
+
+    @property
+    def peek(self) -> Token:
+        return self.tokens[self.index]
+
+    def next(self) -> Token:
+        token = self.peek
+        self.index += token.kind != "end"
+        return token
+
+    def fail(self, at: Token | int, message: str, hint: str = "") -> DeclarationError:
+        return DeclarationError(message, self.spot(at if isinstance(at, int) else at.offset), hint)
+
+    def expect(self, text: str, where: str, hint: str = "") -> Token:
+        if self.peek.text != text:
+            raise self.fail(self.peek, f"expected '{text}' {where}, found {self.peek}", hint)
+        return self.next()
+
+    def group(self, role: str) -> list[Written]:
+        """`(parameter, …)`; a comma may end it."""
+        self.expect("(", "before the arguments" if role == "in" else "before the outputs", WRITE)
+        result = []
+        while self.peek.text != ")":
+            result.append(self.parameter(role))
+            if self.peek.text != ",":
+                break
+            self.next()
+        self.expect(")", f"or ',' after {'an argument' if role == 'in' else 'an output'}" if result else "or a name")
+        return result
+
+    def parameter(self, role: str) -> Written:
+        name = self.next()
+        if name.kind != "name":
+            raise self.fail(name, f"expected the name of an {'argument' if role == 'in' else 'output'}, found {name}")
+        self.expect(":", f"after '{name.text}'", f"write {name.text}: float32[n]")
+        words = []
+        while self.peek.kind == "name":
+            words.append(self.next())
+        if not words or words[-1].text in QUALIFIERS:
+            after = str(words[-1]) if words else "':'"
+            raise self.fail(self.peek, f"expected a dtype after {after}, found {self.peek}")
+        *qualifiers, dtype = words
+        self.check_dtype(dtype)
+        self.check_qualifiers(qualifiers, role)
+        ellipsis, dims = False, None
+        if self.peek.text == "[":
+            ellipsis, dims = self.dims(role)
+        names = [q.text for q in qualifiers]
+        if dims is None and names:
+            raise self.fail(qualifiers[0], f"a scalar cannot be {names[0]}", "only arrays, with [dimensions], can")
+        if "broadcast" in names and (dims or not ellipsis):
+            raise self.fail(qualifiers[0], f"broadcast goes with {dtype.text}[...] only")
+        fill = None
+        if self.peek.text == "=":
+            equals = self.next()
+            fill = self.fill(equals, role, dtype.text)
+        layout = "strided" if "strided" in names else "broadcast" if "broadcast" in names else "C"
+        values = None if dims is None else tuple(d.value for d in dims)
+        role = "inout" if "inout" in names else role
+        parameter = Parameter(name.text, dtype.text, values, role, ellipsis, layout, fill)
+        return Written(parameter, name, dims or ())
+
+    def check_dtype(self, token: Token) -> None:
+        problem = dtype_problem(token.text, self.types)
+        if problem and (len(token.text) == 1 or token.text.isupper()):
+            hint = f"declare it: types: {{{token.text}: [float32, float64]}}"
+            raise self.fail(token, f"undeclared type variable '{token.text}'", hint)
+        if problem:
+            raise self.fail(token, *problem)
+
+    def check_qualifiers(self, tokens: list[Token], role: str) -> None:
+        for token in tokens:
+            if token.text not in QUALIFIERS:
+                raise self.fail(token, f"unknown word '{token.text}' before the dtype", near(token.text, QUALIFIERS))
+            if role == "out":
+                raise self.fail(token, f"an output cannot be {token.text}", "outputs are C-contiguous")
+        if tuple(t.text for t in tokens) not in ORDERS:
+            together = " ".join(t.text for t in tokens)
+            hint = "write inout, strided, inout strided or broadcast"
+            raise self.fail(tokens[0], f"'{together}' do not go together", hint)
+
+    def dims(self, role: str) -> tuple[bool, tuple[Dim, ...]]:
+        opened, ellipsis, dims = self.next(), False, []
+        if self.peek.text == "]":
+            raise self.fail(opened, "no dimensions in [ ]", "a scalar is written without brackets")
+        while True:
+            if self.peek.text == "...":
+                dots = self.next()
+                if ellipsis or dims:
+                    raise self.fail(dots, "'...' stands first, and once")
+                ellipsis = True
+            else:
+                dims.append(self.dim(role))
+            token = self.next()
+            if token.text == "]":
+                return ellipsis, tuple(dims)
+            if token.text != ",":
+                raise self.fail(token, f"expected ']' or ',' after a dimension, found {token}")
+
+    def dim(self, role: str) -> Dim:
+        first, start, depth = self.peek, self.index, 0
+        while self.peek.kind != "end" and (depth or self.peek.text not in (",", "]")):
+            depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(self.peek.text, 0)
+            if depth < 0:
+                break
+            self.next()
+        tokens = self.tokens[start : self.index]
+        if not tokens:
+            raise self.fail(first, f"expected a dimension, found {first}")
+        end = tokens[-1].offset + len(tokens[-1].text)
+        if len(tokens) == 1 and first.kind == "name":
+            return Dim(first.text, first, end)
+        if len(tokens) == 1 and first.kind == "number":
+            if len(first.text) > 19 or int(first.text) > INT64_MAX:
+                raise self.fail(first, "the dimension is too large", "dimensions have 64 bits")
+            return Dim(int(first.text), first, end)
+        if role == "in":
+            hint = "only an output's dimension can be an expression"
+            raise self.fail(first, "an argument's dimension is a symbol or a number", hint)
+        return Dim(self.text[first.offset : end], first, end)
+
+    def fill(self, equals: Token, role: str, dtype: str) -> str:
+        if role != "out":
+            raise self.fail(equals, "an argument has no fill", "only an output can be filled")
+        first, start = self.peek, self.index
+        while self.peek.kind != "end" and self.peek.text not in (",", ")"):
+            self.next()
+        last = self.tokens[self.index - 1]
+        text = self.text[first.offset : last.offset + len(last.text)] if self.index > start else ""
+        return check_fill(text, self.dtypes(dtype), lambda m, h="": self.fail(first, m, h))
