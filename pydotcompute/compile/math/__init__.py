@@ -5,6 +5,8 @@ every x86-64 level: no branch, no call, and no table is in any of them. The bits
 and the target alone. Special values are those of C99, annex F.
 """
 
-from . import exponential, logarithm
+from . import exponential, hyperbolic, logarithm, trigonometric32
 
-FUNCTIONS = {**exponential.FUNCTIONS, **logarithm.FUNCTIONS}
+FUNCTIONS = {**exponential.FUNCTIONS, **logarithm.FUNCTIONS, **hyperbolic.FUNCTIONS}
+for _name, _function in trigonometric32.FUNCTIONS.items():
+    FUNCTIONS[_name] = {"float32": _function}
