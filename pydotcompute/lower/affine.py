@@ -1,0 +1,200 @@
+"""Integer polynomials over named unknowns, and a prover: can these equations and inequalities hold at once?
+
+An unknown (`Atom`) is a loop index, a dimension, a scalar, or a value that the analysis does not look into. Index
+expressions are affine in loop indices; their coefficients may be dimensions (`i * cols + c`), so polynomials.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, field
+from typing import Iterable, Iterator, Mapping
+
+from .feasible import contradictory
+
+Monomial = tuple[int, ...]  # the ids of its atoms, sorted; () is the constant
+Poly = Mapping[Monomial, int]
+
+_SPLITS = 6  # at most so many "or" are looked into; the others are left out, which proves less, never more
+
+
+@dataclass(eq=False)
+class Atom:
+    """`facts` hold of it wherever it stands. `scopes`: the loops, outermost first, in which it has one value."""
+
+    id: int
+    name: str
+    scopes: tuple = ()
+    data: bool = False  # its value comes from an array, or from where the analysis does not look
+    natural: bool = False  # known to be at least 0
+    hidden: bool = False  # computed from others in a way that `facts` does not say
+    facts: list[Constraint] = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False)
+class Constraint:
+    """One of `alternatives` holds; each is a conjunction of (relation, poly): poly ">=" 0 or poly "==" 0."""
+
+    alternatives: tuple[tuple[tuple[str, Poly], ...], ...]
+
+    def polys(self) -> Iterator[Poly]:
+        return (poly for alternative in self.alternatives for _, poly in alternative)
+
+    def mapped(self, change) -> Constraint:
+        return Constraint(
+            tuple(tuple((relation, change(poly)) for relation, poly in each) for each in self.alternatives)
+        )
+
+
+def constant(value: int) -> Poly:
+    return {(): value} if value else {}
+
+
+def unknown(atom: Atom) -> Poly:
+    return {(atom.id,): 1}
+
+
+def add(a: Poly, b: Poly, factor: int = 1) -> Poly:
+    """a + factor · b."""
+    total = dict(a)
+    for monomial, coefficient in b.items():
+        total[monomial] = total.get(monomial, 0) + factor * coefficient
+    return {monomial: coefficient for monomial, coefficient in total.items() if coefficient}
+
+
+def multiply(a: Poly, b: Poly) -> Poly:
+    total: dict[Monomial, int] = {}
+    for (m, c), (n, d) in itertools.product(a.items(), b.items()):
+        key = tuple(sorted(m + n))
+        total[key] = total.get(key, 0) + c * d
+    return {monomial: coefficient for monomial, coefficient in total.items() if coefficient}
+
+
+def degree(a: Poly) -> int:
+    return max(map(len, a), default=0)
+
+
+def constant_of(a: Poly) -> int | None:
+    """The value of a polynomial without unknowns, else None."""
+    return a.get((), 0) if all(monomial == () for monomial in a) else None
+
+
+def atoms_of(polys: Iterable[Poly]) -> set[int]:
+    return {atom for poly in polys for monomial in poly for atom in monomial}
+
+
+def substitute(poly: Poly, atom: int, by: Poly) -> Poly:
+    if not any(atom in monomial for monomial in poly):
+        return poly
+    total: Poly = {}
+    for monomial, coefficient in poly.items():
+        term: Poly = {tuple(a for a in monomial if a != atom): coefficient}
+        for _ in range(monomial.count(atom)):
+            term = multiply(term, by)
+        total = add(total, term)
+    return total
+
+
+def at_least(a: Poly, b: Poly) -> Constraint:
+    """a ≥ b."""
+    return Constraint(((((">=", add(a, b, -1))),),))
+
+
+def equal(a: Poly, b: Poly) -> Constraint:
+    return Constraint(((("==", add(a, b, -1)),),))
+
+
+def unequal(a: Poly, b: Poly) -> Constraint:
+    difference = add(add(a, b, -1), constant(1), -1)
+    return Constraint((((">=", difference),), ((">=", add(add(b, a, -1), constant(1), -1)),)))
+
+
+def either(*groups: Iterable[Constraint]) -> Constraint | None:
+    """All constraints of one of the groups; None where that says nothing or would have too many cases."""
+    alternatives = []
+    for group in groups:
+        cases = list(itertools.product(*(constraint.alternatives for constraint in group)))
+        alternatives += [tuple(itertools.chain(*case)) for case in cases]
+    return None if any(not case for case in alternatives) or len(alternatives) > 8 else Constraint(tuple(alternatives))
+
+
+def impossible(constraints: Iterable[Constraint], atoms: Mapping[int, Atom]) -> bool:
+    """True if no integers satisfy all constraints and the facts of the atoms in them. False: they may, or not proved."""
+    system, seen, waiting = [], set(), list(constraints)
+    while waiting:
+        constraint = waiting.pop()
+        system.append(constraint)
+        for atom in atoms_of(constraint.polys()) - seen:
+            seen.add(atom)
+            waiting += atoms[atom].facts
+            if atoms[atom].natural:
+                waiting.append(at_least({(atom,): 1}, {}))
+    simple = [literal for c in system if len(c.alternatives) == 1 for literal in c.alternatives[0]]
+    splits = [c for c in system if len(c.alternatives) != 1][:_SPLITS]
+    naturals = {atom for atom in seen if atoms[atom].natural and not atoms[atom].scopes}
+    return _refuted(simple, splits, naturals)
+
+
+def _refuted(literals: list[tuple[str, Poly]], splits: list[Constraint], naturals: set[int]) -> bool:
+    if _contradiction(literals, naturals):
+        return True
+    if not splits:
+        return False
+    return all(_refuted(literals + list(case), splits[1:], naturals) for case in splits[0].alternatives)
+
+
+def _contradiction(literals: list[tuple[str, Poly]], naturals: set[int]) -> bool:
+    """Equations are used up first, by substitution; then the rest, linear over its monomials, goes to the simplex."""
+    equations = [poly for relation, poly in literals if relation == "=="]
+    inequalities = [poly for relation, poly in literals if relation == ">="]
+    while True:
+        if any(_no_integers(poly) for poly in equations):
+            return True
+        found = next(((poly, atom) for poly in equations for atom in _solvable(poly)), None)
+        if found is None:
+            break
+        poly, atom = found
+        coefficient = poly[(atom,)]
+        by = {monomial: -coefficient * c for monomial, c in poly.items() if monomial != (atom,)}
+        equations = [substitute(p, atom, by) for p in equations if p is not poly]
+        inequalities = [substitute(p, atom, by) for p in inequalities]
+    inequalities += [p for poly in equations for p in (poly, {m: -c for m, c in poly.items()})]
+    tight = [_tightened(poly) for poly in inequalities]
+    if any((value := constant_of(poly)) is not None and value < 0 for poly in tight):
+        return True
+    tight = [poly for poly in tight if constant_of(poly) is None]
+    return contradictory(tight + _products(tight, naturals))
+
+
+def _solvable(poly: Poly) -> Iterator[int]:
+    for monomial, coefficient in poly.items():
+        if len(monomial) == 1 and abs(coefficient) == 1:
+            if sum(monomial[0] in other for other in poly) == 1:
+                yield monomial[0]
+
+
+def _no_integers(equation: Poly) -> bool:
+    """An equation like 2a - 2b = 1: the common divisor of the coefficients does not divide the constant."""
+    divisor = math.gcd(*(c for monomial, c in equation.items() if monomial))
+    rest = equation.get((), 0)
+    return rest % divisor != 0 if divisor else rest != 0
+
+
+def _tightened(poly: Poly) -> Poly:
+    """2a - 1 ≥ 0 as a - 1 ≥ 0."""
+    divisor = math.gcd(*(c for monomial, c in poly.items() if monomial))
+    return poly if divisor < 2 else {m: c // divisor for m, c in poly.items() if c // divisor}
+
+
+def _products(inequalities: list[Poly], naturals: set[int]) -> list[Poly]:
+    """The linear inequalities times what stands before loop indices, if it is natural and the same everywhere: with
+    0 ≤ n, i + 1 ≤ j gives i · n + n ≤ j · n."""
+    factors = set()
+    for monomial in {m for poly in inequalities for m in poly if len(m) > 1}:
+        for size in range(1, len(monomial)):
+            factors |= {f for f in itertools.combinations(monomial, size) if naturals.issuperset(f)}
+    if len(factors) > 6:
+        return []
+    linear = [poly for poly in inequalities if degree(poly) == 1]
+    return [multiply(poly, {factor: 1}) for factor in sorted(factors) for poly in linear]
