@@ -111,7 +111,7 @@ def check(record: KernelRecord, values: Mapping[str, Any], chosen: Mapping[str, 
         if p.name in plain:
             dimensions.check_rank(p._replace(dims=p.dims or ()), tuple(plain[p.name].shape))
             dimensions.agree(p, tuple(plain[p.name].shape))
-    dims = dimensions.finish(signature.symbols, params, record.requires)
+    dimensions.require(signature.symbols, params, record.requires)
     missing = {}
     for p in signature.outputs:
         shape = dimensions.output(p, params)
@@ -127,6 +127,7 @@ def check(record: KernelRecord, values: Mapping[str, Any], chosen: Mapping[str, 
     _check_places(kernel, present, plain, arrays)
     _check_overlap(kernel, present, plain, specialisation.aliases, arrays)
     given = {p.name: values[p.name] for p in signature.outputs if p.name in values}
+    dims = {name: dimensions.values[name] for name in signature.symbols}
     return Call(specialisation, plain, dims, dimensions.leading, given, missing, arrays)
 
 

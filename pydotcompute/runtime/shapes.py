@@ -106,8 +106,8 @@ class Dimensions:
             )
         return (*self.leading, *shape)
 
-    def finish(self, symbols: Sequence[str], params: Mapping[str, Any], requires: Sequence[str]) -> dict[str, int]:
-        """The value of every symbol, once `requires` holds for them."""
+    def require(self, symbols: Sequence[str], params: Mapping[str, Any], requires: Sequence[str]) -> None:
+        """Every input and given output is there: give `size` and `rows` their value, and check the conditions."""
         if self.leading is not None:
             product = 1
             for size in self.leading:
@@ -119,7 +119,6 @@ class Dimensions:
         for condition in requires:
             if not evaluate(condition, names):
                 raise ValueError(f"{self.kernel}: requires {condition}, got {values(condition, names)}")
-        return {name: self.values[name] for name in symbols}
 
     def _bind(self, symbol: str, value: int, origin: str, told: str) -> None:
         known = self.values.setdefault(symbol, value)
