@@ -1,0 +1,167 @@
+"""Arguments for a case: drawn as `inputs` declares, laid out as asked, outputs poisoned and between guards."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..declare.model import Kernel, Specialisation
+from ..signature import Parameter
+from .sizes import complete
+
+GUARD = 64  # elements before and after every array that a kernel writes
+POISON = 0xA5  # the byte that fills guards and outputs: no plausible result in any type
+
+SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0)
+
+
+class Case(NamedTuple):
+    """One call. `arguments` are the inputs; `outputs` the arrays to give as outputs, each inside its buffer."""
+
+    dims: dict[str, int]
+    arguments: dict[str, Any]
+    outputs: dict[str, np.ndarray]
+    buffers: dict[str, np.ndarray]  # of inputs that the kernel writes and of outputs: with guards on both sides
+
+
+def draw(
+    kernel: Kernel, specialisation: Specialisation, dims: dict[str, int], rng: np.random.Generator,
+    root: str, *, special: bool = False, strided: bool = False,
+) -> Case:  # fmt: skip
+    """A call at these sizes. `special` strews NaN, infinities, signed zeros, denormals and extremes over the floats;
+    `strided` gives every `strided` or `broadcast` parameter a view that is not contiguous."""
+    types = dict(specialisation.types)
+    names = {**dict(specialisation.params), **complete(kernel, dims)}
+    leading = _leading(kernel, names, rng)
+    custom = _custom(kernel, names, types, rng, root)
+    arguments, outputs, buffers, widest = {}, {}, {}, False
+    for p in kernel.signature.parameters:
+        dtype = np.dtype(types.get(p.dtype, p.dtype))
+        if p.role == "out":
+            outputs[p.name], buffers[p.name] = guarded(_shape(p, names, leading), dtype)
+            continue
+        if not p.is_array and p.name in dims:
+            arguments[p.name] = dims[p.name]
+            continue
+        shape = _shape(p, names, leading)
+        if p.layout == "broadcast":
+            shape = _narrow(shape, rng) if widest else shape
+            widest = True  # one of them has the whole shape
+        if p.name in custom:
+            values = np.asarray(custom[p.name], dtype).reshape(shape)
+        else:
+            values = _values(kernel, p, dtype, shape, names, rng)
+        if special and p.is_array:
+            values = _strew(values, rng)
+        if not p.is_array:
+            arguments[p.name] = values.item()
+        elif p.role == "inout" and p.layout == "C":
+            arguments[p.name], buffers[p.name] = guarded(shape, dtype)
+            arguments[p.name][...] = values
+        else:
+            arguments[p.name] = _spread(values) if strided and p.layout != "C" else values
+    return Case(dims, arguments, outputs, buffers)
+
+
+def guarded(shape: tuple[int, ...], dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+    """A poisoned array of this shape, aligned for its type alone, and the buffer around it."""
+    count = int(np.prod(shape, dtype=np.int64))
+    buffer = np.full((count + 2 * GUARD) * dtype.itemsize, POISON, np.uint8)
+    inner = buffer[GUARD * dtype.itemsize : (GUARD + count) * dtype.itemsize]
+    return inner.view(dtype).reshape(shape), buffer
+
+
+def overrun(array: np.ndarray, buffer: np.ndarray) -> int:
+    """How many bytes of the guards around `array` have changed."""
+    edge = GUARD * array.dtype.itemsize
+    return int(np.count_nonzero(buffer[:edge] != POISON) + np.count_nonzero(buffer[len(buffer) - edge :] != POISON))
+
+
+def unwritten(array: np.ndarray) -> int:
+    """How many elements still hold the poison."""
+    if array.size == 0:
+        return 0
+    rows = np.ascontiguousarray(array).view(np.uint8).reshape(array.size, array.dtype.itemsize)
+    return int((rows == POISON).all(axis=1).sum())
+
+
+def _leading(kernel: Kernel, names: dict[str, int], rng: np.random.Generator) -> tuple[int, ...]:
+    """The shape behind a `...` of `size` or `rows` elements: one, two or three dims."""
+    n = names.get("rows", names.get("size", 0))
+    shape = [n]
+    for divisor in (2, 3):
+        if n and n % divisor == 0 and rng.random() < 0.5:
+            shape = [divisor, *shape[:-1], shape[-1] // divisor]
+    return tuple(shape)
+
+
+def _shape(p: Parameter, names: dict[str, int], leading: tuple[int, ...]) -> tuple[int, ...]:
+    dims = tuple(d if isinstance(d, int) else int(eval(d, {"__builtins__": {}}, names)) for d in p.dims or ())
+    return (*leading, *dims) if p.ellipsis else dims
+
+
+def _narrow(shape: tuple[int, ...], rng: np.random.Generator) -> tuple[int, ...]:
+    """A shape that broadcasts to `shape`, now and then."""
+    choice = rng.integers(4)
+    if choice == 0 and len(shape) > 1:
+        return shape[1:]
+    if choice == 1 and len(shape) > 1:
+        return (1, *shape[1:])
+    return shape
+
+
+def _values(kernel, p: Parameter, dtype: np.dtype, shape, names, rng: np.random.Generator) -> np.ndarray:
+    declared = kernel.inputs.get(p.name, {}) if isinstance(kernel.inputs, dict) else {}
+    limits = {key: _number(value, names) for key, value in declared.items() if key in ("low", "high")}
+    if dtype.kind == "b":
+        return rng.integers(0, 2, shape).astype(dtype)
+    if dtype.kind in "iu":
+        low = int(limits.get("low", 0 if dtype.kind == "u" else -100))
+        return rng.integers(low, max(int(limits.get("high", 101)), low + 1), shape).astype(dtype)
+    if dtype.kind == "c":
+        return (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(dtype)
+    if not limits:
+        return np.asarray(rng.standard_normal(shape)).astype(dtype)
+    low, high = limits.get("low", 0.0), limits.get("high", 1.0)
+    return np.asarray(rng.uniform(low, high, shape)).astype(dtype)
+
+
+def _number(value: Any, names: dict[str, int]) -> float:
+    return eval(value, {"__builtins__": {}}, names) if isinstance(value, str) else value
+
+
+def _strew(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    if values.dtype.kind != "f" or values.size == 0:
+        return values
+    info = np.finfo(values.dtype)
+    special = np.array([*SPECIAL, info.tiny, info.smallest_subnormal, -info.tiny, info.max, info.min], values.dtype)
+    where = rng.random(values.shape) < max(0.05, 2 / values.size)
+    return np.where(where, rng.choice(special, values.shape), values)
+
+
+def _spread(values: np.ndarray) -> np.ndarray:
+    """The same values, every second element of a larger array along the last axis, the first axis reversed."""
+    if values.ndim == 0:
+        return values
+    wide = np.full((*values.shape[:-1], 2 * values.shape[-1]), np.array(0, values.dtype))
+    view = wide[::-1, ..., ::2] if values.ndim > 1 else wide[::-2]
+    view[...] = values
+    return view
+
+
+def _custom(kernel: Kernel, names, types, rng, root: str) -> dict[str, Any]:
+    """What `inputs: file.py:function` gives: function(rng, names) -> {argument: values}."""
+    return from_file(kernel.inputs, root)(rng, {**names, **types}) if isinstance(kernel.inputs, str) else {}
+
+
+def from_file(place: str, root: str) -> Any:
+    """The function of `file.py:function`, from the templates folder under root."""
+    file, _, name = place.partition(":")
+    path = Path(root, "templates", file)
+    spec = importlib.util.spec_from_file_location(f"pydotcompute_reference_{path.stem}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return getattr(module, name)
