@@ -27,6 +27,8 @@ def new(s: Scope, node: ast.Assign) -> tree.NewArray:
     if len(node.targets) > 1 or not isinstance(target, ast.Name):
         s.refuse(node, f"`{kind}(…)` makes one array", f"give it one name: `tile = {ast.unparse(call)}`")
     places, hint = _PLACES[kind]
+    if s.helper:
+        s.refuse(call, f"`{kind}` in a helper, which has scalars only", "make it in the kernel")
     if s.place not in places.split(" or "):
         s.refuse(call, f"`{kind}` outside the body of {places}", hint)
     if s.depth:
@@ -90,7 +92,7 @@ def atomic(s: Scope, call: ast.Call) -> tree.Atomic:
     if s.helper:
         s.refuse(call, f"`{name}` in a helper, which only reads arrays", "return the value instead")
     if s.place not in ("grid", "blocks", "threads"):
-        s.refuse(call, f"`{name}` outside a parallel loop", "write an assignment")
+        s.refuse(call, f"`{name}` outside a parallel loop", "move it into the loop")
     if len(call.args) != 3:
         s.refuse(call, f"`{name}` takes 3 arguments, found {len(call.args)}", f"write `{name}(a, i, value)`")
     target, at_index, term = call.args

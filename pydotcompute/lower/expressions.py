@@ -6,7 +6,7 @@ import ast
 
 from . import operators, promotion, reductions, tree
 from .functions import ARRAYS, ATOMICS, FUNCTIONS, LOOPS, REDUCTIONS
-from .module import near
+from .module import KEPT_LEVELS, MOST_LAZY_LEVELS, near
 from .promotion import Value, convert, truth
 from .scope import Array, Scope, element
 from .syntax import BUILTINS
@@ -26,6 +26,28 @@ def operator_of(op: ast.operator) -> str:
 
 
 def expression(s: Scope, node: ast.expr) -> Value:
+    """The value of an expression. Parts that are nested very deep are kept in locals before the statement."""
+    height = s.module.heights[id(node)]
+    if s.before_statement is None and height > MOST_LAZY_LEVELS:
+        s.refuse(
+            node,
+            f"an expression nested {height} deep; {MOST_LAZY_LEVELS} are allowed where it is {s.lazy}",
+            "give parts of it names on lines before",
+        )
+    value = _expression(s, node)
+    if height % KEPT_LEVELS == 0 and s.before_statement is not None and isinstance(node, (ast.BinOp, ast.Call)):
+        return kept(s, value, s.before_statement, node)
+    return value
+
+
+def kept(s: Scope, value: Value, before: list[tree.Stmt], node: ast.AST) -> Value:
+    """The value in a local of its own, set by a statement that is added to `before`."""
+    name = s.fresh("kept_", value.expr.type)
+    before.append(tree.Assign(name, promotion.held(value, s.fault(node)), at=s.at(node)))
+    return Value(tree.Var(name, value.expr.type, at=s.at(node)), value.weak)
+
+
+def _expression(s: Scope, node: ast.expr) -> Value:
     at = s.at(node)
     match node:
         case ast.Constant(value=value):
@@ -101,10 +123,15 @@ def _bool_op(s: Scope, node: ast.BoolOp, numbers: bool) -> Value:
     with s.lazily(LATER):
         for part in node.values[1:]:
             operand(part)
-    result = values[-1]
-    for value in reversed(values[:-1]):
-        result = tree.BoolOp(word, value, result, at=s.at(node))
-    return Value(result, weak)
+    return Value(_joined(word, values, s.at(node)), weak)
+
+
+def _joined(word: str, values: list[tree.Expr], at) -> tree.Expr:
+    """All values with `and` or `or` between them, as a balanced tree: their order is what counts."""
+    if len(values) == 1:
+        return values[0]
+    half = (len(values) + 1) // 2
+    return tree.BoolOp(word, _joined(word, values[:half], at), _joined(word, values[half:], at), at=at)
 
 
 def _compare(s: Scope, node: ast.Compare) -> Value:
@@ -118,10 +145,7 @@ def _compare(s: Scope, node: ast.Compare) -> Value:
         operators.compare(_COMPARE[type(op)], left, right, fault, at)
         for op, left, right in zip(node.ops, values, values[1:])
     ]
-    result = links[-1].expr
-    for link in reversed(links[:-1]):
-        result = tree.BoolOp("and", link.expr, result, at=at)
-    return Value(result, all(link.weak for link in links))
+    return Value(_joined("and", [link.expr for link in links], at), all(link.weak for link in links))
 
 
 # ------------------------------------------------------------------------------------------------ elements
@@ -152,7 +176,10 @@ def named_array(s: Scope, node: ast.Name) -> Array:
     if s.helper and any(p.name == name for p in s.module.parameters):
         s.refuse(node, f"unknown array `{name}`", "a helper sees its arguments: pass it as one")
     meaning = s.module.meaning(name)
-    s.refuse(node, f"`{name}` is {meaning}, not an array" if meaning else f"unknown array `{name}`", near(name, s.arrays))
+    if meaning:
+        s.refuse(node, f"`{name}` is {meaning}, not an array", f"write `{name}(…)`")
+    known = f"known here: {', '.join(sorted(s.arrays))}" if s.arrays else "there are no arrays here"
+    s.refuse(node, f"unknown array `{name}`", near(name, s.arrays, known))
 
 
 def index(s: Scope, node: ast.AST, name: str, array: Array, items: list[ast.expr]) -> tuple[tree.Expr, ...]:

@@ -6,6 +6,7 @@ from ..declare.model import Kernel, Rendered, Specialisation
 from . import helpers, module as modules, names, statements, tree
 from .promotion import Type
 from .scope import Array, Scope
+from .syntax import without_docstring
 
 
 def build_tree(kernel: Kernel, specialisation: Specialisation, rendered: Rendered) -> tree.KernelTree:
@@ -17,7 +18,7 @@ def build_tree(kernel: Kernel, specialisation: Specialisation, rendered: Rendere
     module = modules.parse(kernel, specialisation, rendered)
     instances = helpers.Instances(module)
     s = _scope(module, instances)
-    body = helpers.statements_of(module.function)
+    body = without_docstring(module.function.body)
     helpers.settle(s, lambda: statements.block(s, body))
     s.final = True
     s.begin()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from functools import cached_property
 
 from . import expressions, names, statements, tree
-from .module import Module, near
-from .promotion import Type, convert, held
+from .module import Module
+from .promotion import Type, Value, convert, held
 from .scope import SET, Array, Scope
+from .syntax import without_docstring
 
 
 @dataclass(frozen=True)
@@ -110,10 +112,10 @@ class Instances:
         for name, (parameter, type_) in s.given.items():
             if name in s.plain:  # assigned in the body: a local that starts as the argument
                 dtype = s.join(name, type_, s.function).dtype
-                value = convert(expressions.Value(tree.Var(parameter, type_.dtype), type_.weak), dtype, s.fault(s.function))
+                value = convert(Value(tree.Var(parameter, type_.dtype), type_.weak), dtype, s.fault(s.function))
                 built.append(tree.Assign(s.renamed.get(name, name), value, at=s.at(s.function)))
                 s.state[name] = SET
-        built += statements.block(s, statements_of(s.function))
+        built += statements.block(s, without_docstring(s.function.body))
         if s.state is not None:
             s.refuse(
                 s.function,
@@ -164,7 +166,7 @@ class Instances:
             return name
         return self.unique(name)
 
-    @property
+    @cached_property
     def kernel_names(self) -> set[str]:
         """The names that the kernel's own function has, and a helper's locals must not."""
         kernel = self.module.kernel
@@ -172,12 +174,6 @@ class Instances:
         called = {n.func.id for n in ast.walk(self.module.function) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
         own -= called & self.module.helpers.keys()
         return own | {kernel.name, *kernel.signature.symbols, *(p.name for p in self.module.parameters)}
-
-
-def statements_of(function: ast.FunctionDef) -> list[ast.stmt]:
-    from .syntax import without_docstring
-
-    return without_docstring(function.body)
 
 
 def settle(s: Scope, build) -> None:

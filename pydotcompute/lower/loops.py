@@ -34,7 +34,7 @@ def build_for(s: Scope, node: ast.For) -> list[tree.Stmt]:
 def _sequential(s: Scope, node: ast.For) -> list[tree.Stmt]:
     at = s.at(node)
     if not isinstance(node.target, ast.Name):
-        s.refuse(node.target, "a sequential loop has one target", "write `for k in range(n)`")
+        s.refuse(node.target, f"`{ast.unparse(node.target)}` cannot be the index of a range", "write a name")
     name = node.target.id
     not_an_index(s, node.target)
     arguments = node.iter.args
@@ -229,7 +229,7 @@ def targets(s: Scope, target: ast.expr, call: ast.Call) -> list[str]:
     for part in parts:
         if not isinstance(part, ast.Name):
             s.refuse(part, f"`{ast.unparse(part)}` cannot be the index of a loop", "write a name")
-        check(s, part, part.id)
+        check(s, part, part.id, index=True)
         if part.id in names or part.id in s.shadow:
             s.refuse(part, f"`{part.id}` is already the index of a loop here", "choose another name")
         names.append(part.id)

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import ast
-import warnings
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Iterable, NoReturn
 
 from ..declare.model import Kernel, Rendered, Specialisation
+from ..declare.python_text import check_definition, parse_python
 from ..errors import DeclarationError, Position
 from ..signature import DTYPES, Parameter
 from . import syntax
 from .functions import CONSTANTS, FUNCTIONS, WORDS
+
+
+MOST_LEVELS = 200
+KEPT_LEVELS = 24  # a part of an expression that is so deep gets a local of its own
+MOST_LAZY_LEVELS = 60  # where that is not possible
 
 
 @dataclass
@@ -24,6 +29,7 @@ class Module:
     params: dict[str, int | float | bool]
     function: ast.FunctionDef  # the kernel
     helpers: dict[str, ast.FunctionDef]
+    heights: dict[int, int] = field(default_factory=dict)  # id of a node → how deep it is nested
     used: set[str] = field(default_factory=set)  # every name of the text; fresh ones are none of these
 
     def position(self, node: ast.AST) -> Position:
@@ -60,13 +66,8 @@ def parse(kernel: Kernel, specialisation: Specialisation, rendered: Rendered) ->
             kernel.at,
             "build it for a cuda target, or write it in the kernel language",
         )
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)  # of `x[0] is 1` and the like, which are refused below
-            parsed = ast.parse(rendered.text)
-    except SyntaxError as error:
-        at = rendered.position(error.lineno or 1, error.offset or 1)
-        raise DeclarationError(f"no Python: {error.msg}", at, "") from None
+    parsed = parse_python(rendered)
+    check_definition(kernel, rendered, parsed)
     types, params = dict(specialisation.types), dict(specialisation.params)
     parameters = tuple(p._replace(dtype=types.get(p.dtype, p.dtype)) for p in kernel.signature.parameters)
     module = Module(kernel, rendered, parameters, types, params, ast.FunctionDef(), {})
@@ -81,12 +82,6 @@ def parse(kernel: Kernel, specialisation: Specialisation, rendered: Rendered) ->
                 "rename one of them",
             )
         functions[statement.name] = statement
-    if kernel.name not in functions:
-        raise DeclarationError(
-            f"the template defines no `{kernel.name}`",
-            rendered.position(1, 1),
-            near(kernel.name, functions, f"write `def {kernel.name}({', '.join(p.name for p in parameters)}):`"),
-        )
     module.function = functions.pop(kernel.name)
     module.helpers = functions
     for name, function in functions.items():
@@ -98,12 +93,12 @@ def parse(kernel: Kernel, specialisation: Specialisation, rendered: Rendered) ->
             module.refuse(
                 function, f"`{name}` cannot be the name of a helper: the signature has it", "choose another name"
             )
+    _measure(module, parsed)
     for function in (*functions.values(), module.function):
         syntax.check_function(function, function is module.function, module.refuse)
         for argument in function.args.args:
             if function is not module.function and (meaning := module.meaning(argument.arg) or _helper(module, argument.arg)):
                 module.refuse(argument, f"`{argument.arg}` cannot be an argument: it is {meaning}", "choose another name")
-    _check_arguments(module)
     _check_recursion(module)
     module.used = {node.id for node in ast.walk(parsed) if isinstance(node, ast.Name)}
     module.used |= {node.arg for node in ast.walk(parsed) if isinstance(node, ast.arg)}
@@ -128,16 +123,18 @@ def _outside(module: Module, statement: ast.stmt) -> NoReturn:
     module.refuse(statement, "a template holds functions: helpers, then the kernel", "move it into the kernel")
 
 
-def _check_arguments(module: Module) -> None:
-    function = module.function
-    wanted = [p.name for p in module.parameters]
-    found = [a.arg for a in function.args.args]
-    if found != wanted:
-        module.refuse(
-            function,
-            f"`{function.name}` has the arguments ({', '.join(found)}), its signature has ({', '.join(wanted)})",
-            f"write `def {function.name}({', '.join(wanted)}):`",
-        )
+def _measure(module: Module, parsed: ast.Module) -> None:
+    """Note how deep each expression is nested; compilers and Python itself have limits."""
+    for node in reversed(list(ast.walk(parsed))):  # children before parents
+        heights = (module.heights.get(id(child), 0) for child in ast.iter_child_nodes(node))
+        module.heights[id(node)] = 1 + max(heights, default=0)
+    for node in ast.walk(parsed):
+        if isinstance(node, ast.expr) and module.heights[id(node)] > MOST_LEVELS:
+            module.refuse(
+                node,
+                f"an expression nested {module.heights[id(node)]} deep; {MOST_LEVELS} are allowed",
+                "give parts of it names on lines before",
+            )
 
 
 def _check_recursion(module: Module) -> None:

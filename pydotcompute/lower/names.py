@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Iterator
 
-from .functions import ARRAYS, FUNCTIONS, LOOPS
+from .functions import ARRAYS, LOOPS
 from .scope import Scope, element
 
 
@@ -13,7 +13,7 @@ def collect(s: Scope) -> None:
     """Fill the scope's locals, kernel arrays and loop indices; refuse names that may not be assigned."""
     s.plain = {}
     for name, node, kind in bindings(s.function.body):
-        check(s, node, name)
+        check(s, node, name, kind == "index")
         if kind == "array":
             s.array_nodes.setdefault(name, node)
         else:
@@ -67,20 +67,22 @@ def parallel_kind(iterable: ast.expr) -> str | None:
     return None
 
 
-def check(s: Scope, node: ast.AST, name: str) -> None:
-    """Refuse to assign a name that has another meaning."""
+def check(s: Scope, node: ast.AST, name: str, index: bool = False) -> None:
+    """Refuse to assign a name that has another meaning, or (`index`) to make it the index of a loop."""
+    meaning, hint = s.module.meaning(name), "choose another name"
     if name in s.arrays and name not in s.array_nodes:
         array = s.arrays[name]
-        what = f"an array and cannot be assigned whole" if array.rank else "an output scalar and cannot be assigned"
-        s.refuse(node, f"`{name}` is {what}", f"store into its elements: `{element(name, array)} = …`")
-    if name in s.module.kernel.signature.symbols and not s.helper:
-        s.refuse(node, f"`{name}` is a dimension and cannot be assigned", "use another name")
-    if name in s.given and not s.helper:
-        s.refuse(node, f"`{name}` is an argument and cannot be assigned", f"keep your own copy: `my_{name} = {name}`")
-    meaning = s.module.meaning(name)
-    # A local `e` hides the constant, as in Python: it is too good a name for exp(x - m).
-    if meaning and name != "e":
-        example = f", such as `my_{name}`" if name in FUNCTIONS else ""
-        s.refuse(node, f"`{name}` cannot be assigned: it is {meaning}", f"choose another name{example}")
-    if name in s.module.helpers:
-        s.refuse(node, f"`{name}` cannot be assigned: it is a helper", "choose another name")
+        meaning = "an array" if array.rank else "an output scalar"
+        hint = hint if index else f"store into its elements: `{element(name, array)} = …`"
+    elif name in s.module.kernel.signature.symbols and not s.helper:
+        meaning = "a dimension"
+    elif name in s.given and not s.helper:
+        meaning = "an argument"
+        hint = hint if index else f"keep your own copy: `my_{name} = {name}`"
+    elif name in s.module.helpers:
+        meaning = "a helper"
+    elif name == "e":  # a local `e` hides the constant, as in Python: it is too good a name for exp(x - m)
+        return
+    if meaning:
+        cannot = "be the index of a loop" if index else "be assigned"
+        s.refuse(node, f"`{name}` cannot {cannot}: it is {meaning}", hint)

@@ -12,6 +12,7 @@ _FOLD = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod,
     "&": operator.and_, "|": operator.or_, "^": operator.xor,
 }  # fmt: skip
+_FOLD_FLOAT = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
 _SWAPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 _COMPARE = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
@@ -55,9 +56,11 @@ def _fold(op: str, left: Value, right: Value, at) -> Value | None:
     if left.rank > 2 or right.rank > 2:
         return None
     if op == "/" or left.rank == 2 or right.rank == 2:
-        if op not in ("+", "-", "*", "/") or op == "/" and b == 0:
+        if op not in _FOLD_FLOAT or op == "/" and b == 0 or max(abs(a), abs(b)) > 1e300:
             return None
-        return literal(_FOLD[op](float(a), float(b)), at) if op != "/" else literal(float(a / b), at)
+        return literal(_FOLD_FLOAT[op](float(a), float(b)), at)
+    if max(abs(a), abs(b)) > 1 << 128:
+        return None
     if op in _FOLD and not (op in ("//", "%") and b == 0):
         return literal(_FOLD[op](a, b), at)
     if op == "**" and 0 <= b <= 64 or op == "<<" and 0 <= b < 64:
@@ -172,7 +175,8 @@ def call(name: str, values: list[Value], fault: Fault, at=None) -> Value:
 
 def _not_accepted(name: str, done: Type) -> tuple[str, str]:
     names = {"b": "bools", "i": "integers", "f": "floats", "c": "complex numbers"}
-    accepted = " and ".join(names[letter] for letter in FUNCTIONS[name].accepts)
+    *most, last = (names[letter] for letter in FUNCTIONS[name].accepts)
+    accepted = f"{', '.join(most)} and {last}" if most else last
     hint = {
         0: "convert it first: int64(…)",
         2: "convert it first: int64(…)",
@@ -189,6 +193,6 @@ def cast(dtype: str, value: Value, fault: Fault, at=None) -> Value:
     """`float32(value)`: a strong value."""
     if rank(dtype) == 1 and value.literal and value.rank == 1 and not fits(value.expr.value, dtype):
         low, high = bounds(dtype)
-        fault(f"{value.expr.value} does not fit {dtype}", f"{dtype} holds {low} … {high}")
+        fault(f"{value.expr.value} does not fit {dtype}", f"{dtype} holds {low} … {high}", value.expr.at)
         return Value(tree.Const(low, dtype, at=at))
     return Value(convert(value, dtype, fault))

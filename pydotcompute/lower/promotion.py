@@ -19,7 +19,7 @@ WEAK = ("bool", "int64", "float64", "complex128")  # how a weak value of each ki
 _PYTHON = (True, 0, 0.0, 0j)
 _RANK = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
 
-Fault = Callable[[str, str], None]  # reports a mistake (message, hint); may return, then a fallback goes on
+Fault = Callable[..., None]  # reports a mistake (message, hint, position); may return, then a fallback goes on
 
 
 class Type(NamedTuple):
@@ -115,7 +115,7 @@ def convert(value: Value, dtype: str, fault: Fault) -> tree.Expr:
     if value.literal and value.rank <= 1:
         if kind == 1 and not fits(int(expr.value), dtype):
             low, high = bounds(dtype)
-            fault(f"{expr.value} does not fit {dtype}", f"{dtype} holds {low} … {high}")
+            fault(f"{expr.value} does not fit {dtype}", f"{dtype} holds {low} … {high}", expr.at)
             return constant(low, dtype, expr.at)
         return constant(_as_float(expr.value) if kind >= 2 else expr.value, dtype, expr.at)
     if value.literal and value.rank <= kind:
@@ -124,8 +124,9 @@ def convert(value: Value, dtype: str, fault: Fault) -> tree.Expr:
         return expr
     if value.rank == 3 and kind in (1, 2):
         fault(
-            f"a {'weak complex' if value.weak else expr.type} does not convert to {dtype}",
+            f"{value.type} does not convert to {dtype}",
             "take a part of it: real(z), imag(z) or abs(z)",
+            expr.at,
         )
     return tree.Convert(expr, dtype, at=expr.at)
 

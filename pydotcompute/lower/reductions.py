@@ -33,15 +33,12 @@ def functional(s: Scope, node: ast.Call) -> Value:
     loops.check_place(s, clause.iter, kind, reduction=True)
     names = loops.targets(s, clause.target, clause.iter)
     counts = loops.counts(s, clause.iter)
-    outer = s.place, s.depth, s.before_statement, s.lazy, dict(s.shadow)
+    outer = s.place, s.depth, s.before_statement, s.lazy, dict(s.shadow), dict(s.state)
     s.place, s.depth, s.before_statement, s.lazy = kind, 0, None, "inside a reduction"
-    loop = Loop(kind, node)
-    s.loops.append(loop)
     indices = tuple(loops.bind_index(s, name) for name in names)
     tests = [expressions.condition(s, test)[0] for test in clause.ifs]
     term = expressions.expression(s, generator.elt)
-    s.loops.pop()
-    s.place, s.depth, s.before_statement, s.lazy, s.shadow = outer
+    s.place, s.depth, s.before_statement, s.lazy, s.shadow, s.state = outer
 
     type_, start, value, operand = _shape(s, op, term, node)
     name = s.fresh(f"{op}_", type_.dtype)

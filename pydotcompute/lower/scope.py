@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Iterator, NoReturn
 
-from ..errors import DeclarationError
+from ..errors import DeclarationError, Position
 from . import promotion, tree
-from .functions import CONSTANTS, FUNCTIONS, WORDS
+from .functions import CONSTANTS, FUNCTIONS, LOOPS, WORDS
 from .module import Module, near
 from .promotion import Type, Value
 from .syntax import BUILTINS
@@ -96,9 +96,9 @@ class Scope:
     def fault(self, node: ast.AST):
         """Report a mistake about types: only once they have settled."""
 
-        def report(message: str, hint: str = "") -> None:
+        def report(message: str, hint: str = "", at: Position | None = None) -> None:
             if self.final:
-                raise DeclarationError(message, self.at(node), hint)
+                raise DeclarationError(message, at or self.at(node), hint)
 
         return report
 
@@ -141,7 +141,7 @@ class Scope:
         if name in self.module.params:
             return promotion.literal(self.module.params[name], at)
         if meaning := self.module.meaning(name):
-            hint = f"write `{name}(…)`" if name in FUNCTIONS or meaning in ("a dtype", "a type variable") else ""
+            hint = f"write `for c in {name}(n):`" if name in LOOPS else f"write `{name}(…)`"
             self.refuse(node, f"`{name}` is {meaning}, not a value", hint)
         if name in self.module.helpers:
             self.refuse(node, f"`{name}` is a helper, not a value", f"call it: `{name}(…)`")
@@ -149,7 +149,8 @@ class Scope:
             self.refuse(node, f"`{name}` is not part of the kernel language", BUILTINS[name])
         if self.helper and name in (*self.module.kernel.signature.symbols, *(p.name for p in self.module.parameters)):
             self.refuse(node, f"unknown name `{name}`", "a helper sees its arguments: pass it as one")
-        self.refuse(node, f"unknown name `{name}`", near(name, self.visible()))
+        own = sorted({*self.shadow, *self.arrays, *self.assigned, *self.given})
+        self.refuse(node, f"unknown name `{name}`", near(name, self.visible(), f"known here: {', '.join(own)}"))
 
     def visible(self) -> set[str]:
         names = {*self.shadow, *self.arrays, *self.assigned, *self.given, *CONSTANTS, *self.module.params}
@@ -171,28 +172,32 @@ class Scope:
         if isinstance(state, Unreadable):
             self.refuse(node, state.message, state.hint)
 
-    def join(self, name: str, type_: Type, node: ast.AST) -> Type:
-        """Note an assignment of a value of this type; the type that the name has."""
-        known = self.now.get(name)
+    def join(self, name: str, type_: Type, node: ast.AST, result: int = 0) -> Type:
+        """Note an assignment of a value of this type; the type that the name has. With `result`, the name is the
+        helper's and the value its so-manieth result."""
+        key = result_key(name, result) if result else name
+        known = self.now.get(key)
         if known is None:
-            self.now[name] = Joined(type_, node)
+            self.now[key] = Joined(type_, node)
         elif (joined := promotion.joined(known.type, type_)) is None:
+            line = self.module.line(known.node)
             self.fault(node)(
-                f"`{name}` is {type_} here and {known.type} on line {self.module.line(known.node)}:"
-                " a name has one type",
-                f"convert one of them, `{_concrete(known.type, type_)}(…)`, or use two names",
+                f"`{name}` is {type_} here and {known.type} on line {line}: a name has one type"
+                if not result
+                else f"helper `{name}` returns {type_} here and {known.type} on line {line}",
+                f"convert one of them, `{_concrete(known.type, type_)}(…)`" + (", or use two names" if not result else ""),
             )
-            self.now[name] = Joined(promotion.common(known.type, type_), node)
+            self.now[key] = Joined(promotion.common(known.type, type_), node)
         elif joined != known.type:
-            self.now[name] = Joined(joined, node)
-        return self.type_of(name)
+            self.now[key] = Joined(joined, node)
+        return self.type_of(key)
 
     def join_result(self, position: int, type_: Type, node: ast.AST) -> Type:
-        """The same for one of a helper's results, under a name that no local can have."""
-        return self.join(f"result {position + 1}", type_, node)
+        """The same for one of a helper's results."""
+        return self.join(self.function.name, type_, node, position + 1)
 
     def result_types(self) -> list[Type]:
-        return [self.type_of(f"result {k + 1}") for k in range(self.results[0])]
+        return [self.type_of(result_key(self.function.name, k + 1)) for k in range(self.results[0])]
 
     # ----------------------------------------------------------------------------------------- what is set
 
@@ -211,6 +216,10 @@ class Scope:
         lazy, self.lazy = self.lazy, why
         yield
         self.before_statement, self.lazy = before, lazy
+
+
+def result_key(name: str, position: int) -> str:
+    return f"{name} {position}"  # no name of the text has a blank
 
 
 def _concrete(a: Type, b: Type) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from . import arrays, expressions, loops, operators, promotion, reductions, tree
+from . import arrays, expressions, loops, operators, reductions, tree
 from .functions import ATOMICS
-from .names import array_kind
-from .promotion import Type, Value, convert
+from .names import array_kind, parallel_kind
+from .promotion import Value, convert
 from .scope import SET, Scope, merge
 
 
@@ -17,7 +17,8 @@ def block(s: Scope, body: list[ast.stmt]) -> list[tree.Stmt]:
     for position, node in enumerate(body):
         if s.state is None:
             break
-        if s.place == "end" and not isinstance(node, ast.Pass):
+        parallel = isinstance(node, ast.For) and parallel_kind(node.iter)
+        if s.place == "end" and not isinstance(node, ast.Pass) and not parallel:  # that one is refused as a second
             s.refuse(
                 node,
                 f"a statement after the parallel loop of line {s.module.line(s.main)}",
@@ -129,7 +130,7 @@ def _return(s: Scope, node: ast.Return) -> tree.Stmt:
 
 def _assign(s: Scope, node: ast.Assign) -> list[tree.Stmt]:
     first = node.targets[0]
-    if isinstance(first, ast.Name) and (loop := _accumulating(s, first.id)):
+    if isinstance(first, ast.Name) and _accumulating(s, first.id):
         return [reductions.accumulate(s, node, first.id)]
     if array_kind(node.value):
         return [arrays.new(s, node)]
@@ -143,7 +144,7 @@ def _assign(s: Scope, node: ast.Assign) -> list[tree.Stmt]:
     value = expressions.expression(s, node.value)
     built: list[tree.Stmt] = []
     if not isinstance(value.expr, (tree.Const, tree.Var)):
-        value = _kept(s, value, built, node)
+        value = expressions.kept(s, value, built, node)
     return built + [assign(s, target, value, node) for target in node.targets]
 
 
@@ -167,14 +168,6 @@ def assign(s: Scope, target: ast.expr, value: Value, node: ast.stmt) -> tree.Stm
     s.refuse(target, f"`{ast.unparse(target)}` cannot be assigned", "assign a name or an element, `out[i] = …`")
 
 
-def _kept(s: Scope, value: Value, built: list[tree.Stmt], node: ast.AST, dtype: str = "") -> Value:
-    """The value in a local of its own, of `dtype` or its own type."""
-    type_ = Type(dtype) if dtype else value.type
-    name = s.fresh("kept_", type_.dtype)
-    built.append(tree.Assign(name, convert(value, type_.dtype, s.fault(node)), at=s.at(node)))
-    return Value(tree.Var(name, type_.dtype, at=s.at(node)), type_.weak)
-
-
 def _assign_tuple(s: Scope, node: ast.Assign, target: ast.Tuple | ast.List) -> list[tree.Stmt]:
     parts = target.elts
     for part in parts:
@@ -184,7 +177,7 @@ def _assign_tuple(s: Scope, node: ast.Assign, target: ast.Tuple | ast.List) -> l
         _same_number(s, node, len(parts), len(node.value.elts))
         values = [expressions.expression(s, item) for item in node.value.elts]
         built: list[tree.Stmt] = []
-        values = [v if isinstance(v.expr, tree.Const) else _kept(s, v, built, node) for v in values]
+        values = [v if isinstance(v.expr, tree.Const) else expressions.kept(s, v, built, node) for v in values]
         return built + [assign(s, part, value, node) for part, value in zip(parts, values)]
     match node.value:
         case ast.Call(func=ast.Name(id=name)) if name in s.module.helpers:
@@ -224,8 +217,12 @@ def _augmented(s: Scope, node: ast.AugAssign) -> list[tree.Stmt]:
         loops.not_an_index(s, target)
         old = s.read(target)
     elif isinstance(target, ast.Subscript):
+        term = expressions.expression(s, node.value)  # first: `total[()] += sum(…)` stands after the reduction
         array, indices = expressions.access(s, target, "stored into")
         old = Value(tree.Load(array.name, indices, array.dtype, at=s.at(target)))
+        value = operators.binary(op, old, term, s.fault(node), s.at(node))
+        stored = convert(value, array.dtype, s.fault(node.value))
+        return [tree.Store(array.name, indices, stored, at=s.at(node))]
     else:
         s.refuse(target, f"`{ast.unparse(target)}` cannot be assigned", "assign a name or an element")
     value = operators.binary(op, old, expressions.expression(s, node.value), s.fault(node), s.at(node))

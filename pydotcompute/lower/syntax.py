@@ -8,6 +8,7 @@ from typing import Callable
 from .functions import CONSTANTS, FUNCTIONS, REDUCTIONS
 from ..signature import DTYPES
 
+MOST_BLOCKS = 60  # Python itself stops at 100; an `elif` is one block deeper than its `if`
 Refuse = Callable[[ast.AST, str, str], None]  # (node, message, hint); raises
 
 _LANGUAGE = "is not part of the kernel language"
@@ -96,7 +97,9 @@ def without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
     return body
 
 
-def _statement(node: ast.stmt, is_kernel: bool, refuse: Refuse) -> None:
+def _statement(node: ast.stmt, is_kernel: bool, refuse: Refuse, depth: int = 0) -> None:
+    if depth > MOST_BLOCKS:
+        refuse(node, f"statements nested more than {MOST_BLOCKS} deep", "move the inner ones into a helper")
     if type(node) in _STATEMENTS:
         what, hint = _STATEMENTS[type(node)]
         refuse(node, f"{what} {_LANGUAGE}", hint)
@@ -111,7 +114,7 @@ def _statement(node: ast.stmt, is_kernel: bool, refuse: Refuse) -> None:
         refuse(node.orelse[0], f"`else` of a `{word}` {_LANGUAGE}", "set a name in the loop and test it afterwards")
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.stmt):
-            _statement(child, is_kernel, refuse)
+            _statement(child, is_kernel, refuse, depth + 1)
         elif isinstance(child, ast.expr):
             _expression(child, refuse)
         elif not isinstance(child, (ast.expr_context, ast.operator)):
