@@ -51,7 +51,7 @@ def _load(b, dtype, address, align, grouped=True):
 
 def _store(b, dtype, value, address, align, grouped=True):
     value = b.zext(value, _I8) if kind(dtype) == "bool" else value
-    instruction = b.store(value, address, align=align)
+    instruction = b.store(value, b.bitcast(address, value.type.as_pointer()), align=align)
     if grouped:
         _grouped(b, instruction)
 
@@ -110,7 +110,7 @@ def advance(typing_context, pointer, offset):
     """The pointer moved by so many bytes."""
 
     def emit(context, b, signature, values):
-        return b.gep(*[values[0], [values[1]]], inbounds=True, source_etype=_I8)
+        return b.bitcast(b.gep(values[0], [values[1]], inbounds=True, source_etype=_I8), values[0].type)
 
     return pointer(pointer, types.int64), emit
 

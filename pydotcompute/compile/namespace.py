@@ -5,10 +5,14 @@ from __future__ import annotations
 from numba import types
 
 from . import conversions, memory, reduction, scalar
+from .frontend import subroutine
 from .intrinsics import INTRINSICS, NUMBA_TYPES
+from .math import FUNCTIONS
 
-assert conversions and memory
 NAMES = {**INTRINSICS, **scalar.FUNCTIONS, **reduction.FUNCTIONS}
+for _name, _by_dtype in FUNCTIONS.items():
+    for _dtype, _function in _by_dtype.items():
+        NAMES[f"{_name}_{_dtype}"] = subroutine(_function, NUMBA_TYPES[_dtype])
 INTRINSIC_NAMES = frozenset(NAMES)
 
 
@@ -16,3 +20,6 @@ def namespace() -> dict:
     """A fresh dictionary of globals for a generated module."""
     dtypes = {name: type_ for name, type_ in NUMBA_TYPES.items() if type_ is not types.boolean}
     return {**NAMES, **dtypes, "inf": float("inf"), "nan": float("nan")}
+
+
+assert conversions and memory  # imported for what they put into INTRINSICS

@@ -116,6 +116,8 @@ class _Module:
         result = []
         for slot in self.slots:
             index = f"int64({slot.index})"
+            if slot.kind == "scalar" and slot.name in self.tree.symbols:
+                continue  # a dimension that a scalar argument binds: its symbol has the value
             if slot.kind == "scalar":
                 result.append((self.names.of(slot.name), f"word_{dtypes[slot.name]}(words, {index})"))
             elif slot.kind == "data":

@@ -1,0 +1,118 @@
+"""Kernels from a few lines of text, compiled for a CPU target and called through ctypes by the words of abi.py."""
+
+import ctypes
+import functools
+import tempfile
+import textwrap
+from pathlib import Path
+
+import numpy as np
+
+from pydotcompute import abi, declare
+from pydotcompute.compile.cpu import compile_kernel
+from pydotcompute.lower import interpret
+from pydotcompute.lower.frontend import build_tree
+from pydotcompute.lower.races import check
+
+
+def tree_of(body="", signature="(x: T[...]) -> (out: T[...])", types="{T: [float32]}", template="", extra="", choice=0):
+    """The checked tree of a specialisation of a kernel called f."""
+    with tempfile.TemporaryDirectory() as folder:
+        lines = ["version: 1", "kernels:", "  f:", f'    signature: "{signature}"']
+        lines += [f"    types: {types}"] if types else []
+        lines += textwrap.indent(textwrap.dedent(extra).strip(), "    ").splitlines()
+        if template:
+            Path(folder, "templates").mkdir()
+            Path(folder, "templates/f.py.j2").write_text(textwrap.dedent(template).lstrip("\n"))
+            lines += ["    template: f.py.j2"]
+        else:
+            lines += ["    body: |", textwrap.indent(textwrap.dedent(body).strip("\n"), "      ")]
+        Path(folder, "kernels.yaml").write_text("\n".join(lines) + "\n")
+        kernel = declare.load(folder).kernels["f"]
+        specialisation = kernel.specialisations[choice]
+        return check(build_tree(kernel, specialisation, declare.render(kernel, specialisation, "cpu", folder)))
+
+
+class Kernel:
+    """A compiled kernel and its interpreter, called alike: arrays and scalars by name, dims by symbol."""
+
+    def __init__(self, tree, target="cpu:x86-64-v3", bounds=False):
+        self.tree, self.bounds = tree, bounds
+        self.code = compile_kernel(tree, "f.py", [target], bounds=bounds)[target]
+        self.library = load(self.code)
+        self.slots, self.count = abi.slots(tree.parameters, tree.symbols)
+
+    def words(self, arguments, dims):
+        words = (ctypes.c_int64 * (self.count + abi.FAULT_WORDS))()
+        kept = []
+        known = {p.name: p for p in self.tree.parameters}
+        for slot in self.slots:
+            value = dims[slot.name] if slot.kind == "symbol" else arguments[slot.name]
+            if slot.kind == "symbol":
+                words[slot.index] = int(value)
+            elif slot.kind == "scalar":
+                bits = np.array(value, known[slot.name].dtype).tobytes().ljust(8, b"\0")
+                for k in range(0, len(bits), 8):
+                    words[slot.index + k // 8] = int.from_bytes(bits[k : k + 8], "little", signed=True)
+            elif slot.kind == "data":
+                words[slot.index] = value.ctypes.data
+            elif slot.kind == "stride":
+                words[slot.index] = value.strides[value.ndim - len(known[slot.name].dims) + slot.axis]
+            else:
+                leading = value.ndim - len(known[slot.name].dims)
+                pairs = [n for axis in range(leading) for n in (value.shape[axis], value.strides[axis])]
+                view = (ctypes.c_int64 * (1 + len(pairs)))(leading, *pairs)
+                kept.append(view)
+                words[slot.index] = ctypes.addressof(view)
+        return words, kept
+
+    def __call__(self, dims, threads=1, **arguments):
+        ctypes.c_int32.in_dll(self.library, "threads").value = threads
+        words, kept = self.words(arguments, dims)
+        result = self.library.run(words)
+        return (result, list(words[self.count :])) if self.bounds else result
+
+    def interpret(self, dims, **arguments):
+        seen = {}
+        for p in self.tree.parameters:
+            value = arguments[p.name]
+            if p.is_array and p.ellipsis:
+                value = value.reshape((-1, *value.shape[value.ndim - len(p.dims) :]) if p.dims else (value.size,))
+            seen[p.name] = value
+        interpret.run(self.tree, seen, dims)
+
+
+def load(code):
+    """The shared object as a ctypes library."""
+    with tempfile.NamedTemporaryFile(suffix=".so") as file:
+        file.write(code)
+        file.flush()
+        return ctypes.CDLL(file.name)
+
+
+@functools.cache
+def kernel(*arguments, target="cpu:x86-64-v3", bounds=False, **settings):
+    return Kernel(tree_of(*arguments, **settings), target, bounds)
+
+
+def agree(k, dims, threads=1, tolerance=None, **arguments):
+    """Run compiled code and the interpreter on copies; the outputs are equal to the bit, or within `tolerance`."""
+    mine = {n: v.copy() if isinstance(v, np.ndarray) and v.flags.c_contiguous else v for n, v in arguments.items()}
+    other = {n: v.copy() if isinstance(v, np.ndarray) else v for n, v in arguments.items()}
+    assert k(dims, threads, **mine) == 0
+    k.interpret(dims, **other)
+    for p in k.tree.parameters:
+        if p.writable:
+            same(mine[p.name], other[p.name], tolerance)
+    return mine
+
+
+def same(got, wanted, tolerance=None):
+    if tolerance is not None:
+        with np.errstate(invalid="ignore"):
+            close = np.isclose(got, wanted, rtol=tolerance, atol=tolerance * np.nan_to_num(np.abs(wanted)).max(initial=0), equal_nan=True)
+        assert close.all(), (got[~close][:5], wanted[~close][:5])
+        return
+    got, wanted = (np.where(np.isnan(a), np.array(np.nan, a.dtype), a) for a in (got, wanted))
+    different = got.reshape(-1).view(np.uint8) != wanted.reshape(-1).view(np.uint8)
+    assert not different.any(), (got, wanted)
