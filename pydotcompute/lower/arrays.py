@@ -34,7 +34,9 @@ def new(s: Scope, node: ast.Assign) -> tree.NewArray:
     if s.depth:
         s.refuse(call, f"`{kind}` under `if`, `for` or `while`", hint)
     if len(call.args) != 2:
-        s.refuse(call, f"`{kind}` takes a shape and a dtype, found {len(call.args)}", f"write `{kind}((32, 33), float32)`")
+        s.refuse(
+            call, f"`{kind}` takes a shape and a dtype, found {len(call.args)}", f"write `{kind}((32, 33), float32)`"
+        )
     shape = _shape(s, kind, call.args[0])
     dtype = _dtype(s, call.args[1])
     name = target.id

@@ -18,7 +18,8 @@ _BINARY = {
 }  # fmt: skip
 _UNARY = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}
 _COMPARE = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
-LATER = "evaluated only sometimes: the right side of `and` and `or`, a branch of `… if … else …`, a later comparison"
+# the right side of `and` and `or`, a branch of `… if … else …`, the later terms of `a < b < c`
+LATER = "evaluated only sometimes"
 
 
 def operator_of(op: ast.operator) -> str:
@@ -83,10 +84,7 @@ def _expression(s: Scope, node: ast.expr) -> Value:
 
 def condition(s: Scope, node: ast.expr) -> tuple[tree.Expr, bool]:
     """An expression where only its truth counts, so a number may stand there; and whether it is weak."""
-    if isinstance(node, ast.BoolOp):
-        value = _bool_op(s, node, numbers=True)
-    else:
-        value = expression(s, node)
+    value = _bool_op(s, node, numbers=True) if isinstance(node, ast.BoolOp) else expression(s, node)
     return truth(value), value.weak
 
 
@@ -155,9 +153,11 @@ def access(s: Scope, node: ast.Subscript, action: str) -> tuple[Array, tuple[tre
     """The array and the int64 indices of `x[i, j]`. action: "read", "stored into" or "updated"."""
     if isinstance(node.value, ast.Subscript):
         text = f"{ast.unparse(node.value)[:-1]}, {ast.unparse(node.slice)}]"
-        s.refuse(node, "an index of an index: one element has all its indices in one pair of brackets", f"write `{text}`")
+        s.refuse(node, "an index of an index: all indices stand in one pair of brackets", f"write `{text}`")
     if not isinstance(node.value, ast.Name):
-        s.refuse(node.value, f"`{ast.unparse(node.value)}` is not an array", "index an array of the signature by its name")
+        s.refuse(
+            node.value, f"`{ast.unparse(node.value)}` is not an array", "index an array of the signature by its name"
+        )
     array = named_array(s, node.value)
     check_access(s, node, node.value.id, array, action)
     items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
@@ -217,7 +217,9 @@ def check_access(s: Scope, node: ast.AST, name: str, array: Array, action: str) 
             )
         if s.place == "set-up":
             s.refuse(
-                node, f"`{name}` is {action} before the parallel loop", "store in the loop, or after a reduction over grid"
+                node,
+                f"`{name}` is {action} before the parallel loop",
+                "store in the loop, or after a reduction over grid",
             )
         if s.place == "after" and (array.rank or action == "updated"):
             s.refuse(
@@ -282,7 +284,9 @@ def _call(s: Scope, node: ast.Call) -> Value:
         s.refuse(node, f"`{name}` is not part of the kernel language", BUILTINS[name])
     known = {*FUNCTIONS, *REDUCTIONS, *s.module.helpers, *LOOPS, *ARRAYS, *ATOMICS, *DTYPES, *s.module.types, "range"}
     s.refuse(
-        node, f"unknown function `{name}`", near(name, known, "write a helper, a `def` before the kernel, in a template")
+        node,
+        f"unknown function `{name}`",
+        near(name, known, "write a helper, a `def` before the kernel, in a template"),
     )
 
 

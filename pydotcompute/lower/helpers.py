@@ -171,9 +171,8 @@ class Instances:
         """The names that the kernel's own function has, and a helper's locals must not."""
         kernel = self.module.kernel
         own = {node.id for node in ast.walk(self.module.function) if isinstance(node, ast.Name)}
-        called = {n.func.id for n in ast.walk(self.module.function) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
-        own -= called & self.module.helpers.keys()
-        return own | {kernel.name, *kernel.signature.symbols, *(p.name for p in self.module.parameters)}
+        own |= {kernel.name, *kernel.signature.symbols, *(p.name for p in self.module.parameters)}
+        return own - self.module.helpers.keys()
 
 
 def settle(s: Scope, build) -> None:

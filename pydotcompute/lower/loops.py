@@ -23,9 +23,7 @@ def build_for(s: Scope, node: ast.For) -> list[tree.Stmt]:
         case ast.Call(func=ast.Name(id=name)):
             hint = near(name, ("range", "grid", "blocks", "threads"), "write range, grid, blocks or threads")
             s.refuse(node.iter, f"`for` cannot run over `{name}(…)`", hint)
-    s.refuse(
-        node.iter, f"`for` cannot run over `{ast.unparse(node.iter)}`", "write range, grid, blocks or threads"
-    )
+    s.refuse(node.iter, f"`for` cannot run over `{ast.unparse(node.iter)}`", "write range, grid, blocks or threads")
 
 
 # ---------------------------------------------------------------------------------------------- sequential
@@ -39,7 +37,9 @@ def _sequential(s: Scope, node: ast.For) -> list[tree.Stmt]:
     not_an_index(s, node.target)
     arguments = node.iter.args
     if not 1 <= len(arguments) <= 3:
-        s.refuse(node.iter, f"`range` takes 1 to 3 arguments, found {len(arguments)}", "write `range(start, stop, step)`")
+        s.refuse(
+            node.iter, f"`range` takes 1 to 3 arguments, found {len(arguments)}", "write `range(start, stop, step)`"
+        )
     values = [_integer(s, argument, "`range`") for argument in arguments]
     zero, one = tree.Const(0, "int64", at=at), tree.Const(1, "int64", at=at)
     start, stop = (values[0], values[1]) if len(values) > 1 else (zero, values[0])
@@ -177,8 +177,7 @@ def _parallel(s: Scope, node: ast.For, kind: str) -> tree.Parallel:
     for name in own:
         if name not in loop.reductions:
             s.state[name] = Unreadable(
-                f"`{name}` is set inside the parallel loop of line {line}, where each iteration has its own:"
-                " it cannot be read after the loop",
+                f"`{name}` belongs to an iteration of the parallel loop of line {line} and cannot be read after it",
                 "reduce it, `s += e`, or store it into an array",
             )
     if kind in ("grid", "blocks"):
@@ -199,7 +198,9 @@ def check_place(s: Scope, node: ast.AST, kind: str, reduction: bool = False) -> 
         s.refuse(node, f"{what} {where}", hint)
     if kind == "threads":
         if s.place == "threads":
-            s.refuse(node, f"{what} inside `threads`", "write `range` for the inner loop, or `for i, j in threads(m, n)`")
+            s.refuse(
+                node, f"{what} inside `threads`", "write `range` for the inner loop, or `for i, j in threads(m, n)`"
+            )
         if s.place == "grid":
             s.refuse(node, f"{what} inside `grid`", "write `range`, or make the outer loop `blocks`")
         if s.place != "blocks":
@@ -215,7 +216,7 @@ def check_place(s: Scope, node: ast.AST, kind: str, reduction: bool = False) -> 
             "put both into one loop, or make two kernels",
         )
     if s.depth:
-        s.refuse(node, f"{what} under `if`, `for` or `while`", "a kernel has it at its top level; put the rest inside it")
+        s.refuse(node, f"{what} under `if`, `for` or `while`", "move it to the top level, and the rest inside it")
 
 
 def targets(s: Scope, target: ast.expr, call: ast.Call) -> list[str]:

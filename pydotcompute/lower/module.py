@@ -96,19 +96,17 @@ def parse(kernel: Kernel, specialisation: Specialisation, rendered: Rendered) ->
     _measure(module, parsed)
     for function in (*functions.values(), module.function):
         syntax.check_function(function, function is module.function, module.refuse)
+    for function in functions.values():
         for argument in function.args.args:
-            if function is not module.function and (meaning := module.meaning(argument.arg) or _helper(module, argument.arg)):
-                module.refuse(argument, f"`{argument.arg}` cannot be an argument: it is {meaning}", "choose another name")
+            name = argument.arg
+            if meaning := module.meaning(name) or ("a helper" if name in functions else ""):
+                module.refuse(argument, f"`{name}` cannot be an argument: it is {meaning}", "choose another name")
     _check_recursion(module)
     module.used = {node.id for node in ast.walk(parsed) if isinstance(node, ast.Name)}
     module.used |= {node.arg for node in ast.walk(parsed) if isinstance(node, ast.arg)}
     module.used |= {kernel.name, *functions, *kernel.signature.symbols, *(p.name for p in parameters)}
     module.used |= {*FUNCTIONS, *CONSTANTS, *WORDS, *DTYPES, *types, *params}
     return module
-
-
-def _helper(module: Module, name: str) -> str:
-    return "a helper" if name in module.helpers else ""
 
 
 def _outside(module: Module, statement: ast.stmt) -> NoReturn:

@@ -23,9 +23,7 @@ def collect(s: Scope) -> None:
         if name in s.array_nodes and name in s.assigned:
             first = min(s.array_nodes[name], s.assigned[name], key=lambda n: n.lineno)
             what, other = ("an array", "a scalar") if kind == "array" else ("a scalar", "an array")
-            s.refuse(
-                node, f"`{name}` is {what} here and {other} on line {s.module.line(first)}", "use two names"
-            )
+            s.refuse(node, f"`{name}` is {what} here and {other} on line {s.module.line(first)}", "use two names")
 
 
 def bindings(body: list[ast.stmt]) -> Iterator[tuple[str, ast.AST, str]]:

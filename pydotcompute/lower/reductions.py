@@ -6,7 +6,6 @@ import ast
 import math
 
 from . import expressions, loops, operators, tree
-from .functions import REDUCTIONS
 from .promotion import Type, Value, bounds, constant, convert, held, truth
 from .scope import Loop, Scope
 
@@ -135,7 +134,8 @@ def _search(body: list[ast.stmt], name: str, ops: list[str], sequential: bool) -
 
 def _advice(node: ast.AST, name: str) -> str:
     match node:
-        case ast.Assign(targets=[ast.Name(id=target)], value=ast.BinOp(left=left, op=op, right=right)) if target == name:
+        case ast.Assign(targets=[ast.Name(id=target)], value=ast.BinOp() as value) if target == name:
+            left, op, right = value.left, value.op, value.right
             other = right if _is(left, name) else left if _is(right, name) else None
             symbol = expressions.operator_of(op) if type(op) in _UPDATES else ""
             if other is not None and symbol and not appears(other, name) and (symbol != "-" or other is right):
@@ -143,7 +143,7 @@ def _advice(node: ast.AST, name: str) -> str:
         case ast.AugAssign(target=ast.Name(id=target), op=op, value=value) if target == name:
             if isinstance(op, ast.Div) and not appears(value, name):
                 return f"write `{name} *= 1 / ({ast.unparse(value)})`"
-    return f"only an accumulator may be: its one appearance in the loop is its update, {_FORMS}"
+    return f"an accumulator appears in its update alone: {_FORMS}"
 
 
 def accumulate(s: Scope, node: ast.stmt, name: str) -> tree.Stmt:

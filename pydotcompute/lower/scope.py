@@ -180,13 +180,10 @@ class Scope:
         if known is None:
             self.now[key] = Joined(type_, node)
         elif (joined := promotion.joined(known.type, type_)) is None:
-            line = self.module.line(known.node)
-            self.fault(node)(
-                f"`{name}` is {type_} here and {known.type} on line {line}: a name has one type"
-                if not result
-                else f"helper `{name}` returns {type_} here and {known.type} on line {line}",
-                f"convert one of them, `{_concrete(known.type, type_)}(…)`" + (", or use two names" if not result else ""),
-            )
+            both = f"{type_} here and {known.type} on line {self.module.line(known.node)}"
+            message = f"helper `{name}` returns {both}" if result else f"`{name}` is {both}: a name has one type"
+            hint = f"convert one of them, `{_concrete(known.type, type_)}(…)`{'' if result else ', or use two names'}"
+            self.fault(node)(message, hint)
             self.now[key] = Joined(promotion.common(known.type, type_), node)
         elif joined != known.type:
             self.now[key] = Joined(joined, node)

@@ -206,7 +206,9 @@ def _assign_tuple(s: Scope, node: ast.Assign, target: ast.Tuple | ast.List) -> l
 
 def _same_number(s: Scope, node: ast.Assign, targets: int, values: int) -> None:
     if targets != values:
-        s.refuse(node, f"{values} {'value' if values == 1 else 'values'} for {targets} targets", "write as many of both")
+        s.refuse(
+            node, f"{values} {'value' if values == 1 else 'values'} for {targets} targets", "write as many of both"
+        )
 
 
 def _augmented(s: Scope, node: ast.AugAssign) -> list[tree.Stmt]:

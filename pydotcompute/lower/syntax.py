@@ -68,7 +68,7 @@ def check_function(function: ast.FunctionDef, is_kernel: bool, refuse: Refuse) -
     """Refuse what is not in the language anywhere in a kernel or helper; the first in the order of the text."""
     arguments = function.args
     if function.decorator_list:
-        refuse(function.decorator_list[0], f"a decorator {_LANGUAGE}", "take it away: the declaration says how to build")
+        refuse(function.decorator_list[0], f"a decorator {_LANGUAGE}", "the declaration says how to build")
     if getattr(function, "type_params", None):
         refuse(function, f"a type parameter {_LANGUAGE}", "declare it in `types:`")
     for extra, mark in ((arguments.vararg, "*"), (arguments.kwarg, "**")):
@@ -132,7 +132,7 @@ def _expression(node: ast.expr, refuse: Refuse) -> None:
         case ast.Attribute():
             refuse(node, f"`{ast.unparse(node)}`: an attribute {_LANGUAGE}", _attribute_hint(node))
         case ast.Compare(ops=ops):
-            for op, right in zip(ops, node.comparators):
+            for op in ops:
                 if isinstance(op, (ast.Is, ast.IsNot)):
                     refuse(node, f"`is` {_LANGUAGE}", "write `==` or `!=`")
                 if isinstance(op, (ast.In, ast.NotIn)):
@@ -154,7 +154,7 @@ def _call(node: ast.Call, refuse: Refuse) -> None:
         refuse(node, f"`{node.func.id}` {_LANGUAGE}", BUILTINS[node.func.id])
     if not isinstance(node.func, ast.Name):
         _expression(node.func, refuse)
-        refuse(node.func, f"`{ast.unparse(node.func)}` is no function", "call a listed function or a helper by its name")
+        refuse(node.func, f"`{ast.unparse(node.func)}` is no function", "call a listed function or a helper")
     if node.keywords:
         keyword = node.keywords[0]
         name = f"`{keyword.arg}=`" if keyword.arg else "`**`"

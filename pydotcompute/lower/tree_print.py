@@ -10,16 +10,18 @@ def text(tree: t.KernelTree) -> str:
     """The whole tree: helpers, then the kernel with the types of its names."""
     lines: list[str] = []
     for helper in tree.helpers:
-        parameters = ", ".join(
-            f"{p.name}: {p.type}" + (f"[{', '.join(':' * p.rank)}]" if p.rank is not None else "") for p in helper.parameters
-        )
+        parameters = ", ".join(f"{p.name}: {p.type}{_colons(p.rank)}" for p in helper.parameters)
         lines.append(f"def {helper.name}({parameters}) -> {', '.join(helper.types)}:")
         lines += _block(helper.body)
-    parameters = ", ".join(f"{p.name}: {p.dtype}" + (f"[{', '.join(':' * p.rank)}]" if p.is_array else "") for p in tree.parameters)
+    parameters = ", ".join(f"{p.name}: {p.dtype}{_colons(p.rank if p.is_array else None)}" for p in tree.parameters)
     lines.append(f"def {tree.name}({parameters}):")
     lines += [f"    {name}: {dtype}" for name, dtype in sorted(tree.locals.items())]
     lines += _block(tree.body)
     return "\n".join(lines) + "\n"
+
+
+def _colons(rank: int | None) -> str:
+    return "" if rank is None else f"[{', '.join(':' * rank)}]"
 
 
 def statements(body: tuple[t.Stmt, ...]) -> str:

@@ -54,3 +54,29 @@ def refusal(build):
         return caught.value
 
     return error
+
+
+HEADS = {"grid": "for i in grid(n):\n    ", "blocks": "for r in blocks(n):\n    ", "kernel": "", "template": ""}
+KERNEL = "def f(a, x, k, u, b, out, count):\n    for i in grid(n):\n"
+
+
+@pytest.fixture
+def check_refusal(refusal, tmp_path):
+    """Refused with exactly this message and hint, where § stands. The text stands in a loop over grid or blocks, or
+    is a kernel's body, or a template in which `{kernel}` begins the kernel."""
+
+    def check(place, text, message, hint):
+        text = HEADS[place] + text.replace("{kernel}", KERNEL)
+        kind = "template" if place == "template" else "body"
+        error = refusal(**{kind: text.replace("§", "")}, extra="params: {TILE: 32}")
+        assert (error.message, error.hint) == (message, hint)
+        before = text[: text.index("§")].split("\n")
+        line, column = len(before), len(before[-1]) + 1
+        if place == "template":
+            assert error.at.path.endswith("f.py.j2")
+        else:  # after version, kernels, f, signature, types, params and body; indented by six
+            assert error.at.path.endswith("kernels.yaml")
+            line, column = line + 7, column + 6
+        assert (error.at.line, error.at.column) == (line, column)
+
+    return check

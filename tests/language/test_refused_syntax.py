@@ -1,0 +1,250 @@
+"""Each construct of Python that is not in the kernel language: refused by name, where it stands, with what to do."""
+
+import pytest
+
+# (where, the text with § before the place of the mistake, message, what to do)
+CASES = [
+    (
+        "grid",
+        "out[i] = x[i]\n    §return",
+        "`return` in a kernel",
+        "store into an output; to skip the rest of an iteration write `continue`",
+    ),
+    (
+        "grid",
+        "§assert x[i] > 0",
+        "`assert` is not part of the kernel language",
+        "a kernel cannot stop; mark the element instead (nan, -1), or state the condition in `requires:`",
+    ),
+    (
+        "grid",
+        "§raise x",
+        "`raise` is not part of the kernel language",
+        "a kernel cannot stop; mark the element instead (nan, -1), or state the condition in `requires:`",
+    ),
+    (
+        "grid",
+        "§try:\n        pass\n    except:\n        pass",
+        "`try` is not part of the kernel language",
+        "test the condition with `if` instead",
+    ),
+    ("grid", "§with x:\n        pass", "`with` is not part of the kernel language", "take its statements out"),
+    (
+        "grid",
+        "§def g():\n        pass",
+        "a `def` inside a function is not part of the kernel language",
+        "move it before the kernel",
+    ),
+    (
+        "grid",
+        "§class C:\n        pass",
+        "`class` is not part of the kernel language",
+        "a helper takes and returns scalars",
+    ),
+    ("grid", "§import math", "`import` is not part of the kernel language", "the language's functions need no module"),
+    (
+        "grid",
+        "§from math import exp",
+        "`import` is not part of the kernel language",
+        "the language's functions need no module",
+    ),
+    ("grid", "§global q", "`global` is not part of the kernel language", "give a helper what it needs as an argument"),
+    (
+        "grid",
+        "§nonlocal q",
+        "`nonlocal` is not part of the kernel language",
+        "give a helper what it needs as an argument",
+    ),
+    ("grid", "§del x", "`del` is not part of the kernel language", "leave it out"),
+    (
+        "grid",
+        "§match k[i]:\n        case 1:\n            pass",
+        "`match` is not part of the kernel language",
+        "write `if … elif … else`",
+    ),
+    (
+        "grid",
+        "§v: float32 = 1",
+        "an annotation is not part of the kernel language",
+        "write a conversion, `x = float32(…)`: types are inferred",
+    ),
+    (
+        "grid",
+        "§print(x[i])",
+        "`print` is not part of the kernel language",
+        "a kernel cannot print; run `lib.NAME.python(…)`, the interpreter, under a debugger",
+    ),
+    (
+        "grid",
+        "v = §lambda t: t",
+        "`lambda` is not part of the kernel language",
+        "write a helper, a `def` before the kernel",
+    ),
+    (
+        "grid",
+        "v = §[t for t in range(3)]",
+        "a comprehension outside a reduction is not part of the kernel language",
+        "write a loop, or `sum(e for c in threads(n))`",
+    ),
+    (
+        "grid",
+        "v = §{t for t in range(3)}",
+        "a comprehension outside a reduction is not part of the kernel language",
+        "write a loop, or `sum(e for c in threads(n))`",
+    ),
+    (
+        "grid",
+        "v = §{t: t for t in range(3)}",
+        "a comprehension outside a reduction is not part of the kernel language",
+        "write a loop, or `sum(e for c in threads(n))`",
+    ),
+    (
+        "grid",
+        "v = exp§(t for t in threads(3))",
+        "a comprehension outside a reduction is not part of the kernel language",
+        "write a loop, or `sum(e for c in threads(n))`",
+    ),
+    (
+        "grid",
+        "v = §(t for t in threads(3))",
+        "a comprehension outside a reduction is not part of the kernel language",
+        "write a loop, or `sum(e for c in threads(n))`",
+    ),
+    ("grid", "v = §await x", "`await` is not part of the kernel language", "leave it out"),
+    ("grid", "§yield x[i]", "`yield` is not part of the kernel language", "store into an output instead"),
+    ("grid", "§yield from x", "`yield` is not part of the kernel language", "store into an output instead"),
+    ("grid", "v = (§w := 3)", "`:=` is not part of the kernel language", "assign on a line of its own"),
+    ("grid", "v = §f'{i}'", "an f-string is not part of the kernel language", "kernels compute numbers"),
+    ("grid", "v = min(§*x)", "`*`-unpacking is not part of the kernel language", "write the items one by one"),
+    (
+        "grid",
+        "v = x[§1:2]",
+        "a slice is not part of the kernel language",
+        "write a loop over the elements, `for c in threads(n)`",
+    ),
+    (
+        "grid",
+        "v = §[1, 2]",
+        "a list is not part of the kernel language",
+        "write `local((n,), float32)` for an array of an iteration's own",
+    ),
+    (
+        "grid",
+        "v = §{1, 2}",
+        "a set is not part of the kernel language",
+        "write `local((n,), bool)` for an array of an iteration's own",
+    ),
+    (
+        "grid",
+        "v = §{1: 2}",
+        "a dict is not part of the kernel language",
+        "write `local((n,), float32)` for an array of an iteration's own",
+    ),
+    (
+        "grid",
+        "v = §'text'",
+        "a string is not part of the kernel language",
+        "kernels compute numbers; a dtype is a name, float32",
+    ),
+    (
+        "grid",
+        "v = §b'text'",
+        "a string is not part of the kernel language",
+        "kernels compute numbers; a dtype is a name, float32",
+    ),
+    ("grid", "v = §None", "`None` is not part of the kernel language", "write a number, such as nan or -1"),
+    ("grid", "v = x[§...]", "`...` is not part of the kernel language", "write an index for each dimension"),
+    (
+        "grid",
+        "v = §x.shape[0]",
+        "`x.shape`: an attribute is not part of the kernel language",
+        "write the dimensions' names from the signature",
+    ),
+    (
+        "grid",
+        "v = §np.exp(x[i])",
+        "`np.exp`: an attribute is not part of the kernel language",
+        "write `exp(…)`: the language's functions need no module",
+    ),
+    (
+        "grid",
+        "v = §np.arctan2(x[i], a)",
+        "`np.arctan2`: an attribute is not part of the kernel language",
+        "write `atan2(…)`: the language's functions need no module",
+    ),
+    (
+        "grid",
+        "v = §math.pi",
+        "`math.pi`: an attribute is not part of the kernel language",
+        "write `pi`: it needs no module",
+    ),
+    ("grid", "v = §x.real", "`x.real`: an attribute is not part of the kernel language", "write `real(x)`"),
+    (
+        "grid",
+        "v = §x[i].foo",
+        "`x[i].foo`: an attribute is not part of the kernel language",
+        "use the listed functions and the names of the signature",
+    ),
+    ("grid", "v = §x[i] is a", "`is` is not part of the kernel language", "write `==` or `!=`"),
+    (
+        "grid",
+        "v = §i in (1, 2)",
+        "`in` is not part of the kernel language",
+        "compare with each item: `x == 1 or x == 2`",
+    ),
+    (
+        "grid",
+        "v = §x @ x",
+        "`@` is not part of the kernel language",
+        "write `sum(a[i, k] * b[k, j] for k in threads(n))`",
+    ),
+    (
+        "grid",
+        "v = 0.0\n    §v @= x",
+        "`@=` is not part of the kernel language",
+        "write `sum(a[i, k] * b[k, j] for k in threads(n))`",
+    ),
+    (
+        "grid",
+        "v = pow(x[i], y=§2)",
+        "a keyword argument, `y=`, is not part of the kernel language",
+        "give arguments by position",
+    ),
+    (
+        "grid",
+        "v = pow(x[i], **§y)",
+        "a keyword argument, `**`, is not part of the kernel language",
+        "give arguments by position",
+    ),
+    (
+        "grid",
+        "v = §len(x)",
+        "`len` is not part of the kernel language",
+        "write the dimension's name from the signature",
+    ),
+    ("grid", "v = §int(x[i])", "`int` is not part of the kernel language", "write int64(x)"),
+    (
+        "grid",
+        "v = §float(x[i])",
+        "`float` is not part of the kernel language",
+        "write float64(x), or T(x) with a type variable T",
+    ),
+    ("grid", "v = §x[i](3)", "`x[i]` is no function", "call a listed function or a helper"),
+    (
+        "grid",
+        "for t in range(3):\n        pass\n    else:\n        §pass",
+        "`else` of a `for` is not part of the kernel language",
+        "set a name in the loop and test it afterwards",
+    ),
+    (
+        "grid",
+        "while a > 0:\n        pass\n    else:\n        §pass",
+        "`else` of a `while` is not part of the kernel language",
+        "set a name in the loop and test it afterwards",
+    ),
+]
+
+
+@pytest.mark.parametrize("place, text, message, hint", CASES, ids=[case[1] for case in CASES])
+def test_refusal(check_refusal, place, text, message, hint):
+    check_refusal(place, text, message, hint)
