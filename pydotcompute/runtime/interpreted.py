@@ -1,0 +1,68 @@
+"""`lib.NAME.python(…)`: a call executed by the build half's interpreter, from the project's sources."""
+
+from __future__ import annotations
+
+import os
+from types import ModuleType
+from typing import Any, Callable, Mapping
+
+import numpy as np
+
+from ..cache.manifest import KernelRecord
+from ..errors import KernelNotBuiltError
+from ..signature import Parameter
+from . import arguments, arrays
+from .build_half import build_half
+
+ORDERS = ("forward", "reverse", "random")
+
+
+def execute(
+    record: KernelRecord, root: str, args: tuple, kwargs: Mapping[str, Any], order: str = "forward", seed: int = 0
+) -> Any:
+    """Check a call, run the kernel's typed tree in Python, return its outputs.
+
+    Raises ValueError for an unknown order, KernelNotBuiltError where the sources are missing or declare another
+    signature, CompilerNotInstalledError, DeclarationError, IndexError with the line, and what a call raises.
+    """
+    if order not in ORDERS:
+        raise ValueError(f"{record.name}.python: order must be 'forward', 'reverse' or 'random', got {order!r}")
+    values, chosen = arguments.assign(record.name, record.signature, record.params, args, kwargs)
+    call = arguments.check(record, values, chosen, arrays)
+    values, finish = call.complete()
+    with build_half("the interpreter") as module:
+        tree = _tree(record, root, call.specialisation.name, module)
+        seen = {p.name: _as_seen(p, values[p.name], call) for p in tree.parameters}
+        module("lower.interpret").run(tree, seen, call.dims, order, seed)
+    for p in tree.parameters:
+        if p.writable and not np.shares_memory(seen[p.name], values[p.name]):
+            values[p.name][...] = seen[p.name].reshape(values[p.name].shape)
+    return finish()
+
+
+def _tree(record: KernelRecord, root: str, label: str, module: Callable[[str], ModuleType]) -> Any:
+    if not os.path.exists(os.path.join(root, "kernels.yaml")):
+        raise KernelNotBuiltError(f"{record.name}.python needs the sources, and there is no {root}/kernels.yaml")
+    declare = module("declare")
+    kernel = declare.load(root).kernels.get(record.name)
+    if kernel is None or kernel.signature.text != record.signature.text:
+        raise KernelNotBuiltError(
+            f"{root}/kernels.yaml no longer declares {record.name}{record.signature.text}; "
+            f"run: pydotcompute build {record.name} -C {root}"
+        )
+    specialisation = next((s for s in kernel.specialisations if str(s) == label), None)
+    if specialisation is None:
+        raise KernelNotBuiltError(f"{root}/kernels.yaml no longer declares {record.name}[{label}]")
+    rendered = declare.render(kernel, specialisation, "python", root)
+    return module("lower.frontend").build_tree(kernel, specialisation, rendered)
+
+
+def _as_seen(p: Parameter, value: Any, call: arguments.Call) -> Any:
+    """An array with its leading dims seen as one: a view where there is one, else a copy."""
+    if not p.ellipsis:
+        return value
+    whole = value
+    if p.layout == "broadcast":
+        whole = np.broadcast_to(value, (*call.leading, *value.shape[value.ndim - len(p.dims) :]))
+    rows = int(np.prod(call.leading, dtype=np.int64))
+    return whole.reshape((rows, *whole.shape[whole.ndim - len(p.dims) :]) if p.dims else (whole.size,))
