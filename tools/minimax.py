@@ -168,6 +168,30 @@ def atan_table(terms, bits):
     return rest, 0, high, terms, bits, relative(lambda z: mp.atan(mp.sqrt(z)) / mp.sqrt(z), lambda z: z)
 
 
+def erf_table(terms, bits):
+    """erf(x) = x + x P(z), z = x² <= 1"""
+    rest = lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1
+    return rest, 0, 1, terms, bits, lambda z: 1 / (1 + rest(z))
+
+
+def log_erfc_table(centre, high, terms, bits):
+    """log(erfc(x)) = P(x - centre), 1 <= x <= high, for erf(x) = 1 - exp(P)"""
+    rest = lambda t: mp.log(mp.erfc(t + centre))
+    return rest, 1 - mpf(centre), high - mpf(centre), terms, bits, lambda t: mp.erfc(t + centre) / mp.erf(t + centre)
+
+
+def erfc_table(centre, low, high, terms, bits):
+    """exp(x²) erfc(x) (x + centre) = P(u), u = (x - centre) / (x + centre)"""
+    centre, low, high = mpf(centre), mpf(low), mpf(high)
+
+    def rest(u):
+        x = centre * (1 + u) / (1 - u)
+        return mp.exp(x * x) * mp.erfc(x) * (x + centre)
+
+    ends = [(x - centre) / (x + centre) for x in (low, high)]
+    return rest, *ends, terms, bits, relative(rest, lambda u: 1)
+
+
 TABLES = {
     "EXP_32": exp_table(5, 24),
     "EXP_64": exp_table(10, 53),
@@ -192,6 +216,12 @@ TABLES = {
     "ASIN_64": asin_table(12, 53),
     "ATAN_32": atan_table(5, 24),
     "ATAN_64": atan_table(11, 53),
+    "ERF_32": erf_table(7, 24),
+    "ERF_64": erf_table(13, 53),
+    "LOG_ERFC_32": log_erfc_table(1, 4, 8, 24),
+    "LOG_ERFC_64": log_erfc_table(1, 6, 19, 53),
+    "ERFC_32": erfc_table(3, 0, 10.1, 10, 53),
+    "ERFC_64": erfc_table(4, 0.45, 27.3, 23, 53),
 }
 
 

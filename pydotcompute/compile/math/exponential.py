@@ -9,7 +9,7 @@ a denormal, zero or infinity where it must.
 from typing import Callable
 
 from .bits import as_bits, as_float, fabs, fmuladd, iadd, isub, polynomial, scalar, select, shift_left, shift_right
-from .formats import Format, both_formats
+from .formats import FLOAT64, Format, both_formats
 
 # exp(r) = 1 + r + r² P(r)
 _EXP_32 = (
@@ -181,6 +181,8 @@ _EXP2 = (
 )
 EXP_OF_SUM = both_formats(exp_of_sum, *_EXP)
 EXP2_OF_SUM = both_formats(exp2_of_sum, *_EXP2)
+#: exp(x + tail) in float64, good enough for a float32
+EXP_SHORT = exp_of_sum(FLOAT64, _EXP_32, -746.0, 710.0)
 FUNCTIONS = {
     "exp": both_formats(_without_tail, *({"function": function} for function in EXP_OF_SUM.values())),
     "exp2": both_formats(_without_tail, *({"function": function} for function in EXP2_OF_SUM.values())),
