@@ -1,4 +1,4 @@
-"""Whether linear inequalities contradict each other: Farkas' lemma, decided by the simplex method in exact fractions.
+"""Whether linear inequalities contradict each other: Farkas' lemma, decided by the simplex method in whole numbers.
 
 Inequalities c0 + c1·m1 + … ≥ 0 have no common solution exactly if some sum of them, with weights ≥ 0, is a negative
 constant (J. Farkas, "Theorie der einfachen Ungleichungen", 1902). The weights are searched by phase one of the simplex
@@ -7,7 +7,7 @@ with Bland's rule, which cannot cycle (R. G. Bland, "New finite pivoting rules f
 
 from __future__ import annotations
 
-from fractions import Fraction
+import math
 from typing import Hashable, Mapping, Sequence
 
 
@@ -18,8 +18,8 @@ def contradictory(inequalities: Sequence[Mapping[Hashable, int]]) -> bool:
     if not useful:
         return False
     # Rows: the weights cancel each unknown, and the constants add up to -1.
-    rows = [[Fraction(each.get(key, 0)) for each in useful] + [Fraction(0)] for key in unknowns]
-    rows.append([Fraction(-each.get((), 0)) for each in useful] + [Fraction(1)])
+    rows = [[*(each.get(key, 0) for each in useful), 0] for key in unknowns]
+    rows.append([*(-each.get((), 0) for each in useful), 1])
     return _has_solution(rows)
 
 
@@ -34,24 +34,35 @@ def _useful(inequalities: Sequence[Mapping[Hashable, int]]) -> list[Mapping[Hash
         kept = rest
 
 
-def _has_solution(rows: list[list[Fraction]]) -> bool:
-    """Is there y ≥ 0 with rows · y = the last column (which is ≥ 0)? One artificial variable a row to begin with."""
+def _has_solution(rows: list[list[int]]) -> bool:
+    """Is there y ≥ 0 with rows · y = the last column (which is ≥ 0)? One artificial variable a row to begin with;
+    `goal` is their sum, to be brought to 0. Each row, and the goal, is kept up to a factor above 0."""
     width = len(rows[0]) - 1
     basis = [width + k for k in range(len(rows))]
-    while True:
-        # The artificial variables' sum falls with y[column] where the column's sum over their rows is positive.
-        artificial = [row for row, variable in zip(rows, basis) if variable >= width]
-        if all(not row[-1] for row in artificial):
-            return True
-        column = next((k for k in range(width) if sum(row[k] for row in artificial) > 0), None)
+    goal = [sum(column) for column in zip(*rows)]
+    while goal[-1] > 0:
+        column = next((k for k in range(width) if goal[k] > 0), None)
         if column is None:
             return False
-        ratios = [(row[-1] / row[column], basis[k], k) for k, row in enumerate(rows) if row[column] > 0]
-        pivot = min(ratios)[2]
-        scale = rows[pivot][column]
-        rows[pivot] = [value / scale for value in rows[pivot]]
+        pivot = None
         for k, row in enumerate(rows):
-            if k != pivot and row[column]:
-                factor = row[column]
-                rows[k] = [a - factor * b for a, b in zip(row, rows[pivot])]
+            if row[column] > 0:
+                least = pivot is None
+                if not least:  # compare row[-1] / row[column], then the basis
+                    a, b = row[-1] * rows[pivot][column], rows[pivot][-1] * row[column]
+                    least = a < b or (a == b and basis[k] < basis[pivot])
+                pivot = k if least else pivot
+        leaving = rows[pivot]
+        goal = _eliminated(goal, leaving, column)
+        rows = [row if k == pivot else _eliminated(row, leaving, column) for k, row in enumerate(rows)]
         basis[pivot] = column
+    return True
+
+
+def _eliminated(row: list[int], pivot: list[int], column: int) -> list[int]:
+    factor, scale = row[column], pivot[column]
+    if not factor:
+        return row
+    result = [a * scale - factor * b for a, b in zip(row, pivot)]
+    divisor = math.gcd(*result)
+    return [value // divisor for value in result] if divisor > 1 else result
