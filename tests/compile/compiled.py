@@ -66,13 +66,13 @@ class Kernel:
                 words[slot.index] = ctypes.addressof(view)
         return words, kept
 
-    def __call__(self, dims, threads=1, **arguments):
+    def __call__(self, dims, threads=1, /, **arguments):
         ctypes.c_int32.in_dll(self.library, "threads").value = threads
         words, kept = self.words(arguments, dims)
         result = self.library.run(words)
         return (result, list(words[self.count :])) if self.bounds else result
 
-    def interpret(self, dims, **arguments):
+    def interpret(self, dims, /, **arguments):
         seen = {}
         for p in self.tree.parameters:
             value = arguments[p.name]
@@ -95,7 +95,7 @@ def kernel(*arguments, target="cpu:x86-64-v3", bounds=False, **settings):
     return Kernel(tree_of(*arguments, **settings), target, bounds)
 
 
-def agree(k, dims, threads=1, tolerance=None, **arguments):
+def agree(k, dims, threads=1, tolerance=None, /, **arguments):
     """Run compiled code and the interpreter on copies; the outputs are equal to the bit, or within `tolerance`."""
     mine = {n: v.copy() if isinstance(v, np.ndarray) and v.flags.c_contiguous else v for n, v in arguments.items()}
     other = {n: v.copy() if isinstance(v, np.ndarray) else v for n, v in arguments.items()}
@@ -113,6 +113,9 @@ def same(got, wanted, tolerance=None):
             close = np.isclose(got, wanted, rtol=tolerance, atol=tolerance * np.nan_to_num(np.abs(wanted)).max(initial=0), equal_nan=True)
         assert close.all(), (got[~close][:5], wanted[~close][:5])
         return
-    got, wanted = (np.where(np.isnan(a), np.array(np.nan, a.dtype), a) for a in (got, wanted))
-    different = got.reshape(-1).view(np.uint8) != wanted.reshape(-1).view(np.uint8)
-    assert not different.any(), (got, wanted)
+    if got.dtype.kind == "c":
+        got, wanted = (a.reshape(-1).view(a.real.dtype) for a in (got, wanted))
+    equal = got == wanted
+    if got.dtype.kind == "f":
+        equal = (equal & (np.signbit(got) == np.signbit(wanted))) | (np.isnan(got) & np.isnan(wanted))
+    assert equal.all(), (np.flatnonzero(~equal)[:5], got[~equal][:5], wanted[~equal][:5])
