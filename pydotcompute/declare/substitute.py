@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Mapping
 
-SIMPLE = re.compile(r"\{\{ *([A-Za-z_][A-Za-z0-9_]*) *\}\}|\{#(?![-+])[^\n]*?(?<![-+])#\}")
+SIMPLE = re.compile(r"\{\{ *([A-Za-z_][A-Za-z0-9_]*) *\}\}|\{#(?![-+])(?:(?!#\})[^\n])*(?<![-+])#\}")
 DELIMITER = re.compile(r"\{[{%#]")
 
 

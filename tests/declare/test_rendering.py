@@ -4,7 +4,7 @@ from pathlib import Path
 
 import jinja2
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pydotcompute import declare
@@ -189,6 +189,8 @@ fragments = st.sampled_from(
 
 
 @given(st.lists(fragments, max_size=12).map("".join))
+@example("{#{#- c -#}{#}")
+@example("{#{#- c -#}#}")
 def test_the_short_way_is_jinja(text):
     context = {"X": "float32", "Y": 0.5}
     found = substitute(text, context)
