@@ -65,7 +65,9 @@ class CPUBackend(Backend):
         array = np.asarray(data)
         if array.dtype.kind not in "biufc":
             raise TypeError(f"an array of {array.dtype} cannot be a kernel's; its elements are no numbers")
-        return np.require(array, array.dtype.newbyteorder("="), ["C", "A"])
+        if array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative:
+            return array
+        return np.array(array, array.dtype.newbyteorder("="), order="C")
 
     def to_host(self, data: Any) -> np.ndarray:
         """A copy. Raises TypeError if `data` is no NumPy array."""

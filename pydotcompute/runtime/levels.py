@@ -24,6 +24,8 @@ _LINUX_NEEDS = {
     "x86-64-v3": ("avx", "avx2", "fma", "f16c", "bmi1", "bmi2", "abm", "movbe"),
     "x86-64-v4": ("avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"),
 }
+# Shadow stacks change no code of ours, and Linux does not list them where it does not use them.
+_IRRELEVANT = frozenset(("shstk",))
 # LLVM's name for a feature → Linux's, where they differ by more than a dot or dash.
 _LINUX_NAMES = {
     "64bit": "lm", "cmov": "cmov", "crc32": "sse4_2", "lzcnt": "abm", "pclmul": "pclmulqdq", "prfchw": "3dnowprefetch",
@@ -71,7 +73,7 @@ def missing_features(features: Collection[str], flags: Collection[str] | None = 
     for feature in features:
         name = feature.removeprefix("+")
         candidates = (_LINUX_NAMES.get(name, name), name.replace("-", "_").replace(".", "_"))
-        if not feature.startswith("-") and not any(c in flags for c in candidates):
+        if not feature.startswith("-") and name not in _IRRELEVANT and not any(c in flags for c in candidates):
             missing.append(name)
     return missing
 

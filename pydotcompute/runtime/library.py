@@ -103,4 +103,4 @@ def _refuse_stale(kernels: dict[str, Any], folder: str, root: str, pinned: str |
         raise KernelNotBuiltError(told)
     if (folder, told) not in _warned:
         _warned.add((folder, told))
-        warnings.warn(told, StaleArtifactWarning, stacklevel=4)
+        warnings.warn(told, StaleArtifactWarning, stacklevel=3)

@@ -87,7 +87,7 @@ def test_what_needs_the_build_half_names_the_extra(tmp_path, name):
     path = write_saxpy(tmp_path)
     (tmp_path / "kernels.yaml").write_text(
         "version: 1\nkernels:\n  saxpy:\n    signature: '(a: T, x: T[...], y: T[...]) -> (out: T[...])'\n"
-        "    types: {T: [float32, float64]}\n    body: |\n      for i in grid(size):\n          out[i] = {{ T }}(x[i])\n"
+        "    types: {T: [float32, float64]}\n    body: |\n      for i in grid(size):\n          {% if T %}out[i] = x[i]{% endif %}\n"
     )
     told = f"the interpreter needs {name}, which is not installed: pip install 'pydotcompute[build]'"
     assert run(program, path, name) == told

@@ -1,0 +1,88 @@
+"""Settings, the processor's level, and threads."""
+
+import ctypes
+
+import numpy as np
+import pytest
+from support import write_saxpy
+
+import pydotcompute
+from pydotcompute.runtime import levels, settings
+
+
+def test_threads():
+    assert settings.threads({"PYDOTCOMPUTE_THREADS": "3"}) == 3
+    assert settings.threads({}) == settings.threads({"PYDOTCOMPUTE_THREADS": ""}) == settings.processors() >= 1
+    for text in ("0", "-1", "two", "1.5", "4097", "9" * 30, " "):
+        with pytest.raises(ValueError) as caught:
+            settings.threads({"PYDOTCOMPUTE_THREADS": text})
+        assert str(caught.value) == f"PYDOTCOMPUTE_THREADS={text!r} is no number of threads; write one from 1 to 4096"
+
+
+def test_threads_reach_the_artifact(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYDOTCOMPUTE_THREADS", "3")
+    saxpy = pydotcompute.load(write_saxpy(tmp_path)).saxpy
+    saxpy(1.0, np.ones(3), np.ones(3))
+    assert ctypes.c_int32.in_dll(saxpy._dispatcher.first.library, "threads").value == 3
+    monkeypatch.setenv("PYDOTCOMPUTE_THREADS", "many")
+    with pytest.raises(ValueError, match="PYDOTCOMPUTE_THREADS='many'"):
+        pydotcompute.load(tmp_path)
+
+
+def test_a_cgroup_s_quota_bounds_the_threads(tmp_path):
+    (tmp_path / "membership").write_text("0::/a/b\n")
+    (tmp_path / "a" / "b").mkdir(parents=True)
+
+    def quota():
+        return settings.cgroup_quota(str(tmp_path), str(tmp_path / "membership"))
+
+    assert quota() is None
+    (tmp_path / "a" / "b" / "cpu.max").write_text("max 100000\n")
+    assert quota() is None
+    (tmp_path / "a" / "b" / "cpu.max").write_text("250000 100000\n")
+    assert quota() == 3
+    (tmp_path / "a" / "cpu.max").write_text("50000 100000\n")
+    assert quota() == 1
+
+
+def test_targets():
+    assert settings.target(None, {}) is None and settings.target(None, {"PYDOTCOMPUTE_TARGET": ""}) is None
+    assert settings.target("cpu:x86-64-v3", {"PYDOTCOMPUTE_TARGET": "cpu:native"}) == "cpu:x86-64-v3"
+    assert settings.target(None, {"PYDOTCOMPUTE_TARGET": "cpu:x86-64-v2+bounds"}) == "cpu:x86-64-v2+bounds"
+    for wrong in ("", "cpu", "CPU:x", "cpu:", 3):
+        with pytest.raises(ValueError, match="is no target; write one such as cpu:x86-64-v3"):
+            settings.target(wrong, {})
+
+
+V2 = dict.fromkeys(("SSE3", "SSSE3", "SSE41", "SSE42", "POPCNT"), True)
+V3 = {**V2, **dict.fromkeys(("AVX", "AVX2", "FMA3", "F16C"), True)}
+V4 = {**V3, **dict.fromkeys(("AVX512F", "AVX512CD", "AVX512BW", "AVX512DQ", "AVX512VL"), True)}
+
+
+@pytest.mark.parametrize(
+    "features, level",
+    [({}, "x86-64"), (V2, "x86-64-v2"), (V3, "x86-64-v3"), (V4, "x86-64-v4"), ({**V3, "BMI2": False}, "x86-64-v2"),
+     ({**V4, "AVX512VL": False}, "x86-64-v3"), ({**V4, "SSE42": False}, "x86-64"), ({**V3, "BMI": True}, "x86-64-v3")],
+)  # fmt: skip
+def test_levels_of_features(features, level):
+    assert levels.level_of(features) == level
+
+
+def test_the_level_here_is_what_linux_says():
+    assert levels.level() == levels.linux_level_of(levels.linux_flags())
+
+
+def test_levels_of_linux_flags(tmp_path):
+    assert levels.linux_level_of(()) == "x86-64"
+    v2 = "pni ssse3 sse4_1 sse4_2 popcnt cx16 lahf_lm".split()
+    assert levels.linux_level_of(v2) == "x86-64-v2"
+    assert levels.linux_level_of([*v2, *"avx avx2 fma f16c bmi1 bmi2 abm movbe".split()]) == "x86-64-v3"
+    assert levels.linux_flags(str(tmp_path / "none")) == frozenset()
+
+
+def test_native_code_runs_where_every_feature_is_there():
+    llvm = pytest.importorskip("llvmlite.binding")
+    here = [name for name, on in llvm.get_host_cpu_features().items() if on]
+    assert levels.missing_features(here) == []
+    assert levels.missing_features(["+avx2", "-avx512f", "sse4.2", "lzcnt"], {"avx2", "sse4_2", "abm"}) == []
+    assert levels.missing_features(["avx2", "gfni"], {"avx2"}) == ["gfni"]
