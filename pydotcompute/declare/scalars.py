@@ -14,24 +14,37 @@ ESCAPED = {
 }  # fmt: skip
 
 Place = tuple[int, int]
+QUOTES = ("'", '"')
+WHITE = (" ", "\t", "\n")
+NOTHING = ("", False, (0, 0), (0, 0))
 
 
 def places(document: Document, node: Node) -> list[Place]:
     """(line, column), both from 1, of every character of `node.text`, and of its end."""
+    if node.places is None:
+        node.places = _places(document, node)
+    return node.places
+
+
+def _places(document: Document, node: Node) -> list[Place]:
     if node.style == "|":
         return _literal(document, node)
-    # The other styles fold white space and may escape; everything else stands in the file in the same order.
-    characters = list(_characters(document, node))
+    begin = node.column - 1 + (node.style in QUOTES)
+    if node.style != ">" and document.lines[node.line - 1].startswith(node.text, begin):
+        return [(node.line, begin + k + 1) for k in range(len(node.text) + 1)]  # as it stands there
+    # Otherwise white space is folded and characters are escaped; all else stands in the file in the same order.
+    characters = _characters(document, node)
     result: list[Place] = []
-    end, k = (node.line, node.column), 0
+    end = (node.line, node.column)
+    there = next(characters, NOTHING)
     for char in node.text:
-        if char not in " \n" or (k < len(characters) and characters[k][1]):
-            while k < len(characters) and characters[k][0] != char and characters[k][0] in " \t\n":
-                k += 1
-        if k < len(characters) and (characters[k][0] == char or (characters[k][0] in " \t\n" and char in " \n")):
-            _, _, here, end = characters[k]
-            result.append(here)
-            k += 1
+        if char not in " \n" or there[1]:
+            while there[0] != char and there[0] in WHITE:
+                there = next(characters, NOTHING)
+        if there[0] == char or (there[0] in WHITE and char in " \n"):
+            result.append(there[2])
+            end = there[3]
+            there = next(characters, NOTHING)
         else:  # one line break in the file that stands for several characters, or none
             result.append(end)
     return [*result, end]
@@ -57,7 +70,7 @@ def _literal(document: Document, node: Node) -> list[Place]:
 
 def _characters(document: Document, node: Node) -> Iterator[tuple[str, bool, Place, Place]]:
     """What the scalar is made of: character, whether it was escaped, where it stands, where the next one stands."""
-    quote = node.style if node.style in ("'", '"') else ""
+    quote = node.style if node.style in QUOTES else ""
     line, column = (node.line + 1, 1) if node.style == ">" else (node.line, node.column + len(quote))
     while line <= len(document.lines):
         source = document.lines[line - 1]
