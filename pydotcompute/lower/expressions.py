@@ -59,8 +59,7 @@ def _expression(s: Scope, node: ast.expr) -> Value:
             array, indices = access(s, node, "read")
             return Value(tree.Load(array.name, indices, array.dtype, at=at))
         case ast.UnaryOp(op=ast.Not()):
-            condition_, weak = condition(s, node.operand)
-            return Value(negated(condition_, at), weak)
+            return Value(negated(condition(s, node.operand)[0], at), True)  # Python's own bool, whatever it is of
         case ast.UnaryOp():
             return operators.unary(_UNARY[type(node.op)], expression(s, node.operand), s.fault(node), at)
         case ast.BinOp():

@@ -55,7 +55,7 @@ def _shape(s: Scope, op: str, term: Value, node: ast.AST) -> tuple[Type, tree.Co
     """The reduction's type, what it starts from, its term converted, and the type of what is compared."""
     fault = s.fault(node)
     if op in ("any", "all"):
-        return Type("bool"), tree.Const(op == "all", "bool"), truth(term), "bool"
+        return Type("bool", True), tree.Const(op == "all", "bool"), truth(term), "bool"  # Python's own bool
     if op == "sum":
         done = Type("int64", term.weak) if term.rank == 0 else term.type
         return done, constant(0, done.dtype), convert(term, done.dtype, fault), done.dtype

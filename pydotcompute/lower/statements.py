@@ -177,7 +177,8 @@ def _assign_tuple(s: Scope, node: ast.Assign, target: ast.Tuple | ast.List) -> l
         _same_number(s, node, len(parts), len(node.value.elts))
         values = [expressions.expression(s, item) for item in node.value.elts]
         built: list[tree.Stmt] = []
-        values = [v if isinstance(v.expr, tree.Const) else expressions.kept(s, v, built, node) for v in values]
+        if not _independent(parts, node.value):  # as in a swap: all are computed before the first is assigned
+            values = [v if isinstance(v.expr, tree.Const) else expressions.kept(s, v, built, node) for v in values]
         return built + [assign(s, part, value, node) for part, value in zip(parts, values)]
     match node.value:
         case ast.Call(func=ast.Name(id=name)) if name in s.module.helpers:
@@ -202,6 +203,12 @@ def _assign_tuple(s: Scope, node: ast.Assign, target: ast.Tuple | ast.List) -> l
         tree.AssignTuple(tuple(kept), call, at=s.at(node)),
         *(assign(s, part, value, node) for part, value in zip(parts, values)),
     ]
+
+
+def _independent(targets: list[ast.expr], values: ast.Tuple) -> bool:
+    """Whether no value reads what the assignment sets."""
+    read = {inner.id for inner in ast.walk(values) if isinstance(inner, ast.Name)}
+    return all(isinstance(target, ast.Name) and target.id not in read for target in targets)
 
 
 def _same_number(s: Scope, node: ast.Assign, targets: int, values: int) -> None:

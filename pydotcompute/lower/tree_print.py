@@ -61,14 +61,14 @@ def _statement(s: t.Stmt) -> list[str]:
             return [f"{s.name} <{s.op}> {expression(s.value)}"]
         case t.Parallel():
             counts = ", ".join(map(expression, s.counts))
-            reduced = "".join(f", {_reduction(r)}" for r in s.reductions)
+            reduced = "".join(f", {reduction(r)}" for r in s.reductions)
             return [f"for {', '.join(s.names)} in {s.kind}({counts}){reduced}:", *_block(s.body)]
         case t.NewArray():
             return [f"{s.name} = {s.kind}({s.shape}, {s.dtype})"]
     raise TypeError(f"no statement of the typed tree: {s!r}")
 
 
-def _reduction(r: t.Reduction) -> str:
+def reduction(r: t.Reduction) -> str:
     start = f" from {expression(r.start)}" if r.start is not None else ""
     compared = f" of {r.operand_type}" if r.operand_type != r.type else ""
     return f"{r.op} {r.name}: {r.type}{compared}{start}"
