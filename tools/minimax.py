@@ -119,6 +119,24 @@ def log_series_table(terms, bits, high=None):
     return rest, 0, high, terms, bits, lambda z: z / 2
 
 
+def log2_table(terms, bits):
+    """log2((1 + s) / (1 - s)) = s P(z), z = s²"""
+    rest = lambda z: 2 * mp.atanh(mp.sqrt(z)) / mp.sqrt(z) / mp.log(2)
+    return rest, 0, ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2, terms, bits, relative(rest, lambda z: 1)
+
+
+def log_tail_table(terms, bits):
+    """3 atanh(s) / s = 3 + z + z² P(z), z = s²"""
+    rest = lambda z: (3 * mp.atanh(mp.sqrt(z)) / mp.sqrt(z) - 3 - z) / z**2
+    return rest, 0, ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2, terms, bits, lambda z: z**2 / 3
+
+
+def cbrt_table(terms, bits):
+    """m**(-1/3) = P(m), 1 <= m <= 2"""
+    rest = lambda m: m ** (-mpf(1) / 3)
+    return rest, 1, 2, terms, bits, relative(rest, lambda m: 1)
+
+
 def sin_table(terms, bits):
     """sin(r) = r + r z P(z), z = r²"""
     rest = lambda z: (mp.sin(mp.sqrt(z)) / mp.sqrt(z) - 1) / z
@@ -216,6 +234,9 @@ TABLES = {
     "ASIN_64": asin_table(12, 53),
     "ATAN_32": atan_table(5, 24),
     "ATAN_64": atan_table(11, 53),
+    "LOG2_SHORT": log2_table(5, 53),
+    "LOG_TAIL": log_tail_table(8, 53),
+    "CBRT": cbrt_table(5, 24),
     "ERF_32": erf_table(7, 24),
     "ERF_64": erf_table(13, 53),
     "LOG_ERFC_32": log_erfc_table(1, 4, 8, 24),

@@ -5,8 +5,8 @@ every x86-64 level: no branch, no call, and no table is in any of them. The bits
 and the target alone. Special values are those of C99, annex F.
 """
 
-from . import exponential, hyperbolic, logarithm, special, trigonometric32
+from . import exponential, hyperbolic, inverse, logarithm, power, roots, special, trigonometric32
 
-FUNCTIONS = {**exponential.FUNCTIONS, **logarithm.FUNCTIONS, **hyperbolic.FUNCTIONS, **special.FUNCTIONS}
+FUNCTIONS = {**exponential.FUNCTIONS, **logarithm.FUNCTIONS, **hyperbolic.FUNCTIONS, **special.FUNCTIONS, **inverse.FUNCTIONS, **power.FUNCTIONS, **roots.FUNCTIONS}
 for _name, _function in trigonometric32.FUNCTIONS.items():
     FUNCTIONS[_name] = {"float32": _function}

@@ -176,13 +176,14 @@ _EXP = (
     {"table": _EXP_64, "low": -746.0, "high": 710.0},
 )
 _EXP2 = (
-    {"table": _EXP2_32, "low": -151.0, "high": 128.0},
-    {"table": _EXP2_64, "low": -1076.0, "high": 1024.0},
+    {"table": _EXP2_32, "low": -151.0, "high": 129.0},
+    {"table": _EXP2_64, "low": -1076.0, "high": 1025.0},
 )
 EXP_OF_SUM = both_formats(exp_of_sum, *_EXP)
 EXP2_OF_SUM = both_formats(exp2_of_sum, *_EXP2)
-#: exp(x + tail) in float64, good enough for a float32
+#: exp(x + tail) and 2**(x + tail) in float64, good enough for a float32
 EXP_SHORT = exp_of_sum(FLOAT64, _EXP_32, -746.0, 710.0)
+EXP2_SHORT = exp2_of_sum(FLOAT64, _EXP2_32, -1076.0, 1025.0)
 FUNCTIONS = {
     "exp": both_formats(_without_tail, *({"function": function} for function in EXP_OF_SUM.values())),
     "exp2": both_formats(_without_tail, *({"function": function} for function in EXP2_OF_SUM.values())),
