@@ -18,6 +18,14 @@ POISON = 0xA5  # the byte that fills guards and outputs: no plausible result in 
 SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0)
 
 
+def special_values(dtype: np.dtype, extremes: bool) -> np.ndarray:
+    """NaN, infinities, signed zeros, denormals; and, if `extremes`, the largest numbers of both signs. Those are left
+    out for sums: whether one overflows depends on its order, which the language leaves open."""
+    info = np.finfo(dtype)
+    largest = (info.max, info.min) if extremes else ()
+    return np.array([*SPECIAL, info.tiny, info.smallest_subnormal, -info.tiny, *largest], dtype)
+
+
 class Case(NamedTuple):
     """One call. `arguments` are the inputs; `outputs` the arrays to give as outputs, each inside its buffer."""
 
@@ -29,9 +37,9 @@ class Case(NamedTuple):
 
 def draw(
     kernel: Kernel, specialisation: Specialisation, dims: dict[str, int], rng: np.random.Generator,
-    root: str, *, special: bool = False, strided: bool = False,
+    root: str, *, special: str = "", strided: bool = False,
 ) -> Case:  # fmt: skip
-    """A call at these sizes. `special` strews NaN, infinities, signed zeros, denormals and extremes over the floats;
+    """A call at these sizes. `special` ("all", or "small" without extremes) strews special values over the floats;
     `strided` gives every `strided` or `broadcast` parameter a view that is not contiguous."""
     types = dict(specialisation.types)
     names = {**dict(specialisation.params), **complete(kernel, dims)}
@@ -55,7 +63,7 @@ def draw(
         else:
             values = _values(kernel, p, dtype, shape, names, rng)
         if special and p.is_array:
-            values = _strew(values, rng)
+            values = _strew(values, rng, special == "all")
         if not p.is_array:
             arguments[p.name] = values.item()
         elif p.role == "inout" and p.layout == "C":
@@ -133,13 +141,11 @@ def _number(value: Any, names: dict[str, int]) -> float:
     return eval(value, {"__builtins__": {}}, names) if isinstance(value, str) else value
 
 
-def _strew(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _strew(values: np.ndarray, rng: np.random.Generator, extremes: bool) -> np.ndarray:
     if values.dtype.kind != "f" or values.size == 0:
         return values
-    info = np.finfo(values.dtype)
-    special = np.array([*SPECIAL, info.tiny, info.smallest_subnormal, -info.tiny, info.max, info.min], values.dtype)
     where = rng.random(values.shape) < max(0.05, 2 / values.size)
-    return np.where(where, rng.choice(special, values.shape), values)
+    return np.where(where, rng.choice(special_values(values.dtype, extremes), values.shape), values)
 
 
 def _spread(values: np.ndarray) -> np.ndarray:

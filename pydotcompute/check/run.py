@@ -9,6 +9,8 @@ import numpy as np
 
 from .. import declare
 from ..declare.model import Declaration, Kernel, Specialisation
+from ..lower import tree
+from ..lower.frontend import build_tree
 from ..runtime.library import KernelLibrary, load
 from . import draw, measure, sizes
 
@@ -75,16 +77,19 @@ def _artifact(
 ) -> Verdict:
     library = load(declaration.root, target=target)
     failures, count, worst = [], 0, 0.0
+    sums = _has_float_sum(kernel, specialisation, declaration.root)
     for number, (dims, kind) in enumerate(_cases(kernel, specialisation, seed)):
         case_seed = seed * SEEDS + number
         label = ",".join(f"{k}={v}" for k, v in dims.items()) + (f" {kind}" if kind else "")
         if only is not None and only != label:
             continue
         rng = np.random.default_rng(case_seed)
-        special, strided = kind == "special", kind == "strided"
-        case = draw.draw(kernel, specialisation, dims, rng, declaration.root, special=special, strided=strided)
+        special = ("small" if sums else "all") if kind == "special" else ""
+        case = draw.draw(
+            kernel, specialisation, dims, rng, declaration.root, special=special, strided=kind == "strided"
+        )
         if count == 0:
-            reason = _cannot_run(library, kernel, specialisation, case)
+            reason = _cannot_run(library, target, kernel, specialisation, case)
             if reason:
                 return Verdict(kernel.name, str(specialisation), target, 0, 0.0, (), reason)
         count += 1
@@ -112,19 +117,27 @@ def _cases(kernel: Kernel, specialisation: Specialisation, seed: int) -> Iterato
             yield dims, "special"
 
 
+def _has_float_sum(kernel: Kernel, specialisation: Specialisation, root: str) -> bool:
+    """Whether the kernel adds up or multiplies floats, in any loop: then an overflow may depend on the order."""
+    rendered = declare.render(kernel, specialisation, "python", root)
+    if rendered.raw:
+        return True
+    return any(
+        isinstance(node, tree.Accumulate) and node.op in ("sum", "prod") and node.value.type.startswith(("f", "c"))
+        for statement in build_tree(kernel, specialisation, rendered).body
+        for node in tree.walk(statement)
+    )
+
+
 def _elements(dims: dict[str, int]) -> int:
     return int(np.prod([float(n) for n in dims.values()]))
 
 
-def _cannot_run(library: KernelLibrary, kernel: Kernel, specialisation: Specialisation, case: draw.Case) -> str:
+def _cannot_run(library: KernelLibrary, target: str, kernel: Kernel, specialisation: Specialisation, case: draw.Case) -> str:
     which = library[kernel.name].which(**case.arguments, **case.outputs, **dict(specialisation.params))
     return "" if which.artifact else "; ".join(
-        r.reason for r in which.rejected if r.specialization == which.specialization and r.target == library_target(library)
-    )  # fmt: skip
-
-
-def library_target(library: KernelLibrary) -> str | None:
-    return library._pinned
+        r.reason for r in which.rejected if r.specialization == which.specialization and r.target == target
+    )
 
 
 def _case(

@@ -12,6 +12,7 @@ from typing import NoReturn
 
 COMMANDS = {
     "build": "compile every kernel that is not up to date",
+    "check": "hold the built artifacts to their references",
     "explain": "why the artifacts of a kernel are, or are not, up to date",
     "schema": "print the JSON Schema of kernels.yaml",
     "config": "show every setting and where its value comes from",
@@ -108,6 +109,8 @@ def _report(error: Exception) -> int:
         return _end(str(error), 1)
     if isinstance(error, ModuleNotFoundError) and error.name in ("yaml", "jinja2", "diskcache", "numba", "llvmlite"):
         return _end(f"building needs {error.name}, which is not installed: pip install 'pydotcompute[build]'", 1)
+    if isinstance(error, OSError) and error.filename:
+        return _end(f"{error.filename}: {error.strerror}", 1)
     if os.environ.get("PYDOTCOMPUTE_DEBUG"):
         raise error
     what = " ".join(str(error).split())[:300]
