@@ -23,34 +23,63 @@ class EntryPoint(NamedTuple):
     block: int = 0  # the most threads that it is launched with; 0: not said
 
 
-def compile_module(text: str, filename: str, entries: Sequence[EntryPoint], arch: str) -> str:
-    """The functions of a Python module, compiled for compute_`arch`, in one PTX text with exactly these entry names.
+def compile_module(
+    text: str, filename: str, entries: Sequence[EntryPoint], arch: str, names: dict | None = None,
+    helpers: Sequence[str] = (),
+) -> str:  # fmt: skip
+    """The functions of a Python module in one PTX text for compute_`arch`, with exactly these entry names.
 
-    Canonical: no banner, no environment of numba's, no path; the same bytes in every process and folder.
-    `filename` is what numba's messages call the text. Raises CompilationError.
+    `filename` is what numba's messages call the text, `names` what the text finds in its module, `helpers` its
+    functions that others call. Raises CompilationError.
     """
+    return to_ptx(module_ir(text, filename, entries, capability_of(arch), names, helpers), arch)
+
+
+def module_ir(
+    text: str, filename: str, entries: Sequence[EntryPoint], capability: tuple[int, int], names: dict | None = None,
+    helpers: Sequence[str] = (),
+) -> list[str]:  # fmt: skip
+    """The front end's half of `compile_module`: LLVM modules, with what numba knows of the compute capability."""
     cuda_toolchain.require()
-    namespace: dict = {"__name__": "pydotcompute_cuda_module", "__file__": filename}
+    from numba import cuda
+
+    namespace: dict = {"__name__": "pydotcompute_cuda_module", "__file__": filename, **(names or {})}
     exec(compile(text, filename, "exec"), namespace)
-    return compile_functions([(namespace[e.name], e) for e in entries], arch)
+    for helper in helpers:
+        namespace[helper] = cuda.jit(device=True)(namespace[helper])
+    return functions_ir([(namespace[e.name], e) for e in entries], capability)
 
 
-def compile_functions(functions: Sequence[tuple[Callable, EntryPoint]], arch: str) -> str:
-    """PTX of Python functions, one entry each. Raises CompilationError."""
+def functions_ir(functions: Sequence[tuple[Callable, EntryPoint]], capability: tuple[int, int]) -> list[str]:
+    """LLVM modules of Python functions, an entry each, and of what they call. Raises CompilationError."""
     cuda_toolchain.require()
-    from numba.cuda.cudadrv import nvvm
+    from . import cuda_memory
 
-    capability = (int(arch.rstrip("af")[:-1]), int(arch.rstrip("af")[-1]))
+    cuda_memory.capability[0] = capability
     modules: list[str] = []
     with _pretending(capability):
         for function, entry in functions:
             modules += [text for text in _front_end(function, entry, capability) if text not in modules]
-        try:
-            # fma=0: every rounding of the kernel stands in its source, so that each GPU gives the same bits.
-            ptx = nvvm.compile_ir(modules, arch=f"compute_{arch}", opt=3, fma=0).decode()
-        except Exception as error:
-            raise CompilationError(f"NVVM refused the code for compute_{arch}: {_first_line(error)}") from error
+    return modules
+
+
+def to_ptx(modules: Sequence[str], arch: str) -> str:
+    """NVVM's half. Canonical: no banner, no environment of numba's, no path; the same bytes in every process and
+    folder. Raises CompilationError."""
+    from numba.cuda.cudadrv import nvvm
+
+    try:
+        # fma=0: every rounding of the kernel stands in its source, so that each GPU gives the same bits.
+        ptx = nvvm.compile_ir(list(modules), arch=f"compute_{arch}", opt=3, fma=0).decode()
+    except Exception as error:
+        raise CompilationError(f"NVVM refused the code for compute_{arch}: {_first_line(error)}") from error
     return canonical(ptx, arch)
+
+
+def capability_of(arch: str) -> tuple[int, int]:
+    """ "90a" → (9, 0)."""
+    number = arch.rstrip("af")
+    return int(number[:-1]), int(number[-1])
 
 
 def canonical(ptx: str, arch: str) -> str:
@@ -80,8 +109,7 @@ def argument_type(text: str):
     base = types.boolean if scalar[0] == "bool" else getattr(types, scalar[0])
     rest = text[scalar.end() :].replace(" ", "")
     if rest == "*":
-        # A byte, not numba's bit: what an array holds.
-        return types.CPointer(types.uint8 if scalar[0] == "bool" else base)
+        return types.CPointer(base)
     if rest:
         dims = rest[1:-1].split(",")
         contiguous = dims[-1] == "::1" and all(d in (":", "::1") for d in dims)

@@ -361,12 +361,13 @@ def _cvt(modifiers, kind, i):
         return None
     target = DTYPES[to]
     if _is_float(source) and _is_float(to):
-        if TYPE_BYTES[to] < TYPE_BYTES[source] and rounding - {"ftz", "sat"} == {"rn"} or TYPE_BYTES[to] > TYPE_BYTES[source] and not rounding - {"ftz", "sat"}:
-            function = _wrap(lambda a: a.astype(target), rounding, to)
-            return Operation((to,), (source,), function)
         mode = rounding - {"ftz", "sat"}
+        rest = rounding - mode
+        narrows = TYPE_BYTES[to] < TYPE_BYTES[source]
+        if mode == ({"rn"} if narrows else set()):
+            return Operation((to,), (source,), _wrap(lambda a: a.astype(target), rest, to))
         if to == source and len(mode) == 1 and (whole := floats.ROUND.get(next(iter(mode)))):
-            return Operation((to,), (source,), _wrap(lambda a: whole(a), rounding - mode, to))
+            return Operation((to,), (source,), _wrap(lambda a: whole(a), rest, to))
         return None
     if _is_float(source):
         mode = rounding - {"ftz", "sat"}
@@ -399,8 +400,13 @@ def _testp(modifiers, kind, i):
 
 
 def _fma(modifiers, kind, i):
-    function = _wrap(floats.fma, modifiers, kind)
-    return function and _is_float(kind) and "rn" in modifiers and Operation((kind,), (kind,) * 3, function) or None
+    mode = modifiers & {"rn", "rm", "rp", "rz"}
+    if not _is_float(kind) or len(mode) != 1 or mode != {"rn"} and kind != "f32":
+        return None
+    (mode,) = mode
+    compute = floats.fma if mode == "rn" else lambda a, b, c: floats.directed_fma(a, b, c, mode)
+    function = _wrap(compute, modifiers - {mode}, kind)
+    return function and Operation((kind,), (kind,) * 3, function)
 
 
 TABLE: dict[str, Callable] = {

@@ -110,32 +110,40 @@ def _registers(i: Instruction) -> tuple[set[str], set[str]]:
     return read, written
 
 
+def is_copy(i: Instruction, registers) -> bool:
+    """Whether it moves a register as it is: of an undefined one, that is no use of it."""
+    return i.name == "selp" or i.name == "mov" and len(i.operands) == 2 and all(o in registers for o in i.operands)
+
+
 def _doubtful(pieces, flows, registers: set[str]) -> set[str]:
     """Registers that some path reads before it sets them: checked as the program runs."""
     number = {name: 1 << k for k, name in enumerate(registers)}
-    full = (1 << len(registers)) - 1
-    written, exposed = [], []
+    steps = []
     for piece in pieces:
-        done, early = 0, 0
+        steps.append([])
         for i in piece:
-            read, sets = _registers(i)
-            for name in read & registers:
-                early |= number[name] & ~done
-            for name in sets & registers:
-                done |= number[name]
-        written.append(done)
-        exposed.append(early)
-    before = [0] + [full] * (len(pieces) - 1)
+            read, sets = ([number[n] for n in names & registers] for names in _registers(i))
+            steps[-1].append((sum(read), sum(sets), is_copy(i, registers) and not i.guard))
+
+    def after(block: int, defined: int) -> tuple[int, int]:
+        """What is defined at the end of a block, and what it reads before."""
+        early = 0
+        for read, sets, copies in steps[block]:
+            early |= read & ~defined
+            defined = defined & ~sets if copies and read & ~defined else defined | sets
+        return defined, early
+
+    before = [0] + [(1 << len(registers)) - 1] * (len(pieces) - 1)
     changed = True
     while changed:
         changed = False
         for k, following in enumerate(flows):
-            after = before[k] | written[k]
+            end = after(k, before[k])[0]
             for target in following:
-                if before[target] & after != before[target]:
-                    before[target] &= after
+                if before[target] & end != before[target]:
+                    before[target] &= end
                     changed = True
     bits = 0
     for k in range(len(pieces)):
-        bits |= exposed[k] & ~before[k]
+        bits |= after(k, before[k])[1]
     return {name for name, bit in number.items() if bits & bit}

@@ -129,6 +129,8 @@ def _computation(program, i: Instruction) -> Step | None:
     op = operation(i)
     if op is None:
         return None
+    if i.name == "selp" and any(o in program.doubtful for o in i.operands[1:3]):
+        return _choice(program, i)
     operands = list(i.operands)
     targets = operands[: len(op.results)]
     sources = operands[len(op.results) :]
@@ -207,8 +209,66 @@ def _mov(program, i: Instruction) -> Step:
             write(batch, index, value)
 
         return pack
+    if source in program.doubtful and target in program.registers:
+        return _copy(program, target, source)
     read, write = reader(program, source, kind), writer(program, target, kind)
     return lambda batch, index: write(batch, index, read(batch, index))
+
+
+def _copy(program, target: str, source: str) -> Step:
+    """A register that may be undefined moves as it is, and makes the other one so: only computing with it is wrong."""
+    read, flags = _unchecked(program, source)
+    write = writer(program, target, f"b{8 * WIDTHS[program.registers[target]].itemsize}")
+    flag = _flagged(program, target)
+
+    def copy(batch, index):
+        write(batch, index, read(batch, index))
+        flag(batch, index, flags(batch, index))
+
+    return copy
+
+
+def _choice(program, i: Instruction) -> Step:
+    """selp where an operand may be undefined: only the chosen one counts."""
+    (kind,), (target, *sources, condition) = i.modifiers, i.operands
+    bits = f"b{8 * TYPE_BYTES[kind]}"
+    (one, one_flags), (other, other_flags) = (_unchecked(program, s, bits) for s in sources)
+    chosen, write, flag = reader(program, condition, "pred"), writer(program, target, bits), _flagged(program, target)
+
+    def choose(batch, index):
+        which = chosen(batch, index)
+        write(batch, index, np.where(which, one(batch, index), other(batch, index)))
+        flag(batch, index, np.where(which, one_flags(batch, index), other_flags(batch, index)))
+
+    return choose
+
+
+def _unchecked(program, source: str, kind: str = "") -> tuple[Callable, Callable]:
+    """How to get an operand and whether it is defined."""
+    if source not in program.doubtful:
+        kind = kind or f"b{8 * WIDTHS[program.registers[source]].itemsize}"
+        return reader(program, source, kind), lambda batch, index: np.ones(1, bool)
+    slot, width = program.slots[source], WIDTHS[program.registers[source]]
+
+    def read(batch, index):
+        values = batch.registers[slot]
+        return np.zeros(1, width) if values is None else values if index is None else values[index]
+
+    def flags(batch, index):
+        values = batch.defined[slot]
+        return np.zeros(1, bool) if values is None else values if index is None else values[index]
+
+    return read, flags
+
+
+def _flagged(program, target: str) -> Callable:
+    slot, checked = program.slots[target], target in program.doubtful
+
+    def flag(batch, index, defined):
+        if checked:
+            batch.defined[slot][slice(None) if index is None else index] = defined
+
+    return flag
 
 
 def _access(i: Instruction) -> tuple[str, int, str]:

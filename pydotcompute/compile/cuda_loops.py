@@ -1,0 +1,96 @@
+"""What lowered loops and reductions for CUDA compute with, beyond the operations of the language."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from llvmlite import ir
+from numba import types
+
+from .cuda_intrinsics import I64, PARTS, call, constant, device, enter, join, kind, operation, parts
+
+
+@operation("divided", 2, "int")
+def _divided(b, t, x, y):
+    """x / y for x ≥ 0 and y > 0."""
+    return b.udiv(x, y)
+
+
+def _finite_sum(b, t, total, error):
+    finite = b.fcmp_ordered("<", device(b, "fabs", t, total), constant(t, float("inf")))
+    return b.select(finite, b.fadd(total, error), total)
+
+
+@operation("settled", 2, "float complex")
+def _settled(b, t, total, error):
+    """A sum with the error that it carried; the error of an infinite one is NaN, and nothing."""
+    if kind(t) == "float":
+        return _finite_sum(b, t, total, error)
+    return join(b, *(_finite_sum(b, PARTS[t], s, e) for s, e in zip(parts(b, total), parts(b, error))))
+
+
+def _better(op: str) -> Callable:
+    def typed(value, position, best, at):
+        value, best = types.unliteral(value), types.unliteral(best)
+        if value != best or kind(value) in ("", "complex"):
+            return None
+
+        def emit(context, b, signature, values):
+            """Whether an element at a position (-1: none) comes before the best one so far."""
+            x, p, y, q = values
+            t = value
+            if kind(t) == "half":
+                x, y = (call(b, "llvm.convert.from.fp16.f32", ir.FloatType(), v) for v in (x, y))
+            floating = kind(t) in ("half", "float")
+            sign = "<" if op == "min" else ">"
+            if floating:
+                x_nan, y_nan = b.fcmp_unordered("uno", x, x), b.fcmp_unordered("uno", y, y)
+                over = b.or_(b.fcmp_ordered(sign, x, y), b.and_(x_nan, b.not_(y_nan)))
+                under = b.or_(b.fcmp_ordered(sign, y, x), b.and_(y_nan, b.not_(x_nan)))
+            else:
+                compare = b.icmp_signed if kind(t) == "int" else b.icmp_unsigned
+                over, under = compare(sign, x, y), compare(sign, y, x)
+            zero = ir.Constant(I64, 0)
+            first = b.and_(b.not_(under), b.icmp_signed("<", p, q))
+            wins = b.or_(b.icmp_signed("<", q, zero), b.or_(over, first))
+            return b.and_(b.icmp_signed(">=", p, zero), wins)
+
+        return types.boolean(value, types.int64, best, types.int64), emit
+
+    return typed
+
+
+enter("better_argmin", 4, _better("min"))
+enter("better_argmax", 4, _better("max"))
+
+
+def _view_offset(levels: int) -> Callable:
+    def typed(*operands):
+        def emit(context, b, signature, values):
+            """The offset in bytes of position i of a view: see lower/cuda_arrays.py."""
+            index, inner, outermost, *pairs = values
+            with b.goto_entry_block():
+                left, offset = b.alloca(I64), b.alloca(I64)
+            b.store(index, left)
+            b.store(ir.Constant(I64, 0), offset)
+            done = b.append_basic_block("flat")
+            for level in range(levels):
+                deeper = b.append_basic_block("level")
+                b.cbranch(b.icmp_signed(">", inner, ir.Constant(I64, level)), deeper, done)
+                b.position_at_end(deeper)
+                size, stride = pairs[2 * level : 2 * level + 2]
+                here = b.load(left)
+                quotient = b.udiv(here, size)
+                rest = b.sub(here, b.mul(quotient, size))
+                b.store(b.add(b.load(offset), b.mul(rest, stride)), offset)
+                b.store(quotient, left)
+            b.branch(done)
+            b.position_at_end(done)
+            return b.add(b.load(offset), b.mul(b.load(left), outermost))
+
+        return types.int64(*[types.int64] * len(operands)), emit
+
+    return typed
+
+
+enter("view_offset", 1 + 2 + 2 * 7, _view_offset(7))

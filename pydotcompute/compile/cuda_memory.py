@@ -1,0 +1,345 @@
+"""Memory, threads and their synchronisation, as intrinsics for lowered CUDA Python.
+
+A pointer is a Numba `CPointer(dtype)`; offsets are int64, in elements or (`_bytes`) in bytes. An index is in range, so
+nothing here looks for negative ones, and its arithmetic carries `nsw`. A bool is a byte in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from .cuda_intrinsics import (
+    DTYPES, I1, I32, I64, INTRINSICS, PARTS, REAL_LLVM, call, device, enter, from_half, join, kind, llvm_type,
+    parts, to_half,
+)  # fmt: skip
+
+
+I8 = ir.IntType(8)
+SHARED = 3  # NVVM's address space of shared memory
+capability = [(8, 0)]  # of what is compiled for; set by cuda_nvvm, because intrinsics are told nothing of it
+
+
+def stored_type(t) -> ir.Type:
+    return I8 if kind(t) == "bool" else llvm_type(t)
+
+
+def _at(b, t, pointer, offset, in_bytes: bool):
+    """The address of an element, as a pointer to the type in memory."""
+    to = stored_type(t).as_pointer()
+    if in_bytes:
+        return b.bitcast(b.gep(b.bitcast(pointer, I8.as_pointer()), [offset], inbounds=True), to)
+    return b.gep(b.bitcast(pointer, to), [offset], inbounds=True)
+
+
+def _load(b, t, address):
+    if kind(t) == "complex":
+        return join(b, *(b.load(_part(b, address, k)) for k in (0, 1)))
+    value = b.load(address)
+    return b.icmp_unsigned("!=", value, ir.Constant(I8, 0)) if kind(t) == "bool" else value
+
+
+def _store(b, t, value, address) -> None:
+    if kind(t) == "complex":
+        for k, part in enumerate(parts(b, value)):
+            b.store(part, _part(b, address, k))
+    else:
+        b.store(b.zext(value, I8) if kind(t) == "bool" else value, address)
+
+
+def _part(b, address, k: int):
+    return b.gep(address, [ir.Constant(I32, 0), ir.Constant(I32, k)], inbounds=True)
+
+
+def _is_pointer(t) -> bool:
+    return isinstance(t, types.CPointer) and bool(kind(t.dtype))
+
+
+def _accesses(suffix: str, in_bytes: bool) -> None:
+    def load(pointer, offset):
+        if not _is_pointer(pointer) or types.unliteral(offset) != types.int64:
+            return None
+        t = pointer.dtype
+        return t(pointer, types.int64), lambda context, b, s, v: _load(b, t, _at(b, t, *v, in_bytes))
+
+    def store(pointer, offset, value):
+        if not _is_pointer(pointer) or types.unliteral(value) != pointer.dtype:
+            return None
+        t = pointer.dtype
+
+        def emit(context, b, signature, values):
+            _store(b, t, values[2], _at(b, t, *values[:2], in_bytes))
+
+        return types.void(pointer, types.int64, t), emit
+
+    enter(f"load{suffix}", 2, load)
+    enter(f"store{suffix}", 3, store)
+
+
+_accesses("", in_bytes=False)
+_accesses("_bytes", in_bytes=True)
+
+
+def _at_index(outer, extent, inner):
+    """outer * extent + inner, for an index in range."""
+    return types.int64(types.int64, types.int64, types.int64), lambda context, b, s, v: b.add(
+        b.mul(v[0], v[1], flags=("nsw",)), v[2], flags=("nsw",)
+    )
+
+
+enter("at", 3, _at_index)
+
+
+def _moved(pointer, offset):
+    """The pointer so many elements on."""
+    if not _is_pointer(pointer):
+        return None
+    return pointer(pointer, types.int64), lambda context, b, s, v: b.gep(v[0], [v[1]], inbounds=True)
+
+
+enter("moved", 2, _moved)
+
+# ------------------------------------------------------------------------------------------- kernel arrays
+
+
+def _new_array(t, shared: bool) -> Callable:
+    def typed(count):
+        if not isinstance(count, types.IntegerLiteral):
+            return None
+        array = ir.ArrayType(stored_type(t), max(1, count.literal_value))
+
+        def emit(context, b, signature, values):
+            if shared:
+                variable = ir.GlobalVariable(b.module, array, b.module.get_unique_name("shared"), SHARED)
+                variable.linkage, variable.align = "internal", 16
+                variable.initializer = ir.Constant(array, ir.Undefined)
+                memory = b.addrspacecast(variable, array.as_pointer(), "generic")
+            else:
+                with b.goto_entry_block():
+                    memory = b.alloca(array)
+                memory.align = 16
+            return b.bitcast(memory, context.get_value_type(signature.return_type))
+
+        return types.CPointer(t)(count), emit
+
+    return typed
+
+
+for _dtype, _type in DTYPES.items():
+    enter(f"shared_{_dtype}", 1, _new_array(_type, True))
+    enter(f"local_{_dtype}", 1, _new_array(_type, False))
+
+# ------------------------------------------------------------------------------ threads and synchronisation
+
+
+def _register(name: str) -> None:
+    """`NAME()`: a special register, not negative, as int64."""
+
+    @intrinsic
+    def read(typing_context):
+        def emit(context, b, signature, values):
+            return b.zext(call(b, f"llvm.nvvm.read.ptx.sreg.{name}", I32), I64)
+
+        return types.int64(), emit
+
+    INTRINSICS[name.replace(".", "_")] = read
+
+
+for _name in ("tid", "ctaid", "ntid", "nctaid"):
+    for _axis in "xyz":
+        _register(f"{_name}.{_axis}")
+
+
+def _thread_below(size):
+    """The number of the thread in its block, which has so many."""
+    if not isinstance(size, types.IntegerLiteral):
+        return None
+
+    def emit(context, b, signature, values):
+        read = call(b, "llvm.nvvm.read.ptx.sreg.tid.x", I32)
+        read.set_metadata("range", b.module.add_metadata([ir.Constant(I32, 0), ir.Constant(I32, size.literal_value)]))
+        return b.zext(read, I64)
+
+    return types.int64(size), emit
+
+
+enter("thread_below", 1, _thread_below)
+
+
+@intrinsic
+def _barrier(typing_context):
+    """Every thread of the block waits for all others here; what they wrote before is seen after."""
+
+    def emit(context, b, signature, values):
+        call(b, "llvm.nvvm.barrier0", ir.VoidType())
+
+    return types.void(), emit
+
+
+INTRINSICS["barrier"] = _barrier
+
+
+def _words(b, t, value) -> list:
+    """A value as 32-bit words."""
+    if kind(t) == "complex":
+        return [w for part in parts(b, value) for w in _words(b, PARTS[t], part)]
+    if kind(t) == "float":
+        value = b.bitcast(value, ir.IntType(t.bitwidth))
+    if value.type.width == 64:
+        return [b.trunc(value, I32), b.trunc(b.lshr(value, ir.Constant(I64, 32)), I32)]
+    return [value if value.type.width == 32 else b.zext(value, I32)]
+
+
+def _of_words(b, t, words: list):
+    if kind(t) == "complex":
+        half = len(words) // 2
+        return join(b, *(_of_words(b, PARTS[t], w) for w in (words[:half], words[half:])))
+    value = words[0]
+    if len(words) == 2:
+        high = b.shl(b.zext(words[1], I64), ir.Constant(I64, 32))
+        value = b.or_(high, b.zext(value, I64))
+    if kind(t) == "float":
+        return b.bitcast(value, REAL_LLVM[t])
+    target = llvm_type(t)
+    return value if target == value.type else b.trunc(value, target)
+
+
+def _shuffle(value, lane, mask):
+    """`value` of the thread `lane` of the warp; `mask` says which lanes take part, and that one must be among them."""
+    t = types.unliteral(value)
+    if not kind(t) or types.unliteral(lane) != types.int64 or types.unliteral(mask) != types.int64:
+        return None
+
+    def emit(context, b, signature, values):
+        pair = ir.LiteralStructType([I32, I1])
+        index, members = b.trunc(values[1], I32), b.trunc(values[2], I32)
+        fixed = ir.Constant(I32, 0), ir.Constant(I32, 31)
+        words = [
+            b.extract_value(call(b, "llvm.nvvm.shfl.sync.i32", pair, members, fixed[0], word, index, fixed[1]), 0)
+            for word in _words(b, t, values[0])
+        ]
+        return _of_words(b, t, words)
+
+    return t(t, types.int64, types.int64), emit
+
+
+def _shuffle_down(value, distance):
+    """`value` of the thread so many lanes on in a whole warp; past its end, one's own."""
+    t = types.unliteral(value)
+    if not kind(t) or types.unliteral(distance) != types.int64:
+        return None
+
+    def emit(context, b, signature, values):
+        pair = ir.LiteralStructType([I32, I1])
+        all_lanes, mode, last = (ir.Constant(I32, k) for k in (-1, 2, 31))
+        distance = b.trunc(values[1], I32)
+        words = [
+            b.extract_value(call(b, "llvm.nvvm.shfl.sync.i32", pair, all_lanes, mode, word, distance, last), 0)
+            for word in _words(b, t, values[0])
+        ]
+        return _of_words(b, t, words)
+
+    return t(t, types.int64), emit
+
+
+enter("shuffle", 3, _shuffle)
+enter("shuffle_down", 2, _shuffle_down)
+
+# -------------------------------------------------------------------------------------------------- atomics
+
+
+def _atomic(op: str) -> Callable:
+    def typed(pointer, offset, value):
+        """Update one element for every thread to see."""
+        if not _is_pointer(pointer) or types.unliteral(value) != pointer.dtype:
+            return None
+        t = pointer.dtype
+        if kind(t) == "complex" and op != "add":
+            return None
+
+        def emit(context, b, signature, values):
+            address = _at(b, t, *values[:2], False)
+            if kind(t) == "complex":
+                for k, part in enumerate(parts(b, values[2])):
+                    _update(b, PARTS[t], op, _part(b, address, k), part)
+            else:
+                _update(b, t, op, address, values[2])
+
+        return types.void(pointer, types.int64, t), emit
+
+    return typed
+
+
+for _op in ("add", "min", "max"):
+    enter(f"atomic_{_op}", 3, _atomic(_op))
+
+
+def _update(b, t, op: str, address, value) -> None:
+    which, width = kind(t), getattr(t, "bitwidth", 8)
+    if which in ("int", "uint") and width >= 32:
+        b.atomic_rmw(("u" if which == "uint" and op != "add" else "") + op, address, value, "monotonic")
+    elif which == "float" and op == "add" and (t == types.float32 or capability[0] >= (6, 0)):
+        call(b, f"llvm.nvvm.atomic.load.add.f{width}.p0f{width}", REAL_LLVM[t], address, value)
+    else:
+        _swap_until_kept(b, t, address, lambda old: _combined(b, t, op, old, value))
+
+
+def _combined(b, t, op: str, old, value):
+    which = kind(t)
+    if which == "bool":
+        return (b.and_ if op == "min" else b.or_)(old, value)
+    if which == "half":
+        return to_half(b, _combined(b, types.float32, op, from_half(b, old), from_half(b, value)))
+    if op == "add":
+        return (b.fadd if which == "float" else b.add)(old, value)
+    if which == "float":
+        return b.select(b.fcmp_unordered("uno", old, value), b.fadd(old, value), device(b, f"f{op}", t, old, value))
+    compare = b.icmp_signed if which == "int" else b.icmp_unsigned
+    return b.select(compare("<" if op == "min" else ">", old, value), old, value)
+
+
+def _swap_until_kept(b, t, address, combine: Callable) -> None:
+    """Compare-and-swap of the aligned 32 or 64 bits that hold the element, until no one came between."""
+    bits = 8 if kind(t) == "bool" else 16 if kind(t) == "half" else t.bitwidth
+    word = I64 if bits == 64 else I32
+    place = b.ptrtoint(address, I64)
+    start = b.and_(place, ir.Constant(I64, -(word.width // 8)))
+    shift = b.trunc(b.mul(b.sub(place, start), ir.Constant(I64, 8)), word) if bits < 32 else ir.Constant(word, 0)
+    cell = b.inttoptr(start, word.as_pointer())
+    first = b.load(cell)
+    first.volatile = True
+    before, again, done = b.block, b.append_basic_block("swap"), b.append_basic_block("swapped")
+    b.branch(again)
+    b.position_at_end(again)
+    seen = b.phi(word)
+    seen.add_incoming(first, before)
+    old = b.lshr(seen, shift) if bits < 32 else seen
+    new = _bits(b, t, combine(_of_bits(b, t, old)), word)
+    if bits < 32:
+        mask = b.shl(ir.Constant(word, (1 << bits) - 1), shift)
+        new = b.or_(b.and_(seen, b.not_(mask)), b.shl(new, shift))
+    result = b.cmpxchg(cell, seen, new, "monotonic", "monotonic")
+    found = b.extract_value(result, 0)
+    seen.add_incoming(found, b.block)
+    b.cbranch(b.icmp_unsigned("==", found, seen), done, again)
+    b.position_at_end(done)
+
+
+def _of_bits(b, t, value):
+    if kind(t) == "float":
+        return b.bitcast(value, REAL_LLVM[t])
+    if kind(t) == "bool":
+        return b.icmp_unsigned("!=", b.and_(value, ir.Constant(value.type, 255)), ir.Constant(value.type, 0))
+    target = llvm_type(t)
+    return value if target == value.type else b.trunc(value, target)
+
+
+def _bits(b, t, value, word):
+    if kind(t) == "float":
+        return b.bitcast(value, word)
+    return value if value.type == word else b.zext(value, word)
+
+

@@ -1,0 +1,243 @@
+"""The typed tree as Python for numba-cuda: a module of one kernel, or of two where a reduction runs over the grid,
+and how they are launched.
+
+`launches`, in order: {"entry", "block": threads, "grid": {"kind", "counts"}}. `counts` are expressions over dimensions,
+integer scalars and params, outermost first, or None where only the kernel can know them; kinds:
+    "grid"    an element a thread, one to three counts; a grid-stride loop, so any grid computes the same
+    "blocks"  a block each, the product of the counts; block-stride
+    "chunks"  a block for each chunk of a reduction over the grid; block-stride
+    "one"     one block, also where nothing is counted
+    "given"   the declaration's own grid: one to three numbers of blocks along x, y, z
+`scratch` is memory that both kernels of a call share: bytes of each array.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import DeclarationError, Position
+from ..signature import DTYPE_BYTES
+from .cuda_arrays import arguments_of, arrays_of
+from .cuda_loops import MOST_CHUNKS, CudaLoops
+from .python_source import Names, all_names
+from .tree import Assign, Binary, Call, Const, Convert, Expr, KernelTree, Parallel, Stmt, Unary, Var, walk
+
+BLOCK = 256
+RESERVED = (
+    "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128 bool inf nan range "
+    "True False None cuda"
+).split()
+
+
+@dataclass(frozen=True)
+class CudaEntry:
+    name: str
+    types: tuple[str, ...]  # "int64", "float32*"
+    noalias: tuple[bool, ...]
+
+
+@dataclass(frozen=True)
+class CudaSource:
+    text: str
+    positions: tuple[Position | None, ...]  # line k + 1 of the text comes from positions[k]
+    helpers: tuple[str, ...]
+    entries: tuple[CudaEntry, ...]
+    arguments: tuple[tuple, ...]  # as cuda_arrays.arguments_of, then ("scratch", k)
+    launches: tuple[dict[str, Any], ...]
+    scratch: tuple[int, ...]
+    block: int
+
+
+def lower(tree: KernelTree, launch: dict[str, Any] | None = None, params: dict[str, Any] | None = None) -> CudaSource:
+    """Generated Python of one specialisation. `launch` is the declaration's; `params` the specialisation's values.
+    Raises DeclarationError for a block that no GPU runs."""
+    return _Module(tree, launch or {}, params or {}).source()
+
+
+class _Module:
+    def __init__(self, tree: KernelTree, launch: dict[str, Any], params: dict[str, Any]):
+        self.tree, self.launch, self.params = tree, launch, params
+        self.main = tree.main
+        where = tree.body.index(self.main) if self.main else len(tree.body)
+        self.before, self.after = tree.body[:where], tree.body[where + 1 :]
+        from ..compile.cuda_names import NAMES
+
+        self.names = Names(all_names(tree), {*RESERVED, *NAMES})
+        self.block = self.threads()
+        self.code = CudaLoops(tree, self.names, arrays_of(tree, self.names), self.block)
+        self.code.begin()
+        self.reduces = self.main is not None and self.main.kind == "grid" and bool(self.main.reductions)
+
+    def source(self) -> CudaSource:
+        code, tree = self.code, self.tree
+        given = arguments_of(tree, self.names)
+        scratch: list[tuple[str, str]] = []  # (name, dtype) of partial values, in the order of the lanes
+        if self.reduces:
+            for r in self.main.reductions:
+                positioned = r.op in ("argmin", "argmax")
+                dtype = r.operand_type if positioned else r.type
+                dtype = "float32" if (r.op, dtype) == ("sum", "float16") else dtype
+                for d in (dtype, "int64") if positioned else (dtype,):
+                    scratch.append((self.names.fresh("_chunks_of"), d))
+        parameters = [name for _, name, _ in given] + [name for name, _ in scratch]
+        types = tuple(t for _, _, t in given) + tuple(f"{d}*" for _, d in scratch)
+        unaliased = self.unaliased()
+        noalias = tuple(what[0] == "data" and what[1] in unaliased for what, _, _ in given) + (False,) * len(scratch)
+        partial = [name for name, _ in scratch]
+        entries, launches = [], []
+
+        def function(name: str, body, grid: dict[str, Any]) -> None:
+            code.line("")
+            with code.block(f"def {name}({', '.join(parameters)}):"):
+                code.write_thread()
+                start = len(code.lines)
+                body()
+                self.insert(start, lambda: (code.allocate(), code.allocate_exchange()))
+                code.line("return")
+            entries.append(CudaEntry(name, types, noalias))
+            launches.append({"entry": name, "block": self.block, "grid": grid})
+
+        first = self.names.fresh(re.sub(r"\W", "_", tree.name))
+        function(first, lambda: self.write_main(partial), self.grid())
+        if self.reduces:
+            code.exchanged.clear()
+            second = self.names.fresh(f"{first}_finish")
+            function(second, lambda: self.write_finish(partial), {"kind": "one", "counts": []})
+        helpers = code.write_helpers()
+        arguments = tuple(what for what, _, _ in given) + tuple(("scratch", k) for k in range(len(scratch)))
+        return CudaSource(
+            "\n".join(code.lines).lstrip("\n") + "\n", tuple(code.positions[1:]), helpers, tuple(entries), arguments,
+            tuple(launches), tuple(MOST_CHUNKS * DTYPE_BYTES[d] for _, d in scratch), self.block,
+        )  # fmt: skip
+
+    def insert(self, start: int, write) -> None:
+        """Lines that are known only when the body is written, put at its beginning."""
+        code = self.code
+        end = len(code.lines)
+        write()
+        for lines in (code.lines, code.positions):
+            added = lines[end:]
+            del lines[end:]
+            lines[start:start] = added
+
+    # -------------------------------------------------------------------------------------------------- bodies
+
+    def counts(self) -> tuple[str, ...]:
+        return tuple(self.code.held("_count", c) for c in self.main.counts)
+
+    def write_main(self, partial: list[str]) -> None:
+        code, main = self.code, self.main
+        code.statements(self.before)
+        if main is None:
+            return
+        counts = self.counts()
+        if main.kind == "blocks":
+            code.write_blocks(main, counts)
+        elif self.reduces:
+            code.write_chunks(main, counts, partial)
+        else:
+            code.write_grid(main, counts)
+
+    def write_finish(self, partial: list[str]) -> None:
+        code = self.code
+        code.statements(self.before)
+        code.combine_chunks(self.main, self.counts(), partial)
+        if self.after:
+            with code.block("if eq(_thread, int64(0)):"):
+                code.statements(self.after)
+
+    def unaliased(self) -> set[str]:
+        """Arrays that are only read, and that nothing written overlaps."""
+        shared = {name for pair in self.tree.aliases for name in pair}
+        return {p.name for p in self.tree.parameters if p.role == "in" and p.is_array} - shared
+
+    # -------------------------------------------------------------------------------------------------- launch
+
+    def threads(self) -> int:
+        """Threads of a block: as declared, else as many as the largest loop over them can use, at most BLOCK."""
+        if declared := self.launch.get("block"):
+            size = 1
+            for part in declared if isinstance(declared, (tuple, list)) else (declared,):
+                size *= int(evaluated(part, self.params))
+            if not 1 <= size <= 1024:
+                raise DeclarationError(f"a block of {size} threads: a GPU runs 1 to 1024", hint="change launch.block")
+            return size
+        if self.main is None or self.main.kind != "blocks":
+            return BLOCK
+        sizes = []
+        for loop in (n for n in walk(self.main) if isinstance(n, Parallel) and n.kind == "threads"):
+            size = 1
+            for count in loop.counts:
+                size *= max(count.value, 1) if isinstance(count, Const) else BLOCK
+            sizes.append(size)
+        return min(BLOCK, -(-max(sizes, default=1) // 32) * 32)
+
+    def grid(self) -> dict[str, Any]:
+        if self.main is None:
+            return {"kind": "one", "counts": []}
+        if declared := self.launch.get("grid"):
+            parts = declared if isinstance(declared, (tuple, list)) else (declared,)
+            return {"kind": "given", "counts": [with_params(str(p), self.params) for p in parts]}
+        kind = "chunks" if self.reduces else self.main.kind
+        known = self.set_up()
+        return {"kind": kind, "counts": [expression(c, known) for c in self.main.counts]}
+
+    def set_up(self) -> dict[str, str | None]:
+        """Names that a launch can know → expressions: dimensions, integer scalars, and locals made of them."""
+        known: dict[str, str | None] = {s: s for s in self.tree.symbols}
+        for p in self.tree.parameters:
+            if not p.is_array and p.role != "out" and "int" in p.dtype:
+                known[p.name] = p.name
+        for s in self.before:
+            if isinstance(s, Assign):
+                known[s.name] = expression(s.value, known) if s.name not in known else None
+            else:
+                known.update({name: None for name in assigned((s,))})
+        return known
+
+
+def assigned(body: Iterable[Stmt]) -> set[str]:
+    """The locals that these statements set."""
+    nodes = [n for s in body for n in walk(s)]
+    return {n.name for n in nodes if isinstance(n, Stmt) and hasattr(n, "name")} | {
+        name for n in nodes for name in getattr(n, "names", ()) if isinstance(name, str)
+    }
+
+
+def expression(e: Expr, known: dict[str, str | None]) -> str | None:
+    """An int64 expression as text for the launch; None if it is made of more than that."""
+    match e:
+        case Const(value=int() as value):
+            return f"({value})" if value < 0 else str(value)
+        case Var(name=name):
+            text = known.get(name)
+            return text and (text if text.isidentifier() or text.isdigit() else f"({text})")
+        case Convert(operand=operand, type="int64") if "int" in operand.type:
+            return expression(operand, known)
+        case Unary(op="-", operand=operand):
+            inner = expression(operand, known)
+            return inner and f"(-{inner})"
+        case Binary(op="+" | "-" | "*" as op, left=left, right=right, type="int64"):
+            x, y = expression(left, known), expression(right, known)
+            return x and y and f"({x} {op} {y})"
+        case Binary(op="//" | "%" as op, left=left, right=Const(value=int() as by), type="int64") if by:
+            x = expression(left, known)
+            return x and f"({x} {op} {by})"
+        case Call(function="min" | "max" as name, arguments=(left, right), type="int64"):
+            x, y = expression(left, known), expression(right, known)
+            return x and y and f"{name}({x}, {y})"
+    return None
+
+
+def with_params(text: str, params: dict[str, Any]) -> str:
+    """An expression of the declaration's with params as their values."""
+    return re.sub(r"[A-Za-z_]\w*", lambda m: str(params.get(m[0], m[0])), text)
+
+
+def evaluated(part: int | str, params: dict[str, Any]) -> int:
+    from ..runtime.expressions import evaluate
+
+    return part if isinstance(part, int) else evaluate(part, params)

@@ -1,0 +1,161 @@
+"""Built CUDA kernels without a GPU: compiled to PTX by the product, called by its rules, run by the interpreter."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from pydotcompute import declare
+from pydotcompute.backends import cuda_launch
+from pydotcompute.cache.manifest import KernelRecord, SpecialisationRecord
+from pydotcompute.compile import cuda
+from pydotcompute.declare.model import Declaration, Kernel, Specialisation
+from pydotcompute.lower import interpret
+from pydotcompute.lower.frontend import build_tree
+from pydotcompute.lower.races import check
+from pydotcompute.lower.tree import KernelTree
+from pydotcompute.runtime import arguments, arrays
+from tests.ptx import Memory, Module
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+POISON = 0xA5
+
+
+@dataclass(frozen=True)
+class Built:
+    record: KernelRecord
+    specialisation: SpecialisationRecord
+    tree: KernelTree
+    ptx: str
+    meta: dict[str, Any]
+
+    def call(self, *args: Any, seed: int = 0, **kwargs: Any) -> Any:
+        """The call `lib.NAME(…)` with NumPy arrays, its PTX interpreted. Outputs are poisoned first."""
+        return self._run(args, kwargs, lambda values, call: self.launch(values, call, seed))
+
+    def python(self, *args: Any, order: str = "forward", **kwargs: Any) -> Any:
+        """The same call by the language's interpreter."""
+
+        def run(values: dict[str, Any], call: arguments.Call) -> None:
+            seen = {}
+            for p in self.specialisation.parameters:
+                seen[p.name] = values[p.name]
+                if p.is_array:
+                    own = values[p.name].ndim - len(p.dims)
+                    rows = call.leading if p.ellipsis else ()
+                    trailing = values[p.name].shape[own:]
+                    whole = np.broadcast_to(values[p.name], (*rows, *trailing)).copy()
+                    seen[p.name] = whole.reshape((int(np.prod(rows)), *trailing) if p.ellipsis else trailing)
+            interpret.run(self.tree, seen, call.dims, order)
+            for p in self.specialisation.parameters:
+                if p.writable and p.is_array:
+                    values[p.name][...] = seen[p.name].reshape(values[p.name].shape)
+
+        return self._run(args, kwargs, run)
+
+    def _run(self, args: tuple, kwargs: dict[str, Any], run: Any) -> Any:
+        record = self.record
+        given, chosen = arguments.assign(record.name, record.signature, record.params, args, kwargs)
+        call = arguments.check(record, given, chosen, Poisoned)
+        assert call.specialisation is self.specialisation, call.specialisation.name
+        values, finish = call.complete()
+        run(values, call)
+        return finish()
+
+    def launch(self, values: dict[str, Any], call: arguments.Call, seed: int) -> None:
+        memory, known = Memory(), {}
+        roots = []
+
+        def address(array: np.ndarray) -> int:
+            root = array
+            while isinstance(root.base, np.ndarray):
+                root = root.base
+            if id(root) not in known:
+                roots.append(root)
+                whole = root.view(np.uint8) if root.ndim else root.reshape(1).view(np.uint8)
+                known[id(root)] = memory.add(str(len(known)), whole.reshape(-1)) if root.size else 64
+            return known[id(root)] + arrays.address(array) - arrays.address(root)
+
+        parameters = self.specialisation.parameters
+        scratch = [memory.add("scratch", np.full(size, POISON, np.uint8)) for size in self.meta["scratch"]]
+        names = call.dims | cuda_launch.scalar_names(parameters, values)
+        given = cuda_launch.arguments(self.meta, parameters, values, call.dims, call.leading, address, scratch)
+        given = [g.tobytes() if isinstance(g, np.complexfloating) else g for g in given]
+        given = [g.view(np.uint16) if isinstance(g, np.float16) else g for g in given]
+        module = Module(self.ptx)
+        for k, launch in enumerate(cuda_launch.launches(self.meta, names)):
+            module.launch(launch.entry, launch.grid, launch.block, given, memory, seed + k)
+
+
+class Poisoned:
+    """NumPy's arrays as calls see them; new ones hold what no kernel may leave."""
+
+    noun, owns, plain, place = arrays.noun, staticmethod(arrays.owns), staticmethod(arrays.plain), staticmethod(arrays.place)
+    address, is_contiguous = staticmethod(arrays.address), staticmethod(arrays.is_contiguous)
+    is_aligned, is_writable = staticmethod(arrays.is_aligned), staticmethod(arrays.is_writable)
+    overlap, fill, result = staticmethod(arrays.overlap), staticmethod(arrays.fill), staticmethod(arrays.result)
+
+    @staticmethod
+    def empty(shape: tuple[int, ...], dtype: str) -> np.ndarray:
+        size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+        return np.full(size, 1 if dtype == "bool" else POISON, np.uint8).view(dtype).reshape(shape)
+
+
+def declared(text: str, templates: dict[str, str] | None = None) -> Declaration:
+    """A declaration out of the text under `kernels:`."""
+    with tempfile.TemporaryDirectory() as root:
+        os.mkdir(f"{root}/templates")
+        for name, template in (templates or {}).items():
+            with open(f"{root}/templates/{name}", "w") as file:
+                file.write(template)
+        with open(f"{root}/kernels.yaml", "w") as file:
+            file.write("version: 1\ntargets: [cuda:compute_80]\nkernels:\n" + text)
+        declaration = declare.load(root)
+        for kernel in declaration.kernels.values():
+            for specialisation in kernel.specialisations:
+                _rendered[kernel.name, str(specialisation), text] = declare.render(kernel, specialisation, "cuda", root)
+        return declaration
+
+
+_rendered: dict = {}
+
+
+def build(text: str, templates: dict[str, str] | None = None, name: str = "", label: str = "", arch: str = "80") -> Built:
+    """One specialisation of the declaration `text`: the first, or the one with this name and label."""
+    declaration = declared(text, templates)
+    kernel = declaration.kernels[name] if name else next(iter(declaration.kernels.values()))
+    specialisation = next(s for s in kernel.specialisations if label in ("", str(s)))
+    return compiled(kernel, specialisation, _rendered[kernel.name, str(specialisation), text], arch)
+
+
+@cache
+def repository() -> Declaration:
+    return declare.load(ROOT)
+
+
+@cache
+def built(name: str, label: str, arch: str = "80") -> Built:
+    """A specialisation of the repository's own kernels."""
+    kernel = repository().kernels[name]
+    specialisation = next(s for s in kernel.specialisations if str(s) == label)
+    return compiled(kernel, specialisation, declare.render(kernel, specialisation, "cuda", ROOT), arch)
+
+
+def compiled(kernel: Kernel, specialisation: Specialisation, rendered: Any, arch: str) -> Built:
+    tree = check(build_tree(kernel, specialisation, rendered))
+    target = f"cuda:compute_{arch}"
+    params = dict(specialisation.params)
+    artifact = cuda.compile_kernel(tree, "kernel.py", [target], kernel.launch, params)[target]
+    types = dict(specialisation.types)
+    concrete = tuple(p._replace(dtype=types.get(p.dtype, p.dtype)) for p in kernel.signature.parameters)
+    chosen = SpecialisationRecord(str(specialisation), types, params, tree.aliases, concrete, ())
+    record = KernelRecord(
+        kernel.name, kernel.doc, kernel.signature, kernel.types, {k: (v,) for k, v in params.items()}, kernel.requires,
+        {str(specialisation): chosen},
+    )  # fmt: skip
+    return Built(record, chosen, tree, artifact.data.decode(), artifact.meta)
