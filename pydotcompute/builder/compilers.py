@@ -61,7 +61,7 @@ def _compile_cpu(job: Job) -> Answer:
     clock.tick("numba")
     entry = entry_ir(
         tree.parameters, tree.symbols, tree.aliases, declared=job.kernel.signature.parameters, types=job.kernel.types,
-        requires=job.kernel.requires,
+        requires=job.kernel.requires, params=dict(job.specialisation.params),
     )  # fmt: skip
     clock.tick("entry point")
     artifacts, failures = {}, {}

@@ -6,7 +6,7 @@ kept are out of date. It imports no compiler: a build with nothing to do costs l
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Mapping, NamedTuple
 
 from ..cache.keys import canonical, changes, digest, key
@@ -74,7 +74,13 @@ class Plan:
     manifest: dict[str, Any]  # as found
     items: tuple[Item, ...]
     rendered: dict[tuple[str, str, str], Rendered]  # by kernel, specialisation, backend
-    failures: dict[tuple[str, str], DeclarationError] = field(default_factory=dict)  # kernel, specialisation
+    unrendered: dict[tuple[str, str], DeclarationError]  # by kernel, specialisation; asked for or not
+    asked: frozenset[str]  # kernels
+
+    @property
+    def failures(self) -> dict[tuple[str, str], DeclarationError]:
+        """What is asked for and cannot even be rendered."""
+        return {place: error for place, error in self.unrendered.items() if place[0] in self.asked}
 
     @property
     def wanted(self) -> tuple[Item, ...]:
@@ -100,16 +106,15 @@ def make_plan(
     """Compare every artifact of the declaration with the cache in `folder`, whose manifest is given.
 
     `kernels` and `targets` say what is asked for (default: all, and the declaration's targets). `history` gives the
-    record kept under a key. A kernel that cannot be rendered becomes a failure if it is asked for; else it is
-    left out, as it was.
+    record kept under a key. A kernel that cannot be rendered has no items, but an entry in `unrendered`.
     """
-    asked = set(declaration.kernels if kernels is None else kernels)
+    asked = frozenset(declaration.kernels if kernels is None else kernels)
     base_targets = tuple(dict.fromkeys(targets)) or declaration.targets
     wanted_targets = tuple(dict.fromkeys(t + BOUNDS if bounds and takes_bounds(t) else t for t in base_targets))
     versions = {backend: dict(tools(backend)) for backend in {t.partition(":")[0] for t in declaration.targets}}
     items: list[Item] = []
     rendered: dict[tuple[str, str, str], Rendered] = {}
-    failures: dict[tuple[str, str], DeclarationError] = {}
+    unrendered: dict[tuple[str, str], DeclarationError] = {}
     for kernel in declaration.kernels.values():
         header = manifest["kernels"].get(kernel.name, {}).get("specializations", {})
         for specialisation in kernel.specialisations:
@@ -124,8 +129,7 @@ def make_plan(
                     if place not in rendered:
                         rendered[place] = render(kernel, specialisation, backend)
                 except DeclarationError as error:
-                    if kernel.name in asked:
-                        failures.setdefault(place[:2], error)
+                    unrendered[place[:2]] = error
                     break
                 if not is_possible(kernel, specialisation, rendered[place], backend):
                     continue
@@ -141,7 +145,7 @@ def make_plan(
                 items.append(
                     Item(kernel, specialisation, target, wanted, fields, sources, new_key, reasons, found)
                 )
-    return Plan(declaration, wanted_targets, bounds, manifest, tuple(items), rendered, failures)
+    return Plan(declaration, wanted_targets, bounds, manifest, tuple(items), rendered, unrendered, asked)
 
 
 def takes_bounds(target: str) -> bool:

@@ -27,55 +27,59 @@ def settle(plan: Plan, made: Made, failed: Mapping[Name, str]) -> dict[str, Any]
     by_kernel: dict[str, list[Item]] = {name: [] for name in plan.declaration.kernels}
     for item in plan.items:
         by_kernel[item.kernel.name].append(item)
-    broken = {kernel for kernel, _ in plan.failures}
-    kernels = {}
-    for name, kernel in plan.declaration.kernels.items():
-        old = plan.manifest["kernels"].get(name)
-        kernels[name] = _settle_kernel(plan, kernel, old, by_kernel[name], made, failed, name in broken)
-    return {"version": VERSION, "kernels": kernels}
+    return {
+        "version": VERSION,
+        "kernels": {
+            name: _settle_kernel(plan, kernel, plan.manifest["kernels"].get(name), by_kernel[name], made, failed)
+            for name, kernel in plan.declaration.kernels.items()
+        },
+    }
 
 
 def _settle_kernel(
-    plan: Plan, kernel: Kernel, old: dict[str, Any] | None, items: list[Item], made: Made,
-    failed: Mapping[Name, str], broken: bool,
-) -> dict[str, Any]:  # fmt: skip
+    plan: Plan, kernel: Kernel, old: dict[str, Any] | None, items: list[Item], made: Made, failed: Mapping[Name, str]
+) -> dict[str, Any]:
     new = header(kernel)
-    reasons = {item.name: failed.get(item.name) or item.reason for item in items}
-    fresh = {item.name for item in items if item.name in made or not item.reasons}
+    reasons = {item.name: _first_line(failed.get(item.name) or item.reason) for item in items}
+    fresh = [item for item in items if item.name in made or not item.reasons]
     compatible = old is None or all(old.get(part) == new[part] for part in ("parameters", "symbols", "requires"))
     if old is not None and not compatible and not fresh:
         return _marked(old, kernel.name, reasons, "the declaration changed")
     specialisations = {}
     for specialisation in kernel.specialisations:
         label = str(specialisation)
-        before = (old or {}).get("specializations", {}).get(label, {})
-        artifacts, alias_sets = {}, []
-        for item in (item for item in items if str(item.specialisation) == label):
-            entry = before.get("artifacts", {}).get(item.target)
+        before = (old or {}).get("specializations", {}).get(label, {"artifacts": {}, "aliases": []})
+        artifacts: dict[str, Any] = {}
+        aliases: list[list[list[str]]] = []  # of each artifact
+        for item in items:
+            if str(item.specialisation) != label:
+                continue
+            entry = before["artifacts"].get(item.target)
             if item.name in made:
                 artifacts[item.target] = {**made[item.name]["entry"], "stale": ""}
-                alias_sets.append(made[item.name]["aliases"])
+                aliases.append([list(pair) for pair in made[item.name]["aliases"]])
             elif entry is not None and not item.reasons:
                 artifacts[item.target] = {**entry, "stale": ""}
-                alias_sets.append(before.get("aliases", []))
+                aliases.append(before["aliases"])
             elif entry is not None and compatible and _would_be_renewed(plan, item.target):
                 artifacts[item.target] = {**entry, "stale": reasons[item.name]}
-                alias_sets.append(before.get("aliases", []))
-        if broken and not any(str(item.specialisation) == label for item in items):
-            why = str(plan.failures.get((kernel.name, label), "")).partition("\n")[0]
-            for target, entry in before.get("artifacts", {}).items():
-                artifacts[target] = {**entry, "stale": why or "the kernel cannot be rendered"}
-                alias_sets.append(before.get("aliases", []))
+                aliases.append(before["aliases"])
+        if (kernel.name, label) in plan.unrendered and compatible:
+            why = _first_line(str(plan.unrendered[kernel.name, label]))
+            artifacts = {target: {**entry, "stale": why} for target, entry in before["artifacts"].items()}
+            aliases = [before["aliases"]]
         specialisations[label] = {
             "types": dict(specialisation.types),
             "params": dict(specialisation.params),
             # Artifacts of different ages may stand side by side: what holds for all of them.
-            "aliases": [list(pair) for pair in alias_sets[0] if all(list(pair) in map(list, s) for s in alias_sets)]
-            if alias_sets
-            else [],
+            "aliases": [pair for pair in aliases[0] if all(pair in each for each in aliases)] if aliases else [],
             "artifacts": artifacts,
         }
     return {**new, "specializations": specialisations}
+
+
+def _first_line(text: str) -> str:
+    return text.partition("\n")[0]
 
 
 def _would_be_renewed(plan: Plan, target: str) -> bool:

@@ -110,13 +110,16 @@ def write_manifest(folder: str, manifest: dict[str, Any], mode: int = 0o600) -> 
 
 
 def read_manifest(folder: str) -> tuple[dict[str, Any], str]:
-    """The manifest of a cache and what is wrong with it; an empty one where there is none or it is damaged."""
+    """The manifest of a cache and what is wrong with it; an empty one where there is none or it is damaged.
+
+    Raises OSError where it is there and cannot be read.
+    """
     path = os.path.join(folder, MANIFEST)
     empty: dict[str, Any] = {"version": VERSION, "kernels": {}}
     try:
         with open(path, "rb") as file:
             manifest = json.loads(file.read())
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return empty, ""
     except ValueError as error:
         return empty, f"{path}: damaged ({error})"

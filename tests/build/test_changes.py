@@ -226,3 +226,17 @@ def test_a_plan_writes_nothing(fresh):
     plan_project(fresh)
     project.close()
     assert sorted(fresh.rglob("*")) == before
+
+
+def test_what_cannot_be_rendered_stays_as_it_was_unless_its_signature_changed(built):
+    edit(built, "templates/factor.py.j2", "{{ FACTOR }}", "{{ FACTOR if FACTOR == 2 else MISSING }}")
+    build_project(built, kernels=("saxpy",))
+    entries = manifest(built)["kernels"]["scale"]["specializations"]
+    assert [entries["FACTOR=2"]["artifacts"][target]["stale"] for target in TARGETS] == ["", ""]
+    assert all("MISSING" in entries["FACTOR=3"]["artifacts"][target]["stale"] for target in TARGETS)
+    edit(built, "kernels.yaml", "(x: float32[n])", "(x: strided float32[n])")
+    build_project(built)
+    header = manifest(built)["kernels"]["scale"]
+    assert header["parameters"][0]["layout"] == "strided"
+    assert set(header["specializations"]["FACTOR=2"]["artifacts"]) == set(TARGETS)
+    assert header["specializations"]["FACTOR=3"]["artifacts"] == {}

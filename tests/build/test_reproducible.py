@@ -19,11 +19,11 @@ def test_the_same_bytes_in_another_folder_and_process(built, tmp_path):
     assert manifest(other) == manifest(built)
 
 
-def test_one_kernel_at_a_time_gives_the_same_bytes(built, tmp_path):
+def test_one_target_at_a_time_gives_the_same_bytes(built, tmp_path):
     other = write_project(tmp_path / "other")
-    for target in ("cpu:x86-64-v3", "cpu:x86-64-v2"):
-        for kernel in ("scale", "saxpy", "cube"):
-            build_project(other, kernels=(kernel,), targets=(target,))
+    build_project(other, kernels=("scale",), targets=("cpu:x86-64-v3",))
+    build_project(other, targets=("cpu:x86-64-v2",))
+    build_project(other)
     assert objects(other) == objects(built)
     assert manifest(other) == manifest(built)
 

@@ -123,7 +123,7 @@ def test_a_failure_shows_its_place_once(project, capsys):
     lines = err.splitlines()
     assert (code, out) == (1, "")
     assert [line for line in lines if line.startswith("[")] == [f"[1/2] failed {V2}", f"[2/2] failed {V3}"]
-    assert len([line for line in lines if line.startswith("kernels.yaml:9:")]) == 1
+    assert len([line for line in lines if line.startswith("kernels.yaml:10:")]) == 1
     assert "              out[i] = 2 * y[i]" in lines
     assert re.fullmatch(r"2 failed in \d+\.\d\d s", lines[-1])
 
