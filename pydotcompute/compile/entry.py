@@ -28,7 +28,8 @@ from llvmlite import ir
 from .. import abi
 from ..signature import Parameter, fill_value
 from .entry_arguments import LEADING, TYPE_NUMBERS, Array, Shapes, read_array, read_scalar, require_apart
-from .entry_code import F64, I32, I64, PTR, VOID, Code, Value, i64
+from .entry_code import F64, I1, I32, I64, PTR, VOID, Code, Value, i64
+from .entry_expressions import can_write, truth, write
 
 EXPORTS = ("entry", "ndarray_type", "numpy_api", "fallback", "next", "names")
 RELEASE_GIL_ABOVE = 8192  # product of all dimensions: about a microsecond of work, several times what it costs
@@ -43,26 +44,30 @@ def entry_ir(
     declared: Sequence[Parameter] | None = None,
     types: Mapping[str, Sequence[str]] | None = None,
     requires: Sequence[str] = (),
+    params: Mapping[str, int | float | bool] | None = None,
 ) -> str:
     """LLVM IR of a module that defines `entry` and its variables, and expects `run`.
 
     parameters: inputs, then outputs, with concrete dtypes. symbols: the dimension symbols, as for `abi.slots`.
     aliases: pairs of names that may be the same view. declared, types: the parameters before types were chosen, and
-    the dtypes that each type variable may have (None: there are no type variables). A kernel with `requires`, or
-    with an output whose shape is computed, has an entry that hands every call on.
+    the dtypes that each type variable may have (None: there are no type variables). requires: conditions on
+    dimensions and params; params: the values of this specialisation. Where an expression is more than integer
+    arithmetic, the entry hands every call on.
     """
     code = Code(EXPORTS[1:])
     code.begin("entry", [PTR, PTR, I64, PTR])
     _write_refusal(code)
-    if requires or not _is_servable(parameters, symbols):
-        code.b.branch(code.refuse)
+    constants = {name: int(value) for name, value in (params or {}).items() if not isinstance(value, float)}
+    if _is_servable(parameters, symbols, requires, constants):
+        decisive = _decisive(declared or parameters, types or {})
+        _write_entry(code, parameters, symbols, aliases, decisive, requires, constants)
     else:
-        _write_entry(code, parameters, symbols, aliases, _decisive(declared or parameters, types or {}))
+        code.b.branch(code.refuse)
     return str(code.module)
 
 
-def _is_servable(parameters: Sequence[Parameter], symbols: Sequence[str]) -> bool:
-    """Whether every symbol and every shape of an output follows from the inputs without arithmetic."""
+def _is_servable(parameters, symbols, requires: Sequence[str], params: Mapping[str, int]) -> bool:
+    """Whether every symbol, every condition and every shape of an output follows from the inputs by arithmetic."""
     inputs = [p for p in parameters if p.role != "out"]
     leading = any(p.ellipsis for p in inputs)
     bound = {d for p in inputs for d in p.dims or ()} | {p.name for p in inputs if _may_be_dimension(p)}
@@ -71,9 +76,10 @@ def _is_servable(parameters: Sequence[Parameter], symbols: Sequence[str]) -> boo
     for p in parameters:
         if p.dtype not in TYPE_NUMBERS or p.ellipsis and not leading:
             return False
-        if any(isinstance(d, str) and (d not in bound or not d.isidentifier()) for d in p.dims or ()):
+        texts = [d for d in p.dims or () if isinstance(d, str) and (p.role == "out" or d not in bound)]
+        if any(p.role != "out" or not can_write(text, bound | set(params)) for text in texts):
             return False
-    return bound.issuperset(symbols)
+    return bound.issuperset(symbols) and all(can_write(text, bound | set(params)) for text in requires)
 
 
 def _may_be_dimension(p: Parameter) -> bool:
@@ -103,7 +109,7 @@ def _write_refusal(code: Code) -> None:
     b.position_at_end(start)
 
 
-def _write_entry(code, parameters, symbols, aliases, decisive) -> None:
+def _write_entry(code, parameters, symbols, aliases, decisive, requires, params) -> None:
     b = code.b
     items, shapes = code.function.args[1], Shapes(code)
     inputs = [p for p in parameters if p.role != "out"]
@@ -133,6 +139,7 @@ def _write_entry(code, parameters, symbols, aliases, decisive) -> None:
         if array.parameter.layout != "broadcast":
             shapes.agree(array)
     _check_overlap(code, [(a, other) for i, a in enumerate(arrays) for other in arrays[:i]], aliases)
+    _compute_dimensions(code, shapes, outputs, requires, params)
 
     # What is returned is owned from here on: nothing after this refuses without giving it back.
     results = [code.stack(PTR) for _ in outputs]
@@ -141,8 +148,7 @@ def _write_entry(code, parameters, symbols, aliases, decisive) -> None:
     for array in arrays:
         _put_array(code, array, shapes, words, place)
     for symbol in symbols:
-        value = shapes.values.get(symbol, shapes.count if symbol in ("size", "rows") else None)
-        code.put(value, words, place["symbol", symbol, 0])
+        code.put(shapes.values[symbol], words, place["symbol", symbol, 0])
 
     def take_given() -> None:
         taken: list[Array] = []
@@ -173,7 +179,7 @@ def _write_entry(code, parameters, symbols, aliases, decisive) -> None:
     for p, address in zip(outputs, addresses):
         if p.fill is not None:
             _fill(code, p, shapes, code.get(address))
-    _run(code, words, [*shapes.values.values(), *([shapes.count] if shapes.count is not None else [])])
+    _run(code, words, [shapes.values[symbol] for symbol in symbols])
     _return(code, outputs, results, scratch, given)
 
 
@@ -206,6 +212,22 @@ def _require_typical(code: Code, p: Parameter, item: Value, dtypes: Sequence[str
     if typical and p.dtype in dtypes:
         chosen = code.equal(code.at(item, 8, PTR), code.symbol(typical))
     code.require(code.b.or_(given, chosen))
+
+
+def _compute_dimensions(code: Code, shapes: Shapes, outputs, requires: Sequence[str], params: Mapping[str, int]) -> None:
+    """Give `size` and `rows` their value, check the conditions, compute the dims of outputs that are expressions."""
+    if shapes.count is not None:
+        for symbol in ("size", "rows"):
+            shapes.values.setdefault(symbol, shapes.count)
+    names = {**shapes.values, **params}
+    for condition in requires:
+        code.require(truth(code, write(code, condition, names)))
+    for text in dict.fromkeys(d for p in outputs for d in p.dims or () if isinstance(d, str)):
+        if text not in shapes.values:
+            value = write(code, text, names)
+            value = code.b.zext(value, I64) if value.type == I1 else value
+            code.require(code.b.icmp_signed(">=", value, i64(0)))
+            shapes.values[text] = value
 
 
 def _check_overlap(code: Code, pairs, aliases: Collection[tuple[str, str]]) -> None:

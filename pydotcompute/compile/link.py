@@ -15,7 +15,11 @@ from pathlib import Path
 
 from ..errors import CompilationError
 
-OPTIONS = ("-shared", "-nostdlib", "--build-id=none", "-s", "--hash-style=gnu", "-z", "noexecstack", "-z", "relro", "-z", "now")
+# -Bsymbolic: nothing that the program exports by the name of `run` or `threads` may take their place
+OPTIONS = (
+    "-shared", "-Bsymbolic", "-nostdlib", "--build-id=none", "-s", "--hash-style=gnu", "-z", "noexecstack", "-z", "relro",
+    "-z", "now",
+)  # fmt: skip
 SETTING = "PYDOTCOMPUTE_LINKER"
 
 

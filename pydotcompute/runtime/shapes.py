@@ -97,7 +97,7 @@ class Dimensions:
                 said = f"{dim} = {size}" + ("" if dim in names else f" for {values(str(dim), names)}")
                 problem = "is negative" if isinstance(size, int) else "is no whole number"
                 raise ValueError(f"{self.kernel}: a dimension of output '{p.name}' {problem}: {said}")
-            shape.append(size)
+            shape.append(int(size))  # a condition is a bool
         if not p.ellipsis:
             return tuple(shape)
         if self.leading is None:

@@ -169,8 +169,13 @@ def write_project(root, kernels: dict, objects=()) -> str:
     return str(root)
 
 
-def write_kernel(root, name, parameters, *, types=None, aliases=(), run=None, target="cpu:x86-64", **more) -> str:
-    """A project with one kernel, for every choice of its types; its `run` is the recorder unless given."""
+def write_kernel(
+    root, name, parameters, *, types=None, params=None, aliases=(), run=None, target="cpu:x86-64", **more
+) -> str:
+    """A project with one kernel, for every choice of its types; its `run` is the recorder unless given.
+
+    params: {name: the one value}.
+    """
     from itertools import product
 
     types = types or {}
@@ -181,13 +186,15 @@ def write_kernel(root, name, parameters, *, types=None, aliases=(), run=None, ta
         symbols = symbols_of(parameters)
         body = run(chosen) if run else recorder(concrete, symbols)
         entry = entry_ir(
-            concrete, symbols, aliases, declared=parameters, types=types, requires=more.get("requires", ())
+            concrete, symbols, aliases, declared=parameters, types=types, requires=more.get("requires", ()),
+            params=params,
         )
         data = shared_object(entry, body)
         objects.append(data)
-        label = ",".join(f"{k}={v}" for k, v in chosen.items()) or "-"
-        artifacts[label] = (chosen, {}, aliases, {target: data})
-    kernels = {name: kernel_entry(name, parameters, artifacts, types, **more)}
+        label = ",".join(f"{k}={v}" for k, v in (*chosen.items(), *(params or {}).items())) or "-"
+        artifacts[label] = (chosen, params or {}, aliases, {target: data})
+    declared = {name: [value] for name, value in (params or {}).items()}
+    kernels = {name: kernel_entry(name, parameters, artifacts, types, declared, **more)}
     return write_project(root, kernels, objects)
 
 
