@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cached_property
 from typing import Iterable, NoReturn
 
 from ..declare.model import Kernel, Rendered, Specialisation
@@ -30,12 +31,19 @@ class Module:
     function: ast.FunctionDef  # the kernel
     helpers: dict[str, ast.FunctionDef]
     heights: dict[int, int] = field(default_factory=dict)  # id of a node → how deep it is nested
+    positions: dict[tuple[int, int], Position] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)  # every name of the text; fresh ones are none of these
 
     def position(self, node: ast.AST) -> Position:
-        line = self.rendered.text.split("\n")[node.lineno - 1]
-        column = len(line.encode()[: node.col_offset].decode(errors="ignore")) + 1
-        return self.rendered.position(node.lineno, column)
+        key = node.lineno, node.col_offset
+        if key not in self.positions:  # a kernel is built several times, until its types settle
+            column = len(self.lines[key[0] - 1].encode()[: key[1]].decode(errors="ignore")) + 1
+            self.positions[key] = self.rendered.position(key[0], column)
+        return self.positions[key]
+
+    @cached_property
+    def lines(self) -> list[str]:
+        return self.rendered.text.split("\n")
 
     def line(self, node: ast.AST) -> int:
         return self.position(node).line
@@ -99,6 +107,8 @@ def parse(kernel: Kernel, specialisation: Specialisation, rendered: Rendered) ->
     for function in functions.values():
         for argument in function.args.args:
             name = argument.arg
+            if [a.arg for a in function.args.args].count(name) > 1:
+                module.refuse(argument, f"`{name}` is an argument twice", "choose another name")
             if meaning := module.meaning(name) or ("a helper" if name in functions else ""):
                 module.refuse(argument, f"`{name}` cannot be an argument: it is {meaning}", "choose another name")
     _check_recursion(module)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from functools import reduce
 
 from . import tree
 from .functions import FUNCTIONS
@@ -17,6 +18,7 @@ _SWAPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 _COMPARE = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
 }  # fmt: skip
+_BOOLS = {"min": "&", "max": "|"}
 _LETTERS = "bifc"
 
 
@@ -88,7 +90,8 @@ def unary(op: str, value: Value, fault: Fault, at=None) -> Value:
             fault(f"`~` takes integers or bools, not {value.type}", "convert it first: int64(…)")
         elif value.rank == 0 and value.weak:
             fault("`~` of a Python bool is an integer that is never 0", "write `not`")
-        return Value(tree.Unary("~", value.expr, value.expr.type, at=at), value.weak)
+        op = "not" if value.expr.type == "bool" else "~"
+        return Value(tree.Unary(op, value.expr, value.expr.type, at=at), value.weak)
     if value.rank == 0:
         if not value.weak:
             fault(f"`{op}` of a bool has no meaning, as in NumPy", "write `not`, or convert it: int64(…)")
@@ -162,6 +165,11 @@ def call(name: str, values: list[Value], fault: Fault, at=None) -> Value:
     if name in ("conj", "real", "imag") and done.rank < 3:
         zero = Value(tree.Const(0, "int64", at=at), True)
         return Value(arguments[0] if name != "imag" else convert(zero, done.dtype, fault), done.weak)
+    if name in ("floor", "ceil", "trunc", "round") and done.rank < 2 or name == "abs" and done.dtype == "bool":
+        return Value(arguments[0], done.weak)  # whole already
+    if name in ("min", "max") and done.rank == 0:
+        both = _BOOLS[name]
+        return Value(reduce(lambda a, b: tree.Binary(both, a, b, "bool", at=at), arguments), done.weak)
     if name == "where":
         arguments = (truth(values[0]), *arguments)
     if function.gives == "bool":

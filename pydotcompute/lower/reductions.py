@@ -12,6 +12,9 @@ from .scope import Loop, Scope
 _UPDATES = {
     ast.Add: "sum", ast.Sub: "sum", ast.Mult: "prod", ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor",
 }  # fmt: skip
+# What they are of bools.
+_BOOLS = {"min": "all", "max": "any"}
+_BOOL_UPDATES = {"sum": "or", "prod": "and", "min": "and", "max": "or"}
 _FORMS = "`+= -= *= &= |= ^=`, `s = min(s, e)` or `s = max(s, e)`"
 
 
@@ -40,6 +43,7 @@ def functional(s: Scope, node: ast.Call) -> Value:
     s.place, s.depth, s.before_statement, s.lazy, s.shadow, s.state = outer
 
     type_, start, value, operand = _shape(s, op, term, node)
+    op = _BOOLS.get(op, op) if type_.dtype == "bool" else op
     name = s.fresh(f"{op}_", type_.dtype)
     body: tuple[tree.Stmt, ...] = (tree.Accumulate(name, op, value, at=s.at(generator.elt)),)
     for test, clause_test in zip(reversed(tests), reversed(clause.ifs)):
@@ -64,10 +68,10 @@ def _shape(s: Scope, op: str, term: Value, node: ast.AST) -> tuple[Type, tree.Co
         return Type("float64"), constant(0, "float64"), constant(0, "float64"), "float64"
     if op in ("argmin", "argmax"):
         return Type("int64"), constant(-1, "int64"), held(term, fault), term.expr.type
-    return term.type, identity(op, term.expr.type), held(term, fault), term.expr.type
+    return term.type, _identity(op, term.expr.type), held(term, fault), term.expr.type
 
 
-def identity(op: str, dtype: str) -> tree.Const:
+def _identity(op: str, dtype: str) -> tree.Const:
     """What min and max of nothing give."""
     if dtype == "bool":
         return constant(op == "min", dtype)
@@ -161,7 +165,7 @@ def accumulate(s: Scope, node: ast.stmt, name: str) -> tree.Stmt:
     if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Sub):
         value = operators.unary("-", Value(convert(value, dtype, fault)), fault, s.at(node))
     if dtype == "bool":
-        op = {"sum": "or", "prod": "and"}.get(op, op)
+        op = _BOOL_UPDATES.get(op, op)
     return tree.Accumulate(name, op, convert(value, dtype, fault), at=s.at(node))
 
 
@@ -171,6 +175,6 @@ def of_loop(s: Scope, loop: Loop) -> tuple[tree.Reduction, ...]:
     for name, op in loop.reductions.items():
         dtype = s.type_of(name).dtype
         if dtype == "bool":
-            op = {"sum": "or", "prod": "and"}.get(op, op)
+            op = _BOOL_UPDATES.get(op, op)
         found.append(tree.Reduction(name, op, dtype, None, dtype))
     return tuple(found)

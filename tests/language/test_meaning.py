@@ -74,7 +74,8 @@ KERNELS = {
         for i in grid(n):
             p = b[i] and not x[i] > 1
             q = b[i] + (i > 2)
-            count[i] = p + 2 * q + (b[i] | p) + (b[i] ^ True) + (b[i] * p)""",
+            count[i] = p + 2 * q + (b[i] | p) + (b[i] ^ True) + (b[i] * p)
+            out[i] = max(b[i], p) + ~b[i] + min(b[i], b[0]) + abs(b[i]) * 4""",
     "chains": "for i in grid(n):\n    count[i] = 0 <= x[i] < a <= 3 < n and not 1 < k[i] <= 2 or u[i] == 255",
     "truth": "for i in grid(n):\n    if x[i] and not k[i] or u[i]:\n        out[i] = 1 if b[i] else a",
     "loops": """

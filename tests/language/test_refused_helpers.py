@@ -222,6 +222,7 @@ CASES = [
         "`i` is the index of a parallel loop and cannot be assigned inside it",
         "use another name in the loop of line 4",
     ),
+    ("def g(§v, v):\n    return v\n{kernel}        pass", "`v` is an argument twice", "choose another name"),
 ]
 
 

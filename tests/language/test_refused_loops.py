@@ -289,12 +289,6 @@ CASES = [
     ),
     ("blocks", "v = sum(x[c] for §r in threads(n))", "`r` is already the index of a loop here", "choose another name"),
     (
-        "blocks",
-        "v = sum(x[c] for c in threads(n))\n    out[r] = §c",
-        "unknown name `c`",
-        "known here: a, b, count, k, n, out, r, u, v, x",
-    ),
-    (
         "kernel",
         "if a > 0:\n    s = sum(x[i] for i in §grid(n))",
         "a reduction over grid under `if`, `for` or `while`",
@@ -341,12 +335,6 @@ CASES = [
         "t = §shared(3, T)",
         "`shared` outside the body of blocks",
         "one per block: write it first in the body of `for b in blocks(k)`",
-    ),
-    (
-        "grid",
-        "w, §i = 1, 2",
-        "`i` is the index of a parallel loop and cannot be assigned inside it",
-        "use another name in the loop of line 8",
     ),
 ]
 

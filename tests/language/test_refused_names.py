@@ -137,6 +137,19 @@ CASES = [
         "`i` is the index of a parallel loop and cannot be assigned inside it",
         "use another name in the loop of line 8",
     ),
+    (
+        "blocks",
+        "v = sum(x[c] for c in threads(n))\n    out[r] = §c",
+        "unknown name `c`",
+        "known here: a, b, count, k, n, out, r, u, v, x",
+    ),
+    (
+        "grid",
+        "w, §i = 1, 2",
+        "`i` is the index of a parallel loop and cannot be assigned inside it",
+        "use another name in the loop of line 8",
+    ),
+    ("grid", "x[i] = 1 if §yy else 2", "unknown name `yy`", "known here: a, b, count, i, k, n, out, u, x"),
 ]
 
 

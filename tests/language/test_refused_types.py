@@ -101,6 +101,7 @@ CASES = [
         "`<<` takes integers or bools, not a weak float",
         "convert it first: int64(…)",
     ),
+    ("grid", "v = k[i] % (§x[i] | 3)", "`|` takes integers or bools, not float32", "convert it first: int64(…)"),
 ]
 
 

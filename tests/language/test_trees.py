@@ -119,7 +119,8 @@ IDENTITIES = {
     "max(u[c] for c in threads(n))": "max: uint8 from 0:uint8",
     "min(k[c] for c in threads(n))": "min: int32 from 2147483647:int32",
     "max(c for c in threads(n))": "max: int64 from -9223372036854775808",
-    "min(b[c] for c in threads(n))": "min: bool from True",
+    "min(b[c] for c in threads(n))": "all: bool from True",
+    "max(b[c] for c in threads(n))": "any: bool from False",
     "any(x[c] for c in threads(n))": "any: bool from False",
     "all(b[c] for c in threads(n))": "all: bool from True",
     "argmin(x[c] for c in threads(n))": "argmin: int64 of float32 from -1",
@@ -312,3 +313,54 @@ def test_the_words_of_the_language_are_those_that_declarations_keep_free():
 
     assert {*names.FUNCTIONS, *names.CONSTRUCTS} == functions.FUNCTIONS.keys() | functions.WORDS
     assert set(names.CONSTANTS) == functions.CONSTANTS.keys()
+
+
+SCALARS = "(x: T[...], n: int32) -> (total: T, hits: int64 = 0)"
+
+
+def test_scalar_outputs(printed, refusal):
+    body = """
+        for i in grid(size):
+            if x[i] > n:
+                atomic_add(hits, (), 1)
+    """
+    same(
+        printed(body, signature=SCALARS),
+        """
+        for i in grid(size):
+            if (float64(x[i]) > float64(n)):
+                atomic hits[()] add 1
+        """,
+    )
+    body = """
+        s = x[0]
+        for i in grid(size):
+            s += x[i]
+        total[()] = s
+        total[()] /= size + x[0]
+        if s > 3:
+            hits[()] = 1
+    """
+    assert "total[()] = (total[()] / (float32(size) + x[0]))" in printed(body, signature=SCALARS)
+    for text, message, hint in (
+        ("total[0] = 1", "`total` has 0 dimensions, found 1 index", "write `total[()]`"),
+        ("total = 1", "`total` cannot be assigned: it is an output scalar", "store into its elements: `total[()] = …`"),
+        ("s = total + 1", "`total` is an output scalar", "write `total[()]`"),
+        ("total[()] = 1", None, ""),
+    ):
+        body = f"for i in grid(size):\n    {text}"
+        if message:
+            error = refusal(body, signature=SCALARS)
+            assert (error.message, error.hint) == (message, hint)
+        else:
+            assert printed(body, signature=SCALARS).endswith("total[()] = 1.0:float32\n")
+
+
+def test_a_dimension_that_is_an_argument_too_is_weak(printed):
+    same(
+        printed("for i in grid(n):\n    out[i] = value * n", signature="(n: int64, value: T) -> (out: T[n])"),
+        """
+        for i in grid(n):
+            out[i] = (value * float32(n))
+        """,
+    )
