@@ -179,11 +179,10 @@ def write_kernel(
     from itertools import product
 
     types = types or {}
-    artifacts, objects = {}, []
+    artifacts, objects, symbols = {}, [], tuple(s for s in symbols_of(parameters) if s not in (params or {}))
     for choice in product(*types.values()):
         chosen = dict(zip(types, choice))
         concrete = [p._replace(dtype=chosen.get(p.dtype, p.dtype)) for p in parameters]
-        symbols = symbols_of(parameters)
         body = run(chosen) if run else recorder(concrete, symbols)
         entry = entry_ir(
             concrete, symbols, aliases, declared=parameters, types=types, requires=more.get("requires", ()),
@@ -194,7 +193,7 @@ def write_kernel(
         label = ",".join(f"{k}={v}" for k, v in (*chosen.items(), *(params or {}).items())) or "-"
         artifacts[label] = (chosen, params or {}, aliases, {target: data})
     declared = {name: [value] for name, value in (params or {}).items()}
-    kernels = {name: kernel_entry(name, parameters, artifacts, types, declared, **more)}
+    kernels = {name: kernel_entry(name, parameters, artifacts, types, declared, symbols=symbols, **more)}
     return write_project(root, kernels, objects)
 
 
