@@ -4,7 +4,7 @@ from pathlib import Path
 
 import jinja2
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pydotcompute import declare
@@ -51,7 +51,8 @@ def test_context(tmp_path):
 def test_types_and_family(tmp_path):
     (tmp_path / "kernels.yaml").write_text(
         "version: 1\nkernels:\n  unary:\n    family: {twice: {BY: 2}, thrice: {BY: 3.0}}\n    doc: 'x times {{ BY }}'\n"
-        '    signature: "(x: T[n]) -> (out: T[n])"\n    types: {T: [float32, float64]}\n    body: y = {{ T }}({{ BY }})\n'
+        '    signature: "(x: T[n]) -> (out: T[n])"\n    types: {T: [float32, float64]}\n'
+        "    body: y = {{ T }}({{ BY }})\n"
         "    reference: 'x * {{ BY }} + {% if BY == 2 %}0{% else %}1{% endif %}'\n"
     )
     kernels = declare.load(tmp_path).kernels
@@ -66,8 +67,9 @@ def test_types_and_family(tmp_path):
 
 def test_lines_of_a_loop(tmp_path):
     rendered = from_template(
-        tmp_path, "def k(x, out):\n    {% for j in range(3) %}\n    a{{ j }} = 1\n    b{{ j }} = 2\n    {% endfor %}\n    c = 3\n"
-    )  # fmt: skip
+        tmp_path,
+        "def k(x, out):\n    {% for j in range(3) %}\n    a{{ j }} = 1\n    b{{ j }} = 2\n    {% endfor %}\n    c = 3\n",
+    )
     assert written_at(rendered) == {
         "def k(x, out):": ("k.j2", 1), "a0 = 1": ("k.j2", 3), "b0 = 2": ("k.j2", 4), "a1 = 1": ("k.j2", 3),
         "b1 = 2": ("k.j2", 4), "a2 = 1": ("k.j2", 3), "b2 = 2": ("k.j2", 4), "c = 3": ("k.j2", 6),
@@ -91,7 +93,8 @@ def test_lines_of_includes_and_macros(tmp_path):
         tmp_path,
         '{% import "m.j2" as m %}\n{% from "m.j2" import two %}\n{% include "i.j2" %}\ndef k(x, out):\n    a = 1\n'
         '    {{ m.one("b") }}\n    {{ two("c") }}\n    {% include "j.j2" %}\n    d = 4\n',
-        m='{% macro one(v) %}{{ v }} = 2{% endmacro %}\n{% macro two(v) -%}\n    {{ v }} = 3\n    {{ v }} += 1\n{%- endmacro %}\n',
+        m="{% macro one(v) %}{{ v }} = 2{% endmacro %}\n"
+        "{% macro two(v) -%}\n    {{ v }} = 3\n    {{ v }} += 1\n{%- endmacro %}\n",
         i="def f(v):\n    return v\n",
         j="j = 5",
     )  # fmt: skip
@@ -120,7 +123,8 @@ def test_text_that_becomes_a_value(tmp_path):
         tmp_path,
         "{% macro name() %}float32{% endmacro %}\n{% set word %} one {% endset %}\ndef k(x, out):\n"
         "    a = {% if name() == 'float32' %}1{% else %}2{% endif %}\n    b = {{ word|length }}\n"
-        "    c = {{ word|trim }}\n    d = {{ {'float32': 4}[name()] }}\n    {% filter replace('1', '2') %}e = 1{% endfilter %}\n",
+        "    c = {{ word|trim }}\n    d = {{ {'float32': 4}[name()] }}\n"
+        "    {% filter replace('1', '2') %}e = 1{% endfilter %}\n",
     )  # fmt: skip
     lines = [line.strip() for line in rendered.text.split("\n") if line.strip()]
     assert lines == ["def k(x, out):", "a = 1", "b = 5", "c = one", "d = 4", "e = 2"]
@@ -150,7 +154,8 @@ def test_changed_files_are_read_again(tmp_path):
 )
 def test_places_in_a_body_of_every_style(tmp_path, body, where):
     if where is None:
-        (tmp_path / "kernels.yaml").write_text(f'version: 1\nkernels: {{k: {{signature: "{SIGNATURE}", body: y = 1}}}}\n')
+        text = f'version: 1\nkernels: {{k: {{signature: "{SIGNATURE}", body: y = 1}}}}\n'
+        (tmp_path / "kernels.yaml").write_text(text)
         kernel, where = declare.load(tmp_path).kernels["k"], (2, 9, (2, 76))
     else:
         kernel = project(tmp_path, body)
@@ -183,11 +188,12 @@ def test_raw(tmp_path, body, raw):
 
 
 fragments = st.sampled_from(
-    ["a", " ", "\n", "{", "}", "{{", "}}", "{{ X }}", "{{X}}", "{{ Y }}", "{{ true }}", "{#", "#}", "{# c #}", "{#- c -#}",
-     "{{- X }}", "{% if X %}", "{% endif %}", "X", "-", "%}", "{% raw %}", "{% endraw %}", "'"]
+    ["a", " ", "\n", "{", "}", "{{", "}}", "{{ X }}", "{{X}}", "{{ Y }}", "{{ true }}", "{#", "#}", "{# c #}",
+     "{#- c -#}", "{{- X }}", "{% if X %}", "{% endif %}", "X", "-", "%}", "{% raw %}", "{% endraw %}", "'"]
 )  # fmt: skip
 
 
+@settings(deadline=None)
 @given(st.lists(fragments, max_size=12).map("".join))
 @example("{#{#- c -#}{#}")
 @example("{#{#- c -#}#}")

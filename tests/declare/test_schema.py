@@ -4,7 +4,7 @@ import copy
 import json
 
 import jsonschema
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pydotcompute import declare
@@ -34,7 +34,7 @@ scalars = st.sampled_from(
      "cpu:native", "cuda:sm_", "contract", "a-b", "__a", "_a", "kernel", "none", "exp", "7"]
 )  # fmt: skip
 values = scalars | st.lists(scalars, max_size=4) | st.dictionaries(scalars.map(str), scalars, max_size=2)
-keys = st.sampled_from(["doc", "body", "template", "T", "n", "low", "block", "lambda", "exp", "_k", "kernels", "float64"])
+keys = st.sampled_from("doc body template T n low block lambda exp _k kernels float64".split())
 
 
 def paths(value, at=()):
@@ -82,6 +82,7 @@ def test_schema_is_one():
     assert SCHEMA.is_valid(WHOLE) and by_loader(WHOLE)
 
 
+@settings(deadline=None)
 @given(changed())
 def test_agree(data):
     assert SCHEMA.is_valid(data) == by_loader(data)
