@@ -68,7 +68,8 @@ def test_types_and_family(tmp_path):
 def test_lines_of_a_loop(tmp_path):
     rendered = from_template(
         tmp_path,
-        "def k(x, out):\n    {% for j in range(3) %}\n    a{{ j }} = 1\n    b{{ j }} = 2\n    {% endfor %}\n    c = 3\n",
+        "def k(x, out):\n    {% for j in range(3) %}\n    a{{ j }} = 1\n    b{{ j }} = 2\n"
+        "    {% endfor %}\n    c = 3\n",
     )
     assert written_at(rendered) == {
         "def k(x, out):": ("k.j2", 1), "a0 = 1": ("k.j2", 3), "b0 = 2": ("k.j2", 4), "a1 = 1": ("k.j2", 3),

@@ -99,7 +99,7 @@ def test_printed_and_parsed_again(written):
 
 words = st.sampled_from(
     ["(", ")", "[", "]", ",", ":", "->", "=", "...", "..", "inout", "strided", "broadcast", "T", "float32", "n", "x",
-     "y", "size", "rows", "exp", "0", "-1", "+", "*", " ", "\n", "max", "if", "é", "'", "#", "lambda", "9" * 30, "1e400"]
+     "y", "size", "rows", "exp", "0", "-1", "+", "*", " ", "\n", "max", "if", "é", "'", "#", "lambda", "9" * 30]
 )  # fmt: skip
 
 
