@@ -7,6 +7,7 @@ afterwards can point to them.
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from time import perf_counter
 from typing import Callable
 
@@ -81,12 +82,33 @@ def _compile_cpu(job: Job) -> Answer:
     return Answer(artifacts, failures, tuple(sorted(tree.aliases)), clock.phases)
 
 
+def unavailable(backend: str) -> str:
+    """What is to be installed before this backend's artifacts can be made; empty where nothing is missing."""
+    if backend == "cuda":
+        from ..compile.cuda_toolchain import require
+
+        try:
+            require()
+        except CompilerNotInstalledError as error:
+            return str(error)
+        return ""
+    return next((_not_installed(module) for module in ("numba", "llvmlite") if find_spec(module) is None), "")
+
+
 def _missing(error: ModuleNotFoundError) -> Exception:
     if error.name is None or error.name.startswith("pydotcompute"):
         return error
-    return CompilerNotInstalledError(
-        f"building needs {error.name}, which is not installed: pip install 'pydotcompute[build]'"
-    )
+    return CompilerNotInstalledError(_not_installed(error.name))
 
 
-COMPILERS: dict[str, Callable[[Job], Answer]] = {"cpu": _compile_cpu}
+def _not_installed(module: str) -> str:
+    return f"building needs {module}, which is not installed: pip install 'pydotcompute[build]'"
+
+
+def _compile_cuda(job: Job) -> Answer:
+    from .cuda_job import compile_cuda
+
+    return compile_cuda(job, Clock())
+
+
+COMPILERS: dict[str, Callable[[Job], Answer]] = {"cpu": _compile_cpu, "cuda": _compile_cuda}

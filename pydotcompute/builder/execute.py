@@ -9,6 +9,7 @@ from typing import Callable
 
 from ..cache.store import Store
 from ..cache.writer import write_object
+from .compilers import unavailable
 from .jobs import Answer, Job
 from .outcome import Outcome, Result, record_name
 from .plan import Item, Name, Plan
@@ -29,7 +30,16 @@ def execute(
         report(result)
 
     adopt(plan, outcome, settle)
-    todo = [item for item in plan.stale if item.found is None]
+    todo = []
+    missing = {backend: unavailable(backend) for backend in {_backend(item) for item in plan.stale}}
+    for item in plan.stale:
+        if item.found is not None:
+            continue
+        if reason := missing[_backend(item)]:  # of no kernel's making: the other backends go on
+            outcome.failed[item.name] = reason
+            settle(Result(item, "failed", reason))
+        else:
+            todo.append(item)
     waiting = {item.name: item for item in todo}
     pending: deque[Job] = deque(jobs_of(plan, todo, rendered, linker))
     stopped = False
@@ -76,8 +86,7 @@ def jobs_of(plan: Plan, items: list[Item], rendered: str, linker: str) -> list[J
     """One job for each specialisation and backend, with all its stale targets."""
     groups: dict[tuple[str, str, str], list[Item]] = {}
     for item in items:
-        backend = item.target.partition(":")[0]
-        groups.setdefault((item.kernel.name, str(item.specialisation), backend), []).append(item)
+        groups.setdefault((item.kernel.name, str(item.specialisation), _backend(item)), []).append(item)
     return [
         Job(
             group[0].kernel, group[0].specialisation, plan.rendered[place], tuple(item.target for item in group),
@@ -121,6 +130,10 @@ def remember(plan: Plan, store: Store) -> None:
             "fields": item.fields, "sources": item.sources, "entry": specialisation["artifacts"][item.target],
             "aliases": specialisation["aliases"], "seconds": None, "phases": {},
         })  # fmt: skip
+
+
+def _backend(item: Item) -> str:
+    return item.target.partition(":")[0]
 
 
 def _name(job: Job, target: str) -> Name:

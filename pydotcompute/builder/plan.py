@@ -109,8 +109,10 @@ def make_plan(
     record kept under a key. A kernel that cannot be rendered has no items, but an entry in `unrendered`.
     """
     asked = frozenset(declaration.kernels if kernels is None else kernels)
-    base_targets = tuple(dict.fromkeys(targets)) or declaration.targets
-    wanted_targets = tuple(dict.fromkeys(t + BOUNDS if bounds and takes_bounds(t) else t for t in base_targets))
+    base_targets = tuple(targets) or declaration.targets
+    if bounds:
+        base_targets = tuple(t + BOUNDS for t in base_targets if takes_bounds(t))
+    wanted_targets = tuple(dict.fromkeys(base_targets))
     versions = {backend: dict(tools(backend)) for backend in {t.partition(":")[0] for t in declaration.targets}}
     items: list[Item] = []
     rendered: dict[tuple[str, str, str], Rendered] = {}

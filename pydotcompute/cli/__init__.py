@@ -91,9 +91,9 @@ def _unknown(parser: argparse.ArgumentParser, name: str) -> NoReturn:
 
 class _Version(argparse.Action):
     def __call__(self, parser, namespace, values, option_string=None):
-        from importlib.metadata import version
+        from .. import __version__
 
-        print(f"pydotcompute {version('pydotcompute')}")
+        print(f"pydotcompute {__version__}")
         parser.exit()
 
 

@@ -258,6 +258,24 @@ def test_a_broken_kernel_that_is_not_asked_for_is_left_alone(built):
     assert {name.split()[0] for name in objects(built)} == {"saxpy", "cube", "scale"}
 
 
+def test_without_the_cuda_toolchain_the_cpu_is_built_and_the_message_says_what_to_install(fresh, monkeypatch):
+    monkeypatch.setitem(sys.modules, "numba_cuda", None)
+    targets = ("cuda:compute_80", "cpu:x86-64-v3")
+    plan, outcome = build_project(fresh, targets=targets, kernels=("cube",), keep_going=False)
+    assert {result.item.target: result.status for result in outcome.results} == {
+        "cuda:compute_80": "failed", "cpu:x86-64-v3": "built",
+    }  # fmt: skip
+    (reason,) = set(outcome.failed.values())
+    assert "numba-cuda" in reason and "pip install" in reason
+
+
+def test_without_numba_the_message_says_what_to_install(fresh, monkeypatch):
+    monkeypatch.setitem(sys.modules, "numba", None)
+    plan, outcome = build_project(fresh, keep_going=False)
+    reason = "building needs numba, which is not installed: pip install 'pydotcompute[build]'"
+    assert set(outcome.failed.values()) == {reason} and len(outcome.results) == 12
+
+
 @pytest.fixture
 def tiny_disk(tmp_path):
     """A file system of 256 KiB, where the machine lets us mount one."""
