@@ -67,3 +67,47 @@ def hillshade(z, dx, dy, azimuth, altitude):
     towards = np.sin(light) * np.cos(height), np.cos(light) * np.cos(height), np.sin(height)
     length = np.sqrt(1 + rise_east**2 + rise_north**2)
     return np.maximum((towards[2] - towards[0] * rise_east - towards[1] * rise_north) / length, 0)
+
+
+def gelu_tanh(x):
+    inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)
+    with np.errstate(invalid="ignore"):
+        return np.where(x == -np.inf, 0.0, 0.5 * x * (1 + np.tanh(inner)))
+
+
+def minimum(x):
+    return np.min(x, initial=np.inf)
+
+
+def maximum(x):
+    return np.max(x, initial=-np.inf)
+
+
+def argmax(x):
+    return np.argmax(x) if x.size else -1
+
+
+def layernorm(x, w, b, eps):
+    centred = x - np.mean(x, axis=-1, keepdims=True)
+    return centred / np.sqrt(np.mean(centred * centred, axis=-1, keepdims=True) + eps) * w + b
+
+
+def rope(x, cosine, sine):
+    half = x.shape[-1] // 2
+    a, b = x[..., :half], x[..., half:]
+    return np.concatenate([a * cosine - b * sine, a * sine + b * cosine], axis=-1)
+
+
+def rope_sequence(x, cosine, sine):
+    return rope(x, cosine[:, None, :], sine[:, None, :])
+
+
+def attention(q, k, v, scale, CAUSAL):
+    n, keys = q.shape[-2], k.shape[-2]
+    scores = scale * (q @ np.swapaxes(k, -1, -2))
+    if CAUSAL:
+        scores = np.where(np.arange(keys) <= np.arange(n)[:, None] + keys - n, scores, -np.inf)
+    highest = np.max(scores, axis=-1, keepdims=True, initial=-np.inf)
+    weights = np.exp(scores - np.where(np.isinf(highest), 0, highest))
+    with np.errstate(invalid="ignore"):
+        return (weights @ v) / weights.sum(axis=-1, keepdims=True)
