@@ -32,9 +32,10 @@ def launches(meta: Mapping[str, Any], names: Mapping[str, Any]) -> list[Launch]:
     result = []
     for item in meta["launches"]:
         counts = [None if text is None else int(evaluate(text, names)) for text in item["grid"]["counts"]]
-        grid = _GRIDS[item["grid"]["kind"]](counts, item["block"])
-        if grid is not None:
-            result.append(Launch(item["entry"], *grid))
+        planned = _GRIDS[item["grid"]["kind"]](counts, item["block"])
+        if planned is not None:
+            grid, block = planned
+            result.append(Launch(item["entry"], grid, _three(item["shape"]) if "shape" in item else block))
     return result
 
 
@@ -128,6 +129,8 @@ def arguments(
             result.append(values[name])
         elif kind == "data":
             result.append(address(values[name]))
+        elif kind == "array":
+            result += array_words(values[name], rest[0], address)
         elif kind == "stride":
             array = values[name]
             result.append(array.strides[array.ndim - len(known[name].dims) + rest[0]])
@@ -137,6 +140,26 @@ def arguments(
                 views[name] = view(array.shape, array.strides, array.ndim - len(known[name].dims), leading or ())
             result.append(views[name][rest[0]])
     return result
+
+
+def array_words(array: Any, rank: int, address: Callable[[Any], int]) -> list[int]:
+    """An array as a raw kernel gets it: two words that are 0, elements, bytes of one, address, shape, strides. Leading
+    dims beyond the rank are seen as one; an output scalar has one element."""
+    shape, strides = [int(n) for n in array.shape], [int(s) for s in array.strides]
+    item = array.dtype.itemsize
+    if len(shape) != rank:
+        folded = shape[: len(shape) - rank + 1]
+        size = 1
+        for n in folded:
+            size *= n
+        shape = [size, *shape[len(folded) :]]
+        strides = [item] * rank
+        for axis in range(rank - 2, -1, -1):
+            strides[axis] = strides[axis + 1] * shape[axis + 1]
+    total = 1
+    for n in shape:
+        total *= n
+    return [0, 0, total, item, address(array), *shape, *strides]
 
 
 def fits(shape: Sequence[int], strides: Sequence[int], own: int, leading: Sequence[int]) -> bool:

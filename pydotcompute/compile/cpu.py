@@ -64,6 +64,7 @@ def kernel_ir(source: CpuSource, source_file: str) -> str:
                 fastmath=source.fastmath,
                 inline=not compute,
                 attributes=_attributes(source.unaliased) if compute else None,
+                library=False,
             )
         # what a function calls is bound when it becomes a subroutine, so callees come first in source.functions
         text = compile_functions({n: (names[n], s) for n, s in _SIGNATURES.items()}, source.fastmath)

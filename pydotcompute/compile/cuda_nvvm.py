@@ -50,6 +50,29 @@ def module_ir(
     return functions_ir([(namespace[e.name], e) for e in entries], capability)
 
 
+def compile_raw(text: str, filename: str, entry: EntryPoint, arch: str) -> str:
+    """PTX of a raw kernel: a module of numba.cuda's own Python. What it calls that only nvJitLink can bring in, such as
+    arithmetic in float16, is linked where that is installed. Raises CompilationError."""
+    cuda_toolchain.require()
+    import math
+
+    import numpy
+    from numba import cuda, float16, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64
+
+    namespace: dict = {"__name__": "pydotcompute_cuda_module", "__file__": filename, "cuda": cuda, "math": math}
+    namespace |= {"np": numpy, "numpy": numpy}
+    for t in (float16, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64):
+        namespace[t.name] = t
+    try:
+        exec(compile(text, filename, "exec"), namespace)
+    except Exception as error:  # the user's own statements outside of functions
+        raise CompilationError(f"{entry.name}: {type(error).__name__}: {error}") from error
+    for name, value in list(namespace.items()):
+        if isinstance(value, python_types.FunctionType) and value.__code__.co_filename == filename and name != entry.name:
+            namespace[name] = cuda.jit(device=True)(value)
+    return to_ptx(functions_ir([(namespace[entry.name], entry)], capability_of(arch)), arch, fused=True)
+
+
 def functions_ir(functions: Sequence[tuple[Callable, EntryPoint]], capability: tuple[int, int]) -> list[str]:
     """LLVM modules of Python functions, an entry each, and of what they call. Raises CompilationError."""
     cuda_toolchain.require()
@@ -63,14 +86,14 @@ def functions_ir(functions: Sequence[tuple[Callable, EntryPoint]], capability: t
     return modules
 
 
-def to_ptx(modules: Sequence[str], arch: str) -> str:
-    """NVVM's half. Canonical: no banner, no environment of numba's, no path; the same bytes in every process and
+def to_ptx(modules: Sequence[str], arch: str, fused: bool = False) -> str:
+    """NVVM's half; `fused` lets it make one rounding of a product and a sum. Canonical: no banner, no environment of numba's, no path; the same bytes in every process and
     folder. Raises CompilationError."""
     from numba.cuda.cudadrv import nvvm
 
     try:
-        # fma=0: every rounding of the kernel stands in its source, so that each GPU gives the same bits.
-        ptx = nvvm.compile_ir(list(modules), arch=f"compute_{arch}", opt=3, fma=0).decode()
+        # fma=0: every rounding of a lowered kernel stands in its source, so that each GPU gives the same bits.
+        ptx = nvvm.compile_ir(list(modules), arch=f"compute_{arch}", opt=3, fma=int(fused)).decode()
     except Exception as error:
         raise CompilationError(f"NVVM refused the code for compute_{arch}: {_first_line(error)}") from error
     return canonical(ptx, arch)

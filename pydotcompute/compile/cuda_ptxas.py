@@ -52,8 +52,9 @@ def report(text: str) -> dict[str, Resources]:
     return entries
 
 
-def lowest_version(ptx: str, arch: str) -> str:
-    """The oldest PTX version that `ptx` assembles with for `arch`: it decides how old a driver may be.
+def lowered(ptx: str, arch: str) -> tuple[str, str, dict[str, Resources]]:
+    """The PTX with the oldest version that it assembles with for `arch`, which decides how old a driver may be; that
+    version; and what each entry uses. Raises CompilationError.
 
     A newer version never loses an instruction, so this is a search by halves; most code needs no more than the
     architecture does, which is tried first.
@@ -61,10 +62,18 @@ def lowest_version(ptx: str, arch: str) -> str:
     newest = re.search(r"^\.version (\S+)", ptx, re.M)
     if newest is None or newest[1] not in VERSIONS:
         raise CompilationError(f"PTX of an unknown version: {newest and newest[1]}")
-    floor, top = VERSIONS.index(_floor(arch)), VERSIONS.index(newest[1])
-    if _accepts(ptx, arch, floor):
-        return VERSIONS[floor]
-    return VERSIONS[_search(lambda k: _accepts(ptx, arch, k), floor + 1, top)]
+    said: dict[int, str] = {}
+
+    def accepted(version: int) -> bool:
+        code, _, said[version] = _run(with_version(ptx, VERSIONS[version]), arch)
+        return code == 0
+
+    low, high = VERSIONS.index(_floor(arch)), VERSIONS.index(newest[1])
+    if not accepted(low):
+        low = _search(accepted, low + 1, high)
+        if low not in said and not accepted(low):
+            raise CompilationError(f"ptxas for sm_{arch} failed:\n{said[low].strip()}")
+    return with_version(ptx, VERSIONS[low]), VERSIONS[low], report(said[low])
 
 
 def with_version(ptx: str, version: str) -> str:
@@ -75,19 +84,12 @@ def with_version(ptx: str, version: str) -> str:
 def _floor(arch: str) -> str:
     """The oldest version that knows the architecture: what an empty kernel assembles with."""
     empty = f".version 0.0\n.target sm_{arch}\n.address_size 64\n.visible .entry k() {{ ret; }}\n"
-    known = [k for k, version in enumerate(VERSIONS) if _known(version)]
-    return VERSIONS[_search(lambda k: _accepts(empty, arch, k), known[0], known[-1])]
-
-
-@cache
-def _known(version: str) -> bool:
-    """Whether the installed ptxas is new enough for a PTX version."""
-    text = f".version {version}\n.target sm_90\n.address_size 64\n"
-    return "Unsupported .version" not in _run(text, "90")[2]
-
-
-def _accepts(ptx: str, arch: str, version: int) -> bool:
-    return _run(with_version(ptx, VERSIONS[version]), arch)[0] == 0
+    said = _run(with_version(empty, "99.0"), arch)[2]
+    newest = re.search(r"current version is '([0-9.]+)'", said)
+    if newest is None or newest[1] not in VERSIONS:
+        raise CompilationError(f"ptxas does not say which PTX version it knows:\n{said.strip()}")
+    top = VERSIONS.index(newest[1])
+    return VERSIONS[_search(lambda k: _run(with_version(empty, VERSIONS[k]), arch)[0] == 0, 0, top)]
 
 
 def _search(accepted, low: int, high: int) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from types import FunctionType
-from typing import Callable, Sequence
+from typing import Callable, NamedTuple, Sequence
 
 import llvmlite.binding as llvm
 from llvmlite import ir
@@ -18,6 +18,7 @@ from numba import types
 from numba.core import cgutils, codegen, compiler, registry, typed_passes
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
+from numba.core.funcdesc import FunctionDescriptor
 from numba.core.cpu import FastMathOptions
 from numba.extending import intrinsic
 
@@ -47,18 +48,25 @@ class _Codegen(codegen.AOTCPUCodegen):
         super().__init__("kernel", cpu_name="generic")
 
 
-def _flags(fastmath: Sequence[str], inline: bool, noalias: bool) -> compiler.Flags:
+def _flags(fastmath: Sequence[str], inline: bool) -> compiler.Flags:
     flags = compiler.Flags()
     flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
     flags.error_model = "numpy"
     flags.forceinline = inline
-    flags.noalias = noalias
     if fastmath:
         flags.fastmath = FastMathOptions(set(fastmath))
     return flags
 
 
 # ------------------------------------------------------------------------------------------------ subroutines
+
+
+class _Compiled(NamedTuple):
+    descriptor: FunctionDescriptor
+    modules: tuple[ir.Module, ...]  # of the function and of everything it calls
+
+
+_LIBRARY: dict[tuple, _Compiled] = {}  # functions that are the same for every kernel, compiled once a process
 
 
 def subroutine(
@@ -68,20 +76,29 @@ def subroutine(
     fastmath: Sequence[str] = (),
     inline: bool = True,
     attributes: Callable[[ir.Function], None] | None = None,
+    library: bool = True,
 ) -> Callable:
     """An intrinsic that calls `function`, compiled by the same front end for the types it is called with.
 
-    result: its type; inferred where it is None. attributes: called with the LLVM function, to add to it.
+    result: its type; inferred where it is None. inline: always. attributes: called with the LLVM function, to add to
+    it. library: it does not belong to one kernel.
     """
     function = _self_contained(function)
+    flags = _flags(fastmath, inline)
 
     def typed(typing_context, *operands):
         operands = tuple(t if isinstance(t, types.CPointer) else types.unliteral(t) for t in operands)
         signature = (result or _result_type(function, operands))(*operands)
 
         def emit(context, b, signature, values):
-            compiled = _compile(context, function, signature, _flags(fastmath, inline, False), attributes)
-            return context.call_internal(b, compiled.fndesc, signature, values)
+            store = context.codegen()
+            known = _LIBRARY if library else store.compiled
+            compiled = known.get((function, signature))
+            if compiled is None:
+                compiled = known[function, signature] = _compile(context, function, signature, flags, attributes)
+            else:
+                store.modules += [m for m in compiled.modules if m not in store.modules]
+            return context.call_internal(b, compiled.descriptor, signature, values)
 
         return signature, emit
 
@@ -89,18 +106,26 @@ def subroutine(
     return intrinsic(eval(f"lambda typing_context, {names}: typed(typing_context, {names})", {"typed": typed}))
 
 
-def _compile(context, function, signature, flags, attributes):
+def _compile(context, function, signature, flags, attributes) -> _Compiled:
     store = context.codegen()
-    key = function, signature
-    if key not in store.compiled:
-        library = store.create_library(function.__name__)
-        with global_compiler_lock:
-            store.compiled[key] = compiler.compile_internal(
-                context.typing_context, context, library, function, signature.args, signature.return_type, flags, {}
-            )
-        if attributes:
-            attributes(store.modules[-1].globals[store.compiled[key].fndesc.llvm_func_name])
-    return store.compiled[key]
+    before, store.modules = store.modules, []
+    with global_compiler_lock:
+        done = compiler.compile_internal(
+            context.typing_context,
+            context,
+            store.create_library(function.__name__),
+            function,
+            signature.args,
+            signature.return_type,
+            flags,
+            {},
+        )
+    made, store.modules = store.modules, before
+    if attributes:
+        attributes(made[-1].globals[done.fndesc.llvm_func_name])
+    mark_independent_loops(made[-1])
+    store.modules += [m for m in made if m not in store.modules]
+    return _Compiled(done.fndesc, tuple(made))
 
 
 @cache
@@ -153,10 +178,11 @@ def compile_functions(functions: dict[str, tuple[Callable, types.Signature]], fa
             _self_contained(function),
             signature.args,
             signature.return_type,
-            _flags(fastmath, False, False),
+            _flags(fastmath, False),
             {},
             library=store.create_library(name),
         )
+        mark_independent_loops(store.modules[-1])
         exported[compiled.fndesc.llvm_func_name] = name
     return _linked(store.modules, exported)
 
@@ -165,7 +191,6 @@ def _linked(modules: Sequence[ir.Module], exported: dict[str, str]) -> str:
     """The text of all modules as one, its symbols numbered in order of appearance: Numba's contain counters."""
     linked = None
     for module in modules:
-        mark_independent_loops(module)
         parsed = llvm.parse_assembly(cgutils.normalize_ir_text(str(module)))
         if linked is None:
             linked = parsed

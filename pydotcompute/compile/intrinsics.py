@@ -349,6 +349,9 @@ def clz(b, t, x):
     return b.call(declared, [x, ir.Constant(I1, 0)])
 
 
+operation("complex_of", 2, "float", lambda t: types.complex64 if t == types.float32 else types.complex128)(
+    lambda b, t, real, imaginary: join(b, real, imaginary)
+)
 operation("real", 1, "complex", _part)(lambda b, t, x: b.extract_value(x, 0))
 operation("imag", 1, "complex", _part)(lambda b, t, x: b.extract_value(x, 1))
 

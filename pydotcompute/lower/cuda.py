@@ -158,13 +158,8 @@ class _Module:
 
     def threads(self) -> int:
         """Threads of a block: as declared, else as many as the largest loop over them can use, at most BLOCK."""
-        if declared := self.launch.get("block"):
-            size = 1
-            for part in declared if isinstance(declared, (tuple, list)) else (declared,):
-                size *= int(evaluated(part, self.params))
-            if not 1 <= size <= 1024:
-                raise DeclarationError(f"a block of {size} threads: a GPU runs 1 to 1024", hint="change launch.block")
-            return size
+        if self.launch.get("block"):
+            return block_of(self.launch, self.params)[0]
         if self.main is None or self.main.kind != "blocks":
             return BLOCK
         sizes = []
@@ -237,7 +232,18 @@ def with_params(text: str, params: dict[str, Any]) -> str:
     return re.sub(r"[A-Za-z_]\w*", lambda m: str(params.get(m[0], m[0])), text)
 
 
-def evaluated(part: int | str, params: dict[str, Any]) -> int:
+def block_of(launch: dict[str, Any], params: dict[str, Any]) -> tuple[int, list[int]]:
+    """The threads of a declared block, and its one to three sizes. Raises DeclarationError if no GPU runs so many."""
     from ..runtime.expressions import evaluate
 
-    return part if isinstance(part, int) else evaluate(part, params)
+    declared = launch["block"]
+    parts = declared if isinstance(declared, (tuple, list)) else (declared,)
+    sizes = [p if isinstance(p, int) else int(evaluate(p, params)) for p in parts]
+    threads = 1
+    for size in sizes:
+        threads *= size
+    if min(sizes) < 1 or threads > 1024 or len(sizes) > 2 and sizes[2] > 64:
+        raise DeclarationError(
+            f"a block of {' x '.join(map(str, sizes))} threads", hint="a GPU runs 1 to 1024, at most 64 of them along z"
+        )
+    return threads, sizes

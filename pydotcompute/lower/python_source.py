@@ -15,7 +15,7 @@ from .tree import (
     Continue, Convert, Expr, For, If, Load, NewArray, Parallel, Return, Select, Stmt, Store, Unary, Var, While, walk,
 )  # fmt: skip
 
-FLOATS = ("float32", "float64")
+FLOATS = ("float16", "float32", "float64")
 COMPLEX = {"complex64": "float32", "complex128": "float64"}
 _BINARY = {"+": "add", "-": "sub", "*": "mul", "/": "div", "&": "band", "|": "bor", "^": "bxor", "<<": "shl", ">>": "shr"}
 _COMPARE = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}

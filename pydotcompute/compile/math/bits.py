@@ -10,7 +10,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-_FLOATS = {types.float32: ir.FloatType(), types.float64: ir.DoubleType()}
+FLOATS = {types.float32: ir.FloatType(), types.float64: ir.DoubleType()}
 _BITS_OF = {types.float32: types.int32, types.float64: types.int64}
 _FLOAT_OF = {bits: float_ for float_, bits in _BITS_OF.items()}
 
@@ -19,9 +19,9 @@ _FLOAT_OF = {bits: float_ for float_, bits in _BITS_OF.items()}
 scalar = numba.njit(forceinline=True, error_model="numpy", no_cpython_wrapper=True)
 
 
-def _llvm(builder, name, type_, arguments):
+def llvm_call(builder, name, type_, arguments):
     """A call of the LLVM intrinsic `name`, whose arguments and result are all of the LLVM type `type_`."""
-    suffix = {"float": "f32", "double": "f64"}[str(type_)]
+    suffix = {"float": "f32", "double": "f64"}.get(str(type_)) or f"i{type_.width}"
     module, name = builder.module, f"llvm.{name}.{suffix}"
     function = module.globals.get(name) or ir.Function(module, ir.FunctionType(type_, [type_] * len(arguments)), name)
     return builder.call(function, arguments)
@@ -30,9 +30,9 @@ def _llvm(builder, name, type_, arguments):
 def _one(name):
     @intrinsic
     def define(typing_context, x):
-        if x not in _FLOATS:
+        if x not in FLOATS:
             return None
-        return x(x), lambda context, builder, signature, arguments: _llvm(builder, name, _FLOATS[x], arguments)
+        return x(x), lambda context, builder, signature, arguments: llvm_call(builder, name, FLOATS[x], arguments)
 
     return define
 
@@ -44,35 +44,36 @@ rint = _one("rint")  # half to even
 
 @intrinsic
 def copysign(typing_context, x, sign):
-    return x(x, x), lambda context, builder, signature, arguments: _llvm(builder, "copysign", _FLOATS[x], arguments)
+    return x(x, x), lambda context, builder, signature, arguments: llvm_call(builder, "copysign", FLOATS[x], arguments)
 
 
 @intrinsic
 def fmuladd(typing_context, a, b, c):
     """a * b + c, rounded once where the target has the instruction and twice where it has not: a target's choice,
     made alike for scalars and vectors."""
-    return a(a, a, a), lambda context, builder, signature, arguments: _llvm(builder, "fmuladd", _FLOATS[a], arguments)
+    return a(a, a, a), lambda context, builder, signature, arguments: llvm_call(builder, "fmuladd", FLOATS[a], arguments)
 
 
 @intrinsic
 def polynomial(typing_context, x, coefficients):
     """coefficients[0] + coefficients[1] * x + …, by Horner's rule; `coefficients` is a constant tuple of Python floats
     that are values of the type of x."""
-    count = len(coefficients)
 
     def emit(context, builder, signature, arguments):
-        type_ = _FLOATS[x]
-
-        def coefficient(index):
-            value = builder.extract_value(arguments[1], index)
-            return value if type_ == ir.DoubleType() else builder.fptrunc(value, type_)
-
-        total = coefficient(count - 1)
-        for index in reversed(range(count - 1)):
-            total = _llvm(builder, "fmuladd", type_, [total, arguments[0], coefficient(index)])
-        return total
+        values = [builder.extract_value(arguments[1], index) for index in range(len(coefficients))]
+        if x == types.float32:
+            values = [builder.fptrunc(value, FLOATS[x]) for value in values]
+        return emit_polynomial(builder, arguments[0], values)
 
     return x(x, coefficients), emit
+
+
+def emit_polynomial(builder, x, coefficients):
+    """The same for LLVM values."""
+    *others, total = coefficients
+    for coefficient in reversed(others):
+        total = llvm_call(builder, "fmuladd", x.type, [total, x, coefficient])
+    return total
 
 
 @intrinsic
@@ -111,7 +112,7 @@ def as_float(typing_context, x):
     if x not in _FLOAT_OF:
         return None
     result = _FLOAT_OF[x]
-    return result(x), lambda context, builder, signature, arguments: builder.bitcast(arguments[0], _FLOATS[result])
+    return result(x), lambda context, builder, signature, arguments: builder.bitcast(arguments[0], FLOATS[result])
 
 
 def _integer(operation):
@@ -130,7 +131,7 @@ shift_left, shift_right, shift_right_signed = map(_integer, ("shl", "lshr", "ash
 
 
 def _convert(source, result, operation):
-    llvm_type = _FLOATS.get(result) or ir.IntType(result.bitwidth)
+    llvm_type = FLOATS.get(result) or ir.IntType(result.bitwidth)
 
     @intrinsic
     def define(typing_context, x):
