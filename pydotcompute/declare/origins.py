@@ -25,7 +25,7 @@ CAPTURES = ("macro", "call", "filter", "block")  # what turns template text into
 
 
 class LineMarks(Extension):
-    """Marks every line of template text; `environment.places[k]` is what mark k means."""
+    """Marks every line of template text and every value; `environment.places[k]` is what mark k means."""
 
     def filter_stream(self, stream: TokenStream) -> Iterator[Token]:
         places, name = self.environment.places, stream.name
@@ -38,6 +38,8 @@ class LineMarks(Extension):
                 pieces += [self._mark(places, name, token.lineno + k) + line for k, line in enumerate(rest, 1)]
                 yield Token(token.lineno, "data", "\n".join(pieces))
                 continue
+            if token.type == "variable_begin":  # a value may stand in a line without template text before it
+                yield Token(token.lineno, "data", self._mark(places, name, token.lineno))
             if begins and token.type == "name":
                 if token.value in CAPTURES:
                     self.environment.captures.add(name)

@@ -92,9 +92,8 @@ def _expand(
 ) -> tuple[str, list[Origin], dict[str, str]]:
     """The text, where each line comes from, and the templates it was made of."""
     plain = NEWLINE.sub("\n", text)
-    result = substitute(plain, context)
-    if result is not None:
-        return result, [(name, k) for k in range(1, result.count("\n") + 2)], {} if name is None else {name: text}
+    if found := substitute(plain, context):
+        return found[0], [(name, line) for line in found[1]], {} if name is None else {name: text}
     from .templates import expand  # Jinja2 is imported for those who use it
 
     return expand(root, name, text, context, locate)

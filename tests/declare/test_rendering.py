@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from pydotcompute import declare
 from pydotcompute.declare.substitute import substitute
+from pydotcompute.declare.templates import expand
 
 SIGNATURE = "(x: float32[n]) -> (out: float32[n])"
 
@@ -101,7 +102,7 @@ def test_lines_of_includes_and_macros(tmp_path):
     )  # fmt: skip
     assert written_at(rendered) == {
         "def f(v):": ("i.j2", 1), "return v": ("i.j2", 2), "def k(x, out):": ("k.j2", 4), "a = 1": ("k.j2", 5),
-        "b = 2": ("k.j2", 6), "c = 3": ("k.j2", 7), "c += 1": ("m.j2", 4), "j = 5": ("j.j2", 1), "d = 4": ("k.j2", 9),
+        "b = 2": ("m.j2", 1), "c = 3": ("m.j2", 3), "c += 1": ("m.j2", 4), "j = 5": ("j.j2", 1), "d = 4": ("k.j2", 9),
     }  # fmt: skip
     assert sorted(rendered.sources) == ["i.j2", "j.j2", "k.j2", "m.j2"]
     assert [Path(f).name for f in rendered.files][0] == "k.j2"
@@ -203,11 +204,28 @@ def test_the_short_way_is_jinja(text):
     found = substitute(text, context)
     if found is not None:
         environment = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
-        assert environment.from_string(text).render(context) == found
+        assert environment.from_string(text).render(context) == found[0]
+        assert len(found[1]) == found[0].count("\n") + 1
 
 
 def test_the_short_way_is_taken():
-    assert substitute("{# a #}y = {{ X }} + {{Y}}\n", {"X": 1, "Y": "z"}) == "y = 1 + z\n"
+    assert substitute("{# a #}y = {{ X }} + {{Y}}\n", {"X": 1, "Y": "z"}) == ("y = 1 + z\n", [1, 2])
+    text = "{# of\ntwo lines #}\na = 1\nb {# one\nmore #} = {{ X }} {# #}\n  {#\n#} c = 2{#\n\n#}\n\nd = 3\n"
+    assert substitute(text, {"X": 1}) == ("\na = 1\nb  = 1 \n   c = 2\n\nd = 3\n", [2, 3, 4, 7, 10, 11, 12])
+
+
+@settings(deadline=None)
+@given(st.lists(fragments | st.sampled_from(["{# c\n #}", "x\n", "y\n"]), max_size=12).map("".join))
+def test_both_ways_give_the_same_lines(tmp_path_factory, text):
+    """But for the blank ones: white space comes from anywhere."""
+    body = f"z = 1\n{text}"
+    if found := substitute(body, {"X": "v", "Y": 1}):
+        expanded = expand(str(tmp_path_factory.getbasetemp()), None, body, {"X": "v", "Y": 1}, None)
+        assert expanded.text == found[0]
+        lines = zip(found[0].split("\n"), found[1], expanded.origins, strict=True)
+        assert [number for line, number, _ in lines if line.strip()] == [
+            number for line, (_, number) in zip(found[0].split("\n"), expanded.origins, strict=True) if line.strip()
+        ]
 
 
 def test_names_that_stay_undefined_are_jinja():
