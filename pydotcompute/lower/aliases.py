@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ..signature import Parameter
 from . import tree as t
-from .accesses import Access, Accesses, Scope, different, less, may_meet, other_iteration, same_iteration
+from .accesses import Access, Accesses, Scope, different, may_meet, other_iteration, same_iteration
 
 
 def alias_pairs(tree: t.KernelTree, found: Accesses) -> frozenset[tuple[str, str]]:
@@ -52,7 +52,7 @@ def _before(found: Accesses, store: Access, read: Access) -> bool:
             return False
     elif main.kind == "blocks":
         return False
-    return not any(_read_later(found, main, scope, store, read) for scope in _common_loops(store, read))
+    return not any(_in_other_passes(found, scope, store, read) for scope in _common_loops(store, read))
 
 
 def _other_thread(found: Accesses, main: Scope, a: Scope, b: Scope, store: Access, read: Access) -> bool:
@@ -67,9 +67,8 @@ def _common_loops(a: Access, b: Access) -> list[Scope]:
     return [scope for scope in a.scopes if scope in b.scopes and not scope.parallel]
 
 
-def _read_later(found: Accesses, main: Scope, loop: Scope, store: Access, read: Access) -> bool:
-    """May a later pass through this sequential loop, in the same iteration of the parallel ones, read what an earlier
-    one stored?"""
+def _in_other_passes(found: Accesses, loop: Scope, store: Access, read: Access) -> bool:
+    """May one pass through this sequential loop read what another one stores, in one iteration of the parallel ones?"""
     outer = store.scopes[: store.scopes.index(loop)]
-    later = [[less(a, a) for a in loop.indices]] if loop.indices else [[[]]]
-    return may_meet(found, store, read, outer, later)
+    ways = different(loop.indices, loop.indices) if loop.indices else [[[]]]
+    return may_meet(found, store, read, outer, ways)
