@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..declare.model import Kernel, Specialisation
+from ..runtime.expressions import evaluate
 from ..signature import Parameter
 from .sizes import complete
 
@@ -107,7 +108,7 @@ def _leading(kernel: Kernel, names: dict[str, int], rng: np.random.Generator) ->
 
 
 def _shape(p: Parameter, names: dict[str, int], leading: tuple[int, ...]) -> tuple[int, ...]:
-    dims = tuple(d if isinstance(d, int) else int(eval(d, {"__builtins__": {}}, names)) for d in p.dims or ())
+    dims = tuple(d if isinstance(d, int) else int(evaluate(d, names)) for d in p.dims or ())
     return (*leading, *dims) if p.ellipsis else dims
 
 
@@ -138,7 +139,7 @@ def _values(kernel, p: Parameter, dtype: np.dtype, shape, names, rng: np.random.
 
 
 def _number(value: Any, names: dict[str, int]) -> float:
-    return eval(value, {"__builtins__": {}}, names) if isinstance(value, str) else value
+    return evaluate(value, names) if isinstance(value, str) else value
 
 
 def _strew(values: np.ndarray, rng: np.random.Generator, extremes: bool) -> np.ndarray:

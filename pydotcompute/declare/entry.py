@@ -138,13 +138,16 @@ class Entry:
     def sizes(self) -> dict[str, tuple[dict[str, int], ...]]:
         if not (node := self.node.get("sizes")):
             return {}
+        symbols = self.signature.symbols
         for choices in node.value.values():
             for size in choices.value:
                 for name, key in size.keys.items():
-                    if name not in self.signature.symbols:
-                        raise self.document.error(
-                            key, f"'{name}' is not a dimension", near(name, self.signature.symbols)
-                        )
+                    if name not in symbols:
+                        raise self.document.error(key, f"'{name}' is not a dimension", near(name, symbols))
+                for name in symbols:
+                    # Behind `...` and `..., n` stands one shape: its number of rows is its number of elements.
+                    if name not in size.value and (name, "rows" in size.value) != ("size", True):
+                        raise self.document.error(size, f"these sizes do not say '{name}'", f"add {name}: 1000")
         return {
             key: tuple({n: int(v.value) for n, v in size.value.items()} for size in choices.value)
             for key, choices in node.value.items()
@@ -190,6 +193,9 @@ class Entry:
 
         def one(item: Node, several: bool) -> str:
             text = self._filled(item, kernel, family)
+            if FILE_FUNCTION.fullmatch(text.strip()) and several:
+                hint = "alone it may, and returns a tuple"
+                raise self.document.error(item, "FILE.py:FUNCTION does not stand in a list", hint)
             if self.file_function(item, text, "file of references"):
                 return text.strip()
 
