@@ -41,13 +41,11 @@ class Kernel:
     sizes: dict[str, tuple[dict[str, int], ...]]
     work: dict[str, str]
     at: Position = field(compare=False)
-    positions: dict[str, Position] = field(
-        default_factory=dict, compare=False
-    )  # of each key's value ("body"), and of parameters ("signature.x")
+    # of each key's value ("body"), and of parameters ("signature.x")
+    positions: dict[str, Position] = field(default_factory=dict, compare=False)
     source: tuple[str, ...] = field(default=(), compare=False, repr=False)  # the lines of kernels.yaml
-    body_lines: tuple[int, ...] = field(
-        default=(), compare=False, repr=False
-    )  # the line of kernels.yaml of each line of `body`
+    # which of those each line of `body` stands in
+    body_lines: tuple[int, ...] = field(default=(), compare=False, repr=False)
     # (line, column) of each character of each line of `body`, where those lines do not stand there as they are
     body_places: tuple[tuple[tuple[int, int], ...], ...] = field(default=(), compare=False, repr=False)
 
