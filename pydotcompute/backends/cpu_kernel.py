@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from .. import abi
 from ..cache.manifest import Artifact
 from ..cache.objects import open_library
 from ..errors import KernelNotBuiltError
-from ..runtime import native, words
-from ..runtime.arguments import Call
+from ..runtime import native
+
+if TYPE_CHECKING:
+    from ..runtime.arguments import Call
 
 
 class CPUKernel:
@@ -19,7 +21,6 @@ class CPUKernel:
     def __init__(self, artifact: Artifact, threads: int):
         self.artifact = artifact
         self.library = open_library(artifact)
-        self.layout, self.total = abi.slots(artifact.parameters, artifact.symbols)
         try:
             self.run = self.library.run
             ctypes.c_int32.in_dll(self.library, "threads").value = threads
@@ -31,11 +32,14 @@ class CPUKernel:
 
     def __call__(self, call: Call) -> Any:
         """Run a checked call and return its results. Raises IndexError where the artifact looks for that."""
+        from ..runtime import words
+
         values, finish = call.complete()
         parameters = self.artifact.parameters
-        block, kept = words.fill(self.layout, self.total, parameters, values, call.dims, call.leading)
+        layout, total = abi.slots(parameters, self.artifact.symbols)
+        block, kept = words.fill(layout, total, parameters, values, call.dims, call.leading)
         if self.run(block):
-            raise IndexError(self._fault(block[self.total :]))
+            raise IndexError(self._fault(block[total:]))
         return finish()
 
     def bind(self, name: str, doc: str, fallback: Callable, outputs: Sequence[str]) -> Callable | None:

@@ -27,7 +27,7 @@ from llvmlite import ir
 
 from .. import abi
 from ..signature import Parameter, fill_value
-from .entry_arguments import LEADING, TYPE_NUMBERS, Array, Shapes, read_array, read_scalar, require_apart
+from .entry_arguments import LEADING, TYPE_NUMBERS, Array, Shapes, read_array, read_scalar, require_apart, require_distinct
 from .entry_code import F64, I1, I32, I64, PTR, VOID, Code, Value, i64
 from .entry_expressions import can_write, truth, write
 
@@ -125,6 +125,8 @@ def _write_entry(code, parameters, symbols, aliases, decisive, requires, params)
         if p.is_array:
             arrays.append(read_array(code, p, item))
             shapes.trailing(arrays[-1])
+            if p.writable and p.layout != "C":
+                require_distinct(code, arrays[-1])
             continue
         value = read_scalar(code, p, item, code.place(words, place["scalar", p.name, 0], I64))
         if p.name in decisive:

@@ -249,6 +249,35 @@ def extent(code: Code, array: Array) -> tuple[Value, Value]:
     return code.get(low), code.get(high)
 
 
+def require_distinct(code: Code, array: Array) -> None:
+    """Refuse an array of which two elements may lie in one place: every stride must step over all that is inside it,
+    which is what the dims with smaller strides span."""
+    b, inside = code.b, code.stack(I64)
+
+    def stride(i: Value) -> Value:
+        value = code.element(array.strides, i, I64)
+        return b.select(b.icmp_signed("<", value, i64(0)), b.sub(i64(0), value), value)
+
+    def several(i: Value) -> Value:
+        return b.icmp_signed(">", code.element(array.dims, i, I64), i64(1))
+
+    def check(i: Value) -> None:
+        code.put(i64(DTYPE_BYTES[array.parameter.dtype]), inside)
+        own = stride(i)
+
+        def add(j: Value) -> None:
+            other = stride(j)
+            tie = b.and_(code.equal(other, own), b.icmp_signed("<", i, j))
+            counts = b.and_(several(j), b.or_(b.icmp_signed("<", other, own), tie))
+            span = b.mul(other, b.sub(code.element(array.dims, j, I64), i64(1)))
+            code.put(b.add(code.get(inside), b.select(counts, span, i64(0))), inside)
+
+        code.loop(array.nd, add)
+        code.require(b.or_(b.not_(several(i)), b.icmp_signed(">=", own, code.get(inside))))
+
+    code.loop(array.nd, check)
+
+
 def require_apart(code: Code, one: Array, other: Array, may_be_same: bool) -> None:
     """Refuse two arrays that overlap, unless they are the same view and that is allowed."""
     b = code.b

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import os
 from _thread import RLock
-from typing import Any, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Callable, Mapping
 
 import numpy as np
 
 from ..backends.base import Backend
 from ..backends.registry import get_backend
 from ..cache.manifest import KernelRecord, SpecialisationRecord
-from . import arguments
+from ..errors import KernelNotBuiltError
 from .choice import Which, choose, require
+
+if TYPE_CHECKING:
+    from .arguments import Call
 
 _lock = RLock()  # one for all: a first call is rare, and nothing waits while it holds it
 
@@ -38,9 +41,12 @@ class Dispatcher:
         self.prepend: Callable[[Callable], None] = lambda function: None
         self.loaded: dict[tuple[str, str], Any] = {}  # (specialisation, backend) → what runs a checked call
         self.first: Any = None  # the loaded artifact whose native entry is asked first
+        self.function: Callable | None = None  # that entry
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """Check the arguments and run the kernel. Raises what language rules and missing artifacts demand."""
+        if self.first is None and self._load_for(args):
+            return self.function(*args, **kwargs)  # which comes back here if it does not serve the call
         call, backend = self.checked(args, kwargs)
         key = (call.specialisation.name, backend.name)
         loaded = self.loaded.get(key)
@@ -48,8 +54,33 @@ class Dispatcher:
             loaded = self._load(call.specialisation, backend)
         return loaded(call)
 
-    def checked(self, args: tuple, kwargs: Mapping[str, Any]) -> tuple[arguments.Call, Backend]:
+    def _load_for(self, args: tuple) -> bool:
+        """A glance at the first call: load the specialisation that its arrays mean, before anything is checked.
+
+        Saves most programs the import of the rules. Whatever is not plain is left to them, all errors too.
+        """
+        record, types = self.record, {}
+        if self.pinned is not None and not self.pinned.startswith("cpu:"):
+            return False
+        for p, value in zip(record.signature.parameters, args):
+            if p.is_array:
+                if type(value) is not np.ndarray:
+                    return False
+                types.setdefault(p.dtype, value.dtype.name)
+        defaults = {name: choices[0] for name, choices in record.params.items()}
+        for specialisation in record.specialisations.values():
+            if specialisation.params == defaults and all(types.get(k) == v for k, v in specialisation.types.items()):
+                try:
+                    self._load(specialisation, get_backend("cpu"))
+                except KernelNotBuiltError:
+                    return False  # unless the arguments are wrong, the rules come to the same
+                return self.first is not None
+        return False
+
+    def checked(self, args: tuple, kwargs: Mapping[str, Any]) -> tuple[Call, Backend]:
         """The call with everything checked but whether it is built; and the backend that its arrays belong to."""
+        from . import arguments
+
         record = self.record
         values, chosen = arguments.assign(record.name, record.signature, record.params, args, kwargs)
         backend = self._backend(values)
@@ -101,7 +132,7 @@ class Dispatcher:
         if function is not None:
             if self.first is not None:
                 loaded.chain(self.first)
-            self.first = loaded
+            self.first, self.function = loaded, function
             self.prepend(function)
 
 

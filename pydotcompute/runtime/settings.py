@@ -6,7 +6,6 @@ import os
 import re
 from typing import Mapping
 
-_TARGET = re.compile(r"[a-z][a-z0-9_]*:[A-Za-z0-9_.+-]+")
 MAX_THREADS = 4096
 
 
@@ -18,7 +17,7 @@ def target(explicit: str | None, environment: Mapping[str, str] = os.environ) ->
     text, origin = (explicit, "target") if explicit is not None else (environment.get("PYDOTCOMPUTE_TARGET"), "")
     if not text and explicit is None:
         return None
-    if not isinstance(text, str) or not _TARGET.fullmatch(text):
+    if not isinstance(text, str) or not re.fullmatch(r"[a-z][a-z0-9_]*:[A-Za-z0-9_.+-]+", text):
         raise ValueError(
             f"{origin or 'PYDOTCOMPUTE_TARGET'}={text!r} is no target; write one such as cpu:x86-64-v3 or cuda:sm_90"
         )

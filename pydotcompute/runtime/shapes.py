@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Mapping, Sequence
 
 from ..signature import Parameter
-from .expressions import evaluate, values
 
 Shape = tuple[int, ...]
 
@@ -92,8 +91,12 @@ class Dimensions:
         for dim in p.dims or ():
             size = dim if isinstance(dim, int) else names.get(dim)
             if size is None:
+                from .expressions import evaluate
+
                 size = evaluate(dim, names)
             if not isinstance(size, int) or size < 0:
+                from .expressions import values
+
                 said = f"{dim} = {size}" + ("" if dim in names else f" for {values(str(dim), names)}")
                 problem = "is negative" if isinstance(size, int) else "is no whole number"
                 raise ValueError(f"{self.kernel}: a dimension of output '{p.name}' {problem}: {said}")
@@ -116,6 +119,8 @@ class Dimensions:
                 if name in symbols:
                     self.values.setdefault(name, product)
         names = {**self.values, **params}
+        if requires:
+            from .expressions import evaluate, values
         for condition in requires:
             if not evaluate(condition, names):
                 raise ValueError(f"{self.kernel}: requires {condition}, got {values(condition, names)}")

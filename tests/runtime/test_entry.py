@@ -197,6 +197,30 @@ def test_fills_are_written_before_the_kernel_runs(tmp_path):
         assert given[0][0] == -np.inf and given[1].sum() == -18 and given[2].sum() == 7.5 and given[4] == 200
 
 
+def test_written_views_whose_elements_meet_are_handed_on(kernels):
+    from numpy.lib.stride_tricks import as_strided
+
+    native, python = kernels("written strided"), kernels("written strided").kernel._dispatcher.call
+    data = f4(100)
+    rng = np.random.default_rng(0)
+    seen = set()
+    for _ in range(400):
+        shape = tuple(rng.integers(1, 4, rng.integers(0, 4)))
+        strides = tuple(4 * rng.integers(0, 7, len(shape)))
+        view = as_strided(data, shape, strides)
+        try:
+            python(view, 1.0)
+            right = True
+        except ValueError:
+            right = False
+        seen.add(right)
+        assert native.serves(view, 1.0) == right, (shape, strides)
+        if right:  # and then they really do not
+            places = {sum(i * s for i, s in zip(index, strides)) for index in np.ndindex(shape)}
+            assert len(places) == view.size
+    assert seen == {True, False}
+
+
 EXPRESSIONS = [
     "n - 2", "n // 2 + m", "(n + 3) % 4", "-n + 9", "n * m", "n ** 3", "m << 2", "n >> 1", "min(n, m, 4)", "max(n, m)",
     "abs(n - m)", "n if n < m else m", "n - m", "(n - m) // 3", "(n - m) % 3", "n // m", "n % m", "n % (m - 2)", "+n",

@@ -291,7 +291,7 @@ def test_expressions_in_a_manifest_are_arithmetic_or_nothing(tmp_path):
     for text in ("().__class__", "size.real", "__import__('os')", "[size]", "size if", "'a'", "lambda: 1", "size; size"):
         edit_manifest(tmp_path, lambda d, text=text: d["kernels"]["saxpy"].update(requires=[text]))
         with pytest.raises(ValueError):
-            pydotcompute.load(tmp_path).saxpy._dispatcher.call(1.0, X, X)
+            pydotcompute.load(tmp_path).saxpy.which(1.0, X, X)
 
 
 def test_stale_artifacts_warn_once_or_are_refused(tmp_path):
