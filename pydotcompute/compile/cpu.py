@@ -20,6 +20,7 @@ from numba import types
 from ..errors import CompilationError
 from ..lower.cpu import CpuSource, lower
 from ..lower.tree import KernelTree
+from .elf import undefined_symbols
 from .frontend import compile_functions, subroutine
 from .intrinsics import NUMBA_TYPES
 from .link import link, version
@@ -29,7 +30,6 @@ from .run import run_ir
 TRIPLE = "x86_64-unknown-linux-gnu"
 LEVELS = ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
 ALLOWED_SYMBOLS = frozenset(("pthread_create", "pthread_join", "memcpy", "memmove", "memset"))
-_ENTRY_SYMBOLS = re.compile(r"_?Py[A-Z]?\w*|memcmp|strcmp")
 _WORDS = types.CPointer(types.int64)
 _SIGNATURES = {
     "begin": types.int64(_WORDS, _WORDS),
@@ -139,11 +139,12 @@ def emit_object(text: str, target: str, entry_ir: str | None, what: str) -> byte
     """A relocatable object: only `run`, `threads` and the entry point's symbols are visible."""
     try:
         module = llvm.parse_assembly(text)
-        exported = {"run", "threads"}
+        exported, needed = {"run", "threads"}, frozenset()
         if entry_ir:
             entry = llvm.parse_assembly(entry_ir)
             exported |= {item.name for item in (*entry.functions, *entry.global_variables)
                          if not item.is_declaration and item.linkage == llvm.Linkage.external}
+            needed = frozenset(f.name for f in (*entry.functions, *entry.global_variables) if f.is_declaration)
             module.link_in(entry)
         machine = _machine(target)
         module.triple, module.data_layout = TRIPLE, str(machine.target_data)
@@ -155,26 +156,14 @@ def emit_object(text: str, target: str, entry_ir: str | None, what: str) -> byte
         options.loop_vectorization = options.slp_vectorization = True
         builder = llvm.create_pass_builder(machine, options)
         builder.getModulePassManager().run(module, builder)
-        missing = sorted(
-            item.name
-            for item in (*module.functions, *module.global_variables)
-            if item.is_declaration and not item.name.startswith("llvm.") and item.name not in ALLOWED_SYMBOLS
-            and not (entry_ir and _ENTRY_SYMBOLS.fullmatch(item.name))
-        )
         code = machine.emit_object(module)
     except RuntimeError as error:
         raise CompilationError(f"{what} for {target}: LLVM refused the code\n{error}") from error
-    missing += [name for name in undefined_symbols(code) if name not in ALLOWED_SYMBOLS
-                and not (entry_ir and _ENTRY_SYMBOLS.fullmatch(name)) and name not in missing]
+    allowed = ALLOWED_SYMBOLS if entry_ir is None else ALLOWED_SYMBOLS | needed
+    missing = [name for name in undefined_symbols(code) if name not in allowed]
     if missing:
         raise CompilationError(f"{what} for {target}: the code needs {', '.join(missing)}, which no artifact may")
     return code
-
-
-def undefined_symbols(code: bytes) -> list[str]:
-    """The names that an object expects from elsewhere."""
-    file = llvm.ObjectFileRef.from_data(code)
-    return sorted(file.undefined()) if hasattr(file, "undefined") else []
 
 
 def tool_versions() -> dict[str, str]:

@@ -13,6 +13,19 @@ NAMES = {**INTRINSICS, **scalar.FUNCTIONS, **reduction.FUNCTIONS}
 for _name, _by_dtype in FUNCTIONS.items():
     for _dtype, _function in _by_dtype.items():
         NAMES[f"{_name}_{_dtype}"] = subroutine(_function, NUMBA_TYPES[_dtype])
+
+
+def _modulus(dtype: str, part: str):
+    hypot, real, imag = NAMES[f"hypot_{part}"], NAMES["real"], NAMES["imag"]
+
+    def modulus(z):
+        return hypot(real(z), imag(z))
+
+    NAMES[f"abs_{dtype}"] = subroutine(modulus, NUMBA_TYPES[part])
+
+
+_modulus("complex64", "float32")
+_modulus("complex128", "float64")
 INTRINSIC_NAMES = frozenset(NAMES)
 
 

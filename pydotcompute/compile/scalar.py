@@ -118,6 +118,26 @@ def view_offset(view, flat):
     return offset
 
 
+@function(types.int64)
+def view_inner(view):
+    """The size of a view's innermost leading dim; 1 without any."""
+    axes = word(view, int64(0))
+    return maximum(word(view, sub(shl(axes, int64(1)), int64(1))), int64(1)) if gt(axes, int64(0)) else int64(1)
+
+
+@function(types.int64)
+def view_step(view):
+    """The stride of a view's innermost leading dim; 0 without any."""
+    axes = word(view, int64(0))
+    return word(view, shl(axes, int64(1))) if gt(axes, int64(0)) else int64(0)
+
+
+@function(types.int64, inline=False)
+def view_row(view, row):
+    """Bytes from the first element to the first of this row of a view's innermost leading dim."""
+    return view_offset(view, mul(row, view_inner(view)))
+
+
 @function(types.boolean, inline=False)
 def in_range(faults, line, column, array, axis, extent, index):
     """Whether 0 <= index < extent; if not, the first such access of a call is written into the fault words."""

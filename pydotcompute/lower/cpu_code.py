@@ -6,8 +6,8 @@ With `bounds` every index is looked at: an access out of range is recorded once 
 from __future__ import annotations
 
 from .cpu_arrays import Array
-from .python_source import COMPLEX, Names, PythonSource
-from .tree import ArrayName, Atomic, Call, CallHelper, Expr, Helper, KernelTree, Load, NewArray, Parallel, Store, Var
+from .python_source import Names, PythonSource
+from .tree import ArrayName, Atomic, CallHelper, Expr, Helper, KernelTree, Load, NewArray, Parallel, Store, Var
 
 UPDATES = {"add": "add", "min": "minimum", "max": "maximum"}
 
@@ -28,8 +28,8 @@ class CpuCode(PythonSource):
     def place(self, array: Array, indices: tuple[Expr, ...]) -> tuple[str, str]:
         """The offset of an element, and the condition that it is in range ("" where nobody looks)."""
         written = [self.expression(i) for i in indices]
+        base = self.bases.get((array.name, indices[0].name)) if indices and isinstance(indices[0], Var) else None
         if not self.bounds or not indices:
-            base = self.bases.get((array.name, indices[0].name)) if indices and isinstance(indices[0], Var) else None
             return array.offset(written, base), ""
         held = []
         for axis, (text, extent) in enumerate(zip(written, array.extents)):
@@ -39,7 +39,7 @@ class CpuCode(PythonSource):
         condition = held[0]
         for check in held[1:]:
             condition = f"band({condition}, {check})"
-        return array.offset(written), condition
+        return array.offset(written, base), condition
 
     def _load(self, e: Load) -> str:
         array = self.arrays[e.array]
@@ -119,13 +119,6 @@ class CpuCode(PythonSource):
         with self.block(f"def {name}({', '.join(parameters + (['_faults'] if self.bounds else []))}):"):
             self.statements(helper.body)
         self.arrays, self.at = kernel_arrays, outer
-
-    def _call(self, e: Call) -> str:
-        if e.function == "abs" and e.arguments[0].type in COMPLEX:
-            part = COMPLEX[e.arguments[0].type]
-            value = self.expression(e.arguments[0])
-            return f"abs_complex({value})" if part else value
-        return super()._call(e)
 
     def write_parallel(self, s: Parallel) -> None:
         raise NotImplementedError
