@@ -120,7 +120,7 @@ def either(*groups: Iterable[Constraint]) -> Constraint | None:
 
 
 def impossible(constraints: Iterable[Constraint], atoms: Mapping[int, Atom]) -> bool:
-    """True if no integers satisfy all constraints and the facts of the atoms in them. False: they may, or not proved."""
+    """True if no integers satisfy all constraints and the facts of the atoms in them. False: some may."""
     system, seen, waiting = [], set(), list(constraints)
     while waiting:
         constraint = waiting.pop()

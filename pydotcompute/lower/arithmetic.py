@@ -106,7 +106,7 @@ def conversion(source: str, target: str) -> Callable:
 
 @cache
 def function(name: str, dtype: str) -> Callable:
-    """The listed function `name` for arguments of `dtype` (for `where`: its last two); a KeyError where there is none."""
+    """The listed function `name` for arguments of `dtype` (of `where`: the last two); a KeyError where there is none."""
     if dtype in INTEGER_BITS or dtype == "bool":
         return _integer_functions(dtype)[name]
     return elementary.function(name, dtype)

@@ -34,7 +34,8 @@ def barriers(tree: t.KernelTree, reductions_synchronise: bool = False) -> frozen
 
     A point is a path: (k,) is before statement k of the block's body. (k, 0, j) is before statement j of the body of
     statement k (If, For, While), (k, 1, j) the same in the `orelse` of an If, and so on. j may be the number of
-    statements: the end of the body.
+    statements: the end of the body. (k, 0, 0) of a `threads` loop, which has no other: after its counts are
+    evaluated, before its iterations.
 
     reductions_synchronise: the lowering of a `threads` loop with reductions ends in a barrier that comes after every
     access in the loop.
@@ -76,6 +77,7 @@ class _Placing:
                 pending = self.loop(s, path, pending)
                 continue
             pending = self.reach(path, self.at.get(path, set()), pending)
+            pending = self.counted(path, pending)
             match s:
                 case t.If():
                     ends = (self.statements(s.body, (*path, 0), set(pending)),
@@ -92,6 +94,15 @@ class _Placing:
                     self.leaving[-1][1].update(self.reach(path, self.leaving[-1][2], pending, add=False))
                     return None
         return pending
+
+    def counted(self, path: Path, pending: set[Pending]) -> set[Pending]:
+        """The counts of a `threads` loop that reads them from an array, which its iterations store to."""
+        here = self.at.get(path, set())
+        counts, body = {a for a in here if a.threads is None}, {a for a in here if a.threads}
+        if not any(_conflict(Pending(a, False), b) for a in counts for b in body):
+            return pending
+        self.placed.add((*path, 0, 0))
+        return {Pending(a, False) for a in body}
 
     def reach(self, path: Path, accesses: set[Access], pending: set[Pending], add: bool = True) -> set[Pending]:
         """Come to a point with these accesses after it: a barrier, if there is one or must be one, settles what was

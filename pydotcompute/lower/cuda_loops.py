@@ -229,6 +229,8 @@ class CudaLoops(CudaReductions):
         lanes = self.open_lanes(s.reductions)
         counts = tuple(self.held("_count", c) for c in s.counts)
         widths = self._widths(counts)
+        if self.path is not None and (*self.path, 0, 0) in self.points:  # the loop stores to what its counts read
+            self.line("barrier()")
         outer = self.by_one, self.path
         self.by_one, self.path = False, None
         padded = widths != counts

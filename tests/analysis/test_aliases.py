@@ -123,7 +123,8 @@ def test_one_view_gives_what_two_arrays_give(name, check):
     shapes = {("m",): (7,), ("n", "m"): (3, 7)}
     random = np.random.default_rng(0)
     original = {
-        p.name: random.standard_normal((3, 7) if p.ellipsis else shapes[p.dims]).astype(p.dtype) for p in tree.parameters
+        p.name: random.standard_normal((3, 7) if p.ellipsis else shapes[p.dims]).astype(p.dtype)
+        for p in tree.parameters
     }
     for written, other in tree.aliases:
         start = original | {written: original[other]}  # what one view holds

@@ -86,6 +86,10 @@ PLACES = {
         "        for c in threads(64):\n            u[c] = s[63 - c]",
         {(2,), (3, 0, 0), (3, 0, 1), (3, 0, 3)},
     ),
+    "counts that the loop stores to": (
+        "    v = shared((64,), int64)\n    v[0] = 64\n    for c in threads(v[0]):\n        v[c] = c",
+        {(3,), (4,), (4, 0, 0)},
+    ),
     "atomics of one kind": (
         "    for c in threads(64):\n        s[c] = 0\n"
         "    for c in threads(64):\n        atomic_add(s, c // 2, x[b, c])\n"

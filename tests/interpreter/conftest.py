@@ -39,7 +39,7 @@ def run(tree):
         built = tree(signature, body, types, template)
         results = []
         for order in ("forward", "reverse", "random"):
-            given = {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in arguments.items()}
+            given = {name: v.copy() if isinstance(v, np.ndarray) else v for name, v in arguments.items()}
             for p in built.parameters:
                 if p.role == "out":
                     shape = tuple(dims[d] if isinstance(d, str) else d for d in p.dims or ())

@@ -127,7 +127,8 @@ def test_floats_are_ieee_in_their_own_type(dtype, data):
         assert same(arithmetic.function(name, dtype)(a), ufunc(a))
     if np.isfinite(a):
         assert float(arithmetic.function("round", dtype)(a)) == round(Fraction(float(a)))  # half to even
-    assert same(arithmetic.function("sign", dtype)(a), np.dtype(dtype).type(np.nan if a != a else (a > 0) * 1 - (a < 0)))
+    sign = np.nan if a != a else int(a > 0) - int(a < 0)
+    assert same(arithmetic.function("sign", dtype)(a), np.dtype(dtype).type(sign))
     assert arithmetic.comparison("<")(a, b) is (float(a) < float(b))
     assert arithmetic.comparison("!=")(a, b) is (float(a) != float(b))
 
@@ -270,7 +271,8 @@ def test_functions_at_special_values(dtype):
     for name, arguments, wanted in table:
         got = arithmetic.function(name, dtype)(*map(scalar, arguments))
         assert same(got, scalar(wanted)), (name, arguments)
-    for name, wanted in (("isnan", (False, False, True)), ("isinf", (False, True, False)), ("isfinite", (True, False, False))):
+    kinds = {"isnan": (False, False, True), "isinf": (False, True, False), "isfinite": (True, False, False)}
+    for name, wanted in kinds.items():
         assert tuple(arithmetic.function(name, dtype)(scalar(v)) for v in (1, np.inf, np.nan)) == wanted
 
 

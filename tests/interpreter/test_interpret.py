@@ -268,7 +268,8 @@ def test_three_counts(run):
     a, b, c = np.indices((3, 4, 2))
     assert np.array_equal(out, a * 100 + b * 10 + c)
     body = "out[()] = argmax((a * 7 + b * 5 + c * 3) % 11 for a, b, c in grid(n, m, 2))"
-    assert run("(n: int64, m: int64) -> (out: int64)", body, {"n": 3, "m": 4}, n=3, m=4) == np.argmax((a * 7 + b * 5 + c * 3) % 11)
+    got = run("(n: int64, m: int64) -> (out: int64)", body, {"n": 3, "m": 4}, n=3, m=4)
+    assert got == np.argmax((a * 7 + b * 5 + c * 3) % 11)
 
 
 def test_names_of_the_users_do_not_meet_the_interpreters(run):

@@ -1,0 +1,259 @@
+"""Kernels as users write them whose iterations may run in any order."""
+
+import pytest
+
+ACCEPTED = {
+    "elementwise in place": ("(x: inout T[...])", "for i in grid(size):\n    x[i] = x[i] * 2"),
+    "augmented": ("(x: inout T[...], y: T[...])", "for i in grid(size):\n    x[i] += y[i]"),
+    "half-split pairs": (
+        "(x: inout T[h, dim])",
+        """
+        half = dim // 2
+        for r, i in grid(h, half):
+            a = x[r, i]
+            b = x[r, i + half]
+            x[r, i] = a - b
+            x[r, i + half] = a + b
+        """,
+    ),
+    "half-split pairs by a guard": (
+        "(x: inout T[dim])",
+        """
+        for i in grid(dim):
+            if i < dim // 2:
+                x[i] = x[i + dim // 2]
+        """,
+    ),
+    "half-split pairs in a block": (
+        "(x: inout T[heads, dim], c: T[half])",
+        """
+        for r in blocks(heads):
+            for i in threads(half):
+                a = x[r, i]
+                b = x[r, i + half]
+                x[r, i] = a * c[i] - b * c[i]
+                x[r, i + half] = a * c[i] + b * c[i]
+        """,
+    ),
+    "interleaved pairs": (
+        "(x: inout T[m])",
+        """
+        for i in grid(m // 2):
+            a = x[2 * i]
+            x[2 * i] = x[2 * i + 1]
+            x[2 * i + 1] = a
+        """,
+    ),
+    "flat indices of a matrix": (
+        "(x: inout T[m], n: int64, cols: T[c])",
+        """
+        for i in grid(n):
+            for j in range(c):
+                x[i * c + j] = x[i * c + j] + cols[j]
+        """,
+    ),
+    "flat indices of three dimensions": (
+        "(x: inout T[n, m, k], y: inout T[s])",
+        """
+        for a, b, c in grid(n, m, k):
+            y[(a * m + b) * k + c] += x[a, b, c]
+        """,
+    ),
+    "row and column of a flat index": (
+        "(x: inout T[rows_, cols])",
+        """
+        for i in grid(rows_ * cols):
+            x[i // cols, i % cols] *= 2
+        """,
+    ),
+    "chunks of four": (
+        "(x: inout T[n])",
+        """
+        for i in grid((n + 3) // 4):
+            for j in range(i * 4, min(i * 4 + 4, n)):
+                x[j] = x[j] + 1
+        """,
+    ),
+    "a prefix in a chunk": (
+        "(x: inout T[n])",
+        """
+        for i in grid(n // 8):
+            for j in range(1, 8):
+                x[i * 8 + j] += x[i * 8 + j - 1]
+        """,
+    ),
+    "red and black": (
+        "(x: inout T[n])",
+        """
+        for i in grid((n - 1) // 2):
+            x[2 * i + 1] = x[2 * i + 1] + 0.5 * x[2 * i + 1]
+        """,
+    ),
+    "reversal, each pair once": (
+        "(x: inout T[n])",
+        """
+        for i in grid(n // 2):
+            a = x[i]
+            x[i] = x[n - 1 - i]
+            x[n - 1 - i] = a
+        """,
+    ),
+    "continue as a guard": (
+        "(x: inout T[n], k: int64)",
+        """
+        for i in grid(n):
+            if i >= k:
+                continue
+            if k + i >= n:
+                continue
+            x[i] = x[i + k]
+        """,
+    ),
+    "a row by a block": (
+        "(x: inout T[..., cols])",
+        """
+        for r in blocks(rows):
+            m = max(x[r, c] for c in threads(cols))
+            s = T(0)
+            for c in threads(cols):
+                e = exp(x[r, c] - m)
+                x[r, c] = e
+                s += e
+            for c in threads(cols):
+                x[r, c] /= s
+        """,
+    ),
+    "a tile in shared memory": (
+        "(x: T[n, m]) -> (out: T[m, n])",
+        """
+        for a, b in blocks((n + 15) // 16, (m + 15) // 16):
+            tile = shared((16, 17), float32)
+            for r, c in threads(16, 16):
+                if a * 16 + r < n and b * 16 + c < m:
+                    tile[r, c] = x[a * 16 + r, b * 16 + c]
+            for r, c in threads(16, 16):
+                if b * 16 + r < m and a * 16 + c < n:
+                    out[b * 16 + r, a * 16 + c] = tile[c, r]
+        """,
+    ),
+    "a tree reduction": (
+        "(x: T[n]) -> (out: T[n])",
+        """
+        for b in blocks(n // 128):
+            t = shared((128,), T)
+            for c in threads(128):
+                t[c] = x[b * 128 + c]
+            s = 128
+            while s > 1:
+                s = s // 2
+                for c in threads(s):
+                    t[c] += t[c + s]
+            out[b] = t[0]
+        """,
+    ),
+    "a store at a data-dependent index": (
+        "(x: T[n], k: int64[n]) -> (out: T[n])",
+        "for i in grid(n):\n    out[k[i]] = x[i]",
+    ),
+    "a store under a condition of data": (
+        "(x: T[n]) -> (found: int64)",
+        "for i in grid(n):\n    if x[i] > 0:\n        found[()] = i",
+    ),
+    "the same value from all": ("(x: T[n]) -> (out: T[n])", "for i in grid(n):\n    out[0] = 1"),
+    "a value that does not vary": (
+        "(a: T, x: T[n]) -> (out: T[n])",
+        "for i in grid(n):\n    b = a * 2\n    out[0] = b + x[0]",
+    ),
+    "one iteration's store": (
+        "(x: T[n]) -> (out: T[n])",
+        "for i in grid(n):\n    if i == n - 1:\n        out[0] = x[i]",
+    ),
+    "one block's store": (
+        "(x: T[n]) -> (out: T[n])",
+        "for b in blocks(1):\n    out[0] = max(x[c] for c in threads(n))",
+    ),
+    "a store that the analysis cannot see through": (
+        "(x: T[n], k: int64) -> (out: T[n])",
+        "for i in grid(n):\n    out[i % k] = x[i]",
+    ),
+    "boundaries apart": (
+        "(x: T[n]) -> (out: T[n])",
+        """
+        for i in grid(n):
+            if i == 0:
+                out[0] = x[0]
+            elif i == n - 1:
+                out[n - 1] = x[i]
+            else:
+                out[i] = x[i - 1] + x[i + 1]
+        """,
+    ),
+    "atomics at data-dependent indices": (
+        "(x: T[n], k: int64[n]) -> (out: T[n] = 0)",
+        "for i in grid(n):\n    atomic_add(out, k[i], x[i])",
+    ),
+    "two kinds of atomics on two elements": (
+        "(x: T[n]) -> (out: T[2] = 0)",
+        "for i in grid(n):\n    atomic_min(out, 0, x[i])\n    atomic_max(out, 1, x[i])",
+    ),
+    "a block's own histogram": (
+        "(x: int32[n]) -> (out: int32[16] = 0)",
+        """
+        for b in blocks((n + 255) // 256):
+            own = shared((16,), int32)
+            for c in threads(16):
+                own[c] = 0
+            for c in threads(256):
+                if b * 256 + c < n:
+                    atomic_add(own, x[b * 256 + c] & 15, 1)
+            for c in threads(16):
+                atomic_add(out, c, own[c])
+        """,
+    ),
+    "private arrays": (
+        "(x: T[n, 64]) -> (out: T[n, 64])",
+        """
+        for b in blocks(n):
+            mine = private((64,), T)
+            for c in threads(64):
+                mine[c] = x[b, c]
+            for c in threads(64):
+                j = c
+                out[b, c] = mine[j] * 2
+        """,
+    ),
+    "local arrays": (
+        "(x: T[n]) -> (out: T[n])",
+        """
+        for i in grid(n):
+            h = local((3,), T)
+            for k in range(3):
+                h[k] = x[i] + k
+            out[i] = h[0] + h[1] + h[2]
+        """,
+    ),
+    "an iteration's own column": (
+        "(x: inout T[n, m])",
+        """
+        for j in grid(m):
+            i = 1
+            while i < n:
+                x[i, j] += x[i - 1, j]
+                i += 1
+        """,
+    ),
+    "steps of a strided loop": (
+        "(x: inout T[n])",
+        """
+        for i in grid(4):
+            for j in range(i, n, 4):
+                x[j] = x[j] + 1
+        """,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_accepted(name, check):
+    signature, body = ACCEPTED[name]
+    check(signature, body, types="{T: [float32]}" if "T[" in signature else "")
