@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import tempfile
+import textwrap
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from pydotcompute import declare
 from pydotcompute.backends import cuda_launch
+from pydotcompute.cache import manifest
 from pydotcompute.cache.manifest import KernelRecord, SpecialisationRecord
 from pydotcompute.compile import cuda
-from pydotcompute.declare.model import Declaration, Kernel, Specialisation
+from pydotcompute.declare.model import Kernel, Rendered, Specialisation
 from pydotcompute.lower import interpret
 from pydotcompute.lower.frontend import build_tree
 from pydotcompute.lower.races import check
@@ -22,7 +23,6 @@ from pydotcompute.lower.tree import KernelTree
 from pydotcompute.runtime import arguments, arrays
 from tests.ptx import Memory, Module
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 POISON = 0xA5
 
 
@@ -106,47 +106,44 @@ class Poisoned:
         return np.full(size, 1 if dtype == "bool" else POISON, np.uint8).view(dtype).reshape(shape)
 
 
-def declared(text: str, templates: dict[str, str] | None = None) -> Declaration:
-    """A declaration out of the text under `kernels:`."""
+def build(text: str, template: str = "", choice: int = 0, arch: str = "80") -> Built:
+    """A specialisation of the one kernel that is declared by `text`, what stands under its name; `template` is the
+    text of its template, which is called k.py.j2."""
     with tempfile.TemporaryDirectory() as root:
         os.mkdir(f"{root}/templates")
-        for name, template in (templates or {}).items():
-            with open(f"{root}/templates/{name}", "w") as file:
-                file.write(template)
+        with open(f"{root}/templates/k.py.j2", "w") as file:
+            file.write(textwrap.dedent(template).lstrip("\n"))
         with open(f"{root}/kernels.yaml", "w") as file:
-            file.write("version: 1\ntargets: [cuda:compute_80]\nkernels:\n" + text)
-        declaration = declare.load(root)
-        for kernel in declaration.kernels.values():
-            for specialisation in kernel.specialisations:
-                _rendered[kernel.name, str(specialisation), text] = declare.render(kernel, specialisation, "cuda", root)
-        return declaration
+            lines = textwrap.indent(textwrap.dedent(text).strip("\n"), "    ")
+            file.write(f"version: 1\ntargets: [cuda:compute_80]\nkernels:\n  k:\n{lines}\n")
+        kernel = declare.load(root).kernels["k"]
+        specialisation = kernel.specialisations[choice]
+        rendered: Rendered = declare.render(kernel, specialisation, "cuda", root)
+    return compiled(kernel, specialisation, rendered, arch)
 
 
-_rendered: dict = {}
+def loop(signature: str, body: str, *more: str, **settings: Any) -> Built:
+    """The kernel of a signature and a body; `more` are further lines of its declaration."""
+    lines = [f'signature: "{signature}"', *more, "body: |", textwrap.indent(textwrap.dedent(body).strip("\n"), "  ")]
+    return build("\n".join(lines), **settings)
 
 
-def build(text: str, templates: dict[str, str] | None = None, name: str = "", label: str = "", arch: str = "80") -> Built:
-    """One specialisation of the declaration `text`: the first, or the one with this name and label."""
-    declaration = declared(text, templates)
-    kernel = declaration.kernels[name] if name else next(iter(declaration.kernels.values()))
-    specialisation = next(s for s in kernel.specialisations if label in ("", str(s)))
-    return compiled(kernel, specialisation, _rendered[kernel.name, str(specialisation), text], arch)
-
-
-@cache
-def repository() -> Declaration:
-    return declare.load(ROOT)
-
-
-@cache
-def built(name: str, label: str, arch: str = "80") -> Built:
-    """A specialisation of the repository's own kernels."""
-    kernel = repository().kernels[name]
+def from_cache(root: str, name: str, label: str, target: str = "cuda:compute_80") -> Built:
+    """What a build has put into the cache of a project."""
+    declaration = declare.load(root)
+    kernel = declaration.kernels[name]
     specialisation = next(s for s in kernel.specialisations if str(s) == label)
-    return compiled(kernel, specialisation, declare.render(kernel, specialisation, "cuda", ROOT), arch)
+    folder = manifest.find(root)[0]
+    record = manifest.kernel_record(manifest.read(folder, root), name, folder, root)
+    chosen = record.specialisations[label]
+    artifact = next(a for a in chosen.artifacts if a.target == target)
+    tree = check(build_tree(kernel, specialisation, declare.render(kernel, specialisation, "cuda", root)))
+    with open(artifact.path) as file:
+        return Built(record, chosen, tree, file.read(), artifact.meta)
 
 
-def compiled(kernel: Kernel, specialisation: Specialisation, rendered: Any, arch: str) -> Built:
+def compiled(kernel: Kernel, specialisation: Specialisation, rendered: Any, arch: str = "80") -> Built:
+    """One specialisation, compiled in this process."""
     tree = check(build_tree(kernel, specialisation, rendered))
     target = f"cuda:compute_{arch}"
     params = dict(specialisation.params)

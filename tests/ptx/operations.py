@@ -145,6 +145,19 @@ def _add(modifiers, kind, i):
     return _same(2, lambda a, b: a + b, lambda a, b: a + b)(modifiers, kind, i)
 
 
+def _sub(modifiers, kind, i):
+    if "cc" not in modifiers and i.name == "sub":
+        return _same(2, lambda a, b: a - b, lambda a, b: a - b)(modifiers, kind, i)
+    borrows = i.name == "subc"
+
+    def compute(a, b, borrow):
+        x, y = a.view(f"u{a.dtype.itemsize}"), b.view(f"u{b.dtype.itemsize}")
+        taken = borrow.astype(x.dtype) if borrows else x.dtype.type(0)
+        return (x - y - taken).view(a.dtype), ((x < y) | ((x == y) & (taken > 0))).astype(np.uint32)
+
+    return Operation((kind,), (kind, kind), compute, borrows, True)
+
+
 def _divide(a, b):
     """Towards zero; PTX says nothing about a zero divisor: the compiled code has to select around it."""
     safe = np.where(b == 0, 1, b).astype(b.dtype)
@@ -340,8 +353,8 @@ def _approximate(function: Callable) -> Callable:
             return function(a.astype(np.float64)).astype(a.dtype)
 
         exact = function is np.sqrt or function is _reciprocal
-        if kind == "f64" and "approx" in modifiers:
-            # 20 bits of the fraction, as rcp.approx.ftz.f64 promises.
+        if kind == "f64" and {"approx", "ftz"} <= modifiers:
+            # 20 bits of the fraction, as PTX promises of rcp and rsqrt.
             coarse = lambda a: (function(a).view(np.uint64) & ~np.uint64(0xFFFFFFFF)).view(np.float64)  # noqa: E731
             return Operation((kind,), (kind,), coarse)
         wrapped = _wrap(compute, modifiers, kind, "approx")
@@ -411,7 +424,7 @@ def _fma(modifiers, kind, i):
 
 TABLE: dict[str, Callable] = {
     "add": _add, "addc": _add, "mul": _mul, "mad": _mad, "madc": _mad, "fma": _fma, "div": _div,
-    "sub": _same(2, lambda a, b: a - b, lambda a, b: a - b), "rem": _same(2, _remainder, None),
+    "sub": _sub, "subc": _sub, "rem": _same(2, _remainder, None),
     "neg": _same(1, lambda a: np.zeros_like(a) - a, lambda a: -a), "abs": _same(1, np.abs, np.abs),
     "min": _extreme((np.minimum, floats.least)), "max": _extreme((np.maximum, floats.greatest)),
     "and": _logic(lambda a, b: a & b), "or": _logic(lambda a, b: a | b), "xor": _logic(lambda a, b: a ^ b),

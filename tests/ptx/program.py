@@ -93,9 +93,9 @@ def _flow(piece: list[Instruction], number: int, labels: dict[str, int], count: 
 
 
 def _registers(i: Instruction) -> tuple[set[str], set[str]]:
-    """(read, written) registers of an instruction."""
-    names = [re.findall(r"%[\w$.]+|c\d+\.%?[\w$.%]+", o) for o in i.operands]
-    guard = set(re.findall(r"%[\w$.]+|c\d+\.%?[\w$.%]+", i.guard))
+    """(read, written) names of an instruction, registers among them."""
+    names = [re.findall(r"[%\w$.]+", o) for o in i.operands]
+    guard = set(re.findall(r"[%\w$.]+", i.guard))
     if i.name in ("st", "red", "bra", "ret", "exit", "bar", "barrier", "membar", "fence"):
         return {n for group in names for n in group} | guard, set()
     op = operation(i)

@@ -1,0 +1,68 @@
+"""The repository's kernels: the PTX in the cache, executed, against their references; every artifact there is."""
+
+import json
+import os
+import zlib
+
+import numpy as np
+import pytest
+from conftest import ARCHITECTURES, ROOT
+from support import from_cache
+
+from pydotcompute import declare
+from pydotcompute.check import draw, measure, run, sizes
+
+DECLARATION = declare.load(ROOT)
+EVERY = [(k.name, str(s)) for k in DECLARATION.kernels.values() for s in k.specialisations]
+CASES = 9
+
+
+def chosen_cases(kernel, specialisation):
+    """Nothing, one, ragged, one block, many blocks; of the sizes that `check` has, the smaller ones."""
+    found = [d for d in sizes.cases(kernel, specialisation, 0) if np.prod([float(n) for n in d.values()]) <= 70_000]
+    small = [d for d in found if np.prod([float(n) for n in d.values()]) <= 5000]
+    step = max(1, len(small) // (CASES - 1))
+    return small[::step][: CASES - 1] + found[-1:]
+
+
+@pytest.mark.parametrize("name, label", EVERY, ids=str)
+def test_cached_ptx_agrees_with_the_reference(project, name, label):
+    kernel = DECLARATION.kernels[name]
+    specialisation = next(s for s in kernel.specialisations if str(s) == label)
+    built = from_cache(project, name, label)
+    for number, dims in enumerate(chosen_cases(kernel, specialisation)):
+        rng = np.random.default_rng(zlib.crc32(f"{name} {label} {number}".encode()))
+        loose = any(p.layout != "C" for p in kernel.signature.parameters) and number % 2 == 1
+        case = draw.draw(kernel, specialisation, dims, rng, ROOT, strided=loose)
+        before = {n: np.array(v) if isinstance(v, np.ndarray) else v for n, v in case.arguments.items()}
+        built.call(**case.arguments, **case.outputs, **dict(specialisation.params), seed=number)
+        written = {p.name: {**case.arguments, **case.outputs}[p.name] for p in kernel.signature.parameters if p.writable}
+        for n, buffer in case.buffers.items():
+            assert not draw.overrun(written[n], buffer), (dims, n)
+        references = run.evaluate(DECLARATION, kernel, specialisation, dims, before)
+        for (n, got), wanted in zip(written.items(), references, strict=True):
+            assert got.dtype.itemsize == 1 or not draw.unwritten(got), (dims, n)
+            wanted = np.broadcast_to(wanted, got.shape) if np.ndim(wanted) == 0 else wanted
+            worst = measure.difference(got, wanted)
+            assert worst is None or worst.error <= measure.tolerance(kernel.tolerance, got.dtype), (dims, n, worst)
+
+
+def test_every_specialisation_is_there_for_every_architecture(project):
+    with open(os.path.join(project, "build", "cache", "manifest.json")) as file:
+        kernels = json.load(file)["kernels"]
+    targets = {"cuda:compute_80", *(f"cuda:sm_{a}" for a in ARCHITECTURES)}
+    for name, label in EVERY:
+        artifacts = kernels[name]["specializations"][label]["artifacts"]
+        assert set(artifacts) == targets
+        for target, artifact in artifacts.items():
+            meta = artifact["meta"]
+            with open(os.path.join(project, "build", "cache", "objects", artifact["object"][:2], artifact["object"] + artifact["suffix"]), "rb") as file:
+                data = file.read()
+            if target == "cuda:compute_80":
+                assert artifact["suffix"] == ".ptx" and meta["ptx_version"] == "7.0"
+                assert data.startswith(b".version 7.0\n.target sm_80\n")
+            else:
+                assert artifact["suffix"] == ".cubin" and data[:4] == b"\x7fELF"
+            entries = [launch["entry"] for launch in meta["launches"]]
+            assert entries[0].startswith(name) and set(meta["resources"]) == set(entries)
+            assert all(used["registers"] > 0 and used["spill_stores"] == 0 for used in meta["resources"].values())
