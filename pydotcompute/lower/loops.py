@@ -226,6 +226,8 @@ def targets(s: Scope, target: ast.expr, call: ast.Call) -> list[str]:
         hint = f"write `{kind}(n)`, `{kind}(m, n)` or `{kind}(k, m, n)`"
         s.refuse(call, f"`{kind}` takes 1 to 3 counts, found {len(call.args)}", hint)
     parts = target.elts if isinstance(target, ast.Tuple) else [target]
+    if isinstance(target, ast.Tuple) and len(parts) == 1:
+        s.refuse(target, "a tuple of one target", f"write `for {ast.unparse(parts[0])} in {ast.unparse(call)}`")
     names = []
     for part in parts:
         if not isinstance(part, ast.Name):

@@ -110,6 +110,10 @@ def _return(s: Scope, node: ast.Return) -> tree.Stmt:
     if node.value is None:
         s.refuse(node, f"`return` without a value in helper `{name}`", "return a scalar, or several: `return a, b`")
     parts = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+    if isinstance(node.value, ast.Tuple) and len(parts) < 2:
+        s.refuse(
+            node.value, f"helper `{name}` returns a tuple of {len(parts)}", "return a scalar, or several: `return a, b`"
+        )
     if s.results is None:
         s.results = len(parts), node
     if s.results[0] != len(parts):
@@ -181,13 +185,14 @@ def _assign_tuple(s: Scope, node: ast.Assign, target: ast.Tuple | ast.List) -> l
             values = [v if isinstance(v.expr, tree.Const) else expressions.kept(s, v, built, node) for v in values]
         return built + [assign(s, part, value, node) for part, value in zip(parts, values)]
     match node.value:
-        case ast.Call(func=ast.Name(id=name)) if name in s.module.helpers:
-            call, types = s.instances.call(s, node.value)
+        case ast.Call(func=ast.Name(id=name)) as call_ if name in s.module.helpers:
+            call, types = s.instances.call(s, call_)
         case _:
             s.refuse(node.value, f"one value for {len(parts)} targets", "write as many values, or call a helper")
-    _same_number(s, node, len(parts), len(types))
     if len(types) == 1:
-        return [assign(s, parts[0], Value(call, types[0].weak), node)]
+        hint = f"write `v = {ast.unparse(call_)}`"
+        s.refuse(node.value, f"`{name}` returns one value, not a tuple of {len(parts)}", hint)
+    _same_number(s, node, len(parts), len(types))
     names = [part.id if isinstance(part, ast.Name) else "" for part in parts]
     if all(names) and len(set(names)) == len(names):
         for part, type_ in zip(parts, types):

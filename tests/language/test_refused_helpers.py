@@ -223,6 +223,21 @@ CASES = [
         "use another name in the loop of line 4",
     ),
     ("def g(§v, v):\n    return v\n{kernel}        pass", "`v` is an argument twice", "choose another name"),
+    (
+        "def g(v):\n    return §v,\n{kernel}        out[i] = g(x[i])",
+        "helper `g` returns a tuple of 1",
+        "return a scalar, or several: `return a, b`",
+    ),
+    (
+        "def g(v):\n    return v\n{kernel}        p, q = §g(x[i])",
+        "`g` returns one value, not a tuple of 2",
+        "write `v = g(x[i])`",
+    ),
+    (
+        "def g(v):\n    return v\n{kernel}        p, = §g(x[i])",
+        "`g` returns one value, not a tuple of 1",
+        "write `v = g(x[i])`",
+    ),
 ]
 
 

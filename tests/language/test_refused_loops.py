@@ -336,6 +336,7 @@ CASES = [
         "`shared` outside the body of blocks",
         "one per block: write it first in the body of `for b in blocks(k)`",
     ),
+    ("kernel", "for §i, in grid(n):\n    out[i] = 0", "a tuple of one target", "write `for i in grid(n)`"),
 ]
 
 
