@@ -59,7 +59,7 @@ class Binary(Node):
 
 @dataclass(frozen=True)
 class Compare(Node):
-    op: str  # "<" "<=" ">" ">=" "==" "!="; a chain is a BoolOp of these, its middle terms held in locals
+    op: str  # "<" "<=" ">" ">=" "==" "!="; a chain is a BoolOp of these: middle terms stand twice, they have no effects
     left: Expr
     right: Expr  # of the same type as left
     type: str = "bool"
