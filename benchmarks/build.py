@@ -30,7 +30,9 @@ def full_build(root: str, jobs: int) -> tuple[int, float]:
     shutil.rmtree(os.path.join(root, "build"), ignore_errors=True)
     command = [sys.executable, "-m", "pydotcompute", "build", "-C", root, "-j", str(jobs), "--json"]
     started = perf_counter()
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stderr)
     return json.loads(done.stdout)["built"], perf_counter() - started
 
 

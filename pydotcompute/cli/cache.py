@@ -1,4 +1,4 @@
-"""Look into the kernel cache of a project, verify it, clear it.
+"""Look into the kernel cache of a project, or into a bundle (-C); verify it; clear it.
 
   pydotcompute cache dir                    where it is
   pydotcompute cache list softmax           its artifacts, with size and state
@@ -41,10 +41,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from ..cache.layout import PROJECT_CACHE
+    from ..cache.layout import MANIFEST, PROJECT_CACHE
 
     root = project_root(options)
-    folder = os.path.join(root, *PROJECT_CACHE)
+    is_bundle = os.path.isfile(os.path.join(root, MANIFEST))
+    if is_bundle and options.action == "clear":
+        from . import UsageError
+
+        raise UsageError(f"{root} is a bundle, not a project; remove the folder")
+    folder = root if is_bundle else os.path.join(root, *PROJECT_CACHE)
     return {"dir": _dir, "list": _list, "show": _show, "verify": _verify, "clear": _clear}[options.action](
         options, root, folder
     )

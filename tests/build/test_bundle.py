@@ -9,6 +9,7 @@ import pytest
 
 from pydotcompute.builder.bundle import BundleError, write_bundle
 from pydotcompute.cache.writer import object_fault
+from pydotcompute.cli import main
 
 from .project import build_project, edit, manifest
 
@@ -60,6 +61,18 @@ def test_a_bundle_has_the_manifest_and_its_objects_and_nothing_else(built, tmp_p
     assert {stat.S_IMODE(p.stat().st_mode) for p in folder.rglob("*") if p.is_file()} == {0o644}
     called = subprocess.run([sys.executable, "-c", LOAD, str(folder)], capture_output=True, text=True)
     assert called.stdout == "0.0 1.0 8.0 27.0 64.0\n", called.stderr
+
+
+def test_a_bundle_can_be_looked_into_and_is_not_cleared(built, tmp_path, capsys):
+    folder = tmp_path / "b"
+    bundle(built, folder, "cube")
+    assert main(["cache", "list", "-C", str(folder)]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 4
+    assert main(["cache", "verify", "-C", str(folder)]) == 0
+    assert main(["cache", "clear", "-C", str(folder)]) == 2
+    assert len(names(folder)) == 4
+    next((folder / "objects").rglob("*.so")).write_bytes(b"x")
+    assert main(["cache", "verify", "-C", str(folder)]) == 1
 
 
 def test_a_bundle_of_one_kernel_and_target(built, tmp_path):
