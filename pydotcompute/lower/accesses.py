@@ -75,7 +75,7 @@ class Accesses:
     stored: frozenset[str] = field(default_factory=frozenset)  # arrays that are written anywhere
 
     def fresh(self, like: Atom, scopes: tuple) -> Atom:
-        atom = Atom(len(self.atoms), like.name, scopes, like.data, like.natural)
+        atom = Atom(len(self.atoms), like.name, scopes, like.data, like.natural, like.hidden, like.index)
         self.atoms[atom.id] = atom
         return atom
 
@@ -110,10 +110,12 @@ def may_meet(found: Accesses, a: Access, b: Access, shared: tuple[Scope, ...], w
     system = [*a.conditions, *found.inside(a)]
     system += [c.mapped(names.poly) for c in (*b.conditions, *found.inside(b))]
     system += [affine.equal(x, names.poly(y)) for x, y in zip(a.indices, b.indices)]
-    return not any(
-        all(affine.impossible(system + [c.mapped(names.second) for c in case], found.atoms) for case in cases)
-        for cases in ways
-    )
+    ways = [[[c.mapped(names.second) for c in case] for case in cases] for cases in ways]
+
+    def apart(more: list[Constraint]) -> bool:
+        return any(all(affine.impossible(more + system + case, found.atoms) for case in cases) for cases in ways)
+
+    return not apart([]) and not (names.quotients() and apart(names.quotients()))
 
 
 class Renaming:
@@ -131,6 +133,14 @@ class Renaming:
             self.names[number] = second.id
             second.facts = [fact.mapped(self.poly) for fact in atom.facts]
         return self.names[number]
+
+    def quotients(self) -> list[Constraint]:
+        """Of quotients, three cases: less, equal, greater. The prover knows whole numbers only by such cases."""
+        pairs = [(first, second) for first, second in self.names.items() if self.found.atoms[first].name == "quotient"]
+        return [
+            Constraint(((("==", {(a,): 1, (b,): -1}),), *affine.unequal({(a,): 1}, {(b,): 1}).alternatives))
+            for a, b in pairs[:2]
+        ]
 
     def poly(self, poly: Poly) -> Poly:
         return {tuple(sorted(map(self.atom, monomial))): c for monomial, c in poly.items()}

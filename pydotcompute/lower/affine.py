@@ -29,6 +29,7 @@ class Atom:
     data: bool = False  # its value comes from an array, or from where the analysis does not look
     natural: bool = False  # known to be at least 0
     hidden: bool = False  # computed from others in a way that `facts` does not say
+    index: bool = False  # counts: of a loop, or the quotient or rest of a division
     facts: list[Constraint] = field(default_factory=list)
 
 
@@ -40,6 +41,11 @@ class Constraint:
 
     def polys(self) -> Iterator[Poly]:
         return (poly for alternative in self.alternatives for _, poly in alternative)
+
+    def key(self) -> frozenset:
+        return frozenset(
+            frozenset((relation, frozenset(poly.items())) for relation, poly in each) for each in self.alternatives
+        )
 
     def mapped(self, change) -> Constraint:
         return Constraint(
@@ -121,30 +127,29 @@ def either(*groups: Iterable[Constraint]) -> Constraint | None:
 
 def impossible(constraints: Iterable[Constraint], atoms: Mapping[int, Atom]) -> bool:
     """True if no integers satisfy all constraints and the facts of the atoms in them. False: some may."""
-    system, seen, waiting = [], set(), list(constraints)
+    system, seen, waiting = {}, set(), list(constraints)
     while waiting:
-        constraint = waiting.pop()
-        system.append(constraint)
+        constraint = waiting.pop(0)
+        system.setdefault(constraint.key(), constraint)
         for atom in atoms_of(constraint.polys()) - seen:
             seen.add(atom)
             waiting += atoms[atom].facts
             if atoms[atom].natural:
                 waiting.append(at_least({(atom,): 1}, {}))
-    simple = [literal for c in system if len(c.alternatives) == 1 for literal in c.alternatives[0]]
-    splits = [c for c in system if len(c.alternatives) != 1][:_SPLITS]
-    naturals = {atom for atom in seen if atoms[atom].natural and not atoms[atom].scopes}
-    return _refuted(simple, splits, naturals)
+    simple = [literal for c in system.values() if len(c.alternatives) == 1 for literal in c.alternatives[0]]
+    splits = [c for c in system.values() if len(c.alternatives) != 1][:_SPLITS]
+    return _refuted(simple, splits, {atom for atom in seen if not atoms[atom].index})
 
 
-def _refuted(literals: list[tuple[str, Poly]], splits: list[Constraint], naturals: set[int]) -> bool:
-    if _contradiction(literals, naturals):
+def _refuted(literals: list[tuple[str, Poly]], splits: list[Constraint], factors: set[int]) -> bool:
+    if _contradiction(literals, factors):
         return True
     if not splits:
         return False
-    return all(_refuted(literals + list(case), splits[1:], naturals) for case in splits[0].alternatives)
+    return all(_refuted(literals + list(case), splits[1:], factors) for case in splits[0].alternatives)
 
 
-def _contradiction(literals: list[tuple[str, Poly]], naturals: set[int]) -> bool:
+def _contradiction(literals: list[tuple[str, Poly]], factors: set[int]) -> bool:
     """Equations are used up first, by substitution; then the rest, linear over its monomials, goes to the simplex."""
     equations = [poly for relation, poly in literals if relation == "=="]
     inequalities = [poly for relation, poly in literals if relation == ">="]
@@ -164,7 +169,7 @@ def _contradiction(literals: list[tuple[str, Poly]], naturals: set[int]) -> bool
     if any((value := constant_of(poly)) is not None and value < 0 for poly in tight):
         return True
     tight = [poly for poly in tight if constant_of(poly) is None]
-    return contradictory(tight + _products(tight, naturals))
+    return contradictory(tight + _products(tight, factors))
 
 
 def _solvable(poly: Poly) -> Iterator[int]:
@@ -187,14 +192,20 @@ def _tightened(poly: Poly) -> Poly:
     return poly if divisor < 2 else {m: c // divisor for m, c in poly.items() if c // divisor}
 
 
-def _products(inequalities: list[Poly], naturals: set[int]) -> list[Poly]:
-    """The linear inequalities times what stands before loop indices, if it is natural and the same everywhere: with
-    0 ≤ n, i + 1 ≤ j gives i · n + n ≤ j · n."""
-    factors = set()
+def _products(inequalities: list[Poly], factors: set[int]) -> list[Poly]:
+    """The linear inequalities times what stands before loop indices, if it is known to be natural: with 0 ≤ n,
+    i + 1 ≤ j gives i · n + n ≤ j · n."""
+    naturals = {m[0] for poly in inequalities for m in poly if len(m) == 1 and m[0] in factors and _natural(poly, m)}
+    found = set()
     for monomial in {m for poly in inequalities for m in poly if len(m) > 1}:
         for size in range(1, len(monomial)):
-            factors |= {f for f in itertools.combinations(monomial, size) if naturals.issuperset(f)}
-    if len(factors) > 6:
+            found |= {f for f in itertools.combinations(monomial, size) if naturals.issuperset(f)}
+    if len(found) > 6:
         return []
     linear = [poly for poly in inequalities if degree(poly) == 1]
-    return [multiply(poly, {factor: 1}) for factor in sorted(factors) for poly in linear]
+    return [multiply(poly, {factor: 1}) for factor in sorted(found) for poly in linear]
+
+
+def _natural(poly: Poly, unknown: Monomial) -> bool:
+    """The inequality says that this unknown is at least 0, or more."""
+    return poly.keys() <= {(), unknown} and poly[unknown] > 0 and poly.get((), 0) <= 0

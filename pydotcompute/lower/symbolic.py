@@ -222,6 +222,7 @@ class Walk(Values):
         data = any(self.found.atoms[a].data for a in affine.atoms_of((start.poly, stop.poly, step.poly)))
         varies = start.varies | stop.varies | step.varies
         counter = self.new(s.name, data, natural=True)
+        counter.index = True
         scope.indices = (counter,)
         by = affine.constant_of(step.poly)
         natural = by is None and self.is_natural(step.poly)
@@ -245,6 +246,7 @@ class Walk(Values):
         self.forget(assigned(s.body) - {reduction.name for reduction in s.reductions})
         for name, count in zip(s.names, scope.counts):
             atom = self.new(name, natural=True)
+            atom.index = True
             atom.facts.append(affine.at_least(count, affine.add(affine.unknown(atom), affine.constant(1))))
             scope.indices += (atom,)
             self.environment[name] = Value(affine.unknown(atom), frozenset((scope,)))

@@ -103,6 +103,8 @@ class Values:
                 poly = affine.multiply(a, b)
             elif e.op in ("//", "%"):
                 poly = self.divided(a, b, e.op)
+            elif e.op == "<<" and by is None and self.is_natural(a):
+                poly = self.shifted(a, b, int(e.type.lstrip("int")))
             elif e.op in ("<<", ">>") and by is not None and 0 <= by < 31:
                 power = affine.constant(1 << by)
                 poly = affine.multiply(a, power) if e.op == "<<" else self.divided(a, power, "//")
@@ -113,29 +115,42 @@ class Values:
         return self.computed([left, right], poly)
 
     def divided(self, a: Poly, b: Poly, op: str) -> Poly | None:
-        """a // b or a % b for a divisor that is a constant above 0 or a natural unknown; b = 0 gives 0."""
+        """a // b or a % b as an unknown quotient or rest, with what the division says of them; b = 0 gives 0."""
         by = affine.constant_of(b)
-        if (by is not None and by <= 0) or (by is None and not self.is_natural(b)) or affine.degree(b) > 1:
+        if (by is not None and by <= 0) or affine.degree(b) > 1:
             return None
         key = frozenset(a.items()), frozenset(b.items())
         if key not in self.divisions:
-            whole = by is not None and self.is_natural(a)
             quotient, rest = self.derived("quotient", a, b), self.derived("rest", a, b)
-            quotient.natural, rest.natural = whole, True
+            quotient.natural = self.is_natural(a) and self.is_natural(b)
+            rest.natural = self.is_natural(b)
+            quotient.index = rest.index = True
             q, r = affine.unknown(quotient), affine.unknown(rest)
             one = affine.constant(1)
-            exact = [
-                affine.equal(affine.add(affine.multiply(b, q), r), a),
-                affine.at_least(b, affine.add(r, one)),
-                affine.at_least(b, one),
-            ]
+            exact = affine.equal(affine.add(affine.multiply(b, q), r), a)
+            above = [exact, affine.at_least(b, affine.add(r, one)), affine.at_least(r, {}), affine.at_least(b, one)]
+            facts = above
             if by is None:
-                nothing = [affine.equal(b, {}), affine.equal(q, {}), affine.equal(r, {})]
-                exact = [affine.either(exact, nothing)]
-            quotient.facts += exact
-            rest.facts += exact
+                nothing = [affine.equal(x, {}) for x in (b, q, r)]
+                below = [exact, affine.at_least(r, affine.add(b, one)), affine.at_least({}, r),
+                         affine.at_least({}, affine.add(b, one))]  # fmt: skip
+                facts = [affine.either(above, nothing, *([] if self.is_natural(b) else [below]))]
+            quotient.facts += facts
+            rest.facts += facts
             self.divisions[key] = q, r
         return self.divisions[key][op == "%"]
+
+    def shifted(self, a: Poly, b: Poly, bits: int) -> Poly:
+        """a << b for a natural a: at least a, or 0 where the count is outside the width."""
+        atom = self.derived("", a, b)
+        atom.hidden = atom.natural = True
+        shifted = affine.unknown(atom)
+        last = affine.constant(bits - 1)
+        inside = (affine.at_least(b, {}), affine.at_least(last, b), affine.at_least(shifted, a))
+        above = (affine.at_least(b, affine.constant(bits)), affine.equal(shifted, {}))
+        below = (affine.at_least(affine.constant(-1), b), affine.equal(shifted, {}))
+        atom.facts.append(affine.either(inside, above, below))
+        return shifted
 
     def any_data(self, *polys: Poly) -> bool:
         return any(self.found.atoms[a].data for a in affine.atoms_of(polys))

@@ -297,7 +297,7 @@ class Trace:
                 raise Leave(type(s).__name__.lower())
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(body=blocks, choices=st.lists(st.lists(st.booleans(), max_size=24), min_size=2, max_size=6))
 def test_every_path_waits_where_threads_meet(body, choices):
     places = barriers(kernel(body))

@@ -151,6 +151,58 @@ ACCEPTED = {
             out[b] = t[0]
         """,
     ),
+    "butterflies": (
+        "(x: inout T[n, 64])",
+        """
+        for b in blocks(n):
+            t = shared((64,), T)
+            for c in threads(64):
+                t[c] = x[b, c]
+            for s in range(6):
+                h = 1 << s
+                for c in threads(32):
+                    k = c // h * 2 * h + c % h
+                    a = t[k]
+                    d = t[k + h]
+                    t[k] = a + d
+                    t[k + h] = a - d
+            for c in threads(64):
+                x[b, c] = t[c]
+        """,
+    ),
+    "a bitonic sort": (
+        "(x: inout T[n, 64])",
+        """
+        for b in blocks(n):
+            t = shared((64,), T)
+            for c in threads(64):
+                t[c] = x[b, c]
+            k = 2
+            while k <= 64:
+                j = k // 2
+                while j > 0:
+                    for c in threads(32):
+                        low = c // j * 2 * j + c % j
+                        high = low + j
+                        if (t[low] > t[high]) == (low & k == 0):
+                            t[low], t[high] = t[high], t[low]
+                    j //= 2
+                k *= 2
+            for c in threads(64):
+                x[b, c] = t[c]
+        """,
+    ),
+    "an elimination in a block": (
+        "(x: inout T[n, 16, 16])",
+        """
+        for q in blocks(n):
+            for k in range(16):
+                for i in threads(15 - k):
+                    x[q, k + 1 + i, k] /= x[q, k, k]
+                for i, j in threads(15 - k, 15 - k):
+                    x[q, k + 1 + i, k + 1 + j] -= x[q, k + 1 + i, k] * x[q, k, k + 1 + j]
+        """,
+    ),
     "a store at a data-dependent index": (
         "(x: T[n], k: int64[n]) -> (out: T[n])",
         "for i in grid(n):\n    out[k[i]] = x[i]",

@@ -74,6 +74,25 @@ REFUSED = {
         "`x` is read here, and another iteration of `grid` may write the same element on this line",
         "x[j] = x[j] + 1",
     ),
+    "butterflies too wide": (
+        "(x: inout T[n, 64])",
+        """
+        for b in blocks(n):
+            for s in range(5):
+                h = 1 << s
+                for c in threads(32):
+                    k = c // h * h + c % h
+                    x[b, k] = x[b, k + h]
+        """,
+        "`x` is read here, and another iteration of `threads` may write the same element on this line",
+        "x[b, k] = x[b, k + h]",
+    ),
+    "a range from data": (
+        "(start: int64[k], x: inout T[n])",
+        "for i in grid(k - 1):\n    for j in range(start[i], start[i + 1]):\n        x[j] = x[j] * 2",
+        "`x` is read here, and another iteration of `grid` may write the same element on this line",
+        "x[j] = x[j] * 2",
+    ),
     "a guard on a name that changed": (
         "(x: inout T[n])",
         """
