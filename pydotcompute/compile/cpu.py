@@ -8,7 +8,6 @@ entry point exports. Same tree, same tools: the same bytes, in any process and f
 from __future__ import annotations
 
 import builtins
-import re
 from functools import cache
 from importlib import metadata
 from typing import Sequence
@@ -21,7 +20,8 @@ from ..errors import CompilationError
 from ..lower.cpu import CpuSource, lower
 from ..lower.tree import KernelTree
 from .elf import undefined_symbols
-from .frontend import compile_functions, subroutine
+from .fma import emulated, fma_ir
+from .frontend import Refused, compile_functions, subroutine
 from .intrinsics import NUMBA_TYPES
 from .link import link, version
 from .namespace import namespace
@@ -57,7 +57,7 @@ def kernel_ir(source: CpuSource, source_file: str) -> str:
     try:
         exec(builtins.compile(source.text, source_file, "exec"), names)
         for name, results in source.functions.items():
-            compute = name.startswith("compute")
+            compute = name in ("compute", "compute_shared")
             names[name] = subroutine(
                 names[name],
                 _result(results),
@@ -68,9 +68,7 @@ def kernel_ir(source: CpuSource, source_file: str) -> str:
             )
         # what a function calls is bound when it becomes a subroutine, so callees come first in source.functions
         text = compile_functions({n: (names[n], s) for n, s in _SIGNATURES.items()}, source.fastmath)
-    except CompilationError:
-        raise
-    except Exception as error:  # Numba and llvmlite raise what they like; each means that the kernel has no code
+    except Refused as error:
         raise CompilationError(_explained(error, source, source_file)) from error
     module = llvm.parse_assembly(text)
     module.link_in(llvm.parse_assembly(run_ir(source.state_words, source.partial_words, source.words, source.bounds)))
@@ -92,16 +90,15 @@ def _attributes(unaliased: frozenset[str]):
     return add
 
 
-def _explained(error: Exception, source: CpuSource, source_file: str) -> str:
+def _explained(error: Refused, source: CpuSource, source_file: str) -> str:
     """A message with the place in the user's file, as far as the compiler tells a line of the generated text."""
-    said = str(error).strip() or type(error).__name__
-    lines = [int(n) for n in re.findall(rf'{re.escape(source_file)}", line (\d+)|\((\d+)\)$', said) for n in n if n]
-    for number in lines:
-        at = source.positions[number - 1] if 0 < number <= len(source.positions) else None
-        if at:
-            written = source.text.splitlines()[number - 1].strip()
-            return f"{at.path}:{at.line}:{at.column}: the compiler refused `{at.text.strip()}` (lowered to `{written}`)\n{said}"
-    return f"{source.kernel}: the compiler refused the lowered kernel\n{said}"
+    ours = error.file in ("", source_file) and 0 < error.line <= len(source.positions)
+    at = source.positions[error.line - 1] if ours else None
+    if at is None:
+        return f"{source.kernel}: Numba refused the lowered kernel\n{error}"
+    written = source.text.splitlines()[error.line - 1].strip()
+    place = f"{at.path}:{at.line}:{at.column}"
+    return f"{place}: Numba refused `{at.text.strip()}`, lowered to `{written}`\n{error}"
 
 
 # ------------------------------------------------------------------------------------------------ machine code
@@ -135,10 +132,20 @@ def _machine(target: str) -> llvm.TargetMachine:
     )
 
 
+def _has_fma(target: str) -> bool:
+    level = target.removeprefix("cpu:").removesuffix("+bounds")
+    return "fma" in host_cpu()[1] if level == "native" else level in ("x86-64-v3", "x86-64-v4")
+
+
 def emit_object(text: str, target: str, entry_ir: str | None, what: str) -> bytes:
     """A relocatable object: only `run`, `threads` and the entry point's symbols are visible."""
     try:
-        module = llvm.parse_assembly(text)
+        machine = _machine(target)
+        if "@llvm.fma." in text and not _has_fma(target):
+            module = llvm.parse_assembly(emulated(text))
+            module.link_in(llvm.parse_assembly(fma_ir()))
+        else:
+            module = llvm.parse_assembly(text)
         exported, needed = {"run", "threads"}, frozenset()
         if entry_ir:
             entry = llvm.parse_assembly(entry_ir)
@@ -146,10 +153,9 @@ def emit_object(text: str, target: str, entry_ir: str | None, what: str) -> byte
                          if not item.is_declaration and item.linkage == llvm.Linkage.external}
             needed = frozenset(f.name for f in (*entry.functions, *entry.global_variables) if f.is_declaration)
             module.link_in(entry)
-        machine = _machine(target)
         module.triple, module.data_layout = TRIPLE, str(machine.target_data)
         for item in (*module.functions, *module.global_variables):
-            if not item.is_declaration and item.name not in exported:
+            if not item.is_declaration and item.name not in exported and not item.name.startswith("llvm."):
                 item.linkage = "internal"
         module.verify()
         options = llvm.create_pipeline_tuning_options(speed_level=3)

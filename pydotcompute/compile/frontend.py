@@ -8,14 +8,15 @@ dispatcher among the globals becomes a subroutine, never a call of code compiled
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from functools import cache
 from types import FunctionType
-from typing import Callable, NamedTuple, Sequence
+from typing import Callable, Iterator, NamedTuple, Sequence
 
 import llvmlite.binding as llvm
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils, codegen, compiler, registry, typed_passes
+from numba.core import cgutils, codegen, compiler, errors, registry, typed_passes
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
 from numba.core.funcdesc import FunctionDescriptor
@@ -23,6 +24,7 @@ from numba.core.cpu import FastMathOptions
 from numba.extending import intrinsic
 
 from .loops import mark_independent_loops
+from .math import lanes
 from .memory import ACCESS
 
 
@@ -59,6 +61,16 @@ def _flags(fastmath: Sequence[str], inline: bool) -> compiler.Flags:
 
 
 # ------------------------------------------------------------------------------------------------ subroutines
+
+
+class Refused(Exception):
+    """Numba does not take a function: what it said, and in which file and line (0: it did not say)."""
+
+    def __init__(self, error: errors.NumbaError):
+        super().__init__(str(error).strip() or type(error).__name__)
+        told = re.findall(r'(?:", line |\()(\d+)(?::|\))\s*$', str(error), re.M)
+        self.file = error.loc.filename if getattr(error, "loc", None) else ""
+        self.line = error.loc.line if getattr(error, "loc", None) else int(told[-1]) if told else 0
 
 
 class _Compiled(NamedTuple):
@@ -106,19 +118,21 @@ def subroutine(
     return intrinsic(eval(f"lambda typing_context, {names}: typed(typing_context, {names})", {"typed": typed}))
 
 
+@contextmanager
+def _refusals() -> Iterator[None]:
+    try:
+        yield
+    except errors.NumbaError as error:  # the innermost one knows the line; Numba lets other exceptions pass
+        raise Refused(error) from error
+
+
 def _compile(context, function, signature, flags, attributes) -> _Compiled:
     store = context.codegen()
     before, store.modules = store.modules, []
-    with global_compiler_lock:
+    library = store.create_library(function.__name__)
+    with global_compiler_lock, _refusals():
         done = compiler.compile_internal(
-            context.typing_context,
-            context,
-            store.create_library(function.__name__),
-            function,
-            signature.args,
-            signature.return_type,
-            flags,
-            {},
+            context.typing_context, context, library, function, signature.args, signature.return_type, flags, {}
         )
     made, store.modules = store.modules, before
     if attributes:
@@ -166,22 +180,17 @@ def _result_type(function: Callable, operands: tuple) -> types.Type:
 
 def compile_functions(functions: dict[str, tuple[Callable, types.Signature]], fastmath: Sequence[str]) -> str:
     """LLVM IR of a module that defines each function under its name, `i32 NAME(result *, ptr, arguments…)`, and
-    everything it calls as internal functions."""
+    everything it calls as internal functions. Raises Refused."""
     target = registry.cpu_target
     store = _Codegen()
     context = target.target_context.subtarget(_internal_codegen=store, aot_mode=True)
     exported = {}
     for name, (function, signature) in functions.items():
-        compiled = compiler.compile_extra(
-            target.typing_context,
-            context,
-            _self_contained(function),
-            signature.args,
-            signature.return_type,
-            _flags(fastmath, False),
-            {},
-            library=store.create_library(name),
-        )
+        library, flags, function = store.create_library(name), _flags(fastmath, False), _self_contained(function)
+        with _refusals():
+            compiled = compiler.compile_extra(
+                target.typing_context, context, function, signature.args, signature.return_type, flags, {}, library
+            )
         mark_independent_loops(store.modules[-1])
         exported[compiled.fndesc.llvm_func_name] = name
     return _linked(store.modules, exported)
@@ -197,12 +206,16 @@ def _linked(modules: Sequence[ir.Module], exported: dict[str, str]) -> str:
         else:
             linked.link_in(parsed)
     for item in [*linked.functions, *linked.global_variables]:
-        if not item.is_declaration and item.name not in exported:
+        if not item.is_declaration and item.name not in exported and not item.name.startswith("llvm."):
             item.linkage = "internal"
     linked.name = "kernel"
     text = str(linked)
     defined = [f.name for f in linked.functions if not f.is_declaration] + [g.name for g in linked.global_variables]
-    numbers = {symbol: exported.get(symbol, f"local.{k}") for k, symbol in enumerate(defined)}
+    numbers = {
+        symbol: exported.get(symbol, f"local.{k}")
+        for k, symbol in enumerate(defined)
+        if not symbol.startswith(("llvm.", lanes.PREFIX))  # attributes and LLVM itself know these by name
+    }
 
     def renamed(match):
         symbol = match[1] or match[2]

@@ -240,6 +240,9 @@ def fmuladd(b, t, x, y, z):
     return llvm_call(b, "fmuladd", t, x, y, z)
 
 
+operation("fma", 3, "float")(lambda b, t, x, y, z: llvm_call(b, "fma", t, x, y, z))
+
+
 # --------------------------------------------------------------------------------------- comparison and choice
 
 

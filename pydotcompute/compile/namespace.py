@@ -13,6 +13,8 @@ NAMES = {**INTRINSICS, **scalar.FUNCTIONS, **reduction.FUNCTIONS}
 for _name, _by_dtype in FUNCTIONS.items():
     for _dtype, _function in _by_dtype.items():
         NAMES[f"{_name}_{_dtype}"] = subroutine(_function, NUMBA_TYPES[_dtype])
+for _dtype in ("float32", "float64"):
+    NAMES[f"fma_{_dtype}"] = INTRINSICS["fma"]
 
 
 def _modulus(dtype: str, part: str):
