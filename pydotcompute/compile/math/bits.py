@@ -146,4 +146,4 @@ def _convert(source, result, operation):
 
 widen = _convert(types.float32, types.float64, "fpext")
 narrow = _convert(types.float64, types.float32, "fptrunc")
-int_to_float = _convert(types.int32, types.float32, "sitofp")
+low_half = _convert(types.int64, types.int32, "trunc")
