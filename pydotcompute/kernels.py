@@ -41,10 +41,8 @@ def __getattr__(name: str) -> Kernel:
         unknown = library._unknown(name)
     except KernelNotBuiltError as error:
         raise ImportError(str(error), name=f"{__name__}.{name}") from error
-    raise ImportError(
-        f"{unknown}; a declared kernel is built by: pydotcompute build {name} -C {library._root}",
-        name=f"{__name__}.{name}",
-    )
+    remedy = "" if "did you mean" in unknown else f"; if it is declared, run: pydotcompute build {name} -C {library._root}"
+    raise ImportError(f"{unknown}{remedy}", name=f"{__name__}.{name}")
 
 
 def __dir__() -> list[str]:

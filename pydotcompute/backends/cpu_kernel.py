@@ -47,7 +47,8 @@ class CPUKernel:
 
         What it does not serve, it gives to `fallback`.
         """
-        if native.problem() or not hasattr(self.library, "entry"):
+        checks_bounds = self.artifact.target.endswith("+bounds")  # faults are words that an entry does not read
+        if checks_bounds or native.problem() or not hasattr(self.library, "entry"):
             return None
         return native.bind(self.library, name, doc, fallback, outputs)
 
@@ -56,16 +57,13 @@ class CPUKernel:
         native.chain(self.library, following.library)
 
     def _fault(self, fault: Sequence[int]) -> str:
+        """What the fault words say, in the interpreter's words."""
         line, column, number, place, index = fault[:5]
         axis, extent = place >> 32, place & 0xFFFFFFFF
-        parameters = self.artifact.parameters
         if number >= 0:
-            array = f"'{parameters[number].name}'"
+            name, rank = self.artifact.parameters[number].name, self.artifact.parameters[number].rank
         else:
-            names = self.artifact.meta.get("arrays", ())
-            array = f"'{names[-1 - number]}'" if -1 - number < len(names) else f"kernel array {-1 - number}"
-        file = self.artifact.meta.get("file", "kernels.yaml")
-        return (
-            f"{file}:{line}:{column}: index {index} is out of bounds for axis {axis} of {array}, "
-            f"which has {extent} elements there"
-        )
+            name, rank = self.artifact.meta["arrays"][-1 - number]
+        of_axis = f" of axis {axis}" if rank > 1 else ""
+        path = f"{self.artifact.root}/{self.artifact.meta['file']}"
+        return f"{path}:{line}:{column}: index {index}{of_axis} is outside {name}, which has {extent}"

@@ -78,6 +78,10 @@ def _compile_cpu(job: Job) -> Answer:
             continue
         native = target.removesuffix(BOUNDS) == "cpu:native"
         meta = {"triple": TRIPLE, "features": list(host_cpu()[1]) if native else []}
+        if target.endswith(BOUNDS):  # what a fault is told with
+            root = os.path.dirname(job.kernel.at.path)
+            arrays = [[name, len(array.shape)] for name, array in tree.arrays.items()]
+            meta |= {"file": os.path.relpath(job.rendered.files[0], root), "arrays": arrays}
         artifacts[target] = Artifact(data, ".so", meta, perf_counter() - started)
     return Answer(artifacts, failures, tuple(sorted(tree.aliases)), clock.phases)
 

@@ -17,6 +17,7 @@ class Artifact(NamedTuple):
     """One specialisation for one target: what a backend needs to load it. `str()` is how messages name it."""
 
     folder: str  # of the cache or bundle
+    root: str  # of the project; of a bundle, the bundle
     kernel: str
     specialisation: str
     target: str  # "cpu:x86-64-v3", "cuda:sm_90"; "cpu:x86-64-v3+bounds"
@@ -28,18 +29,28 @@ class Artifact(NamedTuple):
     meta: dict[str, Any]
     parameters: tuple[Parameter, ...]  # with concrete dtypes
     symbols: tuple[str, ...]
-    command: str  # what builds it again
 
     def __str__(self) -> str:
-        return f"{self.kernel}[{self.specialisation}] for {self.target}"
+        return f"{title(self.kernel, self.specialisation)} for {self.target}"
 
     @property
     def backend(self) -> str:
         return self.target.partition(":")[0]
 
     @property
+    def command(self) -> str:
+        """What builds it again."""
+        target, bounds = self.target.removesuffix("+bounds"), " --bounds" * self.target.endswith("+bounds")
+        return f"pydotcompute build {self.kernel} -t {target}{bounds} -C {self.root}"
+
+    @property
     def path(self) -> str:
         return f"{self.folder}/{object_path(self.digest, self.suffix)}"
+
+
+def title(kernel: str, specialisation: str) -> str:
+    """`saxpy[T=float32]`; the kernel's name alone where it has one specialisation without a name."""
+    return kernel if specialisation == "-" else f"{kernel}[{specialisation}]"
 
 
 class SpecialisationRecord(NamedTuple):
@@ -156,10 +167,8 @@ def _kernel(entry: dict[str, Any], name: str, folder: str, root: str) -> KernelR
         concrete = tuple(p._replace(dtype=_dtype(types.get(p.dtype, p.dtype))) for p in parameters)
         artifacts = tuple(
             Artifact(
-                folder, name, label, target, _digest(a["object"]), _suffix(a["suffix"]), int(a["size"]),
+                folder, root, name, label, target, _digest(a["object"]), _suffix(a["suffix"]), int(a["size"]),
                 _text(a["key"]), _text(a.get("stale", "")), dict(a.get("meta", {})), concrete, symbols,
-                f"pydotcompute build {name} -t {target.removesuffix('+bounds')}"
-                f"{' --bounds' if target.endswith('+bounds') else ''} -C {root}",
             )
             for target, a in s["artifacts"].items()
         )  # fmt: skip

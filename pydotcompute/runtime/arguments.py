@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping, NamedTuple, Sequence
 
-from ..cache.manifest import KernelRecord, SpecialisationRecord
+from ..cache.manifest import KernelRecord, SpecialisationRecord, title
 from ..errors import KernelNotBuiltError
 from ..signature import DTYPES, Parameter, Signature, fill_value
 from .scalars import choose, convert, is_scalar, type_name
@@ -94,7 +94,7 @@ def check(record: KernelRecord, values: Mapping[str, Any], chosen: Mapping[str, 
     label = ",".join(f"{name}={value}" for name, value in (*types.items(), *params.items())) or "-"
     specialisation = record.specialisations.get(label)
     if specialisation is None:
-        raise KernelNotBuiltError(f"{kernel}[{label}] is declared, but the manifest does not have it; build it again")
+        raise KernelNotBuiltError(f"{title(kernel, label)} is declared, but the manifest does not have it; build it again")
 
     dimensions = Dimensions(kernel)
     for p, concrete in zip(signature.parameters, specialisation.parameters):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..backends.base import Backend
-from ..cache.manifest import Artifact, KernelRecord, SpecialisationRecord
+from ..cache.manifest import Artifact, KernelRecord, SpecialisationRecord, title
 from ..errors import KernelNotBuiltError
 
 
@@ -17,7 +17,7 @@ class Rejected(NamedTuple):
     reason: str
 
     def __str__(self) -> str:
-        return f"[{self.specialization}] for {self.target}: {self.reason}"
+        return f"{title('', self.specialization)} for {self.target}: {self.reason}".lstrip()
 
 
 class Which(NamedTuple):
@@ -36,7 +36,7 @@ class Which(NamedTuple):
         return self.artifact.target if self.artifact else None
 
     def __str__(self) -> str:
-        head = f"{self.kernel}[{self.specialization}]"
+        head = title(self.kernel, self.specialization)
         lines = [f"{head} runs as {self.target}: {self.artifact.path}" if self.artifact else self.missing]
         return "\n".join([*lines, *(f"  not {rejected}" for rejected in self.rejected)])
 
@@ -89,7 +89,7 @@ def _missing(record, chosen, backend: Backend, pinned: str | None, root: str, re
     built = "; ".join(f"{r.target}: {r.reason}" for r in own) or "nothing is built"
     bounds = " --bounds" if target.endswith("+bounds") else ""
     return (
-        f"{record.name}[{chosen.name}] is not built for {target} ({built}); "
+        f"{title(record.name, chosen.name)} is not built for {target} ({built}); "
         f"run: pydotcompute build {record.name} -t {target.removesuffix('+bounds')}{bounds} -C {root}"
     )
 

@@ -96,7 +96,7 @@ def _refuse_stale(kernels: dict[str, Any], folder: str, root: str, pinned: str |
     more = f", and {len(stale) - 1} more" if len(stale) > 1 else ""
     names = " ".join(dict.fromkeys(entry[0] for entry in stale))
     told = (
-        f"{kernel}[{specialisation}] for {target} is stale ({reason}){more}; "
+        f"{manifest.title(kernel, specialisation)} for {target} is stale ({reason}){more}; "
         f"run: pydotcompute build {names} -C {root}"
     )
     if strict:
