@@ -170,6 +170,7 @@ def _integer_functions(dtype: str) -> dict[str, Callable]:
         "conj": same,
         "real": same,
         "abs": same,
+        "imag": lambda a: type(a)(0),
         "isnan": lambda a: False,
         "isinf": lambda a: False,
         "isfinite": lambda a: True,
@@ -182,7 +183,6 @@ def _integer_functions(dtype: str) -> dict[str, Callable]:
             "abs": wrapping(abs, dtype),
             "sign": lambda a: (a > 0) - (a < 0),
             "pow": _integer_operations(dtype)["**"],
-            "imag": lambda a: 0,
         }
     return functions
 
