@@ -156,3 +156,16 @@ def compiled(kernel: Kernel, specialisation: Specialisation, rendered: Any, arch
         {str(specialisation): chosen},
     )  # fmt: skip
     return Built(record, chosen, tree, artifact.data.decode(), artifact.meta)
+
+
+def same(got: np.ndarray, wanted: np.ndarray, what: str, *inputs: np.ndarray) -> None:
+    """Equal to the bit, but for what a NaN carries."""
+    if got.dtype.kind == "c":
+        inputs = tuple(np.repeat(x, 2) for x in inputs)
+        got, wanted = (np.ascontiguousarray(a).reshape(-1).view(a.real.dtype) for a in (got, wanted))
+    equal = got == wanted
+    if got.dtype.kind == "f":
+        equal = (equal & (np.signbit(got) == np.signbit(wanted))) | (np.isnan(got) & np.isnan(wanted))
+    at = np.flatnonzero(~np.asarray(equal).reshape(-1))[:4]
+    found = [[a.reshape(-1)[k] for a in (*inputs, got, wanted)] for k in at]
+    assert not len(at), f"{what}: {found} (arguments, got, wanted)"

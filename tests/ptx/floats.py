@@ -22,7 +22,7 @@ def fma(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
 
 def directed_fma(a: np.ndarray, b: np.ndarray, c: np.ndarray, mode: str) -> np.ndarray:
     """a·b + c of float32 rounded down (rm), up (rp) or towards zero (rz)."""
-    exact = _odd_sum(a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64))
+    exact = _odd_sum(a.astype(np.float64) * b.astype(np.float64), np.asarray(c).astype(np.float64))
     near = exact.astype(np.float32)
     down = (mode == "rm") | ((mode == "rz") & (exact > 0))
     over, under = near.astype(np.float64) > exact, near.astype(np.float64) < exact

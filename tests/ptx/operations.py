@@ -46,6 +46,19 @@ def _is_float(kind: str) -> bool:
     return kind[0] == "f"
 
 
+DIRECTED = {"rz", "rm", "rp"}
+
+
+def _directed(modifiers: set[str], kind: str, terms: Callable) -> Operation | None:
+    """An addition or product of float32 with another rounding than to nearest, as a·b + c."""
+    mode = modifiers & DIRECTED
+    if kind != "f32" or len(mode) != 1:
+        return None
+    (mode,) = mode
+    function = _wrap(lambda a, b: floats.directed_fma(*terms(a, b), mode), modifiers - {mode}, kind)
+    return function and Operation((kind,), (kind, kind), function)
+
+
 def _wrap(function: Callable, modifiers: set[str], kind: str, allowed: str = "") -> Callable | None:
     """A float operation with its modifiers: rn or none, ftz, sat; None for another."""
     if modifiers - {"rn", "ftz", "sat", *allowed.split()}:
@@ -99,6 +112,8 @@ def _wide(kind: str) -> str:
 
 
 def _mul(modifiers, kind, i):
+    if modifiers & DIRECTED:
+        return _directed(modifiers, kind, lambda a, b: (a, b, np.float32(-0.0)))
     if _is_float(kind):
         function = _wrap(lambda a, b: a * b, modifiers, kind)
         return function and Operation((kind,), (kind, kind), function)
@@ -142,10 +157,14 @@ def _with_carry(modifiers, kind, carry_in, arity, terms):
 def _add(modifiers, kind, i):
     if "cc" in modifiers or i.name == "addc":
         return _with_carry(modifiers, kind, i.name == "addc", 2, lambda a, b: (a, b))
+    if modifiers & DIRECTED:
+        return _directed(modifiers, kind, lambda a, b: (a, np.float32(1), b))
     return _same(2, lambda a, b: a + b, lambda a, b: a + b)(modifiers, kind, i)
 
 
 def _sub(modifiers, kind, i):
+    if modifiers & DIRECTED:
+        return _directed(modifiers, kind, lambda a, b: (a, np.float32(1), -b))
     if "cc" not in modifiers and i.name == "sub":
         return _same(2, lambda a, b: a - b, lambda a, b: a - b)(modifiers, kind, i)
     borrows = i.name == "subc"
@@ -171,7 +190,7 @@ def _remainder(a, b):
 
 
 def _div(modifiers, kind, i):
-    return _same(2, _divide, lambda a, b: a / b, "full")(modifiers, kind, i)
+    return _same(2, _divide, lambda a, b: a / b, "full approx")(modifiers, kind, i)
 
 
 def _extreme(nan_free):
