@@ -74,14 +74,15 @@ def _sequential(s: Scope, node: ast.For) -> list[tree.Stmt]:
 
 def build_while(s: Scope, node: ast.While) -> list[tree.Stmt]:
     at = s.at(node)
-    entry = s.state
-    outer, s.before_statement = s.before_statement, []
-    place, s.depth = s.depth, s.depth + 1
-    test, _ = expressions.condition(s, node.test)
-    s.depth = place
-    first, s.before_statement = s.before_statement, outer
+    entry = dict(s.state)
+    test, first = _test(s, node)
     loop = Loop("while", node)
     body = _body(s, loop, node.body, lambda: None)
+    again = _next_turn(entry, (s.state, *loop.continues))
+    if again != entry:  # the condition reads names of the next turn too
+        end, s.state, kept = s.state, again, dict(s.locals)
+        _test(s, node)
+        s.state, s.locals = end, kept
     after = None if isinstance(test, tree.Const) and test.value else entry
     for state in (s.state, *loop.continues) if after is not None else ():
         after = merge(after, state, s.maybe)
@@ -92,6 +93,26 @@ def build_while(s: Scope, node: ast.While) -> list[tree.Stmt]:
         stop = tree.If(expressions.negated(test, at), (tree.Break(at=at),), at=at)
         return [tree.While(tree.Const(True, "bool", at=at), (*first, stop, *body), at=at)]
     return [tree.While(test, tuple(body), at=at)]
+
+
+def _test(s: Scope, node: ast.While) -> tuple[tree.Expr, list[tree.Stmt]]:
+    """The condition, and the reductions in it, which come before."""
+    outer, s.before_statement = s.before_statement, []
+    s.depth += 1
+    test, _ = expressions.condition(s, node.test)
+    s.depth -= 1
+    first, s.before_statement = s.before_statement, outer
+    return test, first
+
+
+def _next_turn(entry: State, ends: tuple[State | None, ...]) -> State:
+    """The state in which a further turn begins: what was set, but for what a turn leaves unreadable."""
+    again = dict(entry)
+    for state in ends:
+        for name, known in (state or {}).items():
+            if isinstance(known, Unreadable) and entry.get(name) == SET:
+                again[name] = known
+    return again
 
 
 def _body(s: Scope, loop: Loop, body: list[ast.stmt], begin) -> list[tree.Stmt]:
@@ -107,11 +128,7 @@ def _body(s: Scope, loop: Loop, body: list[ast.stmt], begin) -> list[tree.Stmt]:
         built = statements.block(s, body)
         s.depth -= 1
         s.loops.pop()
-        again = dict(entry)
-        for state in (s.state, *loop.continues):
-            for name, known in (state or {}).items():
-                if isinstance(known, Unreadable) and entry.get(name) == SET:
-                    again[name] = known
+        again = _next_turn(entry, (s.state, *loop.continues))
         if again == entry:
             return built
         entry = again

@@ -63,7 +63,7 @@ class Scope:
         self.given: dict[str, tuple[str, Type]] = {}  # scalar arguments and dimensions: name in the tree, type
         self.assigned: dict[str, ast.AST] = {}  # locals → where first assigned
         self.array_nodes: dict[str, ast.AST] = {}  # kernel arrays → where first made
-        self.plain: dict[str, ast.AST] = {}  # those of them that are more than indices of parallel loops
+        self.plain: dict[str, ast.AST] = {}  # locals that are more than indices of parallel loops
         self.before: dict[str, Type] = {}  # the types that the last pass found
         self.renamed: dict[str, str] = {}  # locals whose name in the tree is another
         self.final = False
@@ -87,13 +87,13 @@ class Scope:
 
     # ------------------------------------------------------------------------------------------- mistakes
 
-    def at(self, node: ast.AST):
+    def at(self, node: ast.AST) -> Position:
         return self.module.position(node)
 
     def refuse(self, node: ast.AST, message: str, hint: str = "") -> NoReturn:
         self.module.refuse(node, message, hint)
 
-    def fault(self, node: ast.AST):
+    def fault(self, node: ast.AST) -> promotion.Fault:
         """Report a mistake about types: only once they have settled."""
 
         def report(message: str, hint: str = "", at: Position | None = None) -> None:

@@ -337,6 +337,18 @@ CASES = [
         "one per block: write it first in the body of `for b in blocks(k)`",
     ),
     ("kernel", "for §i, in grid(n):\n    out[i] = 0", "a tuple of one target", "write `for i in grid(n)`"),
+    (
+        "blocks",
+        "m = 0.0\n    while §m < 3:\n        for c in threads(n):\n            m = x[c]",
+        "`m` belongs to an iteration of the parallel loop of line 11 and cannot be read after it",
+        "reduce it, `s += e`, or store it into an array",
+    ),
+    (
+        "blocks",
+        "m = 0.0\n    while 2 < sum(§m for c in threads(n)):\n        for c in threads(n):\n            m = x[c]",
+        "`m` belongs to an iteration of the parallel loop of line 11 and cannot be read after it",
+        "reduce it, `s += e`, or store it into an array",
+    ),
 ]
 
 
