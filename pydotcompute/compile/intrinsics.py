@@ -240,6 +240,8 @@ def fmuladd(b, t, x, y, z):
     return llvm_call(b, "fmuladd", t, x, y, z)
 
 
+for _name, _function in (("add_saturating", "sadd.sat"), ("sub_saturating", "ssub.sat")):
+    operation(_name, 2, "int")(lambda b, t, x, y, _function=_function: llvm_call(b, _function, t, x, y))
 operation("fma", 3, "float")(lambda b, t, x, y, z: llvm_call(b, "fma", t, x, y, z))
 
 

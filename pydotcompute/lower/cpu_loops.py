@@ -152,9 +152,7 @@ class CpuLoops(CpuCode):
         """The loop over the last index, from start to stop, with the body; `passes` counts what went into the lanes."""
         index = self.names.of(loop.names[-1])
         if not lanes:
-            with self.block(f"for {index} in range({start}, {stop}):"):
-                self.line("independent()")
-                self.body_of(loop, lambda: None)
+            self.plain_loop(loop, start, stop)
             return
         number, base, k, length = (self.names.fresh(n) for n in ("_pass", "_base", "_k", "_length"))
         self.line(f"{length} = sub({stop}, {start})")
@@ -170,6 +168,11 @@ class CpuLoops(CpuCode):
                     memory = self.memory_of(lane, levels=True)
                     self.line(f"push_{lane.reduction.op}({memory}, shr({passes}, int64(3)), {width})")
             self.line(f"{passes} = add({passes}, int64(1))")
+
+    def plain_loop(self, loop: Parallel, start: str, stop: str) -> None:
+        with self.block(f"for {self.names.of(loop.names[-1])} in range({start}, {stop}):"):
+            self.line("independent()")
+            self.body_of(loop, lambda: None)
 
     def body_of(self, loop: Parallel, close: Callable[[], None]) -> None:
         outer = self.number

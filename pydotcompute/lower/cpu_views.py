@@ -9,13 +9,14 @@ from dataclasses import replace
 from typing import Iterator
 
 from .cpu_arrays import Array, itemsize
-from .cpu_loops import CpuLoops, Lane, assigned
+from .cpu_guards import CpuGuards
+from .cpu_loops import Lane, assigned
 from .tree import Atomic, Load, Parallel, Store, Var, walk
 
 _SMALL = 150  # nodes of a body that may be written more than twice
 
 
-class CpuViews(CpuLoops):
+class CpuViews(CpuGuards):
     def write_block_body(self, main: Parallel) -> None:
         self.closing.append(lambda: None)
         with self.rows_of(main.names, main):
