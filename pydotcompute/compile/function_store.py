@@ -1,0 +1,57 @@
+"""Machine code of plain functions on disk, in a folder of the user's alone: `$XDG_CACHE_HOME/pydotcompute/functions`.
+
+A file holds the SHA-256 of what follows it. Anything that is not exactly that, or not the user's own, is a miss: the
+function is compiled again and the file replaced. So is a folder that cannot be written: nothing is kept then.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from hashlib import sha256
+
+DIGEST_BYTES = 32
+
+
+class FunctionStore:
+    def __init__(self, folder: str | None = None):
+        self.folder = folder if folder is not None else default_folder()
+
+    def get(self, key: str) -> bytes | None:
+        """The bytes kept under this key, if they are whole and nobody else could have written them."""
+        try:
+            if not _is_private(os.stat(self.folder)):
+                return None
+            with open(self._path(key), "rb") as file:
+                if not _is_private(os.fstat(file.fileno())):
+                    return None
+                data = file.read()
+        except OSError:
+            return None
+        body = data[DIGEST_BYTES:]
+        return body if sha256(body).digest() == data[:DIGEST_BYTES] else None
+
+    def put(self, key: str, data: bytes) -> None:
+        """Keep these bytes, whole or not at all. A disk that is full or read-only keeps nothing."""
+        temporary = f"{self._path(key)}.{os.getpid()}.new"
+        try:
+            os.makedirs(self.folder, 0o700, exist_ok=True)
+            handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            with os.fdopen(handle, "wb") as file:
+                file.write(sha256(data).digest() + data)
+            os.replace(temporary, self._path(key))
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+
+    def _path(self, key: str) -> str:
+        return os.path.join(self.folder, key)
+
+
+def default_folder() -> str:
+    root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(root, "pydotcompute", "functions")
+
+
+def _is_private(status: os.stat_result) -> bool:
+    return status.st_uid == os.geteuid() and not status.st_mode & 0o022
