@@ -149,18 +149,6 @@ def cos_table(terms, bits):
     return rest, 0, QUARTER_PI**2, terms, bits, relative(lambda z: mp.cos(mp.sqrt(z)), lambda z: z**2)
 
 
-def sin_turn_table(high, terms, bits):
-    """sin(2 pi t) = t P(z), z = t²"""
-    rest = lambda z: mp.sin(2 * mp.pi * mp.sqrt(z)) / mp.sqrt(z)
-    return rest, 0, mpf(high) ** 2, terms, bits, relative(rest, lambda z: 1)
-
-
-def cos_turn_table(high, terms, bits):
-    """cos(2 pi t) = P(z), z = t²"""
-    rest = lambda z: mp.cos(2 * mp.pi * mp.sqrt(z))
-    return rest, 0, mpf(high) ** 2, terms, bits, lambda z: 1
-
-
 def sinh_table(terms, bits):
     """sinh(r) = r + r z P(z), z = r²"""
     rest = lambda z: (mp.sinh(mp.sqrt(z)) / mp.sqrt(z) - 1) / z
@@ -223,9 +211,6 @@ TABLES = {
     "SIN_64": sin_table(6, 53),
     "COS_32": cos_table(3, 24),
     "COS_64": cos_table(6, 53),
-    "SIN_TURN_32": sin_turn_table("0.2505", 5, 53),
-    "SIN_EIGHTH_32": sin_turn_table("0.1255", 4, 53),
-    "COS_EIGHTH_32": cos_turn_table("0.1255", 5, 53),
     "SINH_32": sinh_table(3, 24),
     "SINH_64": sinh_table(5, 53),
     "COSH_32": cosh_table(4, 24),

@@ -1,0 +1,83 @@
+"""Every listed function in a loop over arrays, compiled to one shared object a level by the product's tools."""
+
+import ctypes
+import functools
+import tempfile
+
+import llvmlite.binding as llvm
+import numpy as np
+from numba import types
+
+from pydotcompute.compile.frontend import compile_functions
+from pydotcompute.compile.link import link
+from pydotcompute.compile.math import FUNCTIONS
+
+LEVELS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
+DTYPES = ("float32", "float64")
+BINARY = ("atan2", "hypot", "pow")
+CASES = [(name, dtype) for name in sorted(FUNCTIONS) for dtype in DTYPES]
+_NEEDED = {"x86-64-v2": "sse4.2", "x86-64-v3": "fma", "x86-64-v4": "avx512dq"}
+RUNNABLE = [level for level in LEVELS if llvm.get_host_cpu_features().get(_NEEDED[level])]
+
+
+def _loop(name, function):
+    if name in BINARY:
+
+        def loop(x, y, out, n):
+            for i in range(n):
+                out[i] = function(x[i], y[i])
+
+    else:
+
+        def loop(x, out, n):
+            for i in range(n):
+                out[i] = function(x[i])
+
+    return loop
+
+
+@functools.cache
+def module_text():
+    loops = {}
+    for name, dtype in CASES:
+        pointer = types.CPointer(getattr(types, dtype))
+        signature = types.void(*[pointer] * (3 if name in BINARY else 2), types.int64)
+        loops[f"{name}_{dtype}"] = _loop(name, FUNCTIONS[name][dtype]), signature
+    return compile_functions(loops, ())
+
+
+@functools.cache
+def compiled(level):
+    """(assembly, shared object) of all loops for a level."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    module = llvm.parse_assembly(module_text())
+    machine = llvm.Target.from_triple("x86_64-unknown-linux-gnu").create_target_machine(
+        cpu=level, features="-prefer-256-bit" if level == "x86-64-v4" else "", opt=3, reloc="pic", codemodel="small"
+    )
+    module.triple, module.data_layout = "x86_64-unknown-linux-gnu", str(machine.target_data)
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = options.slp_vectorization = True
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    return machine.emit_assembly(module), link(machine.emit_object(module), "the functions")
+
+
+@functools.cache
+def library(level):
+    with tempfile.NamedTemporaryFile(suffix=".so") as file:
+        file.write(compiled(level)[1])
+        file.flush()
+        return ctypes.CDLL(file.name)
+
+
+def call(level, name, *arrays):
+    """The function of each element of arrays of one dtype and length."""
+    arrays = [np.ascontiguousarray(array) for array in arrays]
+    (dtype,) = {array.dtype for array in arrays}
+    out = np.empty_like(arrays[0])
+    result, raised = ctypes.c_void_p(), ctypes.c_void_p()
+    pointers = [ctypes.c_void_p(array.ctypes.data) for array in (*arrays, out)]
+    loop = library(level)[f"{name}_{dtype}"]
+    assert loop(ctypes.byref(result), ctypes.byref(raised), *pointers, ctypes.c_int64(out.size)) == 0
+    return out

@@ -1,0 +1,35 @@
+"""The coefficients are those that tools/minimax.py computes, and good enough for their type."""
+
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
+
+import minimax
+
+FILES = ("exponential", "logarithm", "hyperbolic", "inverse", "special", "power", "roots", "trigonometric", "circular")
+_OTHERS = {"SIN_64": "SIN", "COS_64": "COS"}
+
+
+def table(name):
+    for file in FILES:
+        module = importlib.import_module(f"pydotcompute.compile.math.{file}")
+        for known in (f"_{name}", _OTHERS.get(name, name)):
+            if hasattr(module, known):
+                return getattr(module, known)
+    raise AssertionError(f"no file has {name}")
+
+
+@pytest.mark.parametrize("name", [n for n in minimax.TABLES if n.endswith("_32") or n in ("CBRT", "LOG2_SHORT")])
+def test_coefficients_are_reproduced(name):
+    coefficients, error = minimax.fit(*minimax.TABLES[name])
+    assert tuple(coefficients) == table(name)
+    assert error < 2 ** (-13.5 if name == "CBRT" else -25.5)
+
+
+@pytest.mark.parametrize("name", minimax.TABLES)
+def test_every_table_is_used(name):
+    assert all(isinstance(c, float) for c in table(name))
