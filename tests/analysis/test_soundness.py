@@ -79,8 +79,14 @@ def bodies(draw, names):
         if draw(st.booleans()):
             statements.append(t.Assign(f"j{k}", value))
             value = t.Var(f"j{k}", INT)
-            if draw(st.integers(0, 3)) == 0:
-                statements.append(t.Assign(f"j{k}", t.Binary("+", value, const(1), INT)))
+            more = t.Assign(f"j{k}", t.Binary("+", value, const(1), INT))
+            changed = draw(st.sampled_from(["not", "not", "once", "maybe", "while"]))
+            if changed == "once":
+                statements.append(more)
+            elif changed == "maybe":
+                statements.append(t.If(t.Compare("<", draw(index), draw(index)), (more,)))
+            elif changed == "while":
+                statements.append(t.While(t.Compare("<", value, bound), (more,)))
         read = t.Load("x", (draw(index) if draw(st.booleans()) else value,), INT)
         statements.append(t.Store("x", (value,), t.Binary("+", read, const(1), INT)))
         if draw(st.booleans()):
