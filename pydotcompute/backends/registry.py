@@ -88,6 +88,14 @@ def backend_names() -> list[str]:
     return sorted(known, key=lambda name: -known[name].priority)
 
 
+def owner_of(value: Any) -> str:
+    """The name of a backend in use that has `value` among its arrays; empty if none has."""
+    for name, backend in list(_instances.items()):
+        if backend.arrays is not None and backend.arrays.owns(value):
+            return name
+    return ""
+
+
 def _instance(name: str) -> Backend:
     if name in _instances:
         return _instances[name]

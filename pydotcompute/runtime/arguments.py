@@ -135,8 +135,8 @@ def _plain(kernel: str, p: Parameter, value: Any, arrays: Any) -> Any:
     if not arrays.owns(value):
         what = "output" if p.role == "out" else "argument"
         hint = ""
-        if p.role == "in" and (is_scalar(value) or isinstance(value, (list, tuple)) or hasattr(value, "__array__")):
-            hint = f"; np.asarray({p.name}) makes one"
+        if arrays.module and p.role == "in" and (is_scalar(value) or isinstance(value, (list, tuple)) or hasattr(value, "__array__")):
+            hint = f"; {arrays.module}.asarray({p.name}) makes one"
         raise TypeError(f"{kernel}: {what} '{p.name}' must be {arrays.noun}, got {type_name(value)}{hint}")
     try:
         array = arrays.plain(value)
@@ -194,9 +194,10 @@ def _choose_params(record: KernelRecord, chosen: Mapping[str, Any]) -> dict[str,
 def _check_memory(kernel: str, p: Parameter, array: Any, arrays: Any) -> None:
     """Layout, alignment, and whether it may be written."""
     if p.layout == "C" and not arrays.is_contiguous(array):
+        hint = f"; {arrays.module}.ascontiguousarray({p.name}) makes a copy" if arrays.module and p.role == "in" else ""
         raise ValueError(
             f"{kernel}: '{p.name}' must be C-contiguous, got shape {tuple(array.shape)} with strides "
-            f"{tuple(array.strides)}" + (f"; np.ascontiguousarray({p.name}) makes a copy" if p.role == "in" else "")
+            f"{tuple(array.strides)}{hint}"
         )
     if not arrays.is_aligned(array):
         hint = f"; {p.name}.copy() is" if p.role == "in" else ""

@@ -1,6 +1,7 @@
 """What a call needs to know of arrays, for NumPy's. A backend with arrays of its own brings such a module or object.
 
     noun                         how messages call such an array
+    module                       the name of the module whose asarray and ascontiguousarray messages advise, or ""
     owns(value) -> bool          whether a value is one
     plain(value) -> array        the same memory, without what a subclass adds (shape, strides, dtype, ndim, size);
                                  TypeError if it means more than its memory says
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 
 noun = "a NumPy array"
+module = "np"
 
 
 def owns(value: Any) -> bool:

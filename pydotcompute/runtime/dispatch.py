@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Callable, Mapping
 import numpy as np
 
 from ..backends.base import Backend
+from ..backends import registry
 from ..backends.registry import get_backend
 from ..cache.manifest import KernelRecord, SpecialisationRecord
 from ..errors import KernelNotBuiltError
@@ -20,6 +21,8 @@ from .choice import Which, choose, require
 
 if TYPE_CHECKING:
     from .arguments import Call
+
+DLPACK_CUDA = 2  # kDLCUDA
 
 _lock = RLock()  # one for all: a first call is rare, and nothing waits while it holds it
 
@@ -42,17 +45,39 @@ class Dispatcher:
         self.loaded: dict[tuple[str, str], Any] = {}  # (specialisation, backend) → what runs a checked call
         self.first: Any = None  # the loaded artifact whose native entry is asked first
         self.function: Callable | None = None  # that entry
+        self.glanced = False
+        self.names = frozenset(p.name for p in record.signature.parameters)
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """Check the arguments and run the kernel. Raises what language rules and missing artifacts demand."""
-        if self.first is None and self._load_for(args):
-            return self.function(*args, **kwargs)  # which comes back here if it does not serve the call
+        if "backend" in kwargs and "backend" not in self.names:
+            return self._call_on(kwargs.pop("backend"), args, kwargs)
+        if not self.glanced:
+            self.glanced = True
+            if self._load_for(args):
+                return self.function(*args, **kwargs)  # which comes back here if it does not serve the call
         call, backend = self.checked(args, kwargs)
         key = (call.specialisation.name, backend.name)
         loaded = self.loaded.get(key)
         if loaded is None:
             loaded = self._load(call.specialisation, backend)
         return loaded(call)
+
+    def _call_on(self, name: Any, args: tuple, kwargs: Mapping[str, Any]) -> Any:
+        """A call with `backend=`: on its own arrays a plain call, with host arrays one that moves them."""
+        from . import arguments, transfer
+
+        record = self.record
+        backend = transfer.backend_named(record, name)
+        values, chosen = arguments.assign(record.name, record.signature, record.params, args, kwargs)
+        owners = {owner_of(value) for value in values.values()} - {""}
+        if backend.name != "cpu" and owners <= {"cpu"} and values:
+            return transfer.run_on(backend, record, values, chosen, self.call)
+        if owners - {backend.name}:
+            raise ValueError(
+                f"{record.name}: backend={name!r}, but there are arrays of the backend '{min(owners - {backend.name})}'"
+            )
+        return self.call(*args, **kwargs)
 
     def _load_for(self, args: tuple) -> bool:
         """A glance at the first call: load the specialisation that its arrays mean, before anything is checked.
@@ -74,7 +99,7 @@ class Dispatcher:
                     self._load(specialisation, get_backend("cpu"))
                 except KernelNotBuiltError:
                     return False  # unless the arguments are wrong, the rules come to the same
-                return self.first is not None
+                return self.function is not None
         return False
 
     def checked(self, args: tuple, kwargs: Mapping[str, Any]) -> tuple[Call, Backend]:
@@ -108,7 +133,7 @@ class Dispatcher:
             if pinned not in (None, owner):
                 raise ValueError(
                     f"{self.record.name}: '{name}' is an array of the backend '{owner}', but the target "
-                    f"{self.pinned} is pinned"
+                    f"{self.pinned} is pinned" + (f"; backend='{pinned}' moves it there" if owner == "cpu" else "")
                 )
             return get_backend(owner)
         return get_backend(pinned or "cpu")
@@ -143,5 +168,6 @@ def owner_of(value: Any) -> str:
     if hasattr(value, "__cuda_array_interface__"):
         return "cuda"
     if hasattr(value, "__dlpack_device__"):
-        return {1: "", 2: "cuda"}.get(int(value.__dlpack_device__()[0]), "")
-    return ""
+        if int(value.__dlpack_device__()[0]) == DLPACK_CUDA:
+            return "cuda"
+    return registry.owner_of(value)
