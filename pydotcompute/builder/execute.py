@@ -57,10 +57,12 @@ def execute(
             report(event)
         elif isinstance(event, Died):
             targets = event.job.targets
-            if len(targets) > 1:  # find out which of them it was: each gets a process of its own, and a second chance
-                pending.extendleft(_single(event.job, target) for target in reversed(targets))
+            if len(targets) > 1 and not stopped:
+                # Find out which of them it was: each gets a job of its own, and a second chance.
+                pending.extendleft(replace(event.job, targets=(target,)) for target in reversed(targets))
                 continue
-            fail(waiting.pop(_name(event.job, targets[0])), event.reason)
+            for target in targets:
+                fail(waiting.pop(_name(event.job, target)), event.reason)
         elif isinstance(event, Finished):
             note_phases(outcome, event)
             for target in event.job.targets:
@@ -139,6 +141,3 @@ def _backend(item: Item) -> str:
 def _name(job: Job, target: str) -> Name:
     return (job.kernel.name, str(job.specialisation), target)
 
-
-def _single(job: Job, target: str) -> Job:
-    return replace(job, targets=(target,))

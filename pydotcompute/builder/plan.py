@@ -239,10 +239,21 @@ def source_note(record: Mapping[str, Any], sources: Mapping[str, str]) -> str:
 
 def usable_record(folder: str, record: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """The record of an artifact that was made before under this key, if its object is still there and intact."""
-    if record is None or "entry" not in record:
+    if record is None or not _is_record(record):
         return None
     entry = record["entry"]
     if object_fault(folder, entry["object"], entry["suffix"], entry["size"]):
         return None
     return dict(record)
 
+
+def _is_record(record: Mapping[str, Any]) -> bool:
+    """Whether this is what a build writes: the store is a file that anything may have happened to."""
+    entry, aliases = record.get("entry"), record.get("aliases")
+    kinds = {"object": str, "suffix": str, "size": int, "key": str, "meta": dict}
+    return (
+        isinstance(entry, dict)
+        and isinstance(aliases, list)
+        and all(isinstance(entry.get(name), kind) for name, kind in kinds.items())
+        and entry["suffix"][1:].isalnum()
+    )

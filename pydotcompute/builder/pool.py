@@ -50,14 +50,18 @@ def run_jobs(pending: deque[Job], workers: int, folder: str) -> Iterator[Started
     try:
         while pending or busy:
             while pending and len(busy) < workers:
-                worker = idle.pop() if idle else _start(folder)
+                used = bool(idle)
+                worker = idle.pop() if used else _start(folder)
                 job = pending.popleft()
                 busy[worker.connection] = (worker, job)
                 yield Started(job)
                 try:
                     worker.connection.send(job)
                 except OSError:
-                    pass  # it is dead already: found out below
+                    if used:  # it died between two jobs, which is not this one's fault
+                        del busy[worker.connection]
+                        _end(worker)
+                        pending.appendleft(job)
             for connection in wait(list(busy)):
                 worker, job = busy.pop(connection)  # type: ignore[index]
                 try:

@@ -8,6 +8,7 @@ import sys
 import traceback
 from time import perf_counter
 
+from ..cache.writer import explain_os_error
 from ..errors import CompilationError, CompilerNotInstalledError, DeclarationError
 from .jobs import Answer, Job
 
@@ -43,6 +44,8 @@ def answer(job: Job) -> Answer:
         return compile_job(job)
     except (DeclarationError, CompilationError, CompilerNotInstalledError) as error:
         reason = str(error)
+    except OSError as error:  # no room for a source or for the linker
+        reason = explain_os_error(error, job.folder)
     except Exception as error:
         reason = internal_error(error, f"compiling {job}")
     return Answer(failures={"": reason}, phases={"failed": perf_counter() - started})

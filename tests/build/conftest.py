@@ -8,7 +8,7 @@ from .project import build_project, copy_project, write_project
 @pytest.fixture(scope="session")
 def built_once(tmp_path_factory):
     root = write_project(tmp_path_factory.mktemp("built") / "project")
-    plan, outcome = build_project(root)
+    plan, outcome = build_project(root, jobs=2)
     assert not outcome.failed, outcome.failed
     return root
 

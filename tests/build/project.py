@@ -17,7 +17,7 @@ kernels:
   saxpy:
     doc: a * x + y
     signature: "(a: T, x: T[...], y: T[...]) -> (out: T[...])"
-    types: {T: [float32, float64]}
+    types: {T: [float32]}
     body: |
       for i in grid(size):
           out[i] = a * x[i] + y[i]
@@ -83,10 +83,10 @@ def open_project(root: Path, said: list[str] | None = None, **options) -> Projec
 
 
 def build_project(root: Path, report=lambda event: None, tools=None, said=None, **request):
-    """Build with two workers and without stopping at a failure, unless the request says otherwise."""
+    """Build with one worker and without stopping at a failure, unless the request says otherwise."""
     options = {} if tools is None else {"tools": tools}
     project = open_project(root, said, **options)
-    request = {"jobs": 2, "keep_going": True, **request}
+    request = {"jobs": 1, "keep_going": True, **request}
     if "targets" not in request:
         request["targets"] = project.declaration.targets
     return build(project, Request(**request), report)

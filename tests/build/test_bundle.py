@@ -46,7 +46,7 @@ def test_a_bundle_has_the_manifest_and_its_objects_and_nothing_else(built, tmp_p
     done = bundle(built, folder)
     assert done.returncode == 0, done.stderr
     found = json.loads((folder / "manifest.json").read_bytes())
-    assert found == manifest(built) and len(names(folder)) == 12
+    assert found == manifest(built) and len(names(folder)) == 10
     entries = [
         entry
         for header in found["kernels"].values()

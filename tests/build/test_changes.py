@@ -11,8 +11,8 @@ from pydotcompute.builder.tools import versions
 
 from .project import TARGETS, build_project, edit, manifest, objects, open_project, plan_project, stale
 
-SAXPY = {f"saxpy T={dtype} {target}" for dtype in ("float32", "float64") for target in TARGETS}
-CUBE = {name.replace("saxpy", "cube") for name in SAXPY}
+SAXPY = {f"saxpy T=float32 {target}" for target in TARGETS}
+CUBE = {f"cube T={dtype} {target}" for dtype in ("float32", "float64") for target in TARGETS}
 SCALE = {f"scale FACTOR={factor} {target}" for factor in (2, 3) for target in TARGETS}
 
 
@@ -64,13 +64,11 @@ def test_a_changed_doc_rewrites_the_manifest_alone(built):
 def test_a_changed_body(built):
     edit(built, "kernels.yaml", "a * x[i] + y[i]", "a * x[i] - y[i]")
     assert stale(plan_project(built)) == dict.fromkeys(SAXPY, "source changed (body)")
-    assert changed(built) == SAXPY
 
 
 def test_a_changed_helper(built):
     edit(built, "templates/cube.py.j2", "x * x * x", "x * x + x")
     assert stale(plan_project(built)) == dict.fromkeys(CUBE, "source changed (template cube.py.j2)")
-    assert changed(built) == CUBE
 
 
 def test_a_changed_include(built):
@@ -83,7 +81,8 @@ def test_an_include_that_one_specialisation_reads(built):
     edit(built, "templates/factor.py.j2", "{{ FACTOR }}", "{{ FACTOR if FACTOR == 2 else 7 }}")
     wanted = {name for name in SCALE if "FACTOR=3" in name}
     assert set(stale(plan_project(built))) == wanted
-    assert changed(built) == wanted
+    edit(built, "kernels.yaml", "a * x[i] + y[i]", "a * x[i] - y[i]")
+    assert changed(built) == wanted | SAXPY
 
 
 def test_a_changed_flag(built):

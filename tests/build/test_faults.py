@@ -84,7 +84,7 @@ def test_a_builder_killed_at_any_moment_leaves_what_was_there_and_the_next_repai
     edit(built, "templates/cube.py.j2", "x * x * x", "x * x * x * x")
     edit(built, "kernels.yaml", "a * x[i] + y[i]", "a * x[i] - y[i]")
     generator = random.Random(7)
-    for delay in (0.05, *(generator.uniform(0.1, 2.5) for _ in range(4))):
+    for delay in (0.05, *(generator.uniform(0.1, 2.5) for _ in range(3))):
         process = start(built, "-k")
         workers = []
         deadline = time.monotonic() + delay
@@ -108,9 +108,9 @@ def test_two_builders_at_once_build_everything_once(fresh):
     answers = [process.communicate(timeout=120) for process in both]
     assert [process.returncode for process in both] == [0, 0], answers
     counts = [json.loads(out) for out, _ in answers]
-    assert sorted(count["built"] for count in counts) == [0, 12]
-    assert {len(count["artifacts"]) for count in counts} == {12}
-    assert stale(plan_project(fresh)) == {} and len(objects(fresh)) == 12
+    assert sorted(count["built"] for count in counts) == [0, 10]
+    assert {len(count["artifacts"]) for count in counts} == {10}
+    assert stale(plan_project(fresh)) == {} and len(objects(fresh)) == 10
 
 
 def test_two_builders_of_different_kernels_lose_nothing(fresh):
@@ -146,7 +146,7 @@ def test_a_damaged_manifest_is_made_again_from_what_is_there(built, damage):
         path.write_bytes(data[:1000] if damage == "truncated" else b"")
     said = []
     plan, outcome = build_project(built, said=said)
-    assert {result.status for result in outcome.results} == {"reused"} and len(outcome.results) == 12
+    assert {result.status for result in outcome.results} == {"reused"} and len(outcome.results) == 10
     assert path.read_bytes() == data
     assert any("manifest.json: damaged" in line for line in said) == (damage != "missing")
 
@@ -173,7 +173,7 @@ def test_a_worker_that_is_killed_fails_one_job_and_the_others_go_on(built, tmp_p
     assert process.returncode == 1, err
     data = json.loads(out)
     failed = [row for row in data["artifacts"] if row["status"] == "failed"]
-    assert data["failed"] == len(failed) == 1 and data["built"] == 3
+    assert data["failed"] == len(failed) == 1 and data["built"] == 2
     assert failed[0]["reason"].startswith("the compiler was killed by SIGABRT")
     name = f"{failed[0]['kernel']} {failed[0]['specialization']} {failed[0]['target']}"
     assert name in objects(built)  # the last good one
@@ -213,7 +213,7 @@ def test_a_mistake_fails_its_kernel_alone(built):
     process = start(built, "-k", "--json")
     out, err = process.communicate(timeout=120)
     data = json.loads(out)
-    assert (process.returncode, data["built"], data["failed"]) == (1, 4, 4)
+    assert (process.returncode, data["built"], data["failed"]) == (1, 2, 4)
     place = str(built / "templates" / "cube.py.j2")
     reasons = {row["reason"] for row in data["artifacts"] if row["status"] == "failed"}
     assert all(reason.startswith(f"{place}:2:") for reason in reasons), reasons
@@ -242,7 +242,7 @@ def test_a_template_that_cannot_be_rendered_fails_its_kernel_alone(built):
     process = start(built, "-k", "--json")
     out, err = process.communicate(timeout=120)
     data = json.loads(out)
-    assert (process.returncode, data["built"], data["failed"]) == (1, 4, 4), err
+    assert (process.returncode, data["built"], data["failed"]) == (1, 2, 4), err
     assert "Traceback" not in err and "FACTER" in err
     assert {row["kernel"] for row in data["artifacts"] if row["status"] == "failed"} == {"scale"}
     stale_marks = manifest(built)["kernels"]["scale"]["specializations"]["FACTOR=2"]["artifacts"]
@@ -254,7 +254,7 @@ def test_a_broken_kernel_that_is_not_asked_for_is_left_alone(built):
     edit(built, "kernels.yaml", "a * x[i] + y[i]", "a * x[i] - y[i]")
     process = start(built, "saxpy", "--json")
     out, err = process.communicate(timeout=120)
-    assert (process.returncode, json.loads(out)["built"]) == (0, 4), err
+    assert (process.returncode, json.loads(out)["built"]) == (0, 2), err
     assert {name.split()[0] for name in objects(built)} == {"saxpy", "cube", "scale"}
 
 
@@ -273,7 +273,7 @@ def test_without_numba_the_message_says_what_to_install(fresh, monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", None)
     plan, outcome = build_project(fresh, keep_going=False)
     reason = "building needs numba, which is not installed: pip install 'pydotcompute[build]'"
-    assert set(outcome.failed.values()) == {reason} and len(outcome.results) == 12
+    assert set(outcome.failed.values()) == {reason} and len(outcome.results) == 10
 
 
 @pytest.fixture

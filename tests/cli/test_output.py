@@ -150,16 +150,16 @@ def on_a_terminal(arguments, **environment):
 
 
 def test_progress_on_a_terminal_rewrites_one_line(project):
-    edit(project)
+    (project / "build" / "cache" / "manifest.json").unlink()
     code, text = on_a_terminal(["build"])
-    assert code == 0 and "\r\x1b[K[2/2] \x1b[32mbuilt\x1b[0m " + V3 in text
-    assert re.search(r"\r\x1b\[K2 built in [\d.]+ s\r\n$", text)
+    assert code == 0 and "\r\x1b[K[2/2] \x1b[32mreused\x1b[0m " + V3 in text
+    assert re.search(r"\r\x1b\[K2 reused in [\d.]+ s\r\n$", text)
 
 
 def test_no_color_is_followed(project):
-    edit(project)
+    (project / "build" / "cache" / "manifest.json").unlink()
     code, text = on_a_terminal(["build"], NO_COLOR="1")
-    assert code == 0 and "\x1b[32m" not in text and "[2/2] built" in text
+    assert code == 0 and "\x1b[32m" not in text and "[2/2] reused" in text
 
 
 def test_explain_a_kernel(project, capsys):
