@@ -78,7 +78,28 @@ def _outer(scope: Scope, access: Access) -> tuple[Scope, ...]:
 
 def _between_iterations(found: Accesses, scope: Scope, a: Access, b: Access) -> bool:
     """May an iteration of the loop do `a` and another one `b` on the same element?"""
+    if _plainly_apart(found, scope, a, b):
+        return False
     return may_meet(found, a, b, _outer(scope, a), other_iteration(scope))
+
+
+def _plainly_apart(found: Accesses, scope: Scope, a: Access, b: Access) -> bool:
+    """The quick answer for the common case, coordinates like c · i + d: those of different iterations differ, or the
+    coordinates together allow one iteration only."""
+    one = set()
+    for x, y in zip(a.indices, b.indices):
+        bound = [n for n in affine.atoms_of((x, y)) if scope in found.atoms[n].scopes]
+        if len(bound) != 1 or found.atoms[bound[0]] not in scope.indices:
+            continue
+        index = (bound[0],)
+        difference = affine.constant_of(affine.add(x, y, -1))
+        if difference is None or any(bound[0] in monomial for monomial in x if monomial != index):
+            continue
+        if difference % x[index]:
+            return True
+        if difference == 0:
+            one.add(bound[0])
+    return one == {atom.id for atom in scope.indices}
 
 
 # -------------------------------------------------------------------------------------------------- atomics
