@@ -126,7 +126,7 @@ def arguments(
         elif kind == "scratch":
             result.append(scratch[name])
         elif kind == "scalar":
-            result.append(values[name])
+            result.append(getattr(values[name], rest[0]) if rest else values[name])
         elif kind == "data":
             result.append(address(values[name]))
         elif kind == "array":

@@ -55,7 +55,7 @@ def source_compiler(source: CudaSource, source_file: str, name: str) -> Make:
     """What compiles lowered Python for one target after the other."""
     from .cuda_names import NAMES
 
-    entries = [cuda_nvvm.EntryPoint(e.name, e.types, e.noalias, source.block) for e in source.entries]
+    entries = [cuda_nvvm.EntryPoint(e.name, e.types, e.noalias, source.block, e.function) for e in source.entries]
     meta = {
         "arguments": [list(a) for a in source.arguments],
         "launches": list(source.launches),
@@ -94,7 +94,8 @@ def raw_compiler(kernel: Kernel, specialisation: Specialisation, rendered: Rende
             )
         if not p.is_array and p.role != "out":
             arguments.append(dtype)
-            described.append(["scalar", p.name])
+            parts = ("real", "imag") if dtype.startswith("complex") else ("",)
+            described += [["scalar", p.name, part] if part else ["scalar", p.name] for part in parts]
             continue
         rank = max(1, p.rank)  # an output scalar is seen as an array of one element
         dims = [":"] * (rank - 1) + ["::1" if p.layout == "C" else ":"]

@@ -251,22 +251,17 @@ enter("shuffle_down", 2, _shuffle_down)
 # -------------------------------------------------------------------------------------------------- atomics
 
 
-def _atomic(op: str) -> Callable:
+def _atomic(op: str, in_bytes: bool) -> Callable:
     def typed(pointer, offset, value):
         """Update one element for every thread to see."""
         if not _is_pointer(pointer) or types.unliteral(value) != pointer.dtype:
             return None
         t = pointer.dtype
-        if kind(t) == "complex" and op != "add":
+        if kind(t) in ("bool", "complex"):
             return None
 
         def emit(context, b, signature, values):
-            address = _at(b, t, *values[:2], False)
-            if kind(t) == "complex":
-                for k, part in enumerate(parts(b, values[2])):
-                    _update(b, PARTS[t], op, _part(b, address, k), part)
-            else:
-                _update(b, t, op, address, values[2])
+            _update(b, t, op, _at(b, t, *values[:2], in_bytes), values[2])
 
         return types.void(pointer, types.int64, t), emit
 
@@ -274,11 +269,12 @@ def _atomic(op: str) -> Callable:
 
 
 for _op in ("add", "min", "max"):
-    enter(f"atomic_{_op}", 3, _atomic(_op))
+    enter(f"atomic_{_op}", 3, _atomic(_op, False))
+    enter(f"atomic_{_op}_bytes", 3, _atomic(_op, True))
 
 
 def _update(b, t, op: str, address, value) -> None:
-    which, width = kind(t), getattr(t, "bitwidth", 8)
+    which, width = kind(t), t.bitwidth
     if which in ("int", "uint") and width >= 32:
         b.atomic_rmw(("u" if which == "uint" and op != "add" else "") + op, address, value, "monotonic")
     elif which == "float" and op == "add" and (t == types.float32 or capability[0] >= (6, 0)):
@@ -289,8 +285,6 @@ def _update(b, t, op: str, address, value) -> None:
 
 def _combined(b, t, op: str, old, value):
     which = kind(t)
-    if which == "bool":
-        return (b.and_ if op == "min" else b.or_)(old, value)
     if which == "half":
         return to_half(b, _combined(b, types.float32, op, from_half(b, old), from_half(b, value)))
     if op == "add":
@@ -303,7 +297,7 @@ def _combined(b, t, op: str, old, value):
 
 def _swap_until_kept(b, t, address, combine: Callable) -> None:
     """Compare-and-swap of the aligned 32 or 64 bits that hold the element, until no one came between."""
-    bits = 8 if kind(t) == "bool" else 16 if kind(t) == "half" else t.bitwidth
+    bits = t.bitwidth
     word = I64 if bits == 64 else I32
     place = b.ptrtoint(address, I64)
     start = b.and_(place, ir.Constant(I64, -(word.width // 8)))
@@ -331,8 +325,6 @@ def _swap_until_kept(b, t, address, combine: Callable) -> None:
 def _of_bits(b, t, value):
     if kind(t) == "float":
         return b.bitcast(value, REAL_LLVM[t])
-    if kind(t) == "bool":
-        return b.icmp_unsigned("!=", b.and_(value, ir.Constant(value.type, 255)), ir.Constant(value.type, 0))
     target = llvm_type(t)
     return value if target == value.type else b.trunc(value, target)
 

@@ -21,6 +21,7 @@ class EntryPoint(NamedTuple):
     types: tuple[str, ...]
     noalias: tuple[bool, ...] = ()  # for pointers: nothing else of the call reaches what it writes or reads
     block: int = 0  # the most threads that it is launched with; 0: not said
+    function: str = ""  # its name in Python, where that is another
 
 
 def compile_module(
@@ -47,7 +48,7 @@ def module_ir(
     exec(compile(text, filename, "exec"), namespace)
     for helper in helpers:
         namespace[helper] = cuda.jit(device=True)(namespace[helper])
-    return functions_ir([(namespace[e.name], e) for e in entries], capability)
+    return functions_ir([(namespace[e.function or e.name], e) for e in entries], capability)
 
 
 def compile_raw(text: str, filename: str, entry: EntryPoint, arch: str) -> str:

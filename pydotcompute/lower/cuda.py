@@ -20,7 +20,7 @@ from typing import Any
 
 from ..errors import DeclarationError, Position
 from ..signature import DTYPE_BYTES
-from .cuda_arrays import arguments_of, arrays_of
+from .cuda_arrays import arguments_of, arrays_of, complex_scalars
 from .cuda_loops import MOST_CHUNKS, CudaLoops
 from .python_source import Names, all_names
 from .tree import Assign, Binary, Call, Const, Convert, Expr, KernelTree, Parallel, Stmt, Unary, Var, walk
@@ -34,7 +34,8 @@ RESERVED = (
 
 @dataclass(frozen=True)
 class CudaEntry:
-    name: str
+    name: str  # in the PTX
+    function: str  # in the text
     types: tuple[str, ...]  # "int64", "float32*"
     noalias: tuple[bool, ...]
 
@@ -90,22 +91,23 @@ class _Module:
         entries, launches = [], []
 
         def function(name: str, body, grid: dict[str, Any]) -> None:
+            written = self.names.fresh(re.sub(r"\W", "_", name))
             code.line("")
-            with code.block(f"def {name}({', '.join(parameters)}):"):
+            with code.block(f"def {written}({', '.join(parameters)}):"):
+                for whole, real, imaginary in complex_scalars(tree, self.names):
+                    code.line(f"{whole} = complex_of({real}, {imaginary})")
                 code.write_thread()
                 start = len(code.lines)
                 body()
                 self.insert(start, lambda: (code.allocate(), code.allocate_exchange()))
                 code.line("return")
-            entries.append(CudaEntry(name, types, noalias))
+            entries.append(CudaEntry(name, written, types, noalias))
             launches.append({"entry": name, "block": self.block, "grid": grid})
 
-        first = self.names.fresh(re.sub(r"\W", "_", tree.name))
-        function(first, lambda: self.write_main(partial), self.grid())
+        function(tree.name, lambda: self.write_main(partial), self.grid())
         if self.reduces:
             code.exchanged.clear()
-            second = self.names.fresh(f"{first}_finish")
-            function(second, lambda: self.write_finish(partial), {"kind": "one", "counts": []})
+            function(f"{tree.name}_finish", lambda: self.write_finish(partial), {"kind": "one", "counts": []})
         helpers = code.write_helpers()
         arguments = tuple(what for what, _, _ in given) + tuple(("scratch", k) for k in range(len(scratch)))
         return CudaSource(

@@ -2,7 +2,7 @@
 
 The arguments of a kernel, in order: for each parameter
 
-    scalar, not an output    its value
+    scalar, not an output    its value; a complex one: its two parts
     array, layout C          address
     array, strided           address, then with an ellipsis a view, then a stride in bytes for each trailing dim
     array, broadcast         address, view
@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ..signature import Parameter
-from .python_source import Names
+from .python_source import COMPLEX, Names
 from .tree import KernelTree, NewArray
 
 VIEW_LEVELS = 7
@@ -103,20 +103,31 @@ def _of_kernel_array(a: NewArray, names: Names) -> Array:
 
 
 def arguments_of(tree: KernelTree, names: Names) -> list[tuple[tuple, str, str]]:
-    """(what it is, its name in the code, its type) of each argument: ("scalar", name), ("data", name),
-    ("view", name, word), ("stride", name, axis), ("symbol", name)."""
+    """(what it is, its name in the code, its type) of each argument: ("scalar", name), of a complex one ("scalar",
+    name, "real") and ("scalar", name, "imag"); ("data", name), ("view", name, word), ("stride", name, axis),
+    ("symbol", name)."""
     result: list[tuple[tuple, str, str]] = []
     for p in tree.parameters:
         if not p.is_array and p.role != "out":
             # One that is a dimension too is known by that, as int64.
             own = names.part(p.name, "given") if p.name in tree.symbols else names.of(p.name)
-            result.append((("scalar", p.name), own, p.dtype))
+            if p.dtype in COMPLEX:
+                for x in ("real", "imag"):
+                    result.append((("scalar", p.name, x), names.part(p.name, x), COMPLEX[p.dtype]))
+            else:
+                result.append((("scalar", p.name), own, p.dtype))
             continue
         array = _of_parameter(p, names)
         result.append((("data", p.name), array.pointer, f"{p.dtype}*"))
         result += [(("view", p.name, k), text, "int64") for k, text in enumerate(array.view)]
         result += [(("stride", p.name, axis), text, "int64") for axis, text in enumerate(array.strides or ())]
     return result + [(("symbol", s), names.of(s), "int64") for s in tree.symbols]
+
+
+def complex_scalars(tree: KernelTree, names: Names) -> list[tuple[str, str, str]]:
+    """(name, name of its real part, of its imaginary part) of every complex scalar."""
+    found = [p.name for p in tree.parameters if not p.is_array and p.role != "out" and p.dtype in COMPLEX]
+    return [(names.of(n), names.part(n, "real"), names.part(n, "imag")) for n in found]
 
 
 _OPERATORS = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.FloorDiv: "floordiv_integer", ast.Mod: "mod_integer"}

@@ -110,9 +110,9 @@ def _registers(i: Instruction) -> tuple[set[str], set[str]]:
     return read, written
 
 
-def is_copy(i: Instruction, registers) -> bool:
-    """Whether it moves a register as it is: of an undefined one, that is no use of it."""
-    return i.name == "selp" or i.name == "mov" and len(i.operands) == 2 and all(o in registers for o in i.operands)
+def carries(i: Instruction) -> bool:
+    """Whether it only computes: with something undefined the result is undefined, and no use of it."""
+    return i.name in ("mov", "cvta") or operation(i) is not None
 
 
 def _doubtful(pieces, flows, registers: set[str]) -> set[str]:
@@ -123,7 +123,7 @@ def _doubtful(pieces, flows, registers: set[str]) -> set[str]:
         steps.append([])
         for i in piece:
             read, sets = ([number[n] for n in names & registers] for names in _registers(i))
-            steps[-1].append((sum(read), sum(sets), is_copy(i, registers) and not i.guard))
+            steps[-1].append((sum(read), sum(sets), carries(i) and not i.guard))
 
     def after(block: int, defined: int) -> tuple[int, int]:
         """What is defined at the end of a block, and what it reads before."""

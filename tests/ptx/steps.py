@@ -136,6 +136,8 @@ def _computation(program, i: Instruction) -> Step | None:
     sources = operands[len(op.results) :]
     if len(sources) != len(op.sources) or "|" in targets[0]:
         raise PtxError(f"operands of {i.text!r}")
+    if any(o.lstrip("!") in program.doubtful for o in sources):
+        return _uncertain(program, i, op, targets, sources)
     reads = [_negatable(program, o, k) for o, k in zip(sources, op.sources)]
     if op.carry_in or op.carry_out:
         reads.append(reader(program, CARRY, "u32") if op.carry_in else lambda batch, index: np.zeros(1, np.uint32))
@@ -216,7 +218,7 @@ def _mov(program, i: Instruction) -> Step:
 
 
 def _copy(program, target: str, source: str) -> Step:
-    """A register that may be undefined moves as it is, and makes the other one so: only computing with it is wrong."""
+    """A register that may be undefined moves as it is, and makes the other one so."""
     read, flags = _unchecked(program, source)
     write = writer(program, target, f"b{8 * WIDTHS[program.registers[target]].itemsize}")
     flag = _flagged(program, target)
@@ -226,6 +228,33 @@ def _copy(program, target: str, source: str) -> Step:
         flag(batch, index, flags(batch, index))
 
     return copy
+
+
+def _uncertain(program, i: Instruction, op, targets: list[str], sources: list[str]) -> Step:
+    """A computation with operands that may be undefined, whose result then is: the compiler may do ahead of a branch
+    what only one side of it needs."""
+    if op.carry_in or op.carry_out or len(targets) != 1:
+        raise PtxError(f"{i.text!r} with an operand that may be undefined")
+    reads = []
+    for operand, kind in zip(sources, op.sources):
+        negated = kind == "pred" and operand.startswith("!")
+        read, flags = _unchecked(program, operand.lstrip("!") if negated else operand, kind)
+        reads.append((read, flags, DTYPES[kind], negated))
+    write, flag = writer(program, targets[0], op.results[0]), _flagged(program, targets[0])
+
+    def compute(batch, index):
+        values, defined = [], np.ones(1, bool)
+        for read, flags, dtype, negated in reads:
+            value = read(batch, index)
+            if value.dtype.itemsize > dtype.itemsize:
+                value = value.astype(f"u{dtype.itemsize}")
+            value = value.view(dtype)
+            values.append(~value if negated else value)
+            defined = defined & flags(batch, index)
+        write(batch, index, op.compute(*values))
+        flag(batch, index, defined)
+
+    return compute
 
 
 def _choice(program, i: Instruction) -> Step:
