@@ -94,10 +94,11 @@ def _refuse_stale(kernels: dict[str, Any], folder: str, root: str, pinned: str |
         return
     kernel, specialisation, target, reason = stale[0]
     more = f", and {len(stale) - 1} more" if len(stale) > 1 else ""
-    names = " ".join(dict.fromkeys(entry[0] for entry in stale))
+    names = dict.fromkeys(entry[0] for entry in stale)
+    which = " ".join(names) + " " if len(names) <= 3 else ""
     told = (
         f"{manifest.title(kernel, specialisation)} for {target} is stale ({reason}){more}; "
-        f"run: pydotcompute build {names} -C {root}"
+        f"run: pydotcompute build {which}-C {root}"
     )
     if strict:
         raise KernelNotBuiltError(told)
