@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from elementwise import BINARY, CASES, LEVELS, RUNNABLE, call, compiled, module_text
+from elementwise import BINARY, CASES, LEVELS, RUNNABLE, call, compiled
 from samples import any_bits, one_argument
 
 _REGISTER = {"x86-64-v2": "xmm", "x86-64-v3": "ymm", "x86-64-v4": "zmm"}
@@ -64,9 +64,3 @@ def test_a_rare_argument_among_usual_ones(level):
                 got = call(level, name, mixed)
                 assert got[place] == large
                 assert np.array_equal(np.delete(got, place), np.delete(wanted, place))
-
-
-def test_the_front_end_gives_the_same_text_again():
-    text = module_text()
-    module_text.cache_clear()
-    assert module_text() == text
