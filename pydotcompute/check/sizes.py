@@ -13,7 +13,7 @@ from ..runtime.expressions import evaluate
 ALONE = (0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 127, 128, 129, 255, 257, 1000, 1021, 1025, 4099, 65_537, 300_007)
 TOGETHER = (0, 1, 2, 3, 5, 8, 16, 17, 31, 32, 33, 64, 65, 127, 129, 257, 1021)
 LARGEST = 400_000  # elements of one array
-COMBINATIONS = 24  # of several symbols
+COMBINATIONS = 12  # of several symbols
 
 
 def cases(kernel: Kernel, specialisation: Specialisation, seed: int) -> Iterator[dict[str, int]]:

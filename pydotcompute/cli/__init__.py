@@ -13,6 +13,7 @@ from typing import NoReturn
 COMMANDS = {
     "build": "compile every kernel that is not up to date",
     "check": "hold the built artifacts to their references",
+    "backends": "show what this machine can run kernels on",
     "explain": "why the artifacts of a kernel are, or are not, up to date",
     "schema": "print the JSON Schema of kernels.yaml",
     "config": "show every setting and where its value comes from",
@@ -101,11 +102,11 @@ def _report(error: Exception) -> int:
     from ..builder.build import BuildError
     from ..builder.bundle import BundleError
     from ..builder.settings import SettingError
-    from ..errors import CompilerNotInstalledError, DeclarationError
+    from ..errors import CompilerNotInstalledError, DeclarationError, KernelNotBuiltError
 
     if isinstance(error, (UsageError, SettingError)):
         return _end(f"pydotcompute: {error}", 2)
-    if isinstance(error, (DeclarationError, BuildError, BundleError, CompilerNotInstalledError)):
+    if isinstance(error, (DeclarationError, BuildError, BundleError, CompilerNotInstalledError, KernelNotBuiltError)):
         return _end(str(error), 1)
     if isinstance(error, ModuleNotFoundError) and error.name in ("yaml", "jinja2", "diskcache", "numba", "llvmlite"):
         return _end(f"building needs {error.name}, which is not installed: pip install 'pydotcompute[build]'", 1)

@@ -1,0 +1,80 @@
+"""`pydotcompute check` finds what is wrong with a kernel, says where, and repeats it."""
+
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+TARGET = "cpu:x86-64-v2"
+
+RIGHT = """
+    signature: "(a: T, x: T[n]) -> (out: T[n])"
+    types: {T: [float32]}
+    body: |
+      for i in grid(n):
+          out[i] = a * x[i]
+    reference: a * x
+"""
+CASES = {
+    "right": (RIGHT, None),
+    "reference": (RIGHT.replace("reference: a * x", "reference: a * x + 1"), "by the reference"),
+    "tolerance": (
+        RIGHT.replace("reference: a * x", "reference: a * x * (1 + 1e-5)\n    tolerance: 1e-6"), "tolerance 1e-06"
+    ),
+    "unwritten": (RIGHT.replace("out[i] = a", "if i > 0:\n              out[i] = a"), "1 elements were not written"),
+    "outside": (RIGHT.replace("out[i]", "out[i + 1]"), "bytes outside the array were written"),
+    "negative": (RIGHT.replace("a * x[i]\n", "a * x[i - 1]\n"), "the interpreter (forward) raised IndexError"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("check")
+    kernels = "".join(f"  {name}:{text}" for name, (text, _) in CASES.items())
+    (folder / "kernels.yaml").write_text(f"version: 1\ntargets: [{TARGET}]\nkernels:\n{kernels}")
+    subprocess.run([sys.executable, "-m", "pydotcompute", "build", "-C", str(folder)], check=True, capture_output=True)
+    return folder
+
+
+def check(*arguments):
+    done = subprocess.run(
+        [sys.executable, "-m", "pydotcompute", "check", *arguments], capture_output=True, text=True, timeout=300
+    )
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def test_a_right_kernel_passes(project):
+    done = check("right", "-C", str(project))
+    assert done.returncode == 0
+    assert done.stdout.startswith("ok ")
+    assert "1 artifacts, 0 failed, 0 not run" in done.stderr
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name != "right"])
+def test_a_wrong_kernel_fails_with_what_is_wrong_and_how_to_repeat_it(project, name):
+    done = check(name, "-C", str(project))
+    assert done.returncode == 1
+    assert CASES[name][1] in done.stdout
+    assert done.stdout.startswith("FAILED")
+    command = next(line for line in done.stdout.splitlines() if "repeat:" in line).partition("repeat: ")[2]
+    words = shlex.split(command)
+    assert words[:2] == ["pydotcompute", "check"]
+    again = check(*words[2:])
+    assert again.returncode == 1
+    assert CASES[name][1] in again.stdout or "by the interpreter" in again.stdout
+    assert again.stderr.startswith("1 cases of 1 artifacts, 1 failed")
+
+
+def test_nothing_built_is_said_in_one_line(tmp_path):
+    (tmp_path / "kernels.yaml").write_text(f"version: 1\ntargets: [{TARGET}]\nkernels:\n  right:{RIGHT}")
+    done = check("-C", str(tmp_path))
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"no kernels are built in {tmp_path}") and done.stderr.count("\n") == 1
+
+
+def test_an_unknown_kernel_is_named(project):
+    done = check("rihgt", "-C", str(project))
+    assert done.returncode == 2
+    assert "did you mean 'right'?" in done.stderr
