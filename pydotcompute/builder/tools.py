@@ -26,6 +26,7 @@ TOOLS: dict[str, dict[str, tuple[str, ...]]] = {
         "nvvm": ("nvidia_nvvm",),
     },
 }
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CODE = "pydotcompute"  # the field that stands for our own code generation
 NOT_INSTALLED = "not installed"
 
@@ -46,13 +47,25 @@ def installed() -> dict[str, str]:
     return found
 
 
+def package_version(*names: str) -> str:
+    """The version of the first of these distributions that is installed."""
+    packages = installed()
+    for name in names:
+        if name in packages:
+            return packages[name]
+    from importlib import metadata  # slow, and knows the places where no folder of that name stands on the path
+
+    for name in names:
+        try:
+            return metadata.version(name)
+        except metadata.PackageNotFoundError:
+            pass
+    return NOT_INSTALLED
+
+
 def versions(backend: str, linker: str = "") -> dict[str, str]:
     """Tool → version for a backend. `linker` is the setting: empty for LLD of the ziglang wheel."""
-    packages = installed()
-    result = {
-        tool: next((packages[name] for name in names if name in packages), NOT_INSTALLED)
-        for tool, names in TOOLS.get(backend, {}).items()
-    }
+    result = {tool: package_version(*names) for tool, names in TOOLS.get(backend, {}).items()}
     result["python"] = f"{sys.version_info.major}.{sys.version_info.minor}{getattr(sys, 'abiflags', '')}"
     if backend == "cpu":
         result["linker"] = linker_version(linker)
@@ -63,7 +76,7 @@ def versions(backend: str, linker: str = "") -> dict[str, str]:
 def linker_version(linker: str) -> str:
     """The ziglang wheel's version, or the first line that the system's linker says about itself."""
     if not linker:
-        return f"ziglang {installed().get('ziglang', NOT_INSTALLED)}"
+        return f"ziglang {package_version('ziglang')}"
     import shlex
     import subprocess
 
@@ -76,21 +89,27 @@ def linker_version(linker: str) -> str:
 
 @cache
 def code_digest(backend: str) -> str:
-    """A digest of the sources that generate code for a backend: lower/, compile/ and what they share.
-
-    Files that begin with another backend's name are not read, nor is the interpreter, which makes no code.
-    """
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    paths = ["abi.py", "signature.py"]
-    for folder in ("lower", "compile"):
-        for name in sorted(os.listdir(os.path.join(package, folder))):
-            if name.endswith(".py") and _is_for(name, backend):
-                paths.append(f"{folder}/{name}")
+    """A digest of the sources that generate code for a backend: those of `code_files`."""
     parts = []
-    for path in paths:
-        with open(os.path.join(package, path), "rb") as file:
+    for path in code_files(backend):
+        with open(os.path.join(PACKAGE, path), "rb") as file:
             parts.append(f"{path} {digest(file.read())}")
     return digest("\n".join(parts))
+
+
+def code_files(backend: str) -> list[str]:
+    """lower/, compile/ and what they share, relative to the package and sorted.
+
+    Files that begin with another backend's name are left out, and the interpreter, which makes no code.
+    """
+    found = ["abi.py", "signature.py", "builder/compilers.py"]
+    for top in ("lower", "compile"):
+        for folder, _, names in os.walk(os.path.join(PACKAGE, top)):
+            found += [
+                os.path.relpath(os.path.join(folder, name), PACKAGE).replace(os.sep, "/")
+                for name in names if name.endswith(".py") and _is_for(name, backend)
+            ]  # fmt: skip
+    return sorted(found)
 
 
 def _is_for(name: str, backend: str) -> bool:

@@ -8,6 +8,10 @@ file or moving the project changes nothing.
   pydotcompute build softmax -t cpu:native  one kernel, for this processor
   pydotcompute build -n --explain           what would be built, and why
   pydotcompute build --check                exit code 1 if anything is out of date; for CI
+
+--json prints {"version": 1, "built", "reused", "failed", "artifacts": [{"kernel", "specialization", "target", "status",
+"reason", "seconds", "bytes", "key"}]}; a status is built, reused, failed, skipped (after an earlier failure) or, in a
+plan, stale.
 """
 
 from __future__ import annotations

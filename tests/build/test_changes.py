@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -239,3 +240,20 @@ def test_what_cannot_be_rendered_stays_as_it_was_unless_its_signature_changed(bu
     assert header["parameters"][0]["layout"] == "strided"
     assert set(header["specializations"]["FACTOR=2"]["artifacts"]) == set(TARGETS)
     assert header["specializations"]["FACTOR=3"]["artifacts"] == {}
+
+
+def test_another_linker_is_another_tool_and_is_the_one_that_links(built, tmp_path, monkeypatch):
+    log = tmp_path / "log"
+    linker = tmp_path / "my-ld"
+    linker.write_text(f'#!/bin/sh\necho "$@" >> {log}\nexec {sys.executable} -m ziglang ld.lld "$@"\n')
+    linker.chmod(0o755)
+    (built / "pyproject.toml").write_text(f'[tool.pydotcompute]\nlinker = "{linker}"\n')
+    monkeypatch.delenv("PYDOTCOMPUTE_LINKER", raising=False)
+    project = open_project(built)
+    request = {"linker": project.settings({})["linker"].value, "kernels": ("scale",), "targets": TARGETS[:1]}
+    reasons = set(stale(plan_project(built, **request)).values())
+    assert len(reasons) == 1 and re.match(rf"tool linker ziglang \S+ → {linker}: LLD", reasons.pop())
+    before = objects(built)
+    build_project(built, **request)
+    assert len([line for line in log.read_text().splitlines() if "kernel.o" in line]) == 2
+    assert objects(built) == before  # it is the very same linker

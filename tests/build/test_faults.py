@@ -14,6 +14,7 @@ import time
 
 import pytest
 
+import pydotcompute
 from pydotcompute.builder.build import BuildError
 
 from .project import build_project, edit, manifest, objects, plan_project, stale
@@ -222,6 +223,10 @@ def test_a_mistake_fails_its_kernel_alone(built):
     assert marks["stale"].startswith(f"{place}:2:")
     assert cube_of(built) == CUBED
     assert start(built, "--check").wait(timeout=60) == 1
+    with pytest.warns(pydotcompute.StaleArtifactWarning, match="cube"):
+        pydotcompute.load(built)
+    with pytest.raises(pydotcompute.KernelNotBuiltError, match="cube"):
+        pydotcompute.load(built, strict=True)
 
 
 def test_without_k_the_first_failure_ends_the_build(built):
@@ -312,9 +317,8 @@ def test_a_full_disk_is_one_line_and_changes_nothing(built, tiny_disk):
     assert len(last) == 1 and "Traceback" not in err, err
     assert not list(cache.rglob(".new-*"))
     assert_whole(built)
-    assert (cache / "manifest.json").read_bytes() == before or any(
-        entry["stale"] for entry in manifest(built)["kernels"]["cube"]["specializations"]["T=float32"]["artifacts"].values()
-    )
+    artifacts = manifest(built)["kernels"]["cube"]["specializations"]["T=float32"]["artifacts"]
+    assert (cache / "manifest.json").read_bytes() == before or all(entry["stale"] for entry in artifacts.values())
     assert cube_of(built) == CUBED
 
 
@@ -348,6 +352,14 @@ def test_a_file_in_the_place_of_the_cache_is_one_line(fresh):
     (fresh / "build" / "cache").write_text("in the way")
     with pytest.raises(BuildError, match="build/cache"):
         build_project(fresh)
+
+
+def test_no_place_for_the_rendered_sources_is_one_line_for_each_job(fresh):
+    (fresh / "build").mkdir()
+    (fresh / "build" / "rendered").write_text("in the way")
+    plan, outcome = build_project(fresh, kernels=("saxpy",), targets=("cpu:x86-64-v2",))
+    (reason,) = outcome.failed.values()
+    assert reason == f"{fresh}/build/rendered/saxpy/T=float32.py: Not a directory"
 
 
 def test_the_cache_is_its_owners_alone(built):

@@ -11,9 +11,8 @@ from .project import build_project, copy_project, edit, manifest, objects, write
 def test_the_same_bytes_in_another_folder_and_process(built, tmp_path):
     other = write_project(tmp_path / "somewhere else" / "deeper")
     environment = {**os.environ, "PYTHONHASHSEED": "1", "NUMBA_OPT": "0", "NUMBA_DEBUG_CACHE": "1"}
-    done = subprocess.run(
-        [sys.executable, "-m", "pydotcompute", "build", "-j", "1"], cwd=other, env=environment, capture_output=True, text=True
-    )
+    command = [sys.executable, "-m", "pydotcompute", "build", "-j", "1"]
+    done = subprocess.run(command, cwd=other, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert objects(other) == objects(built)
     assert manifest(other) == manifest(built)

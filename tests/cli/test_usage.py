@@ -209,6 +209,9 @@ def test_what_a_command_imports(project, arguments, allowed):
 
 
 def test_output_that_nobody_reads_is_no_error(project):
-    done = run("-c", "import subprocess, sys; p = subprocess.Popen([sys.executable, '-m', 'pydotcompute', 'schema'],"
-               "stdout=subprocess.PIPE, stderr=subprocess.PIPE); p.stdout.close(); print(p.stderr.read().decode())")  # fmt: skip
-    assert done.stdout.strip() == ""
+    command = [sys.executable, "-m", "pydotcompute", "schema"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.close()
+    with process.stderr:
+        assert process.stderr.read() == b""
+    process.wait()
