@@ -10,6 +10,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+LONG = 8  # coefficients from which on two chains are faster than one
 FLOATS = {types.float32: ir.FloatType(), types.float64: ir.DoubleType()}
 _BITS_OF = {types.float32: types.int32, types.float64: types.int64}
 _FLOAT_OF = {bits: float_ for float_, bits in _BITS_OF.items()}
@@ -54,26 +55,40 @@ def fmuladd(typing_context, a, b, c):
     return a(a, a, a), lambda context, builder, signature, arguments: llvm_call(builder, "fmuladd", FLOATS[a], arguments)
 
 
-@intrinsic
-def polynomial(typing_context, x, coefficients):
-    """coefficients[0] + coefficients[1] * x + …, by Horner's rule; `coefficients` is a constant tuple of Python floats
-    that are values of the type of x."""
+def _of_coefficients(emit_value):
+    @intrinsic
+    def define(typing_context, x, coefficients):
+        def emit(context, builder, signature, arguments):
+            values = [builder.extract_value(arguments[1], index) for index in range(len(coefficients))]
+            if x == types.float32:
+                values = [builder.fptrunc(value, FLOATS[x]) for value in values]
+            return emit_value(builder, arguments[0], values)
 
-    def emit(context, builder, signature, arguments):
-        values = [builder.extract_value(arguments[1], index) for index in range(len(coefficients))]
-        if x == types.float32:
-            values = [builder.fptrunc(value, FLOATS[x]) for value in values]
-        return emit_polynomial(builder, arguments[0], values)
+        return x(x, coefficients), emit
 
-    return x(x, coefficients), emit
+    return define
 
 
-def emit_polynomial(builder, x, coefficients):
-    """The same for LLVM values."""
+def emit_horner(builder, x, coefficients):
+    """coefficients[0] + coefficients[1] * x + … of LLVM values, from the last on."""
     *others, total = coefficients
     for coefficient in reversed(others):
         total = llvm_call(builder, "fmuladd", x.type, [total, x, coefficient])
     return total
+
+
+def emit_polynomial(builder, x, coefficients):
+    """The same, a long chain of dependent steps made two of half the length, in x²: faster, and as accurate as long
+    as the two do not cancel."""
+    if len(coefficients) < LONG:
+        return emit_horner(builder, x, coefficients)
+    square = builder.fmul(x, x)
+    even, odd = (emit_polynomial(builder, square, coefficients[start::2]) for start in (0, 1))
+    return llvm_call(builder, "fmuladd", x.type, [odd, x, even])
+
+
+# f(x, coefficients), these a constant tuple of Python floats that are values of the type of x
+horner, polynomial = map(_of_coefficients, (emit_horner, emit_polynomial))
 
 
 @intrinsic

@@ -14,7 +14,7 @@ import numpy as np
 from .bits import as_bits, as_float, both, copysign, differ, either, fabs, fmuladd, iand, narrow, polynomial, rint
 from .bits import scalar, select, widen
 from .exponential import EXP2_OF_SUM, EXP2_SHORT
-from .formats import FLOAT64
+from .formats import FLOAT32, FLOAT64, Format
 from .logarithm import decomposition
 
 # log2((1 + s) / (1 - s)) = s P(s²), to 37 bits
@@ -40,10 +40,8 @@ _exponent, _mantissa = decomposition(FLOAT64)
 _exp2 = EXP2_OF_SUM["float64"]
 _SCALE = np.float64(2 / (3 * math.log(2)))  # and as the sum of two numbers, the first of 26 bits
 _HIGH, _LOW = np.float64(0.9617967009544373), np.float64(-7.028461650952758e-09)
-_ZERO, _HALF, _ONE, _TWO, _THREE, _NOTHING = map(np.float64, (0, 0.5, 1, 2, 3, -0.0))
-_INFINITY, _NAN = np.float64(math.inf), np.float64(math.nan)
+_ZERO, _ONE, _THREE, _NOTHING = map(np.float64, (0, 1, 3, -0.0))
 _SMALLEST, _GROW, _GROWN = FLOAT64.smallest_normal, np.float64(2.0**52), np.float64(-52)
-_LARGEST = np.float64(2.0**70)  # as good as any larger y: whatever is not 1 overflows or vanishes
 _FAR = np.float64(2048)
 _CUT = np.int64(-1 << 27)
 
@@ -56,12 +54,12 @@ def _cut(x):
 
 @scalar
 def _magnitude32(x, y):
-    """x**y for x > 0, to some 30 bits."""
-    bits = as_bits(x)
+    """x**y for x > 0, by way of some 30 bits."""
+    bits = as_bits(widen(x))
     m = _mantissa(bits)
     s = (m - _ONE) / (m + _ONE)
-    exponent = y * fmuladd(s, polynomial(s * s, _LOG2_SHORT), _exponent(bits))
-    return EXP2_SHORT(exponent, _NOTHING)
+    exponent = widen(y) * fmuladd(s, polynomial(s * s, _LOG2_SHORT), _exponent(bits))
+    return narrow(EXP2_SHORT(exponent, _NOTHING))
 
 
 @scalar
@@ -99,34 +97,33 @@ def _magnitude64(x, y):
     return _exp2(total, select(fabs(total) < _FAR, (exponent - total) + tail, _ZERO))
 
 
-def _with_special_values(magnitude: Callable) -> Callable:
+def _with_special_values(f: Format, magnitude: Callable) -> Callable:
+    T = f.float
+    zero, half, one, infinity, nan = T(0), T(0.5), T(1), T(math.inf), T(math.nan)
+    largest = T(2.0**70)  # as good as any larger y: whatever is not 1 overflows or vanishes
+
     @scalar
     def pow(x, y):
         base = fabs(x)
         size = fabs(y)
-        result = magnitude(base, copysign(select(size > _LARGEST, _LARGEST, size), y))
+        result = magnitude(base, copysign(select(size > largest, largest, size), y))
         integer = rint(y) == y
-        half = _HALF * y
-        odd = both(integer, rint(half) != half)
-        infinite = base == _INFINITY
-        vanishes = differ(infinite, y > _ZERO)  # what 0 or infinity is raised to gives 0, else infinity
-        limit = select(vanishes, _ZERO, _INFINITY)
-        result = select(both(x < _ZERO, rint(y) != y), _NAN, result)
-        result = select(either(infinite, base == _ZERO), limit, result)
-        result = copysign(result, select(odd, x, _ONE))
+        halved = half * y
+        odd = both(integer, rint(halved) != halved)
+        infinite = base == infinity
+        vanishes = differ(infinite, y > zero)  # what 0 or infinity is raised to gives 0, else infinity
+        result = select(both(x < zero, rint(y) != y), nan, result)
+        result = select(either(infinite, base == zero), select(vanishes, zero, infinity), result)
+        result = copysign(result, select(odd, x, one))
         result = select(either(x != x, y != y), x + y, result)
-        return select(either(x == _ONE, y == _ZERO), _ONE, result)
+        return select(either(x == one, y == zero), one, result)
 
     return pow
 
 
-_pow32 = _with_special_values(_magnitude32)
-_pow64 = _with_special_values(_magnitude64)
-
-
-@scalar
-def _narrow_pow(x, y):
-    return narrow(_pow32(widen(x), widen(y)))
-
-
-FUNCTIONS = {"pow": {"float32": _narrow_pow, "float64": _pow64}}
+FUNCTIONS = {
+    "pow": {
+        "float32": _with_special_values(FLOAT32, _magnitude32),
+        "float64": _with_special_values(FLOAT64, _magnitude64),
+    }
+}

@@ -9,7 +9,8 @@ from typing import Callable
 
 import numpy as np
 
-from .bits import as_bits, as_float, copysign, fabs, fmuladd, iand, narrow, polynomial, scalar, select, widen
+from .bits import as_bits, as_float, copysign, fabs, fmuladd, horner, iand, narrow, polynomial, scalar
+from .bits import select, widen
 from .exponential import EXP_OF_SUM, EXP_SHORT
 from .formats import Format, both_formats
 
@@ -150,7 +151,7 @@ def _erfc64(x):
     high = as_float(iand(as_bits(y), _HIGH_HALF))  # its square is exact
     exp = _exp(-(high * high), (high - y) * (high + y))
     sum_ = y + _CENTRE_64
-    far = exp * polynomial((y - _CENTRE_64) / sum_, _ERFC_64) / sum_
+    far = exp * horner((y - _CENTRE_64) / sum_, _ERFC_64) / sum_
     far = select(x < _ZERO, _TWO - far, far)
     near = _ONE - fmuladd(x, polynomial(x * x, _ERF_64), x)
     return select(y < _HALF, near, far)
