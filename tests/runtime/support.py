@@ -7,19 +7,24 @@ can read them. `elementwise` computes `out[i] = a * x[i] + y[i]`.
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import subprocess
 import sys
 from functools import lru_cache
 from hashlib import sha256
+from pathlib import Path
 
 import llvmlite.binding as llvm
+import numpy as np
+import pytest
 
+import pydotcompute
 from pydotcompute import abi
-from pydotcompute.cache.layout import MANIFEST, PROJECT_CACHE, object_path
+from pydotcompute.cache.layout import PROJECT_CACHE
 from pydotcompute.cache.writer import make_private, write_manifest, write_object
 from pydotcompute.compile.entry import entry_ir
-from pydotcompute.signature import Parameter, Signature
+from pydotcompute.signature import Parameter
 
 SEEN_WORDS, VIEW_WORDS = 64, 40
 
@@ -185,7 +190,12 @@ def write_kernel(
         concrete = [p._replace(dtype=chosen.get(p.dtype, p.dtype)) for p in parameters]
         body = run(chosen) if run else recorder(concrete, symbols)
         entry = entry_ir(
-            concrete, symbols, aliases, declared=parameters, types=types, requires=more.get("requires", ()),
+            concrete,
+            symbols,
+            aliases,
+            declared=parameters,
+            types=types,
+            requires=more.get("requires", ()),
             params=params,
         )
         data = shared_object(entry, body)
@@ -221,3 +231,36 @@ def read_seen(library, artifact) -> list[int]:
         result[slot.index] = 0
         result += words[start : start + 1 + 2 * words[start]]
     return result
+
+
+# ----------------------------------------------------------------------- projects of `write_saxpy`
+
+X = np.arange(5, dtype="f4")
+
+
+def manifest_of(root) -> Path:
+    return Path(root, "build", "cache", "manifest.json")
+
+
+def object_of(root, label="T=float32") -> Path:
+    artifact = json.loads(manifest_of(root).read_text())["kernels"]["saxpy"]["specializations"][label]["artifacts"]
+    digest = artifact["cpu:x86-64"]["object"]
+    return Path(root, "build", "cache", "objects", digest[:2], f"{digest}.so")
+
+
+def edit_manifest(root, change) -> None:
+    data = json.loads(manifest_of(root).read_text())
+    change(data)
+    replacement = manifest_of(root).with_suffix(".new")
+    replacement.write_text(json.dumps(data))
+    os.replace(replacement, manifest_of(root))
+
+
+def artifact_of(data, label="T=float32"):
+    return data["kernels"]["saxpy"]["specializations"][label]["artifacts"]["cpu:x86-64"]
+
+
+def fails(root, text, call=lambda lib: lib.saxpy(2.0, X, X), **options) -> None:
+    with pytest.raises(pydotcompute.KernelNotBuiltError) as caught:
+        call(pydotcompute.load(root, **options))
+    assert str(caught.value) == text

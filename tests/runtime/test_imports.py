@@ -8,8 +8,8 @@ import pytest
 from support import write_saxpy
 
 BUILD_HALF = ("numba", "llvmlite", "jinja2", "yaml", "diskcache", "markupsafe", "ziglang", "cupy")
-EXPENSIVE = ("hashlib", "_hashlib", "importlib.metadata", "dataclasses", "threading", "difflib", "tempfile", "sqlite3", "logging",
-             "inspect", "subprocess")  # fmt: skip
+EXPENSIVE = ("hashlib", "_hashlib", "importlib.metadata", "dataclasses", "threading", "difflib", "tempfile", "sqlite3",
+             "logging", "inspect", "subprocess")  # fmt: skip
 
 USE = """
     import sys
@@ -41,12 +41,23 @@ def run(program: str, *args: str) -> str:
 
 
 ALLOWED_OURS = {
-    "pydotcompute", "abi", "backends", "backends.base", "backends.cpu", "backends.cpu_kernel", "backends.registry", "cache",
+    "pydotcompute", "abi", "backends", "backends.base", "backends.cpu", "backends.cpu_kernel", "backends.registry",
+    "cache",
     "cache.layout", "cache.manifest", "cache.objects", "errors", "runtime", "runtime.arguments", "runtime.arrays",
     "runtime.choice", "runtime.dispatch", "runtime.expressions", "runtime.kernel", "runtime.levels", "runtime.library",
     "runtime.native", "runtime.scalars", "runtime.settings", "runtime.shapes", "runtime.words", "signature",
 }  # fmt: skip
-ALLOWED_OTHERS = {"__future__", "json", "json.decoder", "json.encoder", "json.scanner", "_json", "_sha2", "_sha256", "fcntl"}
+ALLOWED_OTHERS = {
+    "__future__",
+    "json",
+    "json.decoder",
+    "json.encoder",
+    "json.scanner",
+    "_json",
+    "_sha2",
+    "_sha256",
+    "fcntl",
+}
 
 
 def test_a_program_that_calls_a_kernel_imports_just_these(tmp_path):
@@ -87,7 +98,8 @@ def test_what_needs_the_build_half_names_the_extra(tmp_path, name):
     path = write_saxpy(tmp_path)
     (tmp_path / "kernels.yaml").write_text(
         "version: 1\nkernels:\n  saxpy:\n    signature: '(a: T, x: T[...], y: T[...]) -> (out: T[...])'\n"
-        "    types: {T: [float32, float64]}\n    body: |\n      for i in grid(size):\n          {% if T %}out[i] = x[i]{% endif %}\n"
+        "    types: {T: [float32, float64]}\n    body: |\n      for i in grid(size):\n"
+        "          {% if T %}out[i] = x[i]{% endif %}\n"
     )
     told = f"the interpreter needs {name}, which is not installed: pip install 'pydotcompute[build]'"
     assert run(program, path, name) == told

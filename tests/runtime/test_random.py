@@ -38,7 +38,8 @@ def arrays(draw):
         if draw(st.booleans()):
             made = made[: made.size // 3 * 3].reshape(-1, 3)
     elif kind == 4:
-        made = np.lib.stride_tricks.as_strided(BASE, shape, draw(st.sampled_from([(4,), (0,), (-4,), (12,)])) * len(shape))
+        strides = draw(st.sampled_from([(4,), (0,), (-4,), (12,)])) * len(shape)
+        made = np.lib.stride_tricks.as_strided(BASE, shape, strides)
         if any(s < 0 for s in made.strides):
             made = BASE[:9].reshape(3, 3)
     elif kind == 5:
@@ -51,7 +52,8 @@ def arrays(draw):
     return made
 
 scalars = st.one_of(
-    st.booleans(), st.integers(), st.floats(), st.complex_numbers(), st.none(), st.text(max_size=3), st.binary(max_size=3),
+    st.booleans(), st.integers(), st.floats(), st.complex_numbers(), st.none(), st.text(max_size=3),
+    st.binary(max_size=3),
     st.sampled_from([np.float32(1), np.float64(2), np.int8(3), np.bool_(True), np.complex64(1), np.datetime64(1, "s")]),
     st.just(object()), st.just([]), st.just(np.ndarray), st.integers(-2, 300),
 )

@@ -81,7 +81,8 @@ ERRORS = [
      "saxpy: argument 'a' must be float32, got numpy.complex64 ((1+0j))"),
     ("saxpy", (np.float64(1e39), X, X), {}, OverflowError, "saxpy: argument 'a': 1e+39 does not fit float32"),
     ("fixed", (np.zeros(3, "i4"), 1, 1, 1, 1.0, 1j), {}, TypeError, "fixed: argument 'flag' must be bool, got int (1)"),
-    ("fixed", (np.zeros(3, "i4"), True, 1.0, 1, 1.0, 1j), {}, TypeError, "fixed: argument 'i' must be int8, got float (1.0)"),
+    ("fixed", (np.zeros(3, "i4"), True, 1.0, 1, 1.0, 1j), {}, TypeError,
+     "fixed: argument 'i' must be int8, got float (1.0)"),
     ("fixed", (np.zeros(3, "i4"), True, 128, 1, 1.0, 1j), {}, OverflowError,
      "fixed: argument 'i': 128 does not fit int8 (-128 to 127)"),
     ("fixed", (np.zeros(3, "i4"), True, np.int64(-129), 1, 1.0, 1j), {}, OverflowError,
@@ -163,7 +164,11 @@ def test_more_memory_than_there_is(lib):
 def test_arguments_by_name_in_any_order_and_none_for_an_output(lib):
     x, y, o = X, X + 1, np.zeros(6, "f4")
     wanted = 2 * x + y
-    for kwargs in ({"a": 2.0, "y": y, "x": x}, {"out": o, "x": x, "y": y, "a": 2}, {"a": 2, "x": x, "y": y, "out": None}):
+    for kwargs in (
+        {"a": 2.0, "y": y, "x": x},
+        {"out": o, "x": x, "y": y, "a": 2},
+        {"a": 2, "x": x, "y": y, "out": None},
+    ):
         np.testing.assert_array_equal(lib("saxpy")(**kwargs), wanted)
     assert lib("saxpy")(2.0, x, y=y, out=o) is o
     np.testing.assert_array_equal(lib("saxpy")(2.0, x, y, None), wanted)
@@ -192,7 +197,10 @@ def test_the_same_view_may_be_output_where_the_kernel_allows_it(lib):
 
 
 def test_overlap_is_exact_where_arrays_interleave(tmp_path):
-    parameters = [array("x", "float32", "n", layout="strided"), array("y", "float32", "n", role="inout", layout="strided")]
+    parameters = [
+        array("x", "float32", "n", layout="strided"),
+        array("y", "float32", "n", role="inout", layout="strided"),
+    ]
     kernel = pydotcompute.load(write_kernel(tmp_path, "k", parameters)).k
     data = np.zeros(10, "f4")
     for _ in range(2):
@@ -242,12 +250,17 @@ def test_numpy_scalars_convert_same_kind(lib):
 def test_params_are_chosen_by_keyword(tmp_path):
     from support import elementwise, entry_ir, kernel_entry, shared_object, write_project
 
-    parameters = [scalar("a", "float32"), *(array(n, "float32", ...) for n in "xy"), array("out", "float32", ..., role="out")]
+    parameters = [
+        scalar("a", "float32"),
+        *(array(n, "float32", ...) for n in "xy"),
+        array("out", "float32", ..., role="out"),
+    ]
     scaled = elementwise().replace("%m = fmul float %a, %xv", "%k = fmul float %a, %xv\n  %m = fmul float %k, 2.0")
     plain, double = (shared_object(entry_ir(parameters, ["size"]), run) for run in (elementwise(), scaled))
     entry = kernel_entry(
         "k", parameters,
-        {"TILE=1": ({}, {"TILE": 1}, (), {"cpu:x86-64": plain}), "TILE=2": ({}, {"TILE": 2}, (), {"cpu:x86-64": double})},
+        {"TILE=1": ({}, {"TILE": 1}, (), {"cpu:x86-64": plain}),
+         "TILE=2": ({}, {"TILE": 2}, (), {"cpu:x86-64": double})},
         params={"TILE": [1, 2]},
     )  # fmt: skip
     k = pydotcompute.load(write_project(tmp_path, {"k": entry}, [plain, double])).k
