@@ -8,8 +8,13 @@ _HOMES = {
     "Backend": "base", "CPUBackend": "cpu", "CUDABackend": "cuda",
     "get_backend": "registry", "register_backend": "registry", "unregister_backend": "registry",
     "backend_names": "registry",
+    "BackendPreference": "preference", "set_backend_priority": "preference",
+    "DeviceInfo": "devices", "BackendInfo": "discovery", "discover_backends": "discovery",
+    "best_available_backend": "discovery", "print_backend_summary": "discovery",
+    "MemoryEstimate": "estimate", "estimate_inference_memory": "estimate",
+    "backend_of": "transfer", "to_backend": "transfer",
 }  # fmt: skip
-__all__ = ["Backend", "CPUBackend", "CUDABackend", "get_backend", "register_backend", "unregister_backend"]
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

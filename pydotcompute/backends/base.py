@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from operator import index
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Sequence
 
 if TYPE_CHECKING:
     import numpy as np
 
     from ..cache.manifest import Artifact
     from ..runtime.arguments import Call
+    from .devices import DeviceInfo
 
 
 class Verdict(NamedTuple):
@@ -79,6 +80,16 @@ class Backend(ABC):
     def get_memory_info(self) -> tuple[int, int]:
         """(free, total) memory in bytes. Raises NotImplementedError unless overridden."""
         raise NotImplementedError(f"the backend '{self.name}' does not know its memory")
+
+    def devices(self) -> Sequence[DeviceInfo]:
+        """The devices it could run on. Unless overridden one, of which `get_memory_info` tells the memory."""
+        from .devices import DeviceInfo
+
+        try:
+            free, total = self.get_memory_info()
+        except NotImplementedError:
+            return (DeviceInfo(0, self.name, None),)
+        return (DeviceInfo(0, self.name, total, free),)
 
     def supports_feature(self, feature: str) -> bool:
         """Whether it has a feature such as "async", "streams" or "shared_memory"; none unless overridden."""

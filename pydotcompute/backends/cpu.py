@@ -14,6 +14,7 @@ from .base import Backend, Verdict
 if TYPE_CHECKING:
     from ..cache.manifest import Artifact
     from .cpu_kernel import CPUKernel
+    from .devices import DeviceInfo
 
 NATIVE_RANK = len(levels.LEVELS)
 
@@ -83,6 +84,13 @@ class CPUBackend(Backend):
         from .memory import host_memory
 
         return host_memory()
+
+    def devices(self) -> tuple[DeviceInfo, ...]:
+        """The processor, with the memory that this process may use."""
+        from .devices import DeviceInfo, processor_name
+
+        free, total = self.get_memory_info()
+        return (DeviceInfo(0, processor_name(), total, free),)
 
     def supports_feature(self, feature: str) -> bool:
         """"atomics", "float64" and "threads"; nothing of a GPU's."""

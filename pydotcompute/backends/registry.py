@@ -6,11 +6,17 @@ import re
 import warnings
 from typing import Any, Callable, NamedTuple
 
-from ..errors import BackendFallbackWarning, BackendNotAvailableError
+from ..errors import AllocationError, BackendFallbackWarning, BackendNotAvailableError
 from .base import Backend
 
 ENTRY_POINTS = "pydotcompute.backends"
 DEFAULT_PRIORITY = 50
+# Names that every program may use, with their titles and places in the order of "auto", also of backends that do not
+# exist yet: a package or program that brings one takes its place.
+NAMED = {
+    "cuda": ("CUDA", 100), "rocm": ("ROCm", 90), "metal": ("Metal", 80), "opencl": ("OpenCL", 70),
+    "webgpu": ("WebGPU", 60), "cpu": ("CPU", 0),
+}  # fmt: skip
 
 
 class Registered(NamedTuple):
@@ -41,13 +47,15 @@ _registered: dict[str, Registered] = {
 }
 _instances: dict[str, Backend] = {}
 _packages_read = False
+_order: tuple[str, ...] | None = None  # see preference.set_backend_priority
 _told: set[str] = set()
 
 
-def register_backend(name: str, factory: Callable[[], Backend], priority: int = DEFAULT_PRIORITY) -> None:
+def register_backend(name: str, factory: Callable[[], Backend], priority: int | None = None) -> None:
     """Make a backend known. `factory` is called once, when the backend is first asked for.
 
-    priority: "auto" asks the highest first; "cuda" has 100, "cpu" 0. Raises ValueError if the name is taken or is no
+    priority: "auto" asks the highest first; "cuda" has 100, "cpu" 0. Default: 50; for the names rocm, metal, opencl
+    and webgpu the places 90, 80, 70 and 60 that are kept for them. Raises ValueError if the name is taken or is no
     lower-case name, TypeError if the factory cannot be called.
     """
     if not isinstance(name, str) or not re.fullmatch("[a-z][a-z0-9_]*", name) or name == "auto":
@@ -56,7 +64,7 @@ def register_backend(name: str, factory: Callable[[], Backend], priority: int = 
         raise TypeError(f"the factory of backend '{name}' must be callable, got {type(factory).__name__}")
     if name in _registered:
         raise ValueError(f"a backend '{name}' is registered already ({_registered[name].origin})")
-    _registered[name] = Registered(factory, int(priority), "registered")
+    _registered[name] = Registered(factory, _place(name) if priority is None else int(priority), "registered")
 
 
 def unregister_backend(name: str) -> None:
@@ -69,17 +77,26 @@ def unregister_backend(name: str) -> None:
     _instances.pop(name, None)
 
 
-def get_backend(name: str = "auto") -> Backend:
+def get_backend(name: str = "auto", require_bytes: int | None = None) -> Backend:
     """The backend of this name, always the same object; "auto": the first available by priority, the CPU last.
 
-    Raises ValueError for an unknown name, BackendNotAvailableError with the reason if it cannot run here. "auto"
-    raises nothing, and warns once (BackendFallbackWarning) where it passes over one.
+    require_bytes: memory that must be free there; "auto" takes the next that has as much.
+    Raises ValueError for an unknown name, BackendNotAvailableError with the reason if it cannot run here,
+    AllocationError with both figures if its memory (with "auto": everyone's) is too small. Otherwise "auto" raises
+    nothing, and warns once (BackendFallbackWarning) where it passes over one.
     """
+    if require_bytes is not None:
+        require_bytes = _checked_bytes(require_bytes)
     if name == "auto":
-        return _first_available()
+        return _first_available(require_bytes)
     if name not in _registered and name not in _known():
+        if name in NAMED:
+            raise BackendNotAvailableError(_not_yet(name))
         raise ValueError(_unknown(name))
-    return _instance(name)
+    backend = _instance(name)
+    if require_bytes is not None and (lack := _lack(backend, require_bytes)):
+        raise AllocationError(f"the backend '{name}' {lack}")
+    return backend
 
 
 def backend_names() -> list[str]:
@@ -96,6 +113,75 @@ def owner_of(value: Any) -> str:
     return ""
 
 
+def all_names() -> list[str]:
+    """Every known backend, and those that only have a name yet, by priority."""
+    known = _known()
+    return sorted(dict.fromkeys((*known, *NAMED)), key=lambda name: -(known[name].priority if name in known else NAMED[name][1]))
+
+
+def preferred_names() -> list[str]:
+    """The known backends in the order in which "auto" asks them now."""
+    if _order is None:
+        return backend_names()
+    known = _known()
+    return [name for name in dict.fromkeys((*_order, "cpu")) if name in known]
+
+
+def set_order(order: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """Replace the order of `preferred_names`; the one before."""
+    global _order
+    before, _order = _order, order
+    return before
+
+
+def describe(name: str) -> tuple[str, str]:
+    """How a summary calls a backend, and of which kind it is: ("CUDA", "CUDA"), ("mine", "registered")."""
+    origin = _registered[name].origin if name in _registered else ""
+    title = NAMED[name][0] if name in NAMED else name
+    return title, title if origin in ("", "built in") else origin
+
+
+def _place(name: str) -> int:
+    return NAMED[name][1] if name in NAMED else DEFAULT_PRIORITY
+
+
+def _not_yet(name: str) -> str:
+    return (
+        f"this version of pydotcompute has no {NAMED[name][0]} backend; one may be brought by a package or by "
+        f"register_backend('{name}', …)"
+    )
+
+
+def _checked_bytes(size: Any) -> int:
+    from operator import index
+
+    try:
+        size = index(size)
+    except TypeError:
+        raise TypeError(f"require_bytes must be an integer, got {size!r}") from None
+    if size < 0:
+        raise ValueError(f"require_bytes must be at least 0, got {size}")
+    return size
+
+
+def _lack(backend: Backend, size: int) -> str:
+    """Why `size` bytes do not fit into a backend's memory, with both figures; empty if they do."""
+    from .devices import DeviceInfo, memory_text
+
+    try:
+        free, total = backend.get_memory_info()
+        devices: tuple[DeviceInfo, ...] = (DeviceInfo(0, backend.name, total, free),)
+    except NotImplementedError:
+        devices = tuple(d for d in backend.devices() if d.total_memory is not None)
+    if not devices:
+        return f"does not know its memory, {memory_text(size)} are required"
+    if any(device.can_fit(size) for device in devices):
+        return ""
+    free = max(d.total_memory if d.free_memory is None else d.free_memory for d in devices)
+    what = "in all, of which 0.8 may be used" if all(d.free_memory is None for d in devices) else "free"
+    return f"has {memory_text(free)} {what}, {memory_text(size)} are required"
+
+
 def _instance(name: str) -> Backend:
     if name in _instances:
         return _instances[name]
@@ -104,7 +190,8 @@ def _instance(name: str) -> Backend:
     except BackendNotAvailableError:
         raise
     except Exception as error:
-        raise BackendNotAvailableError(f"the backend '{name}' cannot be made: {type(error).__name__}: {error}") from error
+        told = f"the backend '{name}' cannot be made: {type(error).__name__}: {error}"
+        raise BackendNotAvailableError(told) from error
     if not isinstance(backend, Backend):
         raise BackendNotAvailableError(f"the backend '{name}' is a {type(backend).__name__}, which is no Backend")
     if not backend.is_available:
@@ -112,20 +199,26 @@ def _instance(name: str) -> Backend:
     return _instances.setdefault(name, backend)
 
 
-def _first_available() -> Backend:
+def _first_available(require_bytes: int | None) -> Backend:
     passed = []
-    for name in backend_names():
+    small = 0
+    for name in preferred_names():
         try:
             backend = _instance(name)
         except BackendNotAvailableError as error:
             passed.append(f"{name}: {error}")
             continue
+        if require_bytes is not None and (lack := _lack(backend, require_bytes)):
+            passed.append(f"{name}: {lack}")
+            small += 1
+            continue
         if passed and name not in _told:
             _told.add(name)
-            told = f"the backend 'auto' is '{name}', because others are not available ({'; '.join(passed)})"
+            why = "others are not available or too small" if small else "others are not available"
+            told = f"the backend 'auto' is '{name}', because {why} ({'; '.join(passed)})"
             warnings.warn(told, BackendFallbackWarning, stacklevel=3)
         return backend
-    raise AssertionError("the CPU is always there")
+    raise AllocationError(f"no backend has the memory: {'; '.join(passed)}")
 
 
 def _known() -> dict[str, Registered]:
@@ -137,7 +230,7 @@ def _known() -> dict[str, Registered]:
 
         for point in entry_points(group=ENTRY_POINTS):
             package = point.dist.name if point.dist else point.value
-            _registered.setdefault(point.name, Registered(_loader(point), DEFAULT_PRIORITY, f"from {package}"))
+            _registered.setdefault(point.name, Registered(_loader(point), _place(point.name), f"from {package}"))
     return _registered
 
 

@@ -1,0 +1,70 @@
+"""Which backends could run here, on which devices, and why the others could not."""
+
+from __future__ import annotations
+
+import sys
+from typing import NamedTuple, TextIO
+
+from . import registry
+from .devices import DeviceInfo
+
+
+class BackendInfo(NamedTuple):
+    """One backend as it was found. `error` says why it is not available; it is empty where it is."""
+
+    name: str  # for get_backend
+    title: str  # "CUDA"; a custom backend's is its name
+    kind: str  # "CUDA"; of a custom backend, where it comes from
+    available: bool
+    devices: tuple[DeviceInfo, ...]
+    error: str
+
+    def __str__(self) -> str:
+        lines = [f"{'✓' if self.available else '✗'} {self.title} ({self.kind})"]
+        lines += [f"    {device}" for device in self.devices]
+        return "\n".join(lines if self.available else [*lines, f"    Error: {self.error}"])
+
+
+def discover_backends() -> list[BackendInfo]:
+    """Every backend that there is or that has a name here, in the order in which "auto" asks by default.
+
+    Looks at each one anew, so memory figures are of this moment. Never raises: what goes wrong is the `error`.
+    """
+    return [_look(name) for name in registry.all_names()]
+
+
+def best_available_backend() -> str:
+    """The name of the first backend, in the order that "auto" takes now, which is available and has a device."""
+    return _best({info.name: info for info in discover_backends()})
+
+
+def backend_summary() -> str:
+    """What `print_backend_summary` prints: a line for each backend, its devices or its error, the recommended one."""
+    found = discover_backends()
+    best = _best({info.name: info for info in found})
+    title = next((info.title for info in found if info.name == best), best)
+    return "\n".join(["=== Available Backends ===", *map(str, found), "", f"Recommended backend: {title}"])
+
+
+def print_backend_summary(file: TextIO | None = None) -> None:
+    """Print the summary, to stdout unless `file` says otherwise."""
+    print(backend_summary(), file=sys.stdout if file is None else file)
+
+
+def _best(found: dict[str, BackendInfo]) -> str:
+    for name in registry.preferred_names():
+        if name in found and found[name].available and found[name].devices:
+            return name
+    return "cpu"
+
+
+def _look(name: str) -> BackendInfo:
+    title, kind = registry.describe(name)
+    try:
+        devices = tuple(registry.get_backend(name).devices())
+    except Exception as error:  # whatever a driver or somebody else's backend raises is what there is to say
+        reason = str(error) or type(error).__name__
+        return BackendInfo(name, title, kind, False, (), " ".join(reason.split()))
+    if not devices:
+        return BackendInfo(name, title, kind, False, (), "it has no device")
+    return BackendInfo(name, title, kind, True, devices, "")

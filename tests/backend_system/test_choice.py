@@ -1,0 +1,209 @@
+"""Choosing a backend: preferences, order, memory; and moving arrays between backends."""
+
+import gc
+import subprocess
+import sys
+import threading
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pydotcompute import AllocationError, BackendFallbackWarning, BackendNotAvailableError, get_backend
+from pydotcompute.backends import (
+    BackendPreference, backend_of, best_available_backend, estimate_inference_memory, register_backend,
+    set_backend_priority, to_backend, unregister_backend,
+)
+from pydotcompute.backends.registry import all_names
+
+
+def quiet(name="auto", size=None):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BackendFallbackWarning)
+        return get_backend(name, size).name
+
+
+def test_every_preference_is_accepted_everywhere():
+    assert [str(p) for p in BackendPreference] == ["auto", "cpu", "cuda", "metal", "rocm", "opencl", "webgpu"]
+    assert quiet(BackendPreference.AUTO) == quiet(BackendPreference.CPU) == "cpu"
+    for preference in (BackendPreference.CUDA, BackendPreference.METAL, BackendPreference("webgpu")):
+        with pytest.raises(BackendNotAvailableError):
+            get_backend(preference)
+    with pytest.raises(ValueError, match="there is no backend 'tpu'"):
+        get_backend("tpu")
+
+
+def test_the_order_of_auto_and_the_places_that_are_kept_in_it(pool):
+    assert all_names() == ["cuda", "rocm", "metal", "opencl", "webgpu", "pool", "cpu"]
+    assert quiet() == "pool"
+    register_backend("opencl", type("Card", (type(pool),), {"name": "opencl"}))
+    try:
+        assert quiet() == quiet(BackendPreference.OPENCL) == best_available_backend() == "opencl"
+        assert all_names() == ["cuda", "rocm", "metal", "opencl", "webgpu", "pool", "cpu"]
+    finally:
+        unregister_backend("opencl")
+
+
+def test_a_priority_holds_for_the_process_and_with_a_block(pool):
+    with set_backend_priority(["cpu", "pool"]):
+        assert quiet() == best_available_backend() == "cpu"
+        with set_backend_priority([BackendPreference.CUDA, "pool"]):
+            with pytest.warns(BackendFallbackWarning, match="is 'pool', because others are not available \\(cuda: there is no driver"):
+                assert get_backend().name == "pool"
+            seen = []
+            thread = threading.Thread(target=lambda: seen.append(best_available_backend()))
+            thread.start()
+            thread.join()
+            assert seen == ["pool"]
+        assert quiet() == "cpu"
+        with set_backend_priority(["webgpu"]):  # the CPU when none of them is there
+            assert quiet() == best_available_backend() == "cpu"
+        assert get_backend("pool") is pool
+    assert quiet() == "pool"
+    try:
+        set_backend_priority(["cpu"])
+        assert quiet() == "cpu"
+        with pytest.raises(ZeroDivisionError), set_backend_priority(None):
+            assert quiet() == "pool"
+            raise ZeroDivisionError
+        assert quiet() == "cpu"
+        for wrong, error in [([], "names no backend"), (["cpu", "cpu"], "stands twice"), (["gpu"], "no backend 'gpu'"), (["auto"], "no backend 'auto'")]:
+            with pytest.raises(ValueError, match=error):
+                set_backend_priority(wrong)
+        with pytest.raises(TypeError, match=r"write \['cpu'\]"):
+            set_backend_priority("cpu")
+        assert quiet() == "cpu"
+    finally:
+        set_backend_priority(None)
+    assert quiet() == "pool"
+
+
+def test_memory_that_must_be_free(pool):
+    free, total = get_backend("cpu").get_memory_info()
+    assert quiet("auto", 1 << 20) == "pool"
+    with pytest.warns(BackendFallbackWarning, match=r"too small \(.*pool: has 0.00 GB \(1048576 bytes\) free, 0.00 GB \(1048577 bytes\) are required"):
+        assert get_backend("auto", require_bytes=(1 << 20) + 1).name == "cpu"
+    with pytest.raises(AllocationError) as caught:
+        get_backend("pool", require_bytes=2**31)
+    assert str(caught.value) == (
+        "the backend 'pool' has 0.00 GB (1048576 bytes) free, 2.00 GB (2147483648 bytes) are required"
+    )
+    with pytest.raises(AllocationError, match=rf"no backend has the memory: .*pool: .*; cpu: has .* free, .*\({2**60} bytes\) are required"):
+        get_backend(require_bytes=2**60)
+    assert get_backend("cpu", require_bytes=0).name == get_backend("cpu", require_bytes=np.int64(free // 2)).name == "cpu"
+    with pytest.raises(BackendNotAvailableError):
+        get_backend("cuda", require_bytes=1)
+    for wrong, error in [(-1, ValueError), (1.5, TypeError), ("1", TypeError)]:
+        with pytest.raises(error, match="require_bytes must be"):
+            get_backend("cpu", require_bytes=wrong)
+
+
+def test_a_backend_that_does_not_know_its_memory_does_not_fit_by_guessing(pool):
+    class Unknown(type(pool)):
+        def get_memory_info(self):
+            raise NotImplementedError
+
+        devices = pool.__class__.__mro__[1].devices
+
+    class Total(Unknown):
+        def devices(self):
+            from pydotcompute.backends import DeviceInfo
+
+            return (DeviceInfo(0, "card", 1000),)
+
+    register_backend("unknown", Unknown)
+    register_backend("total", Total)
+    try:
+        with pytest.raises(AllocationError, match="'unknown' does not know its memory, .*100 bytes"):
+            get_backend("unknown", require_bytes=100)
+        assert get_backend("total", require_bytes=800).name == "pool"
+        with pytest.raises(AllocationError, match=r"has 0.00 GB \(1000 bytes\) in all, of which 0.8 may be used"):
+            get_backend("total", require_bytes=801)
+    finally:
+        unregister_backend("unknown")
+        unregister_backend("total")
+
+
+def test_an_estimate():
+    estimate = estimate_inference_memory(4096, 14336, 32, 32000, 32, 8, 4096, 4)
+    assert estimate.total_bytes == 30_040_932_352 == sum(estimate)
+    assert round(estimate.total_gb(), 2) == 27.98
+    assert estimate_inference_memory(10, 7, 1, 3, 4, 1, 0, 1) == (200 + 40 + 210 + 20 + 60 + 10, 0, 48)  # d = 10 // 4
+    wrong = [
+        (dict(hidden=0), ValueError), (dict(heads=0), ValueError), (dict(sequence=-1), ValueError),
+        (dict(kv_heads=9), ValueError), (dict(hidden=4), ValueError), (dict(layers=1.0), TypeError),
+        (dict(bytes=True), ValueError),
+    ]  # fmt: skip
+    for change, error in wrong:
+        sizes = dict(hidden=64, intermediate=8, layers=2, vocab=9, heads=8, kv_heads=2, sequence=5, bytes=2) | change
+        with pytest.raises(error, match=next(iter(change))):
+            estimate_inference_memory(**sizes)
+
+
+def test_arrays_go_to_a_backend_and_back(pool):
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    assert to_backend(x, "cpu") is x and to_backend(x) is x
+    there = to_backend(x[:, ::2], "pool")
+    assert backend_of(there) is pool and there.shape == (3, 2) and pool.used == 24
+    assert to_backend(there, "pool") is there and to_backend(there, pool) is there
+    back = to_backend(there, BackendPreference.CPU)
+    np.testing.assert_array_equal(back, x[:, ::2])
+    back[...] = -1
+    np.testing.assert_array_equal(to_backend(there, "cpu"), x[:, ::2])  # the source is as it was
+    assert quiet() == "pool" and to_backend(there, "auto") is there
+    del there
+    gc.collect()
+    assert pool.used == 0
+    with pytest.raises(BackendNotAvailableError, match="no driver"):
+        to_backend(x, "cuda")
+    with pytest.raises(TypeError, match="list is no array of any backend in use"):
+        to_backend([1.0], "cpu")
+
+
+def test_memory_that_is_out_keeps_its_cause_and_moves_nothing(pool):
+    x = np.zeros(1 << 20, np.float32)
+    for make in (lambda: to_backend(x, "pool"), lambda: pool.allocate(x.shape), lambda: pool.to_device(x)):
+        with pytest.raises(AllocationError, match="no memory for 4194304 bytes") as caught:
+            make()
+        assert "1048576 of 1048576" in str(caught.value.__cause__) and pool.used == 0
+    with pytest.raises(AllocationError) as caught:
+        get_backend("cpu").allocate(1 << 60)
+    assert isinstance(caught.value.__cause__, (MemoryError, ValueError))
+
+
+def test_a_registered_backend_does_everything_that_ours_do(pool):
+    assert get_backend("pool") is pool
+
+    def double(x, out):
+        out[:] = 2 * x
+
+    x, out = pool.to_device(np.arange(5.0)), pool.allocate(5, np.float64)
+    kernel = pool.compile_kernel(double, ("float64[:]", "float64[:]"))
+    pool.launch_kernel(kernel, (1,), (5,), x, out)
+    pool.synchronize()
+    np.testing.assert_array_equal(pool.to_host(out), 2 * np.arange(5.0))
+    assert pool.get_memory_info() == ((1 << 20) - 80, 1 << 20) and not pool.supports_feature("streams")
+    with pytest.raises(TypeError, match="2 arguments, got 1"):
+        pool.launch_kernel(kernel, (1,), (5,), x)
+
+
+def test_the_same_backend_brought_by_an_installed_package(tmp_path):
+    (tmp_path / "pool.py").write_text((Path(__file__).parent / "pool.py").read_text())
+    info = tmp_path / "pool-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: pool\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[pydotcompute.backends]\npool = pool:PoolBackend\n")
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "import numpy as np\n"
+        "from pydotcompute.backends import *\n"
+        "x = np.arange(3.0)\n"
+        "assert (to_backend(to_backend(x, 'pool'), 'cpu') == x).all()\n"
+        "assert get_backend('pool', require_bytes=100).total == 1 << 20\n"
+        "with set_backend_priority(['pool', 'cuda']):\n    print(best_available_backend())\n"
+        "print(*(str(info).splitlines()[0] for info in discover_backends() if info.name == 'pool'))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "pool\n✓ pool (from pool)\n"
