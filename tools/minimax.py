@@ -65,7 +65,8 @@ def rounded(value, bits):
 
 
 def fit(function: Callable, low, high, terms: int, bits: int, weight: Callable):
-    """Rounded coefficients of 1, x, x², … (`terms` of them) for `function` on [low, high], and the largest weighted error."""
+    """Rounded coefficients of 1, x, x², … (`terms` of them) for `function` on [low, high], and the largest error times
+    its weight."""
     low, high = mpf(low), mpf(high)
     grid = [(low + high) / 2 - (high - low) / 2 * mp.cos(mp.pi * i / (GRID - 1)) for i in range(GRID)]
     grid = [x for x in grid if abs(x) > (high - low) * mpf("1e-9")]  # the removable singularities lie at 0

@@ -42,7 +42,8 @@ def test_bits_do_not_depend_on_the_place(level, name, dtype):
     arrays = (x, np.roll(x, 7)) if name in BINARY else (x,)
     together = call(level, name, *arrays)
     alone = np.concatenate([call(level, name, *(array[i : i + 1] for array in arrays)) for i in range(x.size)])
-    shifted = np.concatenate([call(level, name, *(array[:3] for array in arrays)), call(level, name, *(array[3:] for array in arrays))])
+    pieces = [[array[:3] for array in arrays], [array[3:] for array in arrays]]
+    shifted = np.concatenate([call(level, name, *piece) for piece in pieces])
     width = np.uint32 if dtype == "float32" else np.uint64
     number = ~np.isnan(together)
     for other in (alone, shifted):

@@ -5,10 +5,10 @@ every x86-64 level: there is no branch and no table in any of them, and no call 
 result depend on the arguments and the target alone. Special values are those of C99, annex F. Largest errors, in
 units in the last place, as the tests measure them:
 
-    below 1     exp, cbrt, hypot (float32: 0.5), pow and erfc of float32
-    below 1.2   exp2, log, log2, log10, cosh, erf, acos, hypot
-    below 1.6   expm1, log1p, rsqrt, sin, cos, pow
-    below 2.2   sinh, tanh, asin, atan, atan2, tan
+    below 1     exp, log, cbrt, sin and cos of float64, and tan, erfc, pow and hypot of float32
+    below 1.5   exp2, expm1, log2, log10, log1p, sin and cos of float32, acos, cosh, erf, pow, hypot, rsqrt
+    below 2     sinh, tanh, asin of float32, atan, atan2
+    below 2.5   asin and tan of float64
     below 4     erfc of float64
 """
 

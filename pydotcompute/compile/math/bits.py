@@ -52,7 +52,8 @@ def copysign(typing_context, x, sign):
 def fmuladd(typing_context, a, b, c):
     """a * b + c, rounded once where the target has the instruction and twice where it has not: a target's choice,
     made alike for scalars and vectors."""
-    return a(a, a, a), lambda context, builder, signature, arguments: llvm_call(builder, "fmuladd", FLOATS[a], arguments)
+    type_ = FLOATS[a]
+    return a(a, a, a), lambda context, builder, signature, arguments: llvm_call(builder, "fmuladd", type_, arguments)
 
 
 def _of_coefficients(emit_value):

@@ -1,8 +1,8 @@
-"""rsqrt, cbrt, hypot, and abs of a complex number.
+"""rsqrt, cbrt, hypot.
 
-cbrt: r = m**(-1/3) from a polynomial, refined by one step of third order without a division; then c = m r² is cut so short
-that c³ is exact, and the error e = (m - c³) / m gives cbrt(m) = c (1 - e)**(-1/3), as a short series. hypot scales by
-a power of two, so that no square overflows or is denormal.
+cbrt: r = m**(-1/3) from a polynomial, refined by one step of third order without a division; then c = m r² is cut so
+short that c³ is exact, and the error e = (m - c³) / m gives cbrt(m) = c (1 - e)**(-1/3), as a short series. hypot
+scales by a power of two, so that no square overflows or is denormal; float32's is computed in float64.
 """
 
 import math
