@@ -7,18 +7,19 @@ import re
 import types as python_types
 import warnings
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import CompilationError
+from ..signature import DTYPES
 from . import cuda_toolchain
 
 
 class EntryPoint(NamedTuple):
     """One kernel of a module: `types` are dtypes ("int64") and pointers to them ("float32*"), an argument each;
-    an argument may also be an array of numba's ("float32[:, ::1]"), for raw kernels."""
+    an argument may also be an array of numba's ("float32[:, ::1]"), for raw kernels, or any type of numba's itself."""
 
     name: str
-    types: tuple[str, ...]
+    types: tuple[Any, ...]
     noalias: tuple[bool, ...] = ()  # for pointers: nothing else of the call reaches what it writes or reads
     block: int = 0  # the most threads that it is launched with; 0: not said
     function: str = ""  # its name in Python, where that is another
@@ -58,12 +59,12 @@ def compile_raw(text: str, filename: str, entry: EntryPoint, arch: str) -> str:
     import math
 
     import numpy
-    from numba import cuda, float16, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64
+    from numba import cuda
+    from numba.cuda import types
 
     namespace: dict = {"__name__": "pydotcompute_cuda_module", "__file__": filename, "cuda": cuda, "math": math}
     namespace |= {"np": numpy, "numpy": numpy}
-    for t in (float16, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64):
-        namespace[t.name] = t
+    namespace |= {name: getattr(types, name) for name in DTYPES if hasattr(types, name) and name != "bool"}
     try:
         exec(compile(text, filename, "exec"), namespace)
     except Exception as error:  # the user's own statements outside of functions
@@ -71,7 +72,41 @@ def compile_raw(text: str, filename: str, entry: EntryPoint, arch: str) -> str:
     for name, value in list(namespace.items()):
         if isinstance(value, python_types.FunctionType) and value.__code__.co_filename == filename and name != entry.name:
             namespace[name] = cuda.jit(device=True)(value)
-    return to_ptx(functions_ir([(namespace[entry.name], entry)], capability_of(arch)), arch, fused=True)
+    try:
+        return to_ptx(functions_ir([(namespace[entry.name], entry)], capability_of(arch)), arch, fused=True)
+    except Unlinked as error:
+        return _linked(namespace[entry.name], entry, arch, error)
+
+
+class Unlinked(CompilationError):
+    """The code calls functions that NVVM does not bring along: arithmetic in float16 and bfloat16."""
+
+
+def _linked(function: Callable, entry: EntryPoint, arch: str, unlinked: Unlinked) -> str:
+    """PTX of a function through nvJitLink. Raises `unlinked` where that is not installed."""
+    from numba import types
+    from numba.core.errors import NumbaError
+    from numba.cuda.compiler import _compile_pyfunc_with_fixup
+    from numba.cuda.cudadrv import driver
+
+    capability = capability_of(arch)
+    if not cuda_toolchain.has_linker() or not driver._have_nvjitlink():
+        raise unlinked
+    arguments = [argument_type(t) for t in entry.types]
+    try:
+        with _pretending(capability), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            library, _ = _compile_pyfunc_with_fixup(
+                function, types.void(*arguments), debug=False, lineinfo=False, device=False, opt=True, cc=capability,
+                abi="numba", abi_info={"abi_name": entry.name}, launch_bounds=entry.block or None, lto=True,
+            )  # fmt: skip
+            library._lto = True
+            ptx = library.get_lto_ptx(cc=capability)
+    except NumbaError as error:
+        raise CompilationError(f"numba-cuda refused `{entry.name}`: {str(error).strip()}") from error
+    except Exception as error:  # nvJitLink's and NVRTC's own
+        raise CompilationError(f"nvJitLink refused the code for compute_{arch}: {_first_line(error)}") from error
+    return canonical(ptx, arch)
 
 
 def functions_ir(functions: Sequence[tuple[Callable, EntryPoint]], capability: tuple[int, int]) -> list[str]:
@@ -116,9 +151,9 @@ def canonical(ptx: str, arch: str) -> str:
     ptx = re.sub(r"^\.common \.global [^;]*NumbaEnv[^;]*;\n", "", ptx, flags=re.M)
     ptx = re.sub(r"\A(\s*//[^\n]*\n)+\s*", "", ptx)
     if unlinked := re.findall(r"^\.extern\s+\.func.*?(\w+)\s*$", ptx, re.M):
-        raise CompilationError(
-            f"the code calls {', '.join(sorted(set(unlinked)))}, which this toolchain cannot link"
-            " (arithmetic in float16 within a raw kernel: convert to float32 first)"
+        raise Unlinked(
+            f"the code calls {', '.join(sorted(set(unlinked)))}, which this toolchain cannot link (arithmetic in float16 "
+            "within a raw kernel: convert to float32 first, or install nvidia-nvjitlink-cu12)"
         )
     return "\n".join(line.rstrip() for line in ptx.strip().splitlines()) + "\n"
 
@@ -147,7 +182,7 @@ def _front_end(function: Callable, entry: EntryPoint, capability: tuple[int, int
     from numba.core.errors import NumbaError
     from numba.cuda.compiler import _compile_pyfunc_with_fixup
 
-    arguments = [argument_type(t) for t in entry.types]
+    arguments = [argument_type(t) if isinstance(t, str) else t for t in entry.types]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # performance hints of numba's about code that is ours

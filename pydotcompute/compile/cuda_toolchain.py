@@ -35,6 +35,11 @@ def require() -> None:
         )
 
 
+def has_linker() -> bool:
+    """Whether NVIDIA's wheel with nvJitLink is installed."""
+    return _installed("nvidia.nvjitlink") or _installed("nvidia.cu13")
+
+
 def ptxas() -> str:
     """The path of the wheel's ptxas. Raises CompilerNotInstalledError where there is none."""
     require()

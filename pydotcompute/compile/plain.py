@@ -45,25 +45,31 @@ def compile_function(func: Callable, signature: tuple[Any, ...], store: Function
     function = getattr(func, "py_func", func)
     if not isinstance(function, FunctionType):
         raise TypeError(f"only a Python function can be compiled, got {type(func).__qualname__}")
-    argument_types = tuple(_numba_type(t) for t in _as_tuple(signature))
-    _check_count(function, len(argument_types))
+    wanted = argument_types(function, signature)
     try:
-        key: tuple = (_key(fingerprint(function), argument_types),)
+        key: tuple = (_key(fingerprint(function), wanted),)
     except Unknown:
         _kept.append(function)
-        key = (id(function), argument_types)
+        key = (id(function), wanted)
     if key not in _compiled:
         dispatcher = numba.njit(nogil=True)(function)
         if isinstance(key[0], str):
             dispatcher._cache = _Cache(key[0], store or FunctionStore())
         try:
-            dispatcher.compile(argument_types)
+            dispatcher.compile(wanted)
         except NumbaError as error:
-            shown = ", ".join(str(t) for t in argument_types)
+            shown = ", ".join(str(t) for t in wanted)
             raise CompilationError(f"{function.__qualname__}({shown}) cannot be compiled: {_reason(error)}") from error
         dispatcher.disable_compile()
         _compiled.setdefault(key, dispatcher)
     return _compiled[key]
+
+
+def argument_types(function: FunctionType, signature: Any) -> tuple[types.Type, ...]:
+    """The Numba type of each argument. Raises TypeError: no types, or another number than the function takes."""
+    found = tuple(_numba_type(t) for t in _as_tuple(signature))
+    _check_count(function, len(found))
+    return found
 
 
 class _Cache:
@@ -115,7 +121,7 @@ def _parse(text: str) -> types.Type:
         return element
     dims = [dim.strip() for dim in match[2].split(",")]
     contiguous = [k for k, dim in enumerate(dims) if dim == "::1"]
-    if any(dim not in (":", "::1") for dim in dims) or len(contiguous) > 1 or contiguous not in ([], [0], [len(dims) - 1]):
+    if any(dim not in (":", "::1") for dim in dims) or contiguous not in ([], [0], [len(dims) - 1]):
         raise TypeError(f"{text!r} is no argument type: each dimension is ':', the first or last may be '::1'")
     layout = "A" if not contiguous else "C" if contiguous == [len(dims) - 1] else "F"
     return types.Array(element, len(dims), layout)

@@ -30,7 +30,7 @@ POISON = 0xA5
 class Built:
     record: KernelRecord
     specialisation: SpecialisationRecord
-    tree: KernelTree
+    tree: KernelTree | None  # none of a raw kernel
     ptx: str
     meta: dict[str, Any]
 
@@ -128,6 +128,25 @@ def loop(signature: str, body: str, *more: str, **settings: Any) -> Built:
     return build("\n".join(lines), **settings)
 
 
+def raw(signature: str, body: str, *more: str, template: str = "", arch: str = "80") -> Built:
+    """A raw kernel, by a body or a template."""
+    with tempfile.TemporaryDirectory() as root:
+        os.mkdir(f"{root}/templates")
+        with open(f"{root}/templates/k.py.j2", "w") as file:
+            file.write(textwrap.dedent(template).lstrip("\n"))
+        lines = [f'signature: "{signature}"', *more]
+        lines += ["template: k.py.j2"] if template else ["body: |", textwrap.indent(textwrap.dedent(body).strip("\n"), "  ")]
+        with open(f"{root}/kernels.yaml", "w") as file:
+            text = textwrap.indent("\n".join(lines), "    ")
+            file.write(f"version: 1\ntargets: [cuda:compute_80]\nkernels:\n  k:\n{text}\n")
+        kernel = declare.load(root).kernels["k"]
+        specialisation = kernel.specialisations[0]
+        rendered = declare.render(kernel, specialisation, "cuda", root)
+    assert rendered.raw
+    artifact = cuda.raw_compiler(kernel, specialisation, rendered, "k.py")("compute", arch, kernel.launch)
+    return _built(kernel, specialisation, None, artifact)
+
+
 def from_cache(root: str, name: str, label: str, target: str = "cuda:compute_80") -> Built:
     """What a build has put into the cache of a project."""
     declaration = declare.load(root)
@@ -148,9 +167,14 @@ def compiled(kernel: Kernel, specialisation: Specialisation, rendered: Any, arch
     target = f"cuda:compute_{arch}"
     params = dict(specialisation.params)
     artifact = cuda.compile_kernel(tree, "kernel.py", [target], kernel.launch, params)[target]
-    types = dict(specialisation.types)
+    return _built(kernel, specialisation, tree, artifact)
+
+
+def _built(kernel: Kernel, specialisation: Specialisation, tree: KernelTree | None, artifact: cuda.CudaArtifact) -> Built:
+    types, params = dict(specialisation.types), dict(specialisation.params)
     concrete = tuple(p._replace(dtype=types.get(p.dtype, p.dtype)) for p in kernel.signature.parameters)
-    chosen = SpecialisationRecord(str(specialisation), types, params, tree.aliases, concrete, ())
+    aliases = tree.aliases if tree else frozenset()
+    chosen = SpecialisationRecord(str(specialisation), types, params, aliases, concrete, ())
     record = KernelRecord(
         kernel.name, kernel.doc, kernel.signature, kernel.types, {k: (v,) for k, v in params.items()}, kernel.requires,
         {str(specialisation): chosen},

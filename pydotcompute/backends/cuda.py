@@ -1,0 +1,211 @@
+"""The CUDA backend: CuPy's arrays, built kernels as cubins or PTX, plain numba.cuda functions on demand."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import TYPE_CHECKING, Any, Callable
+
+import numpy as np
+
+from ..errors import AllocationError, BackendNotAvailableError
+from . import cuda_driver
+from .base import Backend, Verdict, check_launch
+from .cpu import checked_shape
+from .cuda_choice import judged
+from .cuda_limits import check_limits, minimum_capability
+
+if TYPE_CHECKING:
+    from ..cache.manifest import Artifact
+    from .cuda_kernel import CUDAKernel
+
+EXTRA = "pip install 'pydotcompute[cuda]'"
+
+
+class CUDABackend(Backend):
+    """One NVIDIA device. Every call works on it and leaves the current device as it was, so that several backends on
+    several devices do not mix. Raises BackendNotAvailableError (a RuntimeError) with the reason where CUDA cannot be
+    used, TypeError or ValueError for a device that there is not.
+
+    device_id: as CUDA counts the devices that this process sees. enable_caching: whether `compile_kernel` looks for
+    what was compiled before, here and on the disk, and keeps what it compiles.
+    """
+
+    def __init__(self, *, device_id: int = 0, enable_caching: bool = True):
+        number = index(device_id)
+        if reason := unavailable():
+            raise BackendNotAvailableError(f"the backend 'cuda' is not available: {reason}")
+        count = cuda_driver.device_count()
+        if isinstance(device_id, bool) or not 0 <= number < count:
+            there = "there is 1 device" if count == 1 else f"there are {count} devices"
+            raise ValueError(f"device_id must be 0 to {count - 1} ({there}), got {device_id!r}")
+        try:
+            import cupy
+
+            self._driver = _version(cupy.cuda.runtime.driverGetVersion())
+            self._properties = cupy.cuda.runtime.getDeviceProperties(number)
+        except (ImportError, RuntimeError) as error:
+            raise BackendNotAvailableError(f"the backend 'cuda' is not available: CuPy does not work: {error}") from error
+        self._cupy, self._number, self._caching = cupy, number, bool(enable_caching)
+
+    @classmethod
+    def check_available(cls) -> bool:
+        """Whether a backend could be made. Never raises; imports no CuPy, and creates no context on a device."""
+        return not unavailable()
+
+    @property
+    def name(self) -> str:
+        return "cuda"
+
+    @property
+    def is_available(self) -> bool:
+        return self.check_available()
+
+    @property
+    def device_id(self) -> int:
+        return self._number
+
+    @property
+    def device_name(self) -> str:
+        """What the driver calls the device."""
+        name = self._properties["name"]
+        return name.decode() if isinstance(name, bytes) else str(name)
+
+    @property
+    def compute_capability(self) -> tuple[int, int]:
+        return int(self._properties["major"]), int(self._properties["minor"])
+
+    @property
+    def arrays(self) -> Any:  # type: ignore[override]
+        from . import cuda_arrays
+
+        return cuda_arrays
+
+    def _device(self) -> Any:
+        return self._cupy.cuda.Device(self._number)
+
+    # -------------------------------------------------------------------------------------------------- memory
+
+    def allocate(self, shape: int | tuple[int, ...], dtype: Any = np.float32) -> Any:
+        """A CuPy array of zeros. Raises ValueError for a negative size, AllocationError when memory is out."""
+        sizes, kind = checked_shape(shape), np.dtype(dtype)
+        wanted = kind.itemsize
+        for size in sizes:
+            wanted *= size
+        free, total = self.get_memory_info()
+        try:
+            if wanted > total:
+                raise self._cupy.cuda.memory.OutOfMemoryError(wanted, total - free)
+            with self._device():
+                return self._cupy.zeros(sizes, kind)
+        except self._cupy.cuda.memory.OutOfMemoryError as error:
+            raise AllocationError(
+                f"no memory on CUDA device {self._number} for {wanted} bytes (shape {sizes}, {kind.name}); "
+                f"{free} of {total} are free"
+            ) from error
+
+    def to_device(self, data: Any) -> Any:
+        """A CuPy array on this device: `data` itself if it is one already, else a C-contiguous copy.
+
+        Raises TypeError for objects and other dtypes without numbers, AllocationError when memory is out.
+        """
+        if isinstance(data, self._cupy.ndarray):
+            if data.device.id == self._number:
+                return data
+            with self._device():
+                return self._cupy.array(data)
+        array = np.asarray(data)
+        if array.dtype.kind not in "biufc":
+            raise TypeError(f"an array of {array.dtype} cannot be a kernel's; its elements are no numbers")
+        array = np.require(array, array.dtype.newbyteorder("="), ["C", "A"])
+        try:
+            with self._device():
+                return self._cupy.asarray(array)
+        except self._cupy.cuda.memory.OutOfMemoryError as error:
+            free, total = self.get_memory_info()
+            raise AllocationError(
+                f"no memory on CUDA device {self._number} for {array.nbytes} bytes (shape {array.shape}, "
+                f"{array.dtype.name}); {free} of {total} are free"
+            ) from error
+
+    def to_host(self, data: Any) -> np.ndarray:
+        """A copy, once all work of the array's device is done; raises what went wrong in that work.
+
+        Raises TypeError if `data` is no array on a CUDA device.
+        """
+        from . import cuda_arrays
+
+        if not cuda_arrays.owns(data):
+            raise TypeError(f"the backend 'cuda' has CuPy arrays, got {type(data).__name__}")
+        array = cuda_arrays.plain(data)
+        with array.device:
+            self._cupy.cuda.runtime.deviceSynchronize()
+            return self._cupy.asnumpy(array)
+
+    def synchronize(self) -> None:
+        """Wait for everything that was started on this device. Raises CuPy's CUDARuntimeError for a launch that went
+        wrong, an access outside of an array for one; the device is of no more use to the process then."""
+        with self._device():
+            self._cupy.cuda.runtime.deviceSynchronize()
+
+    def get_memory_info(self) -> tuple[int, int]:
+        """(free, total) bytes of the device. What CuPy's pool keeps for later arrays counts as used:
+        `cupy.get_default_memory_pool().free_all_blocks()` gives it back."""
+        with self._device():
+            free, total = self._cupy.cuda.runtime.memGetInfo()
+        return int(free), int(total)
+
+    # ------------------------------------------------------------------------------------------------- kernels
+
+    def supports_feature(self, feature: str) -> bool:
+        """"async", "atomics", "float64", "streams", "shared_memory" on every device; "fp16" from compute capability
+        5.3, "shared_atomics" from 6.0, "tensor_cores" from 7.0."""
+        needed = minimum_capability(feature)
+        return needed is not None and self.compute_capability >= needed
+
+    def compile_kernel(self, func: Callable, signature: tuple[Any, ...]) -> Callable:
+        """Compile a function of numba.cuda's Python, or one that is jitted already, by the installed build half.
+
+        signature: one type an argument: a NumPy scalar type or dtype (a scalar), a string such as "float32[:, ::1]",
+        or a Numba type. The same request gives the same object, and comes from the disk in a new process; with
+        `enable_caching=False` nothing is looked up or kept. Raises TypeError for a signature that does not fit,
+        CompilationError, CompilerNotInstalledError without the build half.
+        """
+        from .cuda_function import compile_function
+
+        return compile_function(func, signature, self._number, self.compute_capability, self._caching)
+
+    def launch_kernel(self, kernel: Callable, grid: tuple[int, ...], block: tuple[int, ...], *args: Any) -> None:
+        """Launch what `compile_kernel` gave, a function jitted by numba.cuda, or a CuPy RawKernel, on the current stream
+        of this device, without waiting. Arguments are CuPy arrays (or what has `__cuda_array_interface__`) and numbers.
+
+        Raises ValueError for sizes that no device runs, TypeError and ValueError for arguments that do not fit.
+        """
+        sizes = check_limits(*check_launch(grid, block))
+        from .cuda_function import launchable
+
+        with self._device():
+            launchable(self, kernel, args)(*sizes, args)
+
+    def judge(self, artifact: Artifact) -> Verdict:
+        """Cubins of this device's compute capability come first, then PTX that its driver reads."""
+        return judged(artifact.target, artifact.meta, self.compute_capability, self._driver)
+
+    def load_kernel(self, artifact: Artifact) -> CUDAKernel:
+        """Load a cubin or PTX. Raises KernelNotBuiltError if it is damaged."""
+        from .cuda_kernel import CUDAKernel
+
+        return CUDAKernel(artifact, self._number)
+
+
+def unavailable() -> str:
+    """Why no CUDA backend can be made here; empty if one can. Imports no CuPy."""
+    from importlib.util import find_spec
+
+    if find_spec("cupy") is None:
+        return f"CuPy is not installed; {EXTRA}"
+    return cuda_driver.problem()
+
+
+def _version(number: int) -> tuple[int, int]:
+    """12090 → (12, 9)."""
+    return number // 1000, number % 1000 // 10

@@ -1,0 +1,62 @@
+"""What the NVIDIA driver says, asked directly: whether there is a device, and which version the driver has.
+
+No CuPy is imported and no context created. Versions are (major, minor).
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+LIBRARY = "libcuda.so.1"
+Version = tuple[int, int]
+
+# The CUDA release whose driver first reads a version of PTX: "Release notes" of the PTX ISA.
+_CUDA_OF_PTX: dict[Version, Version] = {
+    (6, 0): (9, 0), (6, 1): (9, 1), (6, 2): (9, 2), (6, 3): (10, 0), (6, 4): (10, 1), (6, 5): (10, 2),
+    **{(7, k): (11, k) for k in range(9)}, **{(8, k): (12, k) for k in range(6)},
+    (8, 6): (12, 7), (8, 7): (12, 8), (8, 8): (12, 9), (9, 0): (13, 0), (9, 1): (13, 1), (9, 2): (13, 2),
+}  # fmt: skip
+
+
+def problem(library: str = LIBRARY) -> str:
+    """Why CUDA cannot be used here, as far as the driver knows; empty if it can. Never raises."""
+    try:
+        driver = ctypes.CDLL(library)
+    except OSError:
+        return f"there is no NVIDIA driver ({library} cannot be loaded)"
+    try:
+        if status := driver.cuInit(0):
+            return f"the NVIDIA driver does not start ({_error(driver, status)})"
+        count = ctypes.c_int(0)
+        if status := driver.cuDeviceGetCount(ctypes.byref(count)):
+            return f"the NVIDIA driver counts no devices ({_error(driver, status)})"
+    except AttributeError as error:
+        return f"{library} is no CUDA driver ({error})"
+    return "" if count.value else "the NVIDIA driver has no device for this process"
+
+
+def device_count() -> int:
+    """How many devices this process sees; 0 without a driver."""
+    if problem():
+        return 0
+    count = ctypes.c_int(0)
+    ctypes.CDLL(LIBRARY).cuDeviceGetCount(ctypes.byref(count))
+    return count.value
+
+
+def cuda_for_ptx(version: str) -> Version | None:
+    """The CUDA release that a driver must be of to read PTX of this version ("7.0"); None for an unknown one."""
+    return _CUDA_OF_PTX.get(as_version(version), (9, 0) if as_version(version) < (6, 0) else None)
+
+
+def as_version(text: str) -> Version:
+    major, _, minor = text.partition(".")
+    return int(major), int(minor or 0)
+
+
+def _error(driver: Any, status: int) -> str:
+    name = ctypes.c_char_p()
+    if driver.cuGetErrorName(status, ctypes.byref(name)) or not name.value:
+        return f"error {status}"
+    return name.value.decode()
