@@ -59,7 +59,8 @@ def identity(x):
 
 @pytest.mark.parametrize(
     "given, wanted",
-    [(np.float32, "float32"), (np.int8, "int8"), (np.bool_, "bool"), (np.complex64, "complex64"), (np.dtype("u2"), "uint16"),
+    [(np.float32, "float32"), (np.int8, "int8"), (np.bool_, "bool"), (np.complex64, "complex64"),
+     (np.dtype("u2"), "uint16"),
      (float, "float64"), (int, "int64"), (bool, "bool"), (complex, "complex128"), ("float64", "float64"),
      (" int32 [ : ] ", "array(int32, 1d, A)"), ("float32[:, ::1]", "array(float32, 2d, C)"),
      ("float32[::1]", "array(float32, 1d, C)"), ("complex64[::1, :]", "array(complex64, 2d, F)"),
@@ -101,7 +102,9 @@ def test_what_numba_refuses_is_raised_here(cpu):
     with pytest.raises(CompilationError) as caught:
         cpu.compile_kernel(wrong, (np.float64,))
     told = str(caught.value)
-    assert told.startswith("test_what_numba_refuses_is_raised_here.<locals>.wrong(float64) cannot be compiled: Unknown attribute")
+    assert told.startswith(
+        "test_what_numba_refuses_is_raised_here.<locals>.wrong(float64) cannot be compiled: Unknown attribute"
+    )
     assert "return x.no_such_thing" in told and "pipeline" not in told
 
 
@@ -251,4 +254,6 @@ def test_without_the_build_half(name):
             print(error, end="")
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True)
-    assert done.stdout == f"compiling a function needs {name}, which is not installed: pip install 'pydotcompute[build]'", done.stderr
+    assert (
+        done.stdout == f"compiling a function needs {name}, which is not installed: pip install 'pydotcompute[build]'"
+    ), done.stderr

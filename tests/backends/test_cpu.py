@@ -23,7 +23,11 @@ def test_allocate(cpu):
     made = cpu.allocate((2, 3))
     assert made.dtype == np.float32 and made.shape == (2, 3) and made.flags.c_contiguous and not made.any()
     assert cpu.allocate(4, np.int64).shape == (4,) and cpu.allocate(4, "float64").dtype == np.float64
-    assert cpu.allocate(()).shape == () and cpu.allocate((0, 3)).size == 0 and cpu.allocate([2, np.int64(2)]).shape == (2, 2)
+    assert (
+        cpu.allocate(()).shape == ()
+        and cpu.allocate((0, 3)).size == 0
+        and cpu.allocate([2, np.int64(2)]).shape == (2, 2)
+    )
     for shape in (-1, (2, -3)):
         with pytest.raises(ValueError, match="negative size"):
             cpu.allocate(shape)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "runtime"))
-from support import elementwise, entry_ir, kernel_entry, scalar, array, shared_object, write_project  # noqa: E402
+from support import array, elementwise, entry_ir, kernel_entry, scalar, shared_object, write_project  # noqa: E402
 
 import pydotcompute  # noqa: E402
 from pydotcompute.backends import Backend, register_backend, unregister_backend  # noqa: E402
@@ -88,7 +88,9 @@ class Device(Backend):
         pass
 
     def judge(self, artifact):
-        return Verdict(rank=int(artifact.target[-1])) if artifact.target != "device:v9" else Verdict(reason="not made yet")
+        return (
+            Verdict(rank=int(artifact.target[-1])) if artifact.target != "device:v9" else Verdict(reason="not made yet")
+        )
 
     def load_kernel(self, artifact):
         library = open_library(artifact)
@@ -106,7 +108,11 @@ class Device(Backend):
 @pytest.fixture
 def lib(tmp_path):
     register_backend("device", Device)
-    parameters = [scalar("a", "float32"), *(array(n, "float32", ...) for n in "xy"), array("out", "float32", ..., role="out")]
+    parameters = [
+        scalar("a", "float32"),
+        *(array(n, "float32", ...) for n in "xy"),
+        array("out", "float32", ..., role="out"),
+    ]
     data = shared_object(entry_ir(parameters, ["size"]), elementwise())
     targets = dict.fromkeys(("cpu:x86-64", "device:v1", "device:v2", "device:v9"), data)
     entry = kernel_entry("axpy", parameters, {"-": ({}, {}, [("out", "y")], targets)})
@@ -182,7 +188,8 @@ def test_a_pinned_target_of_another_backend(lib, tmp_path):
     with pytest.raises(ValueError) as caught:
         pinned(2.0, X, X)
     assert str(caught.value) == (
-        "axpy: 'x' is an array of the backend 'cpu', but the target device:v1 is pinned; backend='device' moves it there"
+        "axpy: 'x' is an array of the backend 'cpu', but the target device:v1 is pinned; "
+        "backend='device' moves it there"
     )
     with pytest.raises(pydotcompute.KernelNotBuiltError, match="axpy is not built for device:v7"):
         pydotcompute.load(tmp_path, target="device:v7").axpy(2.0, x, x)

@@ -165,7 +165,8 @@ def test_auto_takes_the_first_that_is_available_and_says_what_it_passed_over(reg
     with pytest.warns(BackendFallbackWarning) as caught:
         assert get_backend("auto") is get_backend("cpu")
     assert [str(w.message) for w in caught] == [
-        "the backend 'auto' is 'cpu', because others are not available (absent: the backend 'absent' is not available here)"
+        "the backend 'auto' is 'cpu', because others are not available "
+        "(absent: the backend 'absent' is not available here)"
     ]
     assert caught[0].filename == __file__
     with warnings.catch_warnings():

@@ -1,6 +1,5 @@
 """Native entry points: which calls they serve, and that they mean what the Python path means."""
 
-
 import numpy as np
 import pytest
 from entries import SIGNATURES, Native, f4
@@ -45,7 +44,8 @@ def test_calls_that_are_not_plainly_right_are_handed_on(kernels):
     assert scalars.serves(*right)
     for position, wrong in [
         (0, 1), (0, np.bool_(True)), (1, 128), (1, -129), (1, True), (1, 1.0), (1, np.int8(1)), (2, -1), (2, 2**63),
-        (2, 2**64), (3, 1e39), (3, 10**400), (3, "1"), (3, np.float32(1)), (3, True), (4, None), (4, 1j), (5, 1e39 + 0j),
+        (2, 2**64), (3, 1e39), (3, 10**400), (3, "1"), (3, np.float32(1)), (3, True), (4, None), (4, 1j),
+        (5, 1e39 + 0j),
         (6, "z"), (7, 1.0),
     ]:  # fmt: skip
         assert not scalars.serves(*right[:position], wrong, *right[position + 1 :]), (position, wrong)

@@ -1,17 +1,15 @@
 """Dimensions and conditions that are computed: natively as Python computes them, or on the Python path."""
 
-
 import numpy as np
 import pytest
 from entries import Native, f4
 from support import array, write_kernel
 
-
-
 EXPRESSIONS = [
     "n - 2", "n // 2 + m", "(n + 3) % 4", "-n + 9", "n * m", "n ** 3", "m << 2", "n >> 1", "min(n, m, 4)", "max(n, m)",
     "abs(n - m)", "n if n < m else m", "n - m", "(n - m) // 3", "(n - m) % 3", "n // m", "n % m", "n % (m - 2)", "+n",
-    "(n < m) + 1", "not n", "n and m", "n or m", "3 < n <= 5 and m", "K * n", "n - K", "2 ** 2", "n * 9223372036854775807",
+    "(n < m) + 1", "not n", "n and m", "n or m", "3 < n <= 5 and m", "K * n", "n - K", "2 ** 2",
+    "n * 9223372036854775807",
     "(n == 3 or m) + 1", "abs(n - 4) if n != m else 0", "True + n", "K",
 ]  # fmt: skip
 

@@ -8,7 +8,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import X, artifact_of, edit_manifest, fails, manifest_of, object_of, elementwise, kernel_entry, scalar, array, shared_object, write_project, write_saxpy
+from support import (
+    X,
+    array,
+    artifact_of,
+    edit_manifest,
+    elementwise,
+    fails,
+    kernel_entry,
+    manifest_of,
+    object_of,
+    scalar,
+    shared_object,
+    write_project,
+    write_saxpy,
+)
 
 import pydotcompute
 from pydotcompute import StaleArtifactWarning

@@ -23,7 +23,8 @@ def test_damaged_objects(tmp_path):
         path.unlink()
         path.write_bytes(damaged)
         fails(tmp_path, f"saxpy[T=float32] for cpu:x86-64: {path} is damaged: {len(damaged)} bytes with SHA-256 "
-                        f"{objects.sha256(damaged)}, expected {len(whole)} bytes with {path.stem}; {command}")  # fmt: skip
+                        f"{objects.sha256(damaged)}, expected {len(whole)} bytes with {path.stem}; "
+                        f"{command}")  # fmt: skip
     path.unlink()
     fails(tmp_path, f"saxpy[T=float32] for cpu:x86-64: its object {path} is missing; {command}")
     path.mkdir()
@@ -63,11 +64,14 @@ def test_damaged_manifests(tmp_path):
     path, whole = manifest_of(tmp_path), manifest_of(tmp_path).read_text()
     remedy = f"run: pydotcompute build -C {tmp_path}"
     for text, problem in [
-        (whole[:200], "is damaged ("), ("", "is damaged ("), ("[]", "is damaged ("), ("{}", "is damaged (no 'version')"),
-        ('{"version": 1}', "is damaged (no 'kernels')"), ('{"version": 1, "kernels": 3}', "is damaged ('kernels' is no mapping)"),
-        ('{"version": 2, "kernels": {}}', "has format version 2, this program reads 1; install a newer pydotcompute, or "),
+        (whole[:200], "is damaged ("), ("", "is damaged ("), ("[]", "is damaged ("),
+        ("{}", "is damaged (no 'version')"),
+        ('{"version": 1}', "is damaged (no 'kernels')"),
+        ('{"version": 1, "kernels": 3}', "is damaged ('kernels' is no mapping)"),
+        ('{"version": 2, "kernels": {}}', "has format version 2, this program reads 1; install a newer pydotcompute, "),
         ('{"version": 0, "kernels": {}}', "has format version 0, this program reads 1; run"),
-        ('{"version": "x", "kernels": {}}', "has format version 'x', this program reads 1; run"), ("[" * 100_000, "is damaged ("),
+        ('{"version": "x", "kernels": {}}', "has format version 'x', this program reads 1; run"),
+        ("[" * 100_000, "is damaged ("),
         ("\xff", "is damaged ("),
     ]:  # fmt: skip
         path.unlink()
@@ -81,7 +85,8 @@ def test_damaged_manifests(tmp_path):
     "change",
     [
         lambda k: k.pop("parameters"), lambda k: k.update(parameters=7), lambda k: k["parameters"][0].update(dtype=3),
-        lambda k: k["parameters"][0].update(role="x"), lambda k: k.update(symbols=[1]), lambda k: k.update(specializations=[]),
+        lambda k: k["parameters"][0].update(role="x"), lambda k: k.update(symbols=[1]),
+        lambda k: k.update(specializations=[]),
         lambda k: k["specializations"]["T=float32"].update(types={"T": "float31"}),
         lambda k: k["specializations"]["T=float32"]["artifacts"]["cpu:x86-64"].update(object="../../../etc/passwd"),
         lambda k: k["specializations"]["T=float32"]["artifacts"]["cpu:x86-64"].update(suffix="/../x"),
