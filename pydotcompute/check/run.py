@@ -12,7 +12,7 @@ from ..declare.model import Declaration, Kernel, Specialisation
 from ..lower import tree
 from ..lower.frontend import build_tree
 from ..runtime.kernel import Kernel as Callable
-from ..runtime.library import load
+from ..runtime.library import KernelLibrary, load
 from . import draw, measure, sizes
 from .expected import INTERPRETED, Expected
 
@@ -49,9 +49,7 @@ def check(
     nothing is built.
     """
     declaration = declare.load(root)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what is stale is the build's matter; `build --check` says it
-        built = load(root)
+    built = _load(root)
     for name in kernels or declaration.kernels:
         kernel = declaration.kernels[name]
         names = {s.name: s.targets for s in built[name].specializations} if name in built else {}
@@ -69,7 +67,7 @@ def _specialisation(
     only: str | None,
 ) -> Iterator[Verdict]:  # fmt: skip
     root = declaration.root
-    calls = {target: load(root, target=target)[kernel.name] for target in targets}
+    calls = {target: _load(root, target)[kernel.name] for target in targets}
     reasons: dict[str, str] = {}
     counts = dict.fromkeys(targets, 0)
     worst = dict.fromkeys(targets, 0.0)
@@ -104,6 +102,12 @@ def _specialisation(
             kernel.name, str(specialisation), target, counts[target], worst[target], tuple(failures[target]),
             reasons.get(target) or ("" if counts[target] else "no case of these sizes is allowed"),
         )  # fmt: skip
+
+
+def _load(root: str, target: str | None = None) -> KernelLibrary:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is stale is the build's matter; `build --check` says it
+        return load(root, target)
 
 
 def _cases(kernel: Kernel, specialisation: Specialisation, seed: int) -> Iterator[tuple[dict[str, int], str]]:
