@@ -187,6 +187,7 @@ def _instance(name: str) -> Backend:
         return _instances[name]
     try:
         backend = _registered[name].factory()
+        available = isinstance(backend, Backend) and backend.is_available
     except BackendNotAvailableError:
         raise
     except Exception as error:
@@ -194,7 +195,7 @@ def _instance(name: str) -> Backend:
         raise BackendNotAvailableError(told) from error
     if not isinstance(backend, Backend):
         raise BackendNotAvailableError(f"the backend '{name}' is a {type(backend).__name__}, which is no Backend")
-    if not backend.is_available:
+    if not available:
         raise BackendNotAvailableError(f"the backend '{name}' is not available here")
     return _instances.setdefault(name, backend)
 

@@ -113,7 +113,12 @@ class Dispatcher:
 
     def which(self, *args: Any, **kwargs: Any) -> Which:
         """The artifact that a call with these arguments would run, and why every other one would not."""
+        named = kwargs.pop("backend", None) if "backend" not in self.names else None
         call, backend = self.checked(args, kwargs)
+        if named is not None and backend.name == "cpu":
+            from .transfer import backend_named
+
+            backend = backend_named(self.record, named)  # the arrays would be moved there
         return choose(self.record, call.specialisation, backend, self.pinned, self.root)
 
     def _backend(self, values: Mapping[str, Any]) -> Backend:

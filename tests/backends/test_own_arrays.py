@@ -168,6 +168,8 @@ def test_host_arrays_are_moved_where_that_is_asked_for(lib):
     assert lib.axpy(2.0, X, X, out, backend="device") is out
     np.testing.assert_array_equal(out, 3 * X)
     np.testing.assert_array_equal(lib.axpy(2.0, X, X, backend="cpu"), 3 * X)
+    assert lib.axpy.which(2.0, X, X, backend="device").target == "device:v2"
+    assert lib.axpy.which(2.0, X, X, backend="cpu").target == "cpu:x86-64"
     x = pydotcompute.get_backend("device").to_device(X)
     assert type(lib.axpy(2.0, x, x, backend="device")) is Buffer
     with pytest.raises(ValueError, match="axpy: backend='cpu', but there are arrays of the backend 'device'"):

@@ -150,6 +150,16 @@ def test_an_explicit_backend_that_is_missing_says_why(registered):
     with pytest.raises(BackendNotAvailableError) as caught:
         get_backend("broken")
     assert str(caught.value) == "the backend 'broken' cannot be made: OSError: libthing.so is missing"
+
+    class Raising(Minimal):
+        is_available = property(lambda self: 1 / 0)
+
+    registered("raising", Raising, 1000)
+    with pytest.raises(BackendNotAvailableError, match="'raising' cannot be made: ZeroDivisionError"):
+        get_backend("raising")
+    with pytest.warns(BackendFallbackWarning, match="raising: the backend 'raising' cannot be made"):
+        registry._told.clear()
+        get_backend("auto")
     registered("wrong", dict)
     with pytest.raises(BackendNotAvailableError, match="is a dict, which is no Backend"):
         get_backend("wrong")
