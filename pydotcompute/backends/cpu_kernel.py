@@ -42,15 +42,17 @@ class CPUKernel:
             raise IndexError(self._fault(block[total:]))
         return finish()
 
-    def bind(self, name: str, doc: str, fallback: Callable, outputs: Sequence[str]) -> Callable | None:
+    def bind(
+        self, name: str, doc: str, fallback: Callable, outputs: Sequence[str], vendor: Callable | None
+    ) -> Callable | None:
         """The native entry point as a builtin function, or None where this interpreter or artifact has none.
 
-        What it does not serve, it gives to `fallback`.
+        What it does not serve, it gives to `fallback`; to `vendor` the calls that are faster there.
         """
         checks_bounds = self.artifact.target.endswith("+bounds")  # faults are words that an entry does not read
         if checks_bounds or native.problem() or not hasattr(self.library, "entry"):
             return None
-        return native.bind(self.library, name, doc, fallback, outputs)
+        return native.bind(self.library, name, doc, fallback, outputs, vendor)
 
     def chain(self, following: CPUKernel) -> None:
         """Let the native entry point of this one hand on to that of another specialisation."""
