@@ -1,0 +1,47 @@
+"""Processors of just one level, emulated: the level is chosen rightly, and no instruction is illegal there."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.skipif(not shutil.which("qemu-x86_64"), reason="needs qemu-user")
+
+PROGRAM = """
+import json, sys
+import numpy as np
+import pydotcompute
+
+lib = pydotcompute.load(sys.argv[1])
+rng = np.random.default_rng(0)
+x, table = rng.standard_normal(1003).astype("f4"), rng.standard_normal((7, 33)).astype("f4")
+square = rng.standard_normal((37, 37))
+results = {
+    "axpy": (lib.axpy(2.0, x, x), 2 * x + x),
+    "exp": (lib.exp(x), np.exp(x)),
+    "sum": (lib.sum(square), square.sum()),
+    "softmax": (lib.softmax(table), np.exp(table) / np.exp(table).sum(axis=1, keepdims=True)),
+    "matmul": (lib.matmul(square, square), square @ square),
+    "histogram": (lib.histogram(x, -4.0, 4.0, 8), np.histogram(x, 8, (-4, 4))[0]),
+}
+print(json.dumps({
+    "targets": sorted({lib.axpy.which(2.0, x, x).target, lib.softmax.which(table).target}),
+    "errors": {name: float(np.abs(got - want).max()) for name, (got, want) in results.items()},
+}))
+"""
+
+
+@pytest.mark.parametrize(
+    ("processor", "level"), [("Nehalem", "x86-64-v2"), ("Haswell", "x86-64-v3")], ids=["v2", "v3"]
+)
+def test_a_processor_runs_its_own_level(built, processor, level):
+    done = subprocess.run(
+        ["qemu-x86_64", "-cpu", processor, sys.executable, "-c", PROGRAM, str(built)],
+        capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["targets"] == [f"cpu:{level}"]
+    assert max(told["errors"].values()) < 1e-4
