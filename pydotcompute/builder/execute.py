@@ -112,7 +112,7 @@ def keep(item: Item, answer: Answer, target: str, outcome: Outcome, cache: str, 
         "seconds": artifact.seconds, "phases": answer.phases,
     })  # fmt: skip
     outcome.made[item.name] = {"entry": entry, "aliases": aliases}
-    return Result(item, "built", item.reason, artifact.seconds, size)
+    return Result(item, "built", item.reason, artifact.seconds, size, str(artifact.meta.get("note", "")))
 
 
 def note_phases(outcome: Outcome, event: Finished) -> None:

@@ -18,6 +18,7 @@ class Result:
     reason: str  # why it was not current; of a failure: why it failed
     seconds: float = 0.0
     size: int | None = None
+    note: str = ""  # what its author should know of it, such as registers that did not suffice
 
 
 @dataclass

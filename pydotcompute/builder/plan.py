@@ -18,6 +18,7 @@ from . import tools as tools_module
 BOUNDS = "+bounds"
 
 Name = tuple[str, str, str]  # kernel, specialisation, target: what the manifest maps to an artifact
+Place = tuple[str, str, str]  # kernel, specialisation, backend: what is rendered once
 
 
 class Reason(NamedTuple):
@@ -73,14 +74,25 @@ class Plan:
     bounds: bool
     manifest: dict[str, Any]  # as found
     items: tuple[Item, ...]
-    rendered: dict[tuple[str, str, str], Rendered]  # by kernel, specialisation, backend
-    unrendered: dict[tuple[str, str], DeclarationError]  # by kernel, specialisation; asked for or not
+    rendered: dict[Place, Rendered]
+    unrendered: dict[Place, DeclarationError]  # asked for or not
     asked: frozenset[str]  # kernels
 
     @property
-    def failures(self) -> dict[tuple[str, str], DeclarationError]:
-        """What is asked for and cannot even be rendered."""
-        return {place: error for place, error in self.unrendered.items() if place[0] in self.asked}
+    def failures(self) -> dict[Name, DeclarationError]:
+        """The artifacts that are asked for and cannot even be rendered."""
+        return {
+            (kernel, label, target): error
+            for (kernel, label, backend), error in self.unrendered.items()
+            for target in self.targets
+            if kernel in self.asked and target.partition(":")[0] == backend
+        }
+
+    @property
+    def impossible(self) -> list[str]:
+        """Kernels that are asked for and that no target asked for can have."""
+        made = {item.kernel.name for item in self.wanted} | {kernel for kernel, _, _ in self.failures}
+        return [name for name in self.declaration.kernels if name in self.asked and name not in made]
 
     @property
     def wanted(self) -> tuple[Item, ...]:
@@ -113,40 +125,36 @@ def make_plan(
     if bounds:
         base_targets = tuple(t + BOUNDS for t in base_targets if takes_bounds(t))
     wanted_targets = tuple(dict.fromkeys(base_targets))
-    versions = {backend: dict(tools(backend)) for backend in {t.partition(":")[0] for t in declaration.targets}}
+    versions: dict[str, dict[str, str]] = {}
     items: list[Item] = []
-    rendered: dict[tuple[str, str, str], Rendered] = {}
-    unrendered: dict[tuple[str, str], DeclarationError] = {}
+    rendered: dict[Place, Rendered] = {}
+    unrendered: dict[Place, DeclarationError] = {}
     for kernel in declaration.kernels.values():
         header = manifest["kernels"].get(kernel.name, {}).get("specializations", {})
         for specialisation in kernel.specialisations:
             entries = header.get(str(specialisation), {}).get("artifacts", {})
-            every = dict.fromkeys((*wanted_targets, *declaration.targets, *entries))
-            for target in every:
-                backend = target.partition(":")[0]
-                if backend not in versions:
-                    versions[backend] = dict(tools(backend))
-                place = (kernel.name, str(specialisation), backend)
-                try:
-                    if place not in rendered:
-                        rendered[place] = render(kernel, specialisation, backend)
-                except DeclarationError as error:
-                    unrendered[place[:2]] = error
-                    break
-                if not is_possible(kernel, specialisation, rendered[place], backend):
-                    continue
+            for target in dict.fromkeys((*wanted_targets, *declaration.targets, *entries)):
                 wanted = kernel.name in asked and target in wanted_targets
                 entry = entries.get(target)
                 if entry is None and not wanted:
                     continue
+                backend = target.partition(":")[0]
+                place = (kernel.name, str(specialisation), backend)
+                if place not in rendered and place not in unrendered:
+                    try:
+                        rendered[place] = render(kernel, specialisation, backend)
+                    except DeclarationError as error:
+                        unrendered[place] = error
+                if place in unrendered or not is_possible(kernel, specialisation, rendered[place], backend):
+                    continue
+                if backend not in versions:
+                    versions[backend] = dict(tools(backend))
                 fields = key_fields(kernel, specialisation, target, rendered[place], versions[backend])
                 sources = source_digests(kernel, rendered[place])
                 new_key = key(fields)
                 reasons = why_stale(folder, entry, new_key, fields, sources, history)
                 found = usable_record(folder, history(new_key)) if reasons and wanted else None
-                items.append(
-                    Item(kernel, specialisation, target, wanted, fields, sources, new_key, reasons, found)
-                )
+                items.append(Item(kernel, specialisation, target, wanted, fields, sources, new_key, reasons, found))
     return Plan(declaration, wanted_targets, bounds, manifest, tuple(items), rendered, unrendered, asked)
 
 
@@ -174,6 +182,7 @@ def key_fields(
         "declared types": canonical(kernel.types),  # an entry point knows which others there are
         "params": canonical(dict(specialisation.params)),
         "requires": canonical(list(kernel.requires)),
+        "vendor": canonical(kernel.vendor),  # an entry point hands such calls on
         "source": digest(rendered.text),
         "flag fastmath": f"[{', '.join(kernel.fastmath)}]",
         "flag bounds": "yes" if bounds else "no",

@@ -33,14 +33,13 @@ def as_json(plan: Plan, outcome: Outcome | None) -> dict[str, Any]:
             status = "stale" if outcome is None else "skipped"
             row |= {"status": status, "reason": item.reason, "seconds": None, "bytes": None, "key": item.key}
         artifacts.append(row)
-    for (kernel, specialisation), error in plan.failures.items():
-        for target in plan.targets:
-            artifacts.append(
-                {
-                    "kernel": kernel, "specialization": specialisation, "target": target, "status": "failed",
-                    "reason": str(error), "seconds": None, "bytes": None, "key": None,
-                }
-            )  # fmt: skip
+    for (kernel, specialisation, target), error in plan.failures.items():
+        artifacts.append(
+            {
+                "kernel": kernel, "specialization": specialisation, "target": target, "status": "failed",
+                "reason": str(error), "seconds": None, "bytes": None, "key": None,
+            }
+        )  # fmt: skip
     counts = {status: sum(row["status"] == status for row in artifacts) for status in ("built", "reused", "failed")}
     return {"version": VERSION, **counts, "artifacts": artifacts}
 

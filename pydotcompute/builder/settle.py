@@ -64,10 +64,11 @@ def _settle_kernel(
             elif entry is not None and compatible and _would_be_renewed(plan, item.target):
                 artifacts[item.target] = {**entry, "stale": reasons[item.name]}
                 aliases.append(before["aliases"])
-        if (kernel.name, label) in plan.unrendered and compatible:
-            why = _first_line(str(plan.unrendered[kernel.name, label]))
-            artifacts = {target: {**entry, "stale": why} for target, entry in before["artifacts"].items()}
-            aliases = [before["aliases"]]
+        for target, entry in before["artifacts"].items():
+            problem = plan.unrendered.get((kernel.name, label, target.partition(":")[0]))
+            if problem is not None and compatible:
+                artifacts[target] = {**entry, "stale": _first_line(str(problem))}
+                aliases.append(before["aliases"])
         specialisations[label] = {
             "types": dict(specialisation.types),
             "params": dict(specialisation.params),
@@ -106,6 +107,7 @@ def header(kernel: Kernel) -> dict[str, Any]:
         "types": {name: list(dtypes) for name, dtypes in kernel.types.items()},
         "params": {name: list(values) for name, values in kernel.params.items()},
         "requires": list(kernel.requires),
+        "vendor": dict(kernel.vendor),
         "parameters": [parameter_entry(parameter) for parameter in kernel.signature.parameters],
         "symbols": list(kernel.signature.symbols),
     }

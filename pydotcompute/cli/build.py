@@ -69,8 +69,7 @@ def run(options: argparse.Namespace) -> int:
         plan, outcome = build(project, request, printer)
     finally:
         printer.close()
-    for error in plan.failures.values():
-        say(str(error))
+    _say_problems(plan)
     data = as_json(plan, outcome)
     failed = data["failed"] > 0
     if options.bundle and failed:
@@ -87,12 +86,18 @@ def run(options: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
+def _say_problems(plan: Any) -> None:
+    for text in dict.fromkeys(map(str, plan.failures.values())):
+        say(text)
+    for name in plan.impossible:
+        say(f"{name}: only CUDA targets can have it (it is raw, or of float16), and none is asked for")
+
+
 def _show_plan(project: Any, plan: Any, options: argparse.Namespace) -> int:
     from ..builder.build import is_settled
     from ..builder.report import as_json
 
-    for error in plan.failures.values():
-        say(str(error))
+    _say_problems(plan)
     if options.json:
         print_json(as_json(plan, None))
     else:
@@ -144,6 +149,8 @@ class _Printer:
             if self.options.verbose:
                 detail = f"  {result.seconds:.3f} s  {size_text(result.size)}  ({result.item.reason})"
             self.progress.finish(f"{label} {name}{detail}", keep=self.options.verbose)
+            if result.note:
+                self.progress.line(f"{name}: {result.note}")
 
     def close(self) -> None:
         if self.progress is not None:

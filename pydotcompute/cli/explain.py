@@ -35,8 +35,8 @@ def run(options: argparse.Namespace) -> int:
         (options.kernel,), tuple(settings["targets"].value), options.bounds, linker=settings["linker"].value
     )
     plan = project.plan(request)
-    for error in plan.failures.values():
-        say(str(error))
+    for text in dict.fromkeys(map(str, plan.failures.values())):
+        say(text)
     rows = [_row(project, plan, item) for item in plan.wanted]
     project.close()
     if options.json:

@@ -188,13 +188,7 @@ def test_a_partial_build_marks_what_it_left(built):
     edit(built, "templates/cube.py.j2", "x * x * x", "x * x + x")
     edit(built, "kernels.yaml", "a * x[i] + y[i]", "a * x[i] - y[i]")
     build_project(built, kernels=("cube",), targets=("cpu:x86-64-v2",))
-    marks = {
-        f"{kernel} {label} {target}": entry["stale"]
-        for kernel, header in manifest(built)["kernels"].items()
-        for label, specialisation in header["specializations"].items()
-        for target, entry in specialisation["artifacts"].items()
-    }
-    assert {name: mark for name, mark in marks.items() if mark} == {
+    assert {name: mark for name, mark in marks(built).items() if mark} == {
         **dict.fromkeys((n for n in CUBE if n.endswith("v3")), "source changed (template cube.py.j2)"),
         **dict.fromkeys(SAXPY, "source changed (body)"),
     }
@@ -257,3 +251,33 @@ def test_another_linker_is_another_tool_and_is_the_one_that_links(built, tmp_pat
     build_project(built, **request)
     assert len([line for line in log.read_text().splitlines() if "kernel.o" in line]) == 2
     assert objects(built) == before  # it is the very same linker
+
+
+def test_what_one_backend_cannot_render_another_may(built):
+    edit(built, "templates/cube.py.j2", "x * x * x", "x * x + x{% if backend == 'cuda' %}{{ missing }}{% endif %}")
+    plan, outcome = build_project(built, targets=(*TARGETS, "cuda:compute_80"), kernels=("cube",))
+    assert {place[2] for place in plan.failures} == {"cuda:compute_80"} and len(plan.failures) == 2
+    assert {name for name, entry in marks(built).items() if entry} == set()
+    assert {" ".join(name) for name in outcome.made} == CUBE
+
+
+def marks(root):
+    """`kernel specialisation target` → why it is out of date, as the manifest says."""
+    return {
+        f"{kernel} {label} {target}": entry["stale"]
+        for kernel, header in manifest(root)["kernels"].items()
+        for label, specialisation in header["specializations"].items()
+        for target, entry in specialisation["artifacts"].items()
+    }
+
+
+def test_a_raw_kernel_has_no_artifact_for_a_cpu(built):
+    raw = (
+        '  twice:\n    signature: "(x: float32[n]) -> (out: float32[n])"\n    launch: {block: 32, grid: 1}\n'
+        "    body: |\n      i = cuda.grid(1)\n      if i < n:\n          out[i] = 2 * x[i]\n"
+    )
+    with open(built / "kernels.yaml", "a") as file:
+        file.write("\n" + raw)
+    plan = plan_project(built)
+    assert plan.impossible == ["twice"] and stale(plan) == {}
+    assert set(stale(plan_project(built, targets=("cuda:sm_80",), kernels=("twice",)))) == {"twice - cuda:sm_80"}
