@@ -9,6 +9,7 @@ of an architecture are of that compilation. What an artifact's metadata says:
     resources                       {entry: {registers, shared, stack, spill_stores, spill_loads}} by ptxas, for the
                                     architecture itself; a thread's, in bytes but for the registers
     tools                           {tool: version}
+    note                            where registers did not suffice and the declaration sets no limit: what is spilled
 """
 
 from __future__ import annotations
@@ -141,6 +142,8 @@ def _maker(ptx_for: Callable[[str], str], meta: dict[str, Any], name: str) -> Ma
             data = ptx.encode("ascii")
         about["resources"] = {entry: r._asdict() for entry, r in used.items()}
         check_budget(about["resources"], launch, name, arch)
+        if note := spilled(about["resources"], launch):
+            about["note"] = note
         return CudaArtifact(data, ".cubin" if form == "sm" else ".ptx", about)
 
     return make
@@ -157,6 +160,15 @@ def check_budget(resources: dict[str, dict[str, int]], launch: dict[str, Any], n
                 raise CompilationError(
                     f"{name} for sm_{arch}: {entry} needs {what} a thread, and launch.{key} allows {allowed}"
                 )
+
+
+def spilled(resources: dict[str, dict[str, int]], launch: dict[str, Any]) -> str:
+    """What to say of spills that the declaration does not speak of; empty where there are none."""
+    if "spills" in launch:
+        return ""
+    found = {entry: used["spill_stores"] + used["spill_loads"] for entry, used in resources.items()}
+    parts = [f"{entry} spills {size} bytes a thread" for entry, size in found.items() if size]
+    return "; ".join(parts) and f"{'; '.join(parts)}: launch.spills sets a limit"
 
 
 def explained(said: str, source: CudaSource, source_file: str, name: str) -> str:

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from support import loop, same
+from cuda_support import loop, same
 
 INTEGERS = ("int8", "int32", "int64", "uint16", "uint64")
 EVERY = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64")

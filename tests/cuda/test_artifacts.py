@@ -7,8 +7,8 @@ import sys
 import textwrap
 
 import pytest
-from conftest import ROOT
-from support import build, loop
+from cuda_support import ROOT
+from cuda_support import build, loop
 
 from pydotcompute.compile import cuda, cuda_nvvm, cuda_ptxas, cuda_toolchain
 from pydotcompute.errors import CompilationError, DeclarationError
@@ -109,7 +109,7 @@ def test_what_was_made_for_another_architecture_is_refused():
 PROGRAM = """
     import hashlib, sys
     sys.path[:0] = sys.argv[1:3]
-    from support import loop
+    from cuda_support import loop
     from pydotcompute.compile import cuda
     body = "for r in blocks(m):\\n    s = sum(x[r, c] for c in threads(n))\\n    for c in threads(n):\\n        out[r, c] = exp(x[r, c]) / s"
     built = loop("(x: T[m, n]) -> (out: T[m, n])", body, "types: {T: [float64]}")

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from support import Built, loop
+from cuda_support import Built, loop
 
 from tests.ptx import PtxError
 

@@ -8,7 +8,7 @@ import textwrap
 
 import numpy as np
 import pytest
-from conftest import ROOT
+from cuda_support import ROOT
 
 import pydotcompute
 from pydotcompute.backends import cuda_driver, cuda_launch

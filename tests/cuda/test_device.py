@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import ROOT  # noqa: F401
+
 
 import pydotcompute
 from pydotcompute.backends.cuda import CUDABackend, unavailable

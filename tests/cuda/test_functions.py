@@ -7,8 +7,8 @@ import textwrap
 
 import numpy as np
 import pytest
-from conftest import ROOT
-from support import same
+from cuda_support import ROOT
+from cuda_support import same
 from numba import cuda
 
 from pydotcompute.backends import cuda_function

@@ -6,8 +6,8 @@ import zlib
 
 import numpy as np
 import pytest
-from conftest import ARCHITECTURES, ROOT
-from support import from_cache
+from cuda_support import ARCHITECTURES, ROOT
+from cuda_support import from_cache
 
 from pydotcompute import declare
 from pydotcompute.check import draw, measure, run, sizes

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support import build, loop, same
+from cuda_support import build, loop, same
 
 
 def draw(*shape, dtype="f4", seed=0):

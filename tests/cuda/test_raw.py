@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from conftest import ROOT  # noqa: F401
-from support import raw, same
+
+from cuda_support import raw, same
 
 from pydotcompute.compile import cuda_toolchain
 from pydotcompute.errors import CompilationError, DeclarationError

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support import loop, same
+from cuda_support import loop, same
 
 DTYPES = ("bool", "int8", "uint64", "float16", "float64")
 

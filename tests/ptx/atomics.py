@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .operations import DTYPES
+from .operation import DTYPES
 from .parse import TYPE_BYTES, Instruction, PtxError
-from .steps import MOVES, QUIET, address, reader, writer
+from .operands import reader, writer
+from .steps import MOVES, QUIET, address
 
 COMBINE: dict[str, Callable] = {
     "add": np.add, "min": np.minimum, "max": np.maximum, "and": np.bitwise_and, "or": np.bitwise_or,

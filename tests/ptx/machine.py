@@ -8,7 +8,7 @@ import numpy as np
 
 from .batch import AT_BARRIER, AT_WARP, EXITED, READY, Batch
 from .memory import Memory
-from .operations import DTYPES
+from .operation import DTYPES
 from .parse import TYPE_BYTES, PtxError, parse
 from .program import Program
 

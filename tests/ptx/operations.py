@@ -3,28 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
 from . import floats
+from .bits import BITS
+from .operation import DTYPES, Operation
 from .parse import TYPE_BYTES, Instruction, PtxError
 
-DTYPES = {
-    "pred": np.dtype(bool), "b8": np.dtype("u1"), "u8": np.dtype("u1"), "s8": np.dtype("i1"),
-    "b16": np.dtype("u2"), "u16": np.dtype("u2"), "s16": np.dtype("i2"), "f16": np.dtype("f2"),
-    "b32": np.dtype("u4"), "u32": np.dtype("u4"), "s32": np.dtype("i4"), "f32": np.dtype("f4"),
-    "b64": np.dtype("u8"), "u64": np.dtype("u8"), "s64": np.dtype("i8"), "f64": np.dtype("f8"),
-}  # fmt: skip
 CARRY = "%carry"  # the condition code register, as if it were named
-
-
-class Operation(NamedTuple):
-    results: tuple[str, ...]  # types of the destinations
-    sources: tuple[str, ...]  # types of the operands after them
-    compute: Callable
-    carry_in: bool = False
-    carry_out: bool = False
 
 
 def operation(i: Instruction) -> Operation | None:
@@ -209,34 +196,6 @@ def _logic(function: Callable, arity: int = 2) -> Callable:
     return lambda modifiers, kind, i: None if modifiers else Operation((kind,), (kind,) * arity, function)
 
 
-def _shift(left: bool) -> Callable:
-    def make(modifiers, kind, i):
-        bits = TYPE_BYTES[kind] * 8
-
-        def compute(a, n):
-            inside = np.minimum(n, bits - 1).astype(a.dtype)
-            moved = a << inside if left else a >> inside
-            beyond = a.dtype.type(0) if left or a.dtype.kind == "u" else a >> a.dtype.type(bits - 1)
-            return np.where(n >= bits, beyond, moved)
-
-        return None if modifiers else Operation((kind,), (kind, "u32"), compute)
-
-    return make
-
-
-def _funnel(modifiers, kind, i):
-    direction, mode = i.modifiers[0], i.modifiers[1]
-    if (direction, mode) not in (("l", "wrap"), ("r", "wrap"), ("l", "clamp"), ("r", "clamp")):
-        return None
-
-    def compute(a, b, n):
-        pair = b.astype(np.uint64) << np.uint64(32) | a.astype(np.uint64)
-        n = (n & 31 if mode == "wrap" else np.minimum(n, 32)).astype(np.uint64)
-        return ((pair << n) >> np.uint64(32) if direction == "l" else pair >> n).astype(np.uint32)
-
-    return Operation(("b32",), ("b32", "b32", "u32"), compute)
-
-
 COMPARE = {
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
     "lo": np.less, "ls": np.less_equal, "hi": np.greater, "hs": np.greater_equal,
@@ -275,93 +234,6 @@ def _setp(modifiers, kind, i):
 
 def _selp(modifiers, kind, i):
     return Operation((kind,), (kind, kind, "pred"), lambda a, b, p: np.where(p, a, b))
-
-
-def _count(function: Callable) -> Callable:
-    return lambda modifiers, kind, i: None if modifiers else Operation(("u32",), (kind,), function)
-
-
-def _popc(a):
-    return np.bitwise_count(a).astype(np.uint32)
-
-
-def _clz(a):
-    bits = a.dtype.itemsize * 8
-    for shift in (s for s in (1, 2, 4, 8, 16, 32) if s < bits):
-        a = a | a >> a.dtype.type(shift)
-    return (bits - np.bitwise_count(a)).astype(np.uint32)
-
-
-def _brev(modifiers, kind, i):
-    def reverse(a):
-        bits = a.dtype.itemsize * 8
-        result = np.zeros_like(a)
-        for k in range(bits):
-            result |= ((a >> a.dtype.type(k)) & a.dtype.type(1)) << a.dtype.type(bits - 1 - k)
-        return result
-
-    return None if modifiers else Operation((kind,), (kind,), reverse)
-
-
-def _bfe(modifiers, kind, i):
-    bits = TYPE_BYTES[kind] * 8
-    unsigned = np.dtype(f"u{bits // 8}")
-
-    def compute(a, start, length):
-        start, length = np.minimum(start & 255, bits), np.minimum(length & 255, bits)
-        value = np.where(start >= bits, a.dtype.type(0) if kind[0] != "s" else a >> a.dtype.type(bits - 1), a >> np.minimum(start, bits - 1).astype(a.dtype))
-        up = np.minimum(bits - length, bits - 1).astype(unsigned)
-        moved = (value.view(unsigned) << up).view(a.dtype) >> up.astype(a.dtype)
-        return np.where(length == 0, a.dtype.type(0), moved)
-
-    if modifiers or kind[0] == "s":
-        return None if modifiers else _refuse_signed(i)
-    return Operation((kind,), (kind, "u32", "u32"), compute)
-
-
-def _refuse_signed(i):
-    raise PtxError(f"signed bit field in {i.text!r}")
-
-
-def _bfi(modifiers, kind, i):
-    bits = TYPE_BYTES[kind] * 8
-
-    def compute(a, b, start, length):
-        start, length = start & 255, np.minimum(length & 255, bits)
-        one, full = a.dtype.type(1), ~a.dtype.type(0)
-        mask = np.where(length >= bits, full, (one << np.minimum(length, bits - 1).astype(a.dtype)) - one)
-        shift = np.minimum(start, bits - 1).astype(a.dtype)
-        mask = np.where(start >= bits, a.dtype.type(0), mask << shift)
-        return (b & ~mask) | ((a << shift) & mask)
-
-    return None if modifiers else Operation((kind,), (kind, kind, "u32", "u32"), compute)
-
-
-def _prmt(modifiers, kind, i):
-    def compute(a, b, selector):
-        pair = b.astype(np.uint64) << np.uint64(32) | a.astype(np.uint64)
-        result = np.zeros_like(a)
-        for k in range(4):
-            nibble = (selector >> np.uint32(4 * k)) & np.uint32(15)
-            octet = (pair >> (np.uint64(8) * (nibble & np.uint32(7)).astype(np.uint64)) & np.uint64(255)).astype(np.uint32)
-            octet = np.where(nibble & 8, np.where(octet & 128, 255, 0), octet).astype(np.uint32)
-            result |= octet << np.uint32(8 * k)
-        return result
-
-    return None if modifiers else Operation(("b32",), ("b32",) * 3, compute)
-
-
-def _lop3(modifiers, kind, i):
-    table = int(i.operands[-1], 0)
-
-    def compute(a, b, c, _):
-        result = np.zeros_like(a)
-        for k in range(8):
-            if table >> k & 1:
-                result |= (a if k & 4 else ~a) & (b if k & 2 else ~b) & (c if k & 1 else ~c)
-        return result
-
-    return None if modifiers else Operation(("b32",), ("b32",) * 4, compute)
 
 
 def _approximate(function: Callable) -> Callable:
@@ -447,9 +319,7 @@ TABLE: dict[str, Callable] = {
     "neg": _same(1, lambda a: np.zeros_like(a) - a, lambda a: -a), "abs": _same(1, np.abs, np.abs),
     "min": _extreme((np.minimum, floats.least)), "max": _extreme((np.maximum, floats.greatest)),
     "and": _logic(lambda a, b: a & b), "or": _logic(lambda a, b: a | b), "xor": _logic(lambda a, b: a ^ b),
-    "not": _logic(lambda a: ~a, 1), "shl": _shift(True), "shr": _shift(False), "shf": _funnel,
-    "setp": _setp, "selp": _selp, "cvt": _cvt, "popc": _count(_popc), "clz": _count(_clz), "brev": _brev,
-    "bfe": _bfe, "bfi": _bfi, "prmt": _prmt, "lop3": _lop3, "copysign": _copysign, "testp": _testp,
+    "not": _logic(lambda a: ~a, 1), "setp": _setp, "selp": _selp, "cvt": _cvt, **BITS, "copysign": _copysign, "testp": _testp,
     "sqrt": _approximate(np.sqrt), "rcp": _approximate(_reciprocal),
     "rsqrt": _approximate(lambda a: 1.0 / np.sqrt(a)), "ex2": _approximate(np.exp2), "lg2": _approximate(np.log2),
     "sin": _approximate(np.sin), "cos": _approximate(np.cos), "tanh": _approximate(np.tanh),

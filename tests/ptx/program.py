@@ -6,9 +6,10 @@ import re
 from typing import NamedTuple
 
 from . import atomics  # noqa: F401  (adds its instructions)
+from .operands import reader
 from .operations import CARRY, operation
 from .parse import Function, Instruction, PtxError, Table
-from .steps import reader, step
+from .steps import step
 from .waiting import WAITING, Wait, wait
 
 

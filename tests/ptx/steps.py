@@ -3,105 +3,20 @@
 from __future__ import annotations
 
 import re
-import struct
 from collections.abc import Callable
 
 import numpy as np
 
 from .memory import LOCAL_WINDOW, SHARED_WINDOW
-from .operations import CARRY, DTYPES, operation
+from .operands import Step, reader, writer
+from .operation import DTYPES
+from .operations import CARRY, operation
 from .parse import TYPE_BYTES, Instruction, PtxError
+from .undefined import choice, copy, uncertain
 
-WIDTHS = {"pred": np.dtype(bool)} | {t: np.dtype(f"u{b}") for t, b in TYPE_BYTES.items() if t != "pred"}
 SPACES = ("global", "shared", "local", "const", "param")
 # Modifiers of memory accesses that change neither the value nor the place.
 QUIET = {"nc", "volatile", "relaxed", "weak", "gpu", "cta", "sys", "ca", "cg", "cs", "lu", "cv", "wb", "L1:no_allocate"}
-Step = Callable  # (batch, index) -> None
-
-
-def reader(program, operand: str, kind: str) -> Callable:
-    """How to get an operand as a vector of `kind`: an element a thread, or one for all."""
-    dtype = DTYPES[kind]
-    if operand in program.registers:
-        slot, width = program.slots[operand], WIDTHS[program.registers[operand]]
-        if width.itemsize < dtype.itemsize or (width == bool) != (dtype == bool):
-            raise PtxError(f"{operand} is no operand of type .{kind}")
-        narrow = None if width.itemsize == dtype.itemsize else np.dtype(f"u{dtype.itemsize}")
-        checked = operand in program.doubtful
-
-        def read(batch, index):
-            values = batch.registers[slot]
-            if values is None or checked and not (batch.defined[slot] if index is None else batch.defined[slot][index]).all():
-                raise PtxError(f"{operand} is read before it is set")
-            if index is not None:
-                values = values[index]
-            return (values if narrow is None else values.astype(narrow)).view(dtype)
-
-        return read
-    if operand.startswith("%") and operand not in program.registers:
-        if operand == CARRY:
-            raise PtxError("the carry is read before it is set")
-
-        def special(batch, index):
-            if operand not in batch.special:
-                raise PtxError(f"special register {operand}")
-            values = batch.special[operand]
-            return (values if index is None or len(values) == 1 else values[index]).astype(dtype)
-
-        return special
-    value = immediate(program, operand, kind)
-    return lambda batch, index: value
-
-
-def immediate(program, text: str, kind: str) -> np.ndarray:
-    dtype = DTYPES[kind]
-    if text == "WARP_SZ":
-        text = "32"
-    if match := re.fullmatch(r"0[fF]([0-9a-fA-F]{8})|0[dD]([0-9a-fA-F]{16})", text):
-        value = struct.unpack(">f" if match[1] else ">d", bytes.fromhex(match[1] or match[2]))[0]
-        if kind[0] != "f":  # bits of a float moved as they are
-            return np.frombuffer(bytes.fromhex(match[1] or match[2])[::-1], DTYPES[f"b{dtype.itemsize * 8}"]).view(dtype)
-        return np.array([value], dtype)
-    if re.fullmatch(r"-?(0[xX][0-9a-fA-F]+|\d+)U?", text):
-        value = int(text.rstrip("U"), 0)
-        if kind == "pred":
-            return np.array([value != 0])
-        if kind[0] == "f":
-            return np.array([value], dtype)
-        return np.array([value % (1 << 8 * dtype.itemsize)], f"u{dtype.itemsize}").view(dtype)
-    if match := re.fullmatch(r"([\w$.]+)([+-]\d+)?", text):
-        if match[1] in program.addresses:
-            return np.array([program.addresses[match[1]][1] + int(match[2] or 0)], np.uint64).astype(dtype)
-    raise PtxError(f"operand {text!r}")
-
-
-def writer(program, operand: str, kind: str) -> Callable:
-    """How to set a register from a vector of `kind`, extended where the register is wider."""
-    if operand == "_":
-        return lambda batch, index, values: None
-    if operand not in program.registers:
-        raise PtxError(f"{operand} is not declared")
-    slot, width, dtype = program.slots[operand], WIDTHS[program.registers[operand]], DTYPES[kind]
-    if width.itemsize < dtype.itemsize or (width == bool) != (dtype == bool):
-        raise PtxError(f"{operand} is too narrow for .{kind}")
-    wide = np.dtype(f"{'i' if kind[0] == 's' else 'u'}{width.itemsize}") if width.itemsize > dtype.itemsize else None
-    checked = operand in program.doubtful
-
-    def write(batch, index, values):
-        register = batch.registers[slot]
-        if register is None:
-            register = batch.registers[slot] = np.zeros(batch.n, width)
-            if checked:
-                batch.defined[slot] = np.zeros(batch.n, bool)
-        if values.dtype != dtype:
-            values = values.astype(dtype)
-        if wide is not None:
-            values = values.astype(wide)
-        register[slice(None) if index is None else index] = values.view(width)
-        if checked:
-            batch.defined[slot][slice(None) if index is None else index] = True
-
-    return write
 
 
 def step(program, i: Instruction) -> Step:
@@ -130,14 +45,14 @@ def _computation(program, i: Instruction) -> Step | None:
     if op is None:
         return None
     if i.name == "selp" and any(o in program.doubtful for o in i.operands[1:3]):
-        return _choice(program, i)
+        return choice(program, i)
     operands = list(i.operands)
     targets = operands[: len(op.results)]
     sources = operands[len(op.results) :]
     if len(sources) != len(op.sources) or "|" in targets[0]:
         raise PtxError(f"operands of {i.text!r}")
     if any(o.lstrip("!") in program.doubtful for o in sources):
-        return _uncertain(program, i, op, targets, sources)
+        return uncertain(program, i, op, targets, sources)
     reads = [_negatable(program, o, k) for o, k in zip(sources, op.sources)]
     if op.carry_in or op.carry_out:
         reads.append(reader(program, CARRY, "u32") if op.carry_in else lambda batch, index: np.zeros(1, np.uint32))
@@ -212,92 +127,9 @@ def _mov(program, i: Instruction) -> Step:
 
         return pack
     if source in program.doubtful and target in program.registers:
-        return _copy(program, target, source)
+        return copy(program, target, source)
     read, write = reader(program, source, kind), writer(program, target, kind)
     return lambda batch, index: write(batch, index, read(batch, index))
-
-
-def _copy(program, target: str, source: str) -> Step:
-    """A register that may be undefined moves as it is, and makes the other one so."""
-    read, flags = _unchecked(program, source)
-    write = writer(program, target, f"b{8 * WIDTHS[program.registers[target]].itemsize}")
-    flag = _flagged(program, target)
-
-    def copy(batch, index):
-        write(batch, index, read(batch, index))
-        flag(batch, index, flags(batch, index))
-
-    return copy
-
-
-def _uncertain(program, i: Instruction, op, targets: list[str], sources: list[str]) -> Step:
-    """A computation with operands that may be undefined, whose result then is: the compiler may do ahead of a branch
-    what only one side of it needs."""
-    if op.carry_in or op.carry_out or len(targets) != 1:
-        raise PtxError(f"{i.text!r} with an operand that may be undefined")
-    reads = []
-    for operand, kind in zip(sources, op.sources):
-        negated = kind == "pred" and operand.startswith("!")
-        read, flags = _unchecked(program, operand.lstrip("!") if negated else operand, kind)
-        reads.append((read, flags, DTYPES[kind], negated))
-    write, flag = writer(program, targets[0], op.results[0]), _flagged(program, targets[0])
-
-    def compute(batch, index):
-        values, defined = [], np.ones(1, bool)
-        for read, flags, dtype, negated in reads:
-            value = read(batch, index)
-            if value.dtype.itemsize > dtype.itemsize:
-                value = value.astype(f"u{dtype.itemsize}")
-            value = value.view(dtype)
-            values.append(~value if negated else value)
-            defined = defined & flags(batch, index)
-        write(batch, index, op.compute(*values))
-        flag(batch, index, defined)
-
-    return compute
-
-
-def _choice(program, i: Instruction) -> Step:
-    """selp where an operand may be undefined: only the chosen one counts."""
-    (kind,), (target, *sources, condition) = i.modifiers, i.operands
-    bits = f"b{8 * TYPE_BYTES[kind]}"
-    (one, one_flags), (other, other_flags) = (_unchecked(program, s, bits) for s in sources)
-    chosen, write, flag = reader(program, condition, "pred"), writer(program, target, bits), _flagged(program, target)
-
-    def choose(batch, index):
-        which = chosen(batch, index)
-        write(batch, index, np.where(which, one(batch, index), other(batch, index)))
-        flag(batch, index, np.where(which, one_flags(batch, index), other_flags(batch, index)))
-
-    return choose
-
-
-def _unchecked(program, source: str, kind: str = "") -> tuple[Callable, Callable]:
-    """How to get an operand and whether it is defined."""
-    if source not in program.doubtful:
-        kind = kind or f"b{8 * WIDTHS[program.registers[source]].itemsize}"
-        return reader(program, source, kind), lambda batch, index: np.ones(1, bool)
-    slot, width = program.slots[source], WIDTHS[program.registers[source]]
-
-    def read(batch, index):
-        values = batch.registers[slot]
-        return np.zeros(1, width) if values is None else values if index is None else values[index]
-
-    def flags(batch, index):
-        values = batch.defined[slot]
-        return np.zeros(1, bool) if values is None else values if index is None else values[index]
-
-    return read, flags
-
-
-def _flagged(program, target: str) -> Callable:
-    slot, checked = program.slots[target], target in program.doubtful
-
-    def flag(batch, index, defined):
-        if checked:
-            batch.defined[slot][slice(None) if index is None else index] = defined
-
-    return flag
 
 
 def _access(i: Instruction) -> tuple[str, int, str]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .parse import Instruction, PtxError
-from .steps import reader, writer
+from .operands import reader, writer
 
 WAITING = ("bar", "barrier", "shfl", "vote")
 

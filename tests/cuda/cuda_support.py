@@ -23,6 +23,8 @@ from pydotcompute.lower.tree import KernelTree
 from pydotcompute.runtime import arguments, arrays
 from tests.ptx import Memory, Module
 
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+ARCHITECTURES = (75, 80, 86, 89, 90, 100, 120)
 POISON = 0xA5
 
 
