@@ -15,6 +15,8 @@ from . import arguments, arrays
 from .build_half import build_half
 
 ORDERS = ("forward", "reverse", "random")
+_declarations: dict[str, tuple[Any, Any]] = {}  # root → what kernels.yaml looked like, and what it declares
+_trees: dict[tuple[str, str, str], tuple[Any, Any, Any]] = {}  # (root, kernel, specialisation) → made from what, tree
 
 
 def execute(
@@ -44,7 +46,7 @@ def _tree(record: KernelRecord, root: str, label: str, module: Callable[[str], M
     if not os.path.exists(os.path.join(root, "kernels.yaml")):
         raise KernelNotBuiltError(f"{record.name}.python needs the sources, and there is no {root}/kernels.yaml")
     declare = module("declare")
-    kernel = declare.load(root).kernels.get(record.name)
+    kernel = _declaration(root, declare).kernels.get(record.name)
     if kernel is None or kernel.signature.text != record.signature.text:
         raise KernelNotBuiltError(
             f"{root}/kernels.yaml no longer declares {record.name}{record.signature.text}; "
@@ -54,7 +56,20 @@ def _tree(record: KernelRecord, root: str, label: str, module: Callable[[str], M
     if specialisation is None:
         raise KernelNotBuiltError(f"{root}/kernels.yaml no longer declares {record.name}[{label}]")
     rendered = declare.render(kernel, specialisation, "python", root)
-    return module("lower.frontend").build_tree(kernel, specialisation, rendered)
+    made, text, tree = _trees.get((root, record.name, label), (None, None, None))
+    if made is not kernel or text != rendered.text:
+        tree = module("lower.frontend").build_tree(kernel, specialisation, rendered)
+        _trees[root, record.name, label] = kernel, rendered.text, tree
+    return tree
+
+
+def _declaration(root: str, declare: ModuleType) -> Any:
+    """What kernels.yaml declares, read again only if the file has changed."""
+    status = os.stat(os.path.join(root, "kernels.yaml"))
+    stamp = status.st_mtime_ns, status.st_size, status.st_ino
+    if _declarations.get(root, (None, None))[0] != stamp:
+        _declarations[root] = stamp, declare.load(root)
+    return _declarations[root][1]
 
 
 def _as_seen(p: Parameter, value: Any, call: arguments.Call) -> Any:
