@@ -43,7 +43,7 @@ class CPUKernel:
         return finish()
 
     def bind(
-        self, name: str, doc: str, fallback: Callable, outputs: Sequence[str], vendor: Callable | None
+        self, name: str, doc: str, fallback: Callable, outputs: Sequence[str], vendor: Callable | None = None
     ) -> Callable | None:
         """The native entry point as a builtin function, or None where this interpreter or artifact has none.
 

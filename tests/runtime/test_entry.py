@@ -7,6 +7,7 @@ from support import array, scalar, write_kernel, write_saxpy
 
 import pydotcompute
 from pydotcompute.backends.cpu_kernel import CPUKernel
+from pydotcompute.signature import DTYPES
 
 
 @pytest.mark.parametrize("name", SIGNATURES)
@@ -78,6 +79,22 @@ def test_outputs_that_are_not_given_are_made(kernels):
     given = np.zeros(())
     assert kernels("output scalar").entry()(f4(3), given) is given
     assert given == np.int64(7).view("f8")
+
+
+def test_outputs_of_every_dtype(tmp_path):
+    dtypes = [d for d in DTYPES if d != "float16"]
+    parameters = [array("x", "float32", "n")]
+    parameters += [array(f"a{d}", d, "n", role="out", fill="True" if d == "bool" else "3") for d in dtypes]
+    parameters += [scalar(f"s{d}", d, "out", fill="True" if d == "bool" else "3") for d in dtypes]
+    native = Native(write_kernel(tmp_path, "k", parameters))
+    for run in (native.entry(), native.kernel._dispatcher.call):
+        results = run(f4(2))
+        for k, dtype in enumerate(dtypes):
+            made, single = results[k], results[len(dtypes) + k]
+            wanted = np.dtype(dtype).type(3)
+            assert made.dtype == np.dtype(dtype) and made.dtype.isbuiltin and (made == wanted).all()
+            if dtype not in ("int64", "float64"):  # where the recorder writes a 7
+                assert type(single) is np.dtype(dtype).type and single == wanted
 
 
 def test_fills_are_written_before_the_kernel_runs(tmp_path):
