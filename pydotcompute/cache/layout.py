@@ -9,6 +9,7 @@ A project's cache is `build/cache`, its rendered sources `build/rendered`. The m
     {"version": 1,
      "kernels": {NAME: {
         "doc", "signature": its text, "types": {T: [dtype…]}, "params": {P: [value…]}, "requires": [expression…],
+        "vendor": {} or {"call": a function of NumPy's and CuPy's, "when": condition}; left out: {}
         "parameters": [{"name", "dtype", "dims": null | [symbol, number or expression…], "role", "ellipsis",
                         "layout", "fill"}…],           as signature.Parameter; a default may be left out
         "symbols": [dimension symbols in order of first appearance],

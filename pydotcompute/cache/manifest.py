@@ -13,6 +13,9 @@ from ..signature import DTYPES, Parameter, Signature
 from .layout import MANIFEST, PROJECT_CACHE, VERSION, object_path
 
 
+VENDOR_CALLS = ("matmul",)
+
+
 class Artifact(NamedTuple):
     """One specialisation for one target: what a backend needs to load it. `str()` is how messages name it."""
 
@@ -70,6 +73,8 @@ class KernelRecord(NamedTuple):
     params: dict[str, tuple[Any, ...]]  # the first value is the default
     requires: tuple[str, ...]
     specialisations: dict[str, SpecialisationRecord]
+    vendor: str = ""  # the function of NumPy's and CuPy's that computes the same, or none
+    vendor_when: str = ""  # the condition under which it does so in the kernel's place; none: always
 
 
 def find(path: str) -> tuple[str, str]:
@@ -102,7 +107,8 @@ def read(folder: str, root: str) -> dict[str, Any]:
     if version != VERSION:
         newer = isinstance(version, int) and version > VERSION
         advice = "install a newer pydotcompute, or " if newer else ""
-        raise KernelNotBuiltError(f"{path} has format version {version!r}, this program reads {VERSION}; {advice}{remedy}")
+        found = f"{path} has format version {version!r}"
+        raise KernelNotBuiltError(f"{found}, this program reads {VERSION}; {advice}{remedy}")
     if not isinstance(kernels, dict):
         raise KernelNotBuiltError(f"{path} is damaged ('kernels' is no mapping); {remedy}")
     return kernels
@@ -140,7 +146,8 @@ def kernel_record(kernels: dict[str, Any], name: str, folder: str, root: str) ->
         return _kernel(kernels[name], name, folder, root)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise KernelNotBuiltError(
-            f"{folder}/{MANIFEST} is damaged (kernel '{name}': {_brief(error)}); run: pydotcompute build {name} -C {root}"
+            f"{folder}/{MANIFEST} is damaged (kernel '{name}': {_brief(error)}); "
+            f"run: pydotcompute build {name} -C {root}"
         ) from None
 
 
@@ -182,6 +189,8 @@ def _kernel(entry: dict[str, Any], name: str, folder: str, root: str) -> KernelR
         {k: tuple(v) for k, v in entry.get("params", {}).items()},
         tuple(map(_text, entry.get("requires", ()))),
         specialisations,
+        _vendor(entry.get("vendor", {}).get("call", "")),
+        _text(entry.get("vendor", {}).get("when", "")),
     )
 
 
@@ -215,6 +224,13 @@ def _digest(value: Any) -> str:
     """It becomes part of a path."""
     if len(_text(value)) != 64 or value.strip("0123456789abcdef"):
         raise ValueError(f"{value!r} is no SHA-256 digest")
+    return value
+
+
+def _vendor(value: Any) -> str:
+    """It becomes the name of a function that is called."""
+    if value not in ("", *VENDOR_CALLS):
+        raise ValueError(f"{value!r} is no function of a vendor's")
     return value
 
 

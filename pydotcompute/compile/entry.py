@@ -12,6 +12,7 @@ The loader sets these exported variables before the first call:
     numpy_api      address of NumPy's C API table (the capsule `_ARRAY_API`)
     fallback       a Python callable; the loader keeps it alive
     next           0, or the address of another artifact's `entry`
+    vendor         0, or a Python callable that serves calls of some sizes in the place of `run`
     names          address of an array of the interned output names, or 0: outputs by keyword go to `fallback`
 
 It reads objects at the offsets of CPython and NumPy 1.26 to 2.x on 64-bit builds with a GIL; the loader verifies
@@ -27,11 +28,12 @@ from llvmlite import ir
 
 from .. import abi
 from ..signature import Parameter, fill_value
-from .entry_arguments import LEADING, TYPE_NUMBERS, Array, Shapes, read_array, read_scalar, require_apart, require_distinct
+from .entry_arguments import LEADING, TYPE_NUMBERS, Array, Shapes
+from .entry_arguments import read_array, read_scalar, require_apart, require_distinct
 from .entry_code import F64, I1, I32, I64, PTR, VOID, Code, Value, i64
 from .entry_expressions import can_write, truth, write
 
-EXPORTS = ("entry", "ndarray_type", "numpy_api", "fallback", "next", "names")
+EXPORTS = ("entry", "ndarray_type", "numpy_api", "fallback", "next", "names", "vendor")
 RELEASE_GIL_ABOVE = 8192  # product of all dimensions: about a microsecond of work, several times what it costs
 ARRAY_NEW, ARRAY_SCALAR, DESCR_FROM_TYPE = 93, 60, 45  # numbers in PyArray_API
 
@@ -45,22 +47,25 @@ def entry_ir(
     types: Mapping[str, Sequence[str]] | None = None,
     requires: Sequence[str] = (),
     params: Mapping[str, int | float | bool] | None = None,
+    vendor: str | None = None,
 ) -> str:
     """LLVM IR of a module that defines `entry` and its variables, and expects `run`.
 
     parameters: inputs, then outputs, with concrete dtypes. symbols: the dimension symbols, as for `abi.slots`.
     aliases: pairs of names that may be the same view. declared, types: the parameters before types were chosen, and
     the dtypes that each type variable may have (None: there are no type variables). requires: conditions on
-    dimensions and params; params: the values of this specialisation. Where an expression is more than integer
+    dimensions and params; params: the values of this specialisation. vendor: the condition on them under which the
+    callable in `vendor` gets a call's arguments, inputs then outputs, all checked, by position. Where an expression is more than integer
     arithmetic, the entry hands every call on.
     """
     code = Code(EXPORTS[1:])
     code.begin("entry", [PTR, PTR, I64, PTR])
     _write_refusal(code)
     constants = {name: int(value) for name, value in (params or {}).items() if not isinstance(value, float)}
-    if _is_servable(parameters, symbols, requires, constants):
+    conditions = (*requires, *((vendor,) if vendor else ()))
+    if _is_servable(parameters, symbols, conditions, constants):
         decisive = _decisive(declared or parameters, types or {})
-        _write_entry(code, parameters, symbols, aliases, decisive, requires, constants)
+        _write_entry(code, parameters, symbols, aliases, decisive, requires, constants, vendor)
     else:
         code.b.branch(code.refuse)
     return str(code.module)
@@ -109,7 +114,7 @@ def _write_refusal(code: Code) -> None:
     b.position_at_end(start)
 
 
-def _write_entry(code, parameters, symbols, aliases, decisive, requires, params) -> None:
+def _write_entry(code, parameters, symbols, aliases, decisive, requires, params, vendor) -> None:
     b = code.b
     items, shapes = code.function.args[1], Shapes(code)
     inputs = [p for p in parameters if p.role != "out"]
@@ -152,6 +157,18 @@ def _write_entry(code, parameters, symbols, aliases, decisive, requires, params)
     for symbol in symbols:
         code.put(shapes.values[symbol], words, place["symbol", symbol, 0])
 
+    def hand_over() -> None:
+        if vendor is None:
+            return
+        other = code.variable("vendor")
+        faster = truth(code, write(code, vendor, {**shapes.values, **params}))
+        count = b.select(given, i64(len(parameters)), i64(len(inputs)))  # keywords' values lie behind the others
+
+        def give() -> None:
+            b.ret(code.call("PyObject_Vectorcall", PTR, other, items, count, code.null))
+
+        code.branch(b.and_(faster, b.icmp_unsigned("!=", other, code.null)), give)
+
     def take_given() -> None:
         taken: list[Array] = []
         for k, p in enumerate(outputs):
@@ -164,13 +181,16 @@ def _write_entry(code, parameters, symbols, aliases, decisive, requires, params)
             taken.append(array)
             code.put(item, results[k])
             code.put(array.data, addresses[k])
+        hand_over()
         for result in results:
             code.call("Py_IncRef", VOID, code.get(result, PTR))
 
     def allocate() -> None:
+        hand_over()
         for k, p in enumerate(outputs):
             if p.is_array:
-                made = _new_array(code, p, shapes, [code.get(r, PTR) for r, q in zip(results[:k], outputs) if q.is_array])
+                before = [code.get(r, PTR) for r, q in zip(results[:k], outputs) if q.is_array]
+                made = _new_array(code, p, shapes, before)
                 code.put(made, results[k])
                 code.put(code.at(made, 16, I64), addresses[k])
             else:
@@ -216,7 +236,9 @@ def _require_typical(code: Code, p: Parameter, item: Value, dtypes: Sequence[str
     code.require(code.b.or_(given, chosen))
 
 
-def _compute_dimensions(code: Code, shapes: Shapes, outputs, requires: Sequence[str], params: Mapping[str, int]) -> None:
+def _compute_dimensions(
+    code: Code, shapes: Shapes, outputs: Sequence[Parameter], requires: Sequence[str], params: Mapping[str, int]
+) -> None:
     """Give `size` and `rows` their value, check the conditions, compute the dims of outputs that are expressions."""
     if shapes.count is not None:
         for symbol in ("size", "rows"):
@@ -341,7 +363,11 @@ def _return(code: Code, outputs, results, scratch, given: Value) -> None:
 
     def fail() -> None:
         for value in (*values, pack):
-            code.branch(code.equal(value, code.null), lambda: None, lambda: code.call("Py_DecRef", VOID, value) and None)
+
+            def release(value: Value = value) -> None:
+                code.call("Py_DecRef", VOID, value)
+
+            code.branch(b.icmp_unsigned("!=", value, code.null), release)
         b.ret(code.null)
 
     def succeed() -> None:

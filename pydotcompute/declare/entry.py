@@ -18,6 +18,22 @@ from .scalars import line_places
 FILE_FUNCTION = re.compile(r"([\w./-]+\.py):([A-Za-z_]\w*)")
 
 
+def _is_product(signature: Signature) -> bool:
+    """Whether the arguments have the types and shapes of NumPy's matmul: a @ b -> out."""
+    parameters = signature.parameters
+    if len(parameters) != 3 or [p.role for p in parameters] != ["in", "in", "out"]:
+        return False
+    a, b, out = parameters
+    if any(p.dims is None or p.layout == "broadcast" or p.dtype != a.dtype or p.fill for p in parameters):
+        return False
+    if any(p.ellipsis for p in parameters):
+        if not all(p.ellipsis and len(p.dims) == 2 for p in parameters):
+            return False
+    elif not 1 <= len(a.dims) <= 2 or not 1 <= len(b.dims) <= 2 or len(out.dims) == 0:
+        return False
+    return a.dims[-1] == b.dims[0] and out.dims == (*a.dims[:-1], *b.dims[1:])
+
+
 def counted(values: int) -> str:
     return "1 value" if values == 1 else f"{values} values"
 
@@ -39,6 +55,19 @@ class Entry:
     def requires(self) -> tuple[str, ...]:
         node = self.node.get("requires")
         return tuple(self.expression(item, "condition", self.numbers) for item in node.value) if node else ()
+
+    def vendor(self) -> dict[str, str]:
+        if not (node := self.node.get("vendor")):
+            return {}
+        if not _is_product(self.signature):
+            raise self.document.error(
+                node.value["call"], "these arguments are not those of matmul",
+                "it takes two arrays, (m, k) and (k, n), either without its m or n, and gives the third",
+            )
+        result = {"call": node.value["call"].value}
+        if "when" in node.value:
+            result["when"] = self.expression(node.value["when"], "condition", self.numbers)
+        return result
 
     def launch(self) -> dict[str, Any]:
         if not (node := self.node.get("launch")):

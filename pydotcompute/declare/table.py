@@ -16,6 +16,7 @@ ANY_NAME = Text("the name of an argument")
 KERNEL_NAME = Text("a kernel name", names.kernel_name_problem, names.KERNEL_PATTERN)
 DTYPE = Text("a dtype", names.dtype_problem, choices=DTYPES)
 TARGET = Text("a target", targets.target_problem, targets.PATTERN)
+VENDOR_CALLS = ("matmul",)  # what NumPy and CuPy have under one name, and hand to a BLAS
 FILE_FUNCTION = "FILE.py:FUNCTION beside the templates"
 
 CONSTANT = Number("a number, true or false", boolean=True, infinite=True)
@@ -102,6 +103,19 @@ KERNEL = Record(
                 },
             ),
             '{block: 128} or {block: 128, grid: "(n + 127) // 128"}',
+        ),
+        "vendor": Key(
+            Record(
+                "a vendor's function",
+                {
+                    "call": Key(
+                        Text("a function of NumPy and CuPy", choices=VENDOR_CALLS), "matmul: the arguments in order",
+                        required=True,
+                    ),
+                    "when": Key(EXPRESSION, 'a condition on dimensions and params: "n * d > 2048"; default: always'),
+                },
+            ),
+            'who else computes the same, and when that is faster: {call: matmul, when: "n * d > 2048"}',
         ),
         "fastmath": Key(
             ListOf(

@@ -29,19 +29,30 @@ class Which(NamedTuple):
     artifact: Artifact | None
     rejected: tuple[Rejected, ...]
     missing: str
+    vendor: str = ""  # "numpy.matmul": what serves the call instead of an artifact
 
     @property
     def target(self) -> str | None:
         """The target of the artifact that would run."""
         return self.artifact.target if self.artifact else None
 
+    def handed_to(self, vendor: str, when: str) -> Which:
+        """The same where a vendor's function serves the call, because of the condition `when`."""
+        reason = f"{vendor} is declared to be faster" + (f" where {when}" if when else "")
+        passed = Rejected(self.specialization, self.target, reason)
+        return self._replace(artifact=None, rejected=(passed, *self.rejected), vendor=vendor)
+
     def __str__(self) -> str:
         head = title(self.kernel, self.specialization)
         lines = [f"{head} runs as {self.target}: {self.artifact.path}" if self.artifact else self.missing]
+        if self.vendor:
+            lines = [f"{head} is served by {self.vendor}"]
         return "\n".join([*lines, *(f"  not {rejected}" for rejected in self.rejected)])
 
 
-def choose(record: KernelRecord, chosen: SpecialisationRecord, backend: Backend, pinned: str | None, root: str) -> Which:
+def choose(
+    record: KernelRecord, chosen: SpecialisationRecord, backend: Backend, pinned: str | None, root: str
+) -> Which:
     """The best artifact of this specialisation that the backend runs; `pinned` is the only target allowed."""
     usable, rejected = [], []
     for specialisation in record.specialisations.values():
@@ -78,8 +89,8 @@ def require(which: Which) -> Artifact:
 
 
 def _difference(one: SpecialisationRecord, chosen: SpecialisationRecord) -> str:
-    wanted = {**chosen.types, **chosen.params}
-    differing = [f"{name}={wanted[name]}" for name, value in {**one.types, **one.params}.items() if wanted[name] != value]
+    wanted, have = {**chosen.types, **chosen.params}, {**one.types, **one.params}
+    differing = [f"{name}={wanted[name]}" for name, value in have.items() if wanted[name] != value]
     return f"the call has {', '.join(differing)}"
 
 

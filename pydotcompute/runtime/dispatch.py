@@ -61,6 +61,12 @@ class Dispatcher:
         loaded = self.loaded.get(key)
         if loaded is None:
             loaded = self._load(call.specialisation, backend)
+        if self.record.vendor:
+            from . import vendor
+
+            serve = vendor.function(self.record, backend.name, self.pinned)
+            if serve is not None and vendor.is_faster(self.record, call):
+                return vendor.run(serve, call)
         return loaded(call)
 
     def _call_on(self, name: Any, args: tuple, kwargs: Mapping[str, Any]) -> Any:
@@ -119,7 +125,14 @@ class Dispatcher:
             from .transfer import backend_named
 
             backend = backend_named(self.record, named)  # the arrays would be moved there
-        return choose(self.record, call.specialisation, backend, self.pinned, self.root)
+        found = choose(self.record, call.specialisation, backend, self.pinned, self.root)
+        if self.record.vendor and found.artifact:
+            from . import vendor
+
+            other = vendor.name(self.record, backend.name, self.pinned)
+            if other and vendor.is_faster(self.record, call):
+                return found.handed_to(other, self.record.vendor_when)
+        return found
 
     def _backend(self, values: Mapping[str, Any]) -> Backend:
         owners: dict[str, str] = {}
@@ -158,7 +171,12 @@ class Dispatcher:
     def _put_first(self, loaded: Any) -> None:
         record = self.record
         outputs = [p.name for p in record.signature.outputs]
-        function = loaded.bind(record.name, record.doc, self.call, outputs)
+        serve = None
+        if record.vendor:
+            from . import vendor
+
+            serve = vendor.function(record, "cpu", self.pinned)
+        function = loaded.bind(record.name, record.doc, self.call, outputs, serve)
         if function is not None:
             if self.first is not None:
                 loaded.chain(self.first)

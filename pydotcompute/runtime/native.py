@@ -54,8 +54,9 @@ def problem() -> str:
 _HALF = float("0.5")
 
 
-def bind(library: ctypes.CDLL, name: str, doc: str, fallback: Callable, outputs: Sequence[str]) -> Callable:
-    """The `entry` of a loaded artifact as a builtin function. What it does not serve goes to `fallback`."""
+def bind(library: ctypes.CDLL, name: str, doc: str, fallback: Callable, outputs: Sequence[str], vendor: Callable | None = None) -> Callable:
+    """The `entry` of a loaded artifact as a builtin function. What it does not serve goes to `fallback`; calls of the
+    sizes for which the artifact was told so go to `vendor`."""
 
     def variable(symbol: str) -> Any:
         return ctypes.c_void_p.in_dll(library, symbol)
@@ -64,6 +65,8 @@ def bind(library: ctypes.CDLL, name: str, doc: str, fallback: Callable, outputs:
     variable("ndarray_type").value = id(np.ndarray)
     variable("numpy_api").value = _numpy_api()
     variable("fallback").value = id(fallback)
+    if vendor is not None:
+        variable("vendor").value = id(vendor)
     variable("names").value = ctypes.addressof(names) if outputs else None
     method = _MethodDef(
         name.encode(), ctypes.cast(library.entry, ctypes.c_void_p), METH_FASTCALL | METH_KEYWORDS, doc.encode()
@@ -72,7 +75,7 @@ def bind(library: ctypes.CDLL, name: str, doc: str, fallback: Callable, outputs:
         ("PyCFunction_NewEx", ctypes.pythonapi)
     )
     function = make(ctypes.addressof(method), None, None)
-    _kept.append((library, method, names, fallback, [sys.intern(output) for output in outputs], function))
+    _kept.append((library, method, names, fallback, vendor, [sys.intern(output) for output in outputs], function))
     return function
 
 

@@ -1,0 +1,50 @@
+"""Calls that a library of the hardware's vendor serves faster: NumPy's and CuPy's functions, which call a BLAS.
+
+A kernel declares the function and the sizes (`vendor:` in kernels.yaml). A pinned target means that target's own
+code, so then nobody else is asked.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, Callable
+
+from ..cache.manifest import KernelRecord
+from .expressions import evaluate
+
+if TYPE_CHECKING:
+    from .arguments import Call
+
+MODULES = {"cpu": "numpy", "cuda": "cupy"}
+
+
+def name(record: KernelRecord, backend: str, pinned: str | None) -> str:
+    """The function that some calls on this backend go to, `numpy.matmul`; empty if there is none."""
+    if not record.vendor or pinned is not None or backend not in MODULES:
+        return ""
+    return f"{MODULES[backend]}.{record.vendor}"
+
+
+def function(record: KernelRecord, backend: str, pinned: str | None) -> Callable | None:
+    """That function itself."""
+    from importlib import import_module
+
+    module, _, attribute = name(record, backend, pinned).partition(".")
+    return getattr(import_module(module), attribute) if module else None
+
+
+def is_faster(record: KernelRecord, call: Call) -> bool:
+    """Whether the declaration says so for the sizes of this call."""
+    if not record.vendor_when:
+        return True
+    return bool(evaluate(record.vendor_when, {**call.dims, **call.specialisation.params}))
+
+
+def run(serve: Callable, call: Call) -> Any:
+    """A checked call, served by the vendor's function."""
+    *inputs, output = (p.name for p in call.specialisation.parameters)
+    device = getattr(call.values[inputs[0]], "device", None)
+    with device if hasattr(device, "__enter__") else nullcontext():  # CuPy's: a call belongs to its arrays' device
+        values, finish = call.complete()
+        serve(*(values[name] for name in inputs), out=values[output])
+    return finish()
