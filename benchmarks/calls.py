@@ -42,8 +42,8 @@ def calls() -> list[tuple[str, int, float]]:
         names = {"np": np, "axpy": axpy, "add": add, "sum": sum, "softmax": softmax, "x": x, "y": y, "out": out,
                  "table": table}  # fmt: skip
         for call in (
-            "axpy(2.0, x, y, out)", "axpy(2.0, x, y, out=out)", "axpy(2.0, x, y)", "add(x, y, out)", "np.add(x, y, out)",
-            "add(x, y)", "np.add(x, y)", "sum(x)", "np.add.reduce(x)", "softmax(table)",
+            "axpy(2.0, x, y, out)", "axpy(2.0, x, y, out=out)", "axpy(2.0, x, y)", "add(x, y, out)",
+            "np.add(x, y, out)", "add(x, y)", "np.add(x, y)", "sum(x)", "np.add.reduce(x)", "softmax(table)",
         ):  # fmt: skip
             number = 100_000 if n == 16 else 20_000 if n == 1000 else 50
             best = min(timeit.repeat(call, globals=names, number=number, repeat=7)) / number
@@ -69,7 +69,8 @@ def start(rounds: int) -> tuple[float, float, float, float]:
     with tempfile.TemporaryDirectory() as bytecode:
         process(USE, bytecode)
         samples = [(process(FLOOR, bytecode), process(USE, bytecode)) for _ in range(rounds)]
-    return tuple(statistics.median(s[k][j] for s in samples) for k in (0, 1) for j in (0, 1))  # type: ignore[return-value]
+    floor, used = zip(*samples)
+    return (*map(statistics.median, zip(*floor)), *map(statistics.median, zip(*used)))
 
 
 def main() -> int:

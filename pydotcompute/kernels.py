@@ -41,8 +41,9 @@ def __getattr__(name: str) -> Kernel:
         unknown = library._unknown(name)
     except KernelNotBuiltError as error:
         raise ImportError(str(error), name=f"{__name__}.{name}") from error
-    remedy = "" if "did you mean" in unknown else f"; if it is declared, run: pydotcompute build {name} -C {library._root}"
-    raise ImportError(f"{unknown}{remedy}", name=f"{__name__}.{name}")
+    if "did you mean" not in unknown:
+        unknown += f"; if it is declared, run: pydotcompute build {name} -C {library._root}"
+    raise ImportError(unknown, name=f"{__name__}.{name}")
 
 
 def __dir__() -> list[str]:

@@ -58,7 +58,7 @@ class Signature(NamedTuple):
 
 
 def fill_value(text: str, dtype: str) -> bool | int | float | complex:
-    """The value of a `= fill` literal: `0`, `-1`, `0.5`, `-inf`, `nan`, `True`, `1+2j`. ValueError: not one of dtype's."""
+    """The value of a `= fill` literal: `0`, `-1`, `0.5`, `-inf`, `nan`, `True`. ValueError: not one of dtype's."""
     if text in ("True", "true", "False", "false"):
         value: bool | int | float | complex = text in ("True", "true")
     elif dtype.startswith("complex"):

@@ -53,7 +53,7 @@ def read_array(code: Code, p: Parameter, item: Value) -> Array:
 
 
 def read_scalar(code: Code, p: Parameter, item: Value, word: Value) -> Value | None:
-    """Convert an exact Python scalar that fits into its word, or words; the int64 value of an integer of ≤ 64 bits."""
+    """Convert an exact Python scalar that fits into its word, or words; the int64 value of an integer."""
     b, kind = code.b, p.dtype.rstrip("0123456789")
     type_ = code.at(item, 8, PTR)
     code.put(i64(0), word)
