@@ -10,7 +10,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from .intrinsics import INTRINSICS, NUMBA_TYPES, _PARTS, _SUFFIX, I1, constant, join, kind, llvm_type, parts
+from .intrinsics import INTRINSICS, NUMBA_TYPES, PARTS, SUFFIX, constant, join, kind, llvm_type, parts
 
 
 def convert(b, source, target, x):
@@ -20,14 +20,14 @@ def convert(b, source, target, x):
         return x
     if have == "complex":
         real, imaginary = parts(b, x)
-        part = _PARTS[source]
+        part = PARTS[source]
         if want == "complex":
-            return join(b, *(convert(b, part, _PARTS[target], v) for v in (real, imaginary)))
+            return join(b, *(convert(b, part, PARTS[target], v) for v in (real, imaginary)))
         if want == "bool":
             return b.or_(convert(b, part, target, real), convert(b, part, target, imaginary))
         return convert(b, part, target, real)
     if want == "complex":
-        part = _PARTS[target]
+        part = PARTS[target]
         return join(b, convert(b, source, part, x), constant(part, 0.0))
     value = llvm_type(target)
     if want == "bool":
@@ -38,7 +38,7 @@ def convert(b, source, target, x):
             return (b.fpext if target.bitwidth > source.bitwidth else b.fptrunc)(x, value)
         return (b.sitofp if have == "int" else b.uitofp)(x, value)
     if have == "float":
-        name = f"llvm.fpto{'s' if want == 'int' else 'u'}i.sat.i{target.bitwidth}.{_SUFFIX[source]}"
+        name = f"llvm.fpto{'s' if want == 'int' else 'u'}i.sat.i{target.bitwidth}.{SUFFIX[source]}"
         function = b.module.globals.get(name)
         return b.call(function or ir.Function(b.module, ir.FunctionType(value, [x.type]), name), [x])
     if have == "bool" or target.bitwidth > source.bitwidth:
@@ -75,5 +75,3 @@ for _width in (32, 64):
     _float, _bits = NUMBA_TYPES[f"float{_width}"], NUMBA_TYPES[f"uint{_width}"]
     INTRINSICS[f"bits_float{_width}"] = _reinterpretation(_float, _bits)
     INTRINSICS[f"float{_width}_of_bits"] = _reinterpretation(_bits, _float)
-
-assert I1  # a truth value is one bit; memory holds it as a byte

@@ -48,7 +48,9 @@ def compile_kernel(
     """
     source = lower(tree, bounds)
     text = kernel_ir(source, source_file)
-    return {target: link(emit_object(text, target, entry_ir, tree.name), f"{tree.name} for {target}") for target in targets}
+    return {
+        target: link(emit_object(text, target, entry_ir, tree.name), f"{tree.name} for {target}") for target in targets
+    }
 
 
 def kernel_ir(source: CpuSource, source_file: str) -> str:
@@ -123,7 +125,9 @@ def _machine(target: str) -> llvm.TargetMachine:
         level, has = host_cpu()
         features = ",".join(f"+{name}" for name in has)
     elif level not in LEVELS:
-        raise CompilationError(f"no CPU target {target!r}: there are {', '.join(f'cpu:{name}' for name in LEVELS)} and cpu:native")
+        raise CompilationError(
+            f"no CPU target {target!r}: there are {', '.join(f'cpu:{name}' for name in LEVELS)} and cpu:native"
+        )
     if level == "x86-64-v4":
         features = "-prefer-256-bit"
     _initialize()
@@ -149,8 +153,11 @@ def emit_object(text: str, target: str, entry_ir: str | None, what: str) -> byte
         exported, needed = {"run", "threads"}, frozenset()
         if entry_ir:
             entry = llvm.parse_assembly(entry_ir)
-            exported |= {item.name for item in (*entry.functions, *entry.global_variables)
-                         if not item.is_declaration and item.linkage == llvm.Linkage.external}
+            exported |= {
+                item.name
+                for item in (*entry.functions, *entry.global_variables)
+                if not item.is_declaration and item.linkage == llvm.Linkage.external
+            }
             needed = frozenset(f.name for f in (*entry.functions, *entry.global_variables) if f.is_declaration)
             module.link_in(entry)
         module.triple, module.data_layout = TRIPLE, str(machine.target_data)

@@ -18,9 +18,9 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils, codegen, compiler, errors, registry, typed_passes
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.cpu import FastMathOptions
 from numba.core.dispatcher import Dispatcher
 from numba.core.funcdesc import FunctionDescriptor
-from numba.core.cpu import FastMathOptions
 from numba.extending import intrinsic
 
 from .loops import mark_independent_loops
@@ -182,6 +182,7 @@ def compile_functions(functions: dict[str, tuple[Callable, types.Signature]], fa
     """LLVM IR of a module that defines each function under its name, `i32 NAME(result *, ptr, arguments…)`, and
     everything it calls as internal functions. Raises Refused."""
     target = registry.cpu_target
+    target.target_context.refresh()  # before the derived context: Numba sets itself up once, for the first that asks
     store = _Codegen()
     context = target.target_context.subtarget(_internal_codegen=store, aot_mode=True)
     exported = {}

@@ -21,8 +21,8 @@ NUMBA_TYPES = {
 }  # fmt: skip
 I1 = ir.IntType(1)
 _FLOAT_TYPES = {types.float32: ir.FloatType(), types.float64: ir.DoubleType()}
-_SUFFIX = {types.float32: "f32", types.float64: "f64"}
-_PARTS = {types.complex64: types.float32, types.complex128: types.float64}
+SUFFIX = {types.float32: "f32", types.float64: "f64"}
+PARTS = {types.complex64: types.float32, types.complex128: types.float64}
 
 INTRINSICS: dict[str, Callable] = {}
 
@@ -43,7 +43,7 @@ def kind(type_) -> str:
         return "bool"
     if isinstance(type_, types.Integer):
         return "int" if type_.signed else "uint"
-    return "float" if type_ in _FLOAT_TYPES else "complex" if type_ in _PARTS else ""
+    return "float" if type_ in _FLOAT_TYPES else "complex" if type_ in PARTS else ""
 
 
 def llvm_type(type_) -> ir.Type:
@@ -55,13 +55,13 @@ def llvm_type(type_) -> ir.Type:
         return ir.IntType(type_.bitwidth)
     if which == "float":
         return _FLOAT_TYPES[type_]
-    return ir.LiteralStructType([_FLOAT_TYPES[_PARTS[type_]]] * 2)
+    return ir.LiteralStructType([_FLOAT_TYPES[PARTS[type_]]] * 2)
 
 
 def llvm_call(b, name: str, type_, *arguments):
     """A call of `llvm.NAME` whose arguments and result are all of one Numba type."""
     value = llvm_type(type_)
-    symbol = f"llvm.{name}.{_SUFFIX.get(type_) or f'i{value.width}'}"
+    symbol = f"llvm.{name}.{SUFFIX.get(type_) or f'i{value.width}'}"
     function = b.module.globals.get(symbol)
     function = function or ir.Function(b.module, ir.FunctionType(value, [value] * len(arguments)), symbol)
     return b.call(function, arguments)
@@ -118,7 +118,7 @@ def _boolean(type_):
 
 
 def _part(type_):
-    return _PARTS.get(type_, type_)
+    return PARTS.get(type_, type_)
 
 
 def constant(type_, number) -> ir.Constant:
@@ -157,7 +157,7 @@ def div(b, t, x, y):
     """IEEE division; complex by Smith's method (R. L. Smith, CACM 5, 1962), with NumPy's choices."""
     if kind(t) == "float":
         return b.fdiv(x, y)
-    part = _PARTS[t]
+    part = PARTS[t]
     (a, c), (d, e) = parts(b, x), parts(b, y)
     size_d, size_e = llvm_call(b, "fabs", part, d), llvm_call(b, "fabs", part, e)
     wide = b.fcmp_ordered(">=", size_d, size_e)

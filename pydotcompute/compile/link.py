@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
-import sys
 import tempfile
 from importlib import metadata
 from pathlib import Path
@@ -62,6 +61,3 @@ def link(code: bytes, what: str) -> bytes:
         if done.returncode:
             raise CompilationError(f"{what}: the linker failed\n{done.stderr.strip()}")
         return Path(folder, "kernel.so").read_bytes()
-
-
-assert sys

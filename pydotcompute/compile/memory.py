@@ -4,7 +4,7 @@
 A pointer is a Numba `CPointer(dtype)`; offsets are int64, in elements (`load`, `store`) or in bytes (`load_bytes`,
 `store_bytes`, for arrays with strides). An index is in range, so its arithmetic carries `nsw` and nothing wraps.
 A bool is a byte. Ordinary accesses belong to the access group ACCESS: inside a loop that calls `independent()`, no
-two iterations touch the same element (compile/module.py tells LLVM so).
+two iterations touch the same element (compile/loops.py tells LLVM so).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from .intrinsics import I1, INTRINSICS, NUMBA_TYPES, join, kind, llvm_type, named, parts
+from .intrinsics import INTRINSICS, NUMBA_TYPES, kind, llvm_type, named, parts
 
 ACCESS, INDEPENDENT = "pydotcompute.access", "pydotcompute.independent"
 STACK_ALIGNMENT = 64
@@ -211,7 +211,8 @@ def _atomic(op: str):
             name = _rmw_operations("float" if which == "complex" else which, op)
             if which == "complex":
                 for number, part in enumerate(parts(b, values[2])):
-                    b.atomic_rmw(name, b.gep(address, [ir.Constant(_I64, number)], source_etype=part.type), part, "monotonic")
+                    place = b.gep(address, [ir.Constant(_I64, number)], source_etype=part.type)
+                    b.atomic_rmw(name, place, part, "monotonic")
             else:
                 value = b.zext(values[2], _I8) if which == "bool" else values[2]
                 b.atomic_rmw(name, address, value, "monotonic")
@@ -235,6 +236,3 @@ def claim(typing_context, words, value):
         return b.extract_value(result, 1)
 
     return types.boolean(words, types.int64), emit
-
-
-__all__ = ["ACCESS", "INDEPENDENT", "INTRINSICS", "I1", "join"]

@@ -8,11 +8,10 @@ thread cannot be made, those that exist do the work.
 from __future__ import annotations
 
 MAXIMUM_THREADS = 256
+_CONTEXT = "{ ptr, ptr, ptr, i64, i64, i64 }"  # words, state, partials, next unit, units, units of a slice
 
 _TEMPLATE = """
 @threads = global i32 1
-
-%context = type {{ ptr, ptr, ptr, i64, i64, i64 }}  ; words, state, partials, next unit, units, units of a slice
 
 declare i32 @begin(ptr, ptr, ptr, ptr)
 declare i32 @body(ptr, ptr, ptr, ptr, ptr, i64, i64, i64)
@@ -24,14 +23,14 @@ define internal ptr @work(ptr %context) {{
   %result = alloca i64
   %error = alloca ptr
   %words = load ptr, ptr %context
-  %state.at = getelementptr %context, ptr %context, i32 0, i32 1
+  %state.at = getelementptr {context}, ptr %context, i32 0, i32 1
   %state = load ptr, ptr %state.at
-  %partials.at = getelementptr %context, ptr %context, i32 0, i32 2
+  %partials.at = getelementptr {context}, ptr %context, i32 0, i32 2
   %partials = load ptr, ptr %partials.at
-  %next = getelementptr %context, ptr %context, i32 0, i32 3
-  %units.at = getelementptr %context, ptr %context, i32 0, i32 4
+  %next = getelementptr {context}, ptr %context, i32 0, i32 3
+  %units.at = getelementptr {context}, ptr %context, i32 0, i32 4
   %units = load i64, ptr %units.at
-  %slice.at = getelementptr %context, ptr %context, i32 0, i32 5
+  %slice.at = getelementptr {context}, ptr %context, i32 0, i32 5
   %slice = load i64, ptr %slice.at
   br label %take
 take:
@@ -55,7 +54,7 @@ entry:
   %error = alloca ptr
   %state = alloca [{state_words} x i64], align 64
   %partials = alloca [{partial_words} x i64], align 64
-  %context = alloca %context
+  %context = alloca {context}
   %others = alloca [{maximum} x i64]
   {clear_fault}
   %begun = call i32 @begin(ptr %result, ptr %error, ptr %words, ptr %state)
@@ -79,11 +78,11 @@ share:
   %before = sub i64 %padded, 1
   %slices = udiv i64 %before, %slice
   %wanted = call i64 @llvm.smin.i64(i64 %allowed, i64 %slices)
-  %state.at = getelementptr %context, ptr %context, i32 0, i32 1
-  %partials.at = getelementptr %context, ptr %context, i32 0, i32 2
-  %next.at = getelementptr %context, ptr %context, i32 0, i32 3
-  %units.at = getelementptr %context, ptr %context, i32 0, i32 4
-  %slice.at = getelementptr %context, ptr %context, i32 0, i32 5
+  %state.at = getelementptr {context}, ptr %context, i32 0, i32 1
+  %partials.at = getelementptr {context}, ptr %context, i32 0, i32 2
+  %next.at = getelementptr {context}, ptr %context, i32 0, i32 3
+  %units.at = getelementptr {context}, ptr %context, i32 0, i32 4
+  %slice.at = getelementptr {context}, ptr %context, i32 0, i32 5
   store ptr %words, ptr %context
   store ptr %state, ptr %state.at
   store ptr %partials, ptr %partials.at
@@ -131,6 +130,7 @@ def run_ir(state_words: int, partial_words: int, words: int, bounds: bool) -> st
         state_words=max(1, state_words),
         partial_words=max(1, partial_words),
         maximum=MAXIMUM_THREADS,
+        context=_CONTEXT,
         clear_fault=f"{fault}\n  store i64 0, ptr %fault.at" if bounds else "",
         result="%fault = load i64, ptr %fault.at\n  %found = icmp ne i64 %fault, 0\n"
         "  %code = zext i1 %found to i32\n  ret i32 %code"

@@ -74,7 +74,9 @@ def turns_signed(start, stop, step):
     """How often `range(start, stop, step)` goes round; never for a step of 0."""
     zero, one = number(start, 0), number(start, 1)
     if bor(band(gt(step, zero), lt(start, stop)), band(lt(step, zero), gt(start, stop))):
-        return add(to_int64(floordiv_integer(sub(sub(stop, start), select(gt(step, zero), one, neg(one))), step)), int64(1))
+        return add(
+            to_int64(floordiv_integer(sub(sub(stop, start), select(gt(step, zero), one, neg(one))), step)), int64(1)
+        )
     return int64(0)
 
 

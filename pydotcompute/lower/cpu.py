@@ -13,16 +13,16 @@ then the scalars of the set-up, two words each. `partials`: 512 words for each r
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from .. import abi
 from ..errors import Position
 from .cpu_arrays import arrays_of
 from .cpu_cost import SLICE, cost_of
-from .cpu_loops import UPDATE, CpuLoops, assigned
+from .cpu_loops import UPDATE, assigned
 from .cpu_views import CpuViews
 from .python_source import Names, all_names
-from .tree import Atomic, KernelTree, NewArray, Parallel, walk
+from .tree import Assign, AssignTuple, Atomic, KernelTree, Parallel, walk
 
 CHUNKS = 256
 RESERVED = (
@@ -44,8 +44,7 @@ class CpuSource:
     partial_words: int
     words: int  # without the fault words
     bounds: bool
-    kernel: str = ""
-    dtypes: frozenset[str] = field(default_factory=frozenset)
+    kernel: str
 
 
 def lower(tree: KernelTree, bounds: bool = False) -> CpuSource:
@@ -181,8 +180,6 @@ class _Module:
                 code.line(f"return {total}")
 
     def certainly_set(self, name: str) -> bool:
-        from .tree import Assign, AssignTuple
-
         return any(
             (isinstance(s, Assign) and s.name == name) or (isinstance(s, AssignTuple) and name in s.names)
             for s in self.before
@@ -222,7 +219,9 @@ class _Module:
         if not main.reductions:
             code.flat(main, [], "start", "stop", "", "")
             return
-        chunk, number, first, last, total = (self.names.fresh(n) for n in ("_chunk", "_number", "_from", "_to", "_total"))
+        chunk, number, first, last, total = (
+            self.names.fresh(n) for n in ("_chunk", "_number", "_from", "_to", "_total")
+        )
         product = self.counts[0]
         for count in self.counts[1:]:
             product = f"mul({product}, {count})"
@@ -274,6 +273,3 @@ class _Module:
                     code.line(f"{name} = {result}")
             self.body_with_stacks(lambda: code.statements(self.after))
             code.line("return int64(0)")
-
-
-__all__ = ["CpuLoops", "CpuSource", "NewArray", "lower"]

@@ -34,8 +34,8 @@ class CpuCode(PythonSource):
         held = []
         for axis, (text, extent) in enumerate(zip(written, array.extents)):
             at = indices[axis].at or self.at
-            line, column = (at.line, at.column) if at else (0, 0)
-            held.append(f"in_range(_faults, int64({line}), int64({column}), int64({array.number}), int64({axis}), {extent}, {text})")
+            place = (*((at.line, at.column) if at else (0, 0)), array.number, axis)
+            held.append(f"in_range(_faults, {', '.join(f'int64({n})' for n in place)}, {extent}, {text})")
         condition = held[0]
         for check in held[1:]:
             condition = f"band({condition}, {check})"
@@ -69,7 +69,9 @@ class CpuCode(PythonSource):
         offset, condition = self.place(array, s.indices)
         value = self.expression(s.value)
         if self.atomics == "shared" and array.number >= 0:
-            self.guarded(condition, f"atomic_{s.op}{array.access.replace('_local', '')}({array.pointer}, {offset}, {value})")
+            self.guarded(
+                condition, f"atomic_{s.op}{array.access.replace('_local', '')}({array.pointer}, {offset}, {value})"
+            )
             return
         place = self.names.fresh("_place")
         old = f"load{array.access}({array.pointer}, {place})"

@@ -9,12 +9,42 @@ from __future__ import annotations
 from typing import Callable
 
 from .tree import (
-    Accumulate, Atomic, Binary, Call, CallHelper, Expr, For, Helper, If, Load, Parallel, Stmt, Store, Var, While, walk,
+    Accumulate,
+    Atomic,
+    Binary,
+    Call,
+    CallHelper,
+    Expr,
+    For,
+    Helper,
+    If,
+    Load,
+    Parallel,
+    Stmt,
+    Store,
+    Var,
+    While,
+    walk,
 )  # fmt: skip
 
 SLICE = 6_400_000  # 64 µs: what starting a thread costs, twice or more
 _SLOW = ("/", "//", "%", "**")
-_EXACT = ("abs", "min", "max", "floor", "ceil", "trunc", "round", "sign", "fma", "copysign", "where", "isnan", "real", "imag")
+_EXACT = (
+    "abs",
+    "min",
+    "max",
+    "floor",
+    "ceil",
+    "trunc",
+    "round",
+    "sign",
+    "fma",
+    "copysign",
+    "where",
+    "isnan",
+    "real",
+    "imag",
+)
 _GUESS = "int64(16)"  # turns of a loop whose count is not known before it runs
 _LIMIT = "int64(65536)"  # more turns than this fill a slice anyway
 
@@ -74,10 +104,16 @@ def _expression(e: Expr, helpers: dict[str, Helper]) -> int:
         elif isinstance(node, Call):
             total += 5 if node.function in _EXACT else 60
         elif isinstance(node, CallHelper):
-            total += sum(
-                _expression(part, helpers) for s in helpers[node.helper].body for n in walk(s) for part in [n] if n is not s
-                and isinstance(n, Expr)
-            ) or 5
+            total += (
+                sum(
+                    _expression(part, helpers)
+                    for s in helpers[node.helper].body
+                    for n in walk(s)
+                    for part in [n]
+                    if n is not s and isinstance(n, Expr)
+                )
+                or 5
+            )
         elif isinstance(node, Binary):
             total += 30 if node.op in _SLOW else 3
         else:

@@ -11,13 +11,28 @@ from collections import Counter
 from dataclasses import replace
 from typing import Iterable
 
-from .cpu_loops import CpuLoops, assigned
+from .cpu_loops import CpuLoops, assigned, body_size
 from .python_source import is_cheap
 from .tree import (
-    Assign, Binary, BoolOp, Compare, Const, Convert, Expr, If, Parallel, Select, Stmt, Store, Unary, Var, walk,
+    Assign,
+    Binary,
+    BoolOp,
+    Compare,
+    Const,
+    Convert,
+    Expr,
+    If,
+    Parallel,
+    Select,
+    Stmt,
+    Store,
+    Unary,
+    Var,
+    walk,
 )  # fmt: skip
 
 _MOST = 4  # conditions of one loop
+_LARGE = 400  # nodes of a body that is not written three times: what is gained is small, what compiling costs is not
 _FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 _SAFE = 1 << 62  # an index stays below; with an addend that does too, index + addend cannot wrap
 
@@ -54,7 +69,7 @@ class CpuGuards(CpuLoops):
 
     def plain_loop(self, loop: Parallel, start: str, stop: str) -> None:
         conditions = guards(loop)
-        if not conditions or self.bounds:
+        if not conditions or self.bounds or body_size(loop) > _LARGE:
             super().plain_loop(loop, start, stop)
             return
         index = loop.names[-1]

@@ -73,12 +73,18 @@ class CpuLoops(CpuCode):
                 start = self.names.fresh(f"{r.name}_start")
                 self.line(f"{start} = {self.expression(r.start) if r.start is not None else name}")
             lane = Lane(r, start, *(self.names.fresh(f"{r.name}_{part}") for part in ("lanes", "levels", "value")))
-            self.stacks += [f"{lane.lanes} = stack_{r.operand_type}({LANES})", f"{lane.levels} = stack_{r.operand_type}(64)"]
+            self.stacks += [
+                f"{lane.lanes} = stack_{r.operand_type}({LANES})",
+                f"{lane.levels} = stack_{r.operand_type}(64)",
+            ]
             if lane.search:
                 lane.position_lanes, lane.position_levels, lane.position = (
                     self.names.fresh(f"{r.name}_{part}") for part in ("places", "place_levels", "place")
                 )
-                self.stacks += [f"{lane.position_lanes} = stack_int64({LANES})", f"{lane.position_levels} = stack_int64(64)"]
+                self.stacks += [
+                    f"{lane.position_lanes} = stack_int64({LANES})",
+                    f"{lane.position_levels} = stack_int64(64)",
+                ]
             elif r.op == "sum" and r.type in FLOATS and terms_of(loop, r.name) > 1:
                 lane.compensation = self.names.fresh(f"{r.name}_rest")
             self.line(f"clear_{r.op}({self.memory_of(lane)})")
@@ -279,6 +285,11 @@ def terms_of(loop: Parallel, name: str) -> int:
     return min(2, count(loop.body))
 
 
+def body_size(loop: Parallel) -> int:
+    """How many nodes the tree of a loop's body has."""
+    return sum(1 for s in loop.body for _ in walk(s))
+
+
 def assigned(body) -> set[str]:
     """The scalars that statements set."""
     names: set[str] = set()
@@ -293,6 +304,3 @@ def assigned(body) -> set[str]:
             elif isinstance(node, Parallel):
                 names |= {r.name for r in node.reductions}
     return names
-
-
-__all__ = ["CpuLoops", "Var", "assigned"]

@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Iterator
 
 from .cpu_arrays import Array, itemsize
-from .cpu_guards import CpuGuards
-from .cpu_loops import Lane, assigned
+from .cpu_guards import CpuGuards, guards
+from .cpu_loops import Lane, assigned, body_size
 from .tree import Atomic, Load, Parallel, Store, Var, walk
 
 _SMALL = 150  # nodes of a body that may be written more than twice
@@ -28,7 +28,8 @@ class CpuViews(CpuGuards):
         """Hold the offsets of the rows that these indices, which are set by now, choose in views."""
         known, changed = dict(self.bases), assigned(loop.body)
         for name in names:
-            for array in self.accessed(loop, lambda indices: bool(indices) and indices[0] == Var(name, "int64")):
+            index = Var(name, "int64")
+            for array in self.accessed(loop, lambda indices, index=index: indices[:1] == (index,)):
                 if array.view and name not in changed and (array.name, name) not in self.bases:
                     base = self.names.fresh(f"{array.name}_row")
                     self.line(f"{base} = view_offset({array.view}, {self.names.of(name)})")
@@ -90,7 +91,7 @@ class CpuViews(CpuGuards):
         """(an `if`, the constant steps that hold under it), the likely ones first."""
         sizes = {a.name: itemsize(a.dtype) for a in flat}
         choices = [sizes]
-        if sum(1 for s in loop.body for _ in walk(s)) <= _SMALL:
+        if body_size(loop) <= _SMALL and not guards(loop):  # which writes it three times already
             choices += [{**sizes, a.name: 0} for a in flat]
         word = "if"
         for choice in choices:

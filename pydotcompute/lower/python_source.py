@@ -11,13 +11,49 @@ from typing import Iterable, Iterator
 from ..errors import Position
 from .arithmetic import INTEGER_BITS
 from .tree import (
-    Accumulate, ArrayName, Assign, AssignTuple, Atomic, Binary, BoolOp, Break, Call, CallHelper, Compare, Const,
-    Continue, Convert, Expr, For, If, Load, NewArray, Parallel, Return, Select, Stmt, Store, Unary, Var, While, walk,
+    Accumulate,
+    ArrayName,
+    Assign,
+    AssignTuple,
+    Atomic,
+    Binary,
+    BoolOp,
+    Break,
+    Call,
+    CallHelper,
+    Compare,
+    Const,
+    Continue,
+    Convert,
+    Expr,
+    For,
+    If,
+    Load,
+    NewArray,
+    Parallel,
+    Return,
+    Select,
+    Stmt,
+    Store,
+    Unary,
+    Var,
+    While,
+    walk,
 )  # fmt: skip
 
 FLOATS = ("float16", "float32", "float64")
 COMPLEX = {"complex64": "float32", "complex128": "float64"}
-_BINARY = {"+": "add", "-": "sub", "*": "mul", "/": "div", "&": "band", "|": "bor", "^": "bxor", "<<": "shl", ">>": "shr"}
+_BINARY = {
+    "+": "add",
+    "-": "sub",
+    "*": "mul",
+    "/": "div",
+    "&": "band",
+    "|": "bor",
+    "^": "bxor",
+    "<<": "shl",
+    ">>": "shr",
+}
 _COMPARE = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
 _INTRINSIC_FUNCTIONS = {
     "min": "minimum", "max": "maximum", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "round": "rint",
@@ -77,7 +113,10 @@ class PythonSource:
     def block(self, head: str) -> Iterator[None]:
         self.line(head)
         self.depth += 1
+        start = len(self.lines)
         yield
+        if len(self.lines) == start:
+            self.line("pass")
         self.depth -= 1
 
     # ------------------------------------------------------------------------------------------- expressions
@@ -90,7 +129,13 @@ class PythonSource:
             return f"complex_of({self.constant(value.real, part)}, {self.constant(value.imag, part)})"
         if dtype in FLOATS:
             value = float(value)
-            text = repr(value) if value == value and abs(value) != float("inf") else "nan" if value != value else ("inf" if value > 0 else "-inf")
+            text = (
+                repr(value)
+                if value == value and abs(value) != float("inf")
+                else "nan"
+                if value != value
+                else ("inf" if value > 0 else "-inf")
+            )
             return f"{dtype}({text})"
         return f"{dtype}({int(value)})"
 

@@ -110,7 +110,13 @@ def agree(k, dims, threads=1, tolerance=None, /, **arguments):
 def same(got, wanted, tolerance=None):
     if tolerance is not None:
         with np.errstate(invalid="ignore"):
-            close = np.isclose(got, wanted, rtol=tolerance, atol=tolerance * np.nan_to_num(np.abs(wanted)).max(initial=0), equal_nan=True)
+            close = np.isclose(
+                got,
+                wanted,
+                rtol=tolerance,
+                atol=tolerance * np.nan_to_num(np.abs(wanted)).max(initial=0),
+                equal_nan=True,
+            )
         assert close.all(), (got[~close][:5], wanted[~close][:5])
         return
     if got.dtype.kind == "c":

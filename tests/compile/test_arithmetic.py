@@ -18,7 +18,23 @@ def extremes(dtype):
         values = {info.min, info.min + 1, -7, -2, -1, 0, 1, 2, 3, 7, 8, 31, 32, 63, 64, info.max - 1, info.max}
         return np.array(sorted(v for v in values if info.min <= v <= info.max), dtype)
     info = np.finfo(dtype)
-    values = [0.0, 0.5, 1.0, 1.5, 2.5, 3.0, 7.25, 1e9, 3e9, 1e19, 2e19, np.inf, info.max, info.tiny, info.smallest_subnormal]
+    values = [
+        0.0,
+        0.5,
+        1.0,
+        1.5,
+        2.5,
+        3.0,
+        7.25,
+        1e9,
+        3e9,
+        1e19,
+        2e19,
+        np.inf,
+        info.max,
+        info.tiny,
+        info.smallest_subnormal,
+    ]
     return np.array([s * float(v) for v in values for s in (1, -1)] + [np.nan], dtype)
 
 
@@ -40,7 +56,20 @@ def check(dtype, expressions, result=None, arguments=("x", "y"), extra=""):
 
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_integers(dtype):
-    operations = ["a + b", "a - b", "a * b", "a // b", "a % b", "a & b", "a | b", "a ^ b", "a << b", "a >> b", "-a", "~a"]
+    operations = [
+        "a + b",
+        "a - b",
+        "a * b",
+        "a // b",
+        "a % b",
+        "a & b",
+        "a | b",
+        "a ^ b",
+        "a << b",
+        "a >> b",
+        "-a",
+        "~a",
+    ]
     operations += ["min(a, b)", "max(a, b)", "abs(a)", "sign(a)", "popcount(a)", "clz(a)", "a ** b", "round(a)"]
     operations += ["a if a < b else b", "where(a >= b, a, b)", "b if a == b and a != 3 or b > 7 else a"]
     check(dtype, operations)
@@ -105,7 +134,8 @@ def test_remainder_of_random_floats(dtype):
 def test_contraction_is_the_same_everywhere_in_an_array():
     """Vector body and remainder round alike, and only where fastmath allows it is there one rounding."""
     x, y = (np.random.default_rng(s).normal(size=67).astype("f4") for s in (0, 1))
-    body = "for i in grid(n):\n    p[i] = x[i] * y[i] + y[i]\n    q[i] = y[i] - x[i] * y[i]\n    s[i] = x[i] * y[i] - x[i] * x[i]"
+    sums = ["p[i] = x[i] * y[i] + y[i]", "q[i] = y[i] - x[i] * y[i]", "s[i] = x[i] * y[i] - x[i] * x[i]"]
+    body = "\n    ".join(["for i in grid(n):", *sums])
     signature = "(x: float32[n], y: float32[n]) -> (p: float32[n], q: float32[n], s: float32[n])"
     fused, apart = (kernel(body, signature, types="", extra=f"fastmath: [{flags}]") for flags in ("contract", ""))
     wide = x.astype("f8") * y

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 from dataclasses import replace
 
 import numpy as np
@@ -20,32 +21,52 @@ sys.path.insert(0, {tests!r})
 os.chdir(sys.argv[1])
 from compiled import tree_of
 from pydotcompute.compile import cpu
+rows = "for r in blocks(rows):\\n    out[r] = sum(exp(x[r, c]) for c in threads(n))"
+targets = ["cpu:x86-64-v2", "cpu:x86-64-v4"]
 trees = [
-    tree_of("for r in blocks(rows):\\n    out[r] = sum(exp(x[r, c]) for c in threads(n))", "(x: T[..., n]) -> (out: T[...])"),
+    tree_of(rows, "(x: T[..., n]) -> (out: T[...])"),
     tree_of("for i in grid(size):\\n    out[i] = x[i] * 2 + 1"),
 ]
 for tree in trees if sys.argv[2] == "forward" else trees[::-1]:
-    for target, code in sorted(cpu.compile_kernel(tree, sys.argv[1] + "/f.py", ["cpu:x86-64-v2", "cpu:x86-64-v4"]).items()):
+    for target, code in sorted(cpu.compile_kernel(tree, sys.argv[1] + "/f.py", targets).items()):
         print(len(tree.body[0].body), target, hashlib.sha256(code).hexdigest())
 """
 
 
 def test_the_same_bytes_in_any_process_folder_and_order(tmp_path):
-    said = set()
+    running = []
     for folder, order in (("here", "forward"), ("there", "backward")):
         (tmp_path / folder).mkdir()
-        script = SCRIPT.format(tests=str(__file__).rsplit("/", 1)[0])
-        run = subprocess.run(
-            [sys.executable, "-c", script, str(tmp_path / folder), order], capture_output=True, text=True, check=True
-        )
-        said.add("\n".join(sorted(run.stdout.splitlines())))
-    assert len(said) == 1 and said.pop().count("cpu:") == 4
+        command = [sys.executable, "-c", SCRIPT.format(tests=str(Path(__file__).parent)), str(tmp_path / folder), order]
+        running.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
+    said = {tuple(sorted(process.communicate()[0].splitlines())) for process in running}
+    assert len(said) == 1 and len(said.pop()) == 4
+
+
+def test_numba_itself_works_afterwards():
+    """What the front end sets up is its own: a function with reference counts compiles and runs in the same process."""
+    code = "sys.path.insert(0, {tests!r})".format(tests=str(Path(__file__).parent))
+    code = f"""
+import sys
+{code}
+from compiled import tree_of
+from pydotcompute.compile import cpu
+cpu.compile_kernel(tree_of("for i in grid(size):\\n    out[i] = x[i]"), "f.py", ["cpu:x86-64-v2"])
+import numba
+@numba.njit
+def f(n):
+    return [float(i) for i in range(n)]
+assert f(3) == [0.0, 1.0, 2.0]
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.fixture(scope="module")
 def code():
     tree = tree_of("for i in grid(size):\n    out[i] = exp(x[i])")
-    return cpu.compile_kernel(tree, "/somewhere/f.py", ["cpu:x86-64-v2", "cpu:x86-64-v3", "cpu:x86-64-v4", "cpu:native"])
+    return cpu.compile_kernel(
+        tree, "/somewhere/f.py", ["cpu:x86-64-v2", "cpu:x86-64-v3", "cpu:x86-64-v4", "cpu:native"]
+    )
 
 
 def test_no_paths_names_or_needs(code):
@@ -125,5 +146,9 @@ def test_fma_rounds_once_at_every_level(dtype, level):
     tiny = np.finfo(dtype).tiny
     special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, tiny, -tiny / 2, np.finfo(dtype).max, 1.0], dtype)
     sx, sy, sz = (v.reshape(-1) for v in np.meshgrid(special, special, special))
-    x, y, z = np.concatenate([x, a, sx, a * tiny]), np.concatenate([y, b, sy, b]), np.concatenate([z, near, sz, near * tiny])
+    x, y, z = (
+        np.concatenate([x, a, sx, a * tiny]),
+        np.concatenate([y, b, sy, b]),
+        np.concatenate([z, near, sz, near * tiny]),
+    )
     agree(k, {"n": len(x)}, 1, None, x=x, y=y, z=z, out=np.zeros_like(x))

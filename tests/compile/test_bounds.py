@@ -55,5 +55,9 @@ def test_arrays_of_the_kernel_and_of_helpers():
 
 
 def test_a_condition_that_guards_an_access_guards_its_check():
-    k = kernel("for i in grid(n):\n    out[i] = x[i - 1] if i > 0 and x[i - 1] > 0 else 0", "(x: T[n]) -> (out: T[n])", bounds=True)
+    k = kernel(
+        "for i in grid(n):\n    out[i] = x[i - 1] if i > 0 and x[i - 1] > 0 else 0",
+        "(x: T[n]) -> (out: T[n])",
+        bounds=True,
+    )
     assert fault(k, {"n": 9}, x=np.ones(9, "f4"), out=np.zeros(9, "f4"))[0] == 0

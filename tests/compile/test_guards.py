@@ -16,7 +16,15 @@ CONDITIONS = [
     "n - j > k",
     "j == lo",
 ]
-INTERESTING = [(3, 2, 9), (0, 0, 0), (-4, -3, 30), (100, 5, 2), (2**63 - 1, 2, 8), (-(2**63), -(2**63), 2**63 - 1), (2**62, 2**62 + 1, 7)]
+INTERESTING = [
+    (3, 2, 9),
+    (0, 0, 0),
+    (-4, -3, 30),
+    (100, 5, 2),
+    (2**63 - 1, 2, 8),
+    (-(2**63), -(2**63), 2**63 - 1),
+    (2**62, 2**62 + 1, 7),
+]
 
 
 @pytest.mark.parametrize("condition", CONDITIONS)
@@ -26,7 +34,7 @@ def test_stores_under_conditions(condition):
         col = j
         if {condition}:
             a[i, j] = x[i, j] * 2
-        b[i, j] = x[i, col] if {condition.replace('j', 'col')} else -1
+        b[i, j] = x[i, col] if {condition.replace("j", "col")} else -1
         if {condition}:
             c[i, j] = x[i, j] + 1
         else:

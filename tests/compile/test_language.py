@@ -7,7 +7,11 @@ from compiled import agree, kernel, load  # noqa: F401
 
 def draw(*shape, dtype="f4", seed=0):
     rng = np.random.default_rng(seed)
-    return rng.integers(-50, 50, shape).astype(dtype) if np.dtype(dtype).kind in "iu" else rng.normal(size=shape).astype(dtype)
+    return (
+        rng.integers(-50, 50, shape).astype(dtype)
+        if np.dtype(dtype).kind in "iu"
+        else rng.normal(size=shape).astype(dtype)
+    )
 
 
 def test_control_flow():
@@ -33,7 +37,12 @@ def test_control_flow():
             r = b
         out[i] = r
     """
-    agree(kernel(body, "(k: int64[n]) -> (out: int64[n])", types=""), {"n": 100}, k=draw(100, dtype="i8"), out=np.zeros(100, "i8"))
+    agree(
+        kernel(body, "(k: int64[n]) -> (out: int64[n])", types=""),
+        {"n": 100},
+        k=draw(100, dtype="i8"),
+        out=np.zeros(100, "i8"),
+    )
 
 
 def test_ranges():
@@ -102,7 +111,9 @@ def test_local_arrays_are_each_iterations_own():
             t += w[3 - j] * w[j]
         out[i] = t
     """
-    agree(kernel(body, "(x: T[n]) -> (out: T[n])", extra="fastmath: []"), {"n": 103}, x=draw(103), out=np.zeros(103, "f4"))
+    agree(
+        kernel(body, "(x: T[n]) -> (out: T[n])", extra="fastmath: []"), {"n": 103}, x=draw(103), out=np.zeros(103, "f4")
+    )
 
 
 def test_private_arrays_and_values_of_the_block():
@@ -118,7 +129,12 @@ def test_private_arrays_and_values_of_the_block():
         for c in threads(64):
             out[r, c] = keep[c]
     """
-    agree(kernel(body, "(x: T[m, n]) -> (out: T[m, n])", extra="fastmath: []"), {"m": 5, "n": 64}, x=draw(5, 64), out=np.zeros((5, 64), "f4"))
+    agree(
+        kernel(body, "(x: T[m, n]) -> (out: T[m, n])", extra="fastmath: []"),
+        {"m": 5, "n": 64},
+        x=draw(5, 64),
+        out=np.zeros((5, 64), "f4"),
+    )
 
 
 def test_helpers_take_arrays_and_return_tuples():
@@ -145,7 +161,9 @@ def test_helpers_take_arrays_and_return_tuples():
             out[i] = dot(x, w, i, n) + left
             far[i] = right + clamp(v[i], 0, 1)
     """
-    k = kernel(template=template, signature="(x: T[m, n], w: T[n], v: T[m]) -> (out: T[m], far: T[m])", extra="fastmath: []")
+    k = kernel(
+        template=template, signature="(x: T[m, n], w: T[n], v: T[m]) -> (out: T[m], far: T[m])", extra="fastmath: []"
+    )
     agree(k, {"m": 20, "n": 5}, x=draw(20, 5), w=draw(5), v=draw(20), out=np.zeros(20, "f4"), far=np.zeros(20, "f4"))
 
 
@@ -177,7 +195,13 @@ def test_atomics(dtype):
         atomic_min(low, k[i], v[i])
         atomic_max(high, k[i], v[i])
     """
-    k = kernel(body, f"(k: int64[n], v: {dtype}[n]) -> (count: {dtype}[b] = 0, low: {dtype}[b] = 0, high: {dtype}[b] = 0)".replace("v: ", "bins: int64[b], v: "), types="")
+    k = kernel(
+        body,
+        f"(k: int64[n], v: {dtype}[n]) -> (count: {dtype}[b] = 0, low: {dtype}[b] = 0, high: {dtype}[b] = 0)".replace(
+            "v: ", "bins: int64[b], v: "
+        ),
+        types="",
+    )
     n = 300000
     v = np.abs(draw(n, dtype="i4")).astype(dtype)  # whole numbers, so that float sums are exact in any order
     at = np.random.default_rng(3).integers(0, 9, n)
@@ -205,10 +229,29 @@ def test_names_that_generated_code_uses_itself():
 
 
 def test_scalars_of_every_dtype():
-    dtypes = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64", "complex64", "complex128"]
-    signature = f"({', '.join(f'a{k}: {d}' for k, d in enumerate(dtypes))}, n: int64) -> ({', '.join(f'o{k}: {d}[n]' for k, d in enumerate(dtypes))})"
-    k = kernel("for i in grid(n):\n" + "\n".join(f"    o{k}[i] = a{k}" for k in range(len(dtypes))), signature, types="")
-    values = {f"a{k}": np.array(1.5 - 2j if d[0] == "c" else 3.25 if d[0] == "f" else 1, d)[()] for k, d in enumerate(dtypes)}
+    dtypes = [
+        "bool",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "uint8",
+        "uint16",
+        "uint32",
+        "uint64",
+        "float32",
+        "float64",
+        "complex64",
+        "complex128",
+    ]
+    inputs, outputs = (", ".join(f"{x}{k}: {d}{n}" for k, d in enumerate(dtypes)) for x, n in (("a", ""), ("o", "[n]")))
+    signature = f"({inputs}, n: int64) -> ({outputs})"
+    k = kernel(
+        "for i in grid(n):\n" + "\n".join(f"    o{k}[i] = a{k}" for k in range(len(dtypes))), signature, types=""
+    )
+    values = {
+        f"a{k}": np.array(1.5 - 2j if d[0] == "c" else 3.25 if d[0] == "f" else 1, d)[()] for k, d in enumerate(dtypes)
+    }
     agree(k, {"n": 5}, n=5, **values, **{f"o{k}": np.zeros(5, d) for k, d in enumerate(dtypes)})
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from compiled import Kernel, agree, kernel, tree_of
 
-INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 SIZES = (0, 1, 5, 17, 128, 129, 1000, 1025, 5000, 12289)
 
 
@@ -35,8 +34,10 @@ def accumulating(form, updates, starts, outputs):
     return text if form == "grid" else "for b in blocks(1):\n" + text
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("dtype", [*INTEGERS, "bool", "float32", "float64"])
+@pytest.mark.parametrize(
+    "form, dtype",
+    [*(("grid", d) for d in ("int64", "bool", "float32")), *(("threads", d) for d in ("int8", "uint32", "bool", "float64"))],
+)
 def test_exact_reductions(form, dtype):
     ordered = dtype != "bool"
     names = ["low", "high", "first", "last"] if ordered else ["any_", "all_"]
@@ -69,7 +70,7 @@ def special(n, dtype):
     return x
 
 
-@pytest.mark.parametrize("dtype", INTEGERS)
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int64"])
 def test_sums_of_integers_wrap(dtype):
     signature = f"(x: {dtype}[n], s0: {dtype}) -> (s: {dtype}, p: {dtype}, a: {dtype}, o: {dtype}, z: {dtype})"
     starts = [f"{v} = s0" for v in ("t", "u", "v", "w", "h")]
@@ -85,13 +86,14 @@ def bound(dtype, n):
     return (8 + math.log2(max(n, 1))) * np.finfo(dtype).eps / 2
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("form, dtype", [("grid", "float32"), ("threads", "float32"), ("grid", "float64")])
 def test_sums_keep_their_bound_and_their_bits(form, dtype):
     signature = f"(x: {dtype}[n], s0: {dtype}) -> (s: {dtype}, d: {dtype}, m: {dtype})"
     text = accumulating(form, ["t += {x}", "d2 -= {x} * {x}", "h = max(h, {x})"], ["t = s0", "d2 = s0", "h = s0"],
                         [("s[()]", "t"), ("d[()]", "d2"), ("m[()]", "h")])  # fmt: skip
-    kernels = [Kernel(tree_of(text, signature, types="", extra="fastmath: []"), f"cpu:x86-64-{v}") for v in ("v2", "v3")]
+    kernels = [
+        Kernel(tree_of(text, signature, types="", extra="fastmath: []"), f"cpu:x86-64-{v}") for v in ("v2", "v3")
+    ]
     for n in (*SIZES, 100003, 1 << 20):
         x, s0 = numbers(n, dtype), np.dtype(dtype).type(0.75)
         results = []
@@ -102,7 +104,9 @@ def test_sums_keep_their_bound_and_their_bits(form, dtype):
                 results.append(tuple(v[()].tobytes() for v in got.values()))
         assert len(set(results)) == 1
         exact = math.fsum([float(s0), *map(float, x)])
-        assert abs(float(got["s"]) - exact) <= bound(dtype, n + 1) * (abs(float(s0)) + math.fsum(map(abs, map(float, x))))
+        assert abs(float(got["s"]) - exact) <= bound(dtype, n + 1) * (
+            abs(float(s0)) + math.fsum(map(abs, map(float, x)))
+        )
         squares = [float(v) for v in x * x]
         exact = float(s0) - math.fsum(squares)
         assert abs(float(got["d"]) - exact) <= bound(dtype, n + 1) * (float(s0) + math.fsum(squares))
@@ -171,7 +175,9 @@ def test_reductions_of_rows_beside_stores():
         above = all(x[r, c] > -3 for c in threads(n))
         flag[r] = above and x[r, 0] < 1
     """
-    signature = "(x: T[m, n], a: int64, b: int64) -> (y: T[m, n], where_: int64[m], count: T[m], least: T[m], flag: bool[m])"
+    signature = (
+        "(x: T[m, n], a: int64, b: int64) -> (y: T[m, n], where_: int64[m], count: T[m], least: T[m], flag: bool[m])"
+    )
     k = kernel(body, signature)
     rng = np.random.default_rng(0)
     for a, b in ((4, 8), (1, 300), (40, 1), (13, 29)):

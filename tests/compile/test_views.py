@@ -24,7 +24,11 @@ def layouts():
 
 @pytest.mark.parametrize("bounds", [False, True])
 def test_elementwise_over_all_pairs_of_layouts(bounds):
-    k = kernel("for i in grid(size):\n    out[i] = x[i] * 2 + y[i]", "(x: broadcast T[...], y: broadcast T[...]) -> (out: T[...])", bounds=bounds)
+    k = kernel(
+        "for i in grid(size):\n    out[i] = x[i] * 2 + y[i]",
+        "(x: broadcast T[...], y: broadcast T[...]) -> (out: T[...])",
+        bounds=bounds,
+    )
     for x in layouts():
         for y in layouts():
             for shape in ((5, 12), (5, 2, 6), (60,), ()):
@@ -38,7 +42,10 @@ def test_elementwise_over_all_pairs_of_layouts(bounds):
 
 
 def test_dims_of_all_ranks():
-    k = kernel("for i in grid(size):\n    out[i] = x[i] - y[size - 1 - i]", "(x: broadcast T[...], y: broadcast T[...]) -> (out: T[...])")
+    k = kernel(
+        "for i in grid(size):\n    out[i] = x[i] - y[size - 1 - i]",
+        "(x: broadcast T[...], y: broadcast T[...]) -> (out: T[...])",
+    )
     x = base(4, 6, 8)[::2, 1::2, ::-3]
     y = np.broadcast_to(base(3, 1), (2, 3, 3))
     out = np.zeros((2, 3, 3), "f4")
@@ -56,7 +63,13 @@ def test_rows_of_views():
             x[r, c] = x[r, c] * 2
     """
     k = kernel(body, "(x: inout strided T[..., n]) -> (total: T[...])")
-    for x in (base(2, 3, 40), base(40, 2, 3).transpose(1, 2, 0), base(4, 3, 80)[::2, :, ::2], base(2, 3, 40)[..., ::-1], base(2, 6, 1)[:, ::2]):
+    for x in (
+        base(2, 3, 40),
+        base(40, 2, 3).transpose(1, 2, 0),
+        base(4, 3, 80)[::2, :, ::2],
+        base(2, 3, 40)[..., ::-1],
+        base(2, 6, 1)[:, ::2],
+    ):
         before, total = x.copy(), np.zeros((2, 3), "f4")
         k({"rows": 6, "n": x.shape[2], "size": 6}, 1, x=x, total=total)
         assert (x == before * 2).all()
