@@ -54,7 +54,10 @@ def problem() -> str:
 _HALF = float("0.5")
 
 
-def bind(library: ctypes.CDLL, name: str, doc: str, fallback: Callable, outputs: Sequence[str], vendor: Callable | None = None) -> Callable:
+def bind(
+    library: ctypes.CDLL, name: str, doc: str, fallback: Callable, outputs: Sequence[str],
+    vendor: Callable | None = None,
+) -> Callable:  # fmt: skip
     """The `entry` of a loaded artifact as a builtin function. What it does not serve goes to `fallback`; calls of the
     sizes for which the artifact was told so go to `vendor`."""
 
