@@ -16,8 +16,8 @@ from ..errors import CompilationError
 
 # -Bsymbolic: nothing that the program exports by the name of `run` or `threads` may take their place
 OPTIONS = (
-    "-shared", "-Bsymbolic", "-nostdlib", "--build-id=none", "-s", "--hash-style=gnu", "-z", "noexecstack", "-z", "relro",
-    "-z", "now",
+    "-shared", "-Bsymbolic", "-nostdlib", "--build-id=none", "-s", "--hash-style=gnu",
+    "-z", "noexecstack", "-z", "relro", "-z", "now",
 )  # fmt: skip
 SETTING = "PYDOTCOMPUTE_LINKER"
 

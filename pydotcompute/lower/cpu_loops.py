@@ -14,7 +14,7 @@ from typing import Callable
 
 from .cpu_code import CpuCode
 from .python_source import COMPLEX, FLOATS, product_of
-from .tree import Accumulate, Assign, AssignTuple, Continue, For, If, Parallel, Reduction, Var, While, walk
+from .tree import Accumulate, Assign, AssignTuple, Continue, For, If, Parallel, Reduction, While, walk
 
 LANES, PASSES = 128, 8
 UPDATE = {

@@ -3,8 +3,8 @@
 import subprocess
 import sys
 import textwrap
-from pathlib import Path
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest

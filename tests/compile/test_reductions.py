@@ -36,7 +36,10 @@ def accumulating(form, updates, starts, outputs):
 
 @pytest.mark.parametrize(
     "form, dtype",
-    [*(("grid", d) for d in ("int64", "bool", "float32")), *(("threads", d) for d in ("int8", "uint32", "bool", "float64"))],
+    [
+        *(("grid", dtype) for dtype in ("int64", "bool", "float32")),
+        *(("threads", dtype) for dtype in ("int8", "uint32", "bool", "float64")),
+    ],
 )
 def test_exact_reductions(form, dtype):
     ordered = dtype != "bool"
