@@ -26,6 +26,7 @@ REAL_LLVM = {types.float32: F32, types.float64: F64}
 PARTS = {types.complex64: types.float32, types.complex128: types.float64}
 
 INTRINSICS: dict[str, Callable] = {}
+EMIT: dict[str, Callable] = {}  # name of an operation → emit(builder, type, *values)
 
 
 def kind(t) -> str:
@@ -102,6 +103,7 @@ def operation(name: str, arity: int, kinds: str, result: Callable | None = None)
             return signature, lambda context, b, signature, values: lifted(b, operands[0], *values)
 
         enter(name, arity, typed)
+        EMIT[name] = lifted
         return emit
 
     return decorate
@@ -258,19 +260,20 @@ for _name, _op in (("eq", "=="), ("ne", "!=")):
     operation(_name, 2, "bool int uint float complex", boolean)(_comparison(_op))
 
 
+def select(b, t, condition, x, y):
+    if kind(t) != "complex":
+        return b.select(condition, x, y)
+    (a, c), (d, e) = parts(b, x), parts(b, y)
+    return join(b, b.select(condition, a, d), b.select(condition, c, e))
+
+
 def _select(condition, then, otherwise):
     """`then` where the condition holds, else `otherwise`; both are evaluated."""
     condition, then, otherwise = map(types.unliteral, (condition, then, otherwise))
     if then != otherwise or condition != types.boolean or not kind(then):
         return None
 
-    def emit(context, b, signature, values):
-        if kind(then) != "complex":
-            return b.select(*values)
-        (a, c), (d, e) = parts(b, values[1]), parts(b, values[2])
-        return join(b, b.select(values[0], a, d), b.select(values[0], c, e))
-
-    return then(condition, then, then), emit
+    return then(condition, then, then), lambda context, b, signature, values: select(b, then, *values)
 
 
 enter("select", 3, _select)

@@ -79,6 +79,11 @@ def _accesses(suffix: str, in_bytes: bool) -> None:
     enter(f"store{suffix}", 3, store)
 
 
+def load_element(b, t, pointer, offset):
+    """The element at an offset in elements."""
+    return _load(b, t, _at(b, t, pointer, offset, False))
+
+
 _accesses("", in_bytes=False)
 _accesses("_bytes", in_bytes=True)
 
@@ -207,46 +212,24 @@ def _of_words(b, t, words: list):
     return value if target == value.type else b.trunc(value, target)
 
 
-def _shuffle(value, lane, mask):
-    """`value` of the thread `lane` of the warp; `mask` says which lanes take part, and that one must be among them."""
-    t = types.unliteral(value)
-    if not kind(t) or types.unliteral(lane) != types.int64 or types.unliteral(mask) != types.int64:
-        return None
-
-    def emit(context, b, signature, values):
-        pair = ir.LiteralStructType([I32, I1])
-        index, members = b.trunc(values[1], I32), b.trunc(values[2], I32)
-        fixed = ir.Constant(I32, 0), ir.Constant(I32, 31)
-        words = [
-            b.extract_value(call(b, "llvm.nvvm.shfl.sync.i32", pair, members, fixed[0], word, index, fixed[1]), 0)
-            for word in _words(b, t, values[0])
-        ]
-        return _of_words(b, t, words)
-
-    return t(t, types.int64, types.int64), emit
+def shuffled(b, t, value, lane, members):
+    """`value` of the thread `lane` of the warp; `members` says which lanes take part, and that one must be among them."""
+    return _exchanged(b, t, value, members, 0, lane)
 
 
-def _shuffle_down(value, distance):
+def shuffled_down(b, t, value, distance):
     """`value` of the thread so many lanes on in a whole warp; past its end, one's own."""
-    t = types.unliteral(value)
-    if not kind(t) or types.unliteral(distance) != types.int64:
-        return None
-
-    def emit(context, b, signature, values):
-        pair = ir.LiteralStructType([I32, I1])
-        all_lanes, mode, last = (ir.Constant(I32, k) for k in (-1, 2, 31))
-        distance = b.trunc(values[1], I32)
-        words = [
-            b.extract_value(call(b, "llvm.nvvm.shfl.sync.i32", pair, all_lanes, mode, word, distance, last), 0)
-            for word in _words(b, t, values[0])
-        ]
-        return _of_words(b, t, words)
-
-    return t(t, types.int64), emit
+    return _exchanged(b, t, value, ir.Constant(I32, -1), 2, distance)
 
 
-enter("shuffle", 3, _shuffle)
-enter("shuffle_down", 2, _shuffle_down)
+def _exchanged(b, t, value, members, mode: int, operand):
+    pair, fixed = ir.LiteralStructType([I32, I1]), (ir.Constant(I32, mode), ir.Constant(I32, 31))
+    words = [
+        b.extract_value(call(b, "llvm.nvvm.shfl.sync.i32", pair, members, fixed[0], word, operand, fixed[1]), 0)
+        for word in _words(b, t, value)
+    ]
+    return _of_words(b, t, words)
+
 
 # -------------------------------------------------------------------------------------------------- atomics
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from . import cuda_loops, cuda_math, cuda_memory  # noqa: F401  (each adds its intrinsics)
+from . import cuda_loops, cuda_math, cuda_memory, cuda_reduce  # noqa: F401  (each adds its intrinsics)
 from .cuda_intrinsics import DTYPES, INTRINSICS
 
 NAMES: dict[str, Any] = {

@@ -112,13 +112,14 @@ def _linked(function: Callable, entry: EntryPoint, arch: str, unlinked: Unlinked
 def functions_ir(functions: Sequence[tuple[Callable, EntryPoint]], capability: tuple[int, int]) -> list[str]:
     """LLVM modules of Python functions, an entry each, and of what they call. Raises CompilationError."""
     cuda_toolchain.require()
-    from . import cuda_memory
+    from . import cuda_loops, cuda_memory
 
     cuda_memory.capability[0] = capability
     modules: list[str] = []
     with _pretending(capability):
         for function, entry in functions:
-            modules += [text for text in _front_end(function, entry, capability) if text not in modules]
+            texts = map(cuda_loops.mark_unrolled, _front_end(function, entry, capability))
+            modules += [text for text in texts if text not in modules]
     return modules
 
 

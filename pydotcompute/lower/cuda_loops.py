@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable
 
 from .barriers import barriers
 from .cuda_reductions import CudaReductions
-from .tree import Const, Continue, Expr, For, If, Load, Parallel, Stmt, Store, While, walk
+from .tree import Atomic, CallHelper, Const, Continue, Expr, For, If, Load, Parallel, Stmt, Store, While, walk
 
 MOST_CHUNKS = 4096  # of a reduction over a grid
+SMALL = 40  # nodes of the tree of a loop that is unrolled
 MOST_UNROLLED = 16  # turns of a `threads` loop of known length
 CHUNK_TERMS = 4  # of each thread, at least, before there are two chunks
 
@@ -67,14 +68,18 @@ class CudaLoops(CudaReductions):
         super().write_while(s)
         self.advance = outer
 
-    def stride_loop(self, name: str, first: str, stop: str, step: str, body: Callable[[], None]) -> None:
+    def stride_loop(
+        self, name: str, first: str, stop: str, step: str, body: Callable[[], None], unrolled: bool = False
+    ) -> None:
         """`for name in range(first, stop, step)` for a step above 0, without numba's count of iterations."""
         place = self.names.fresh("_place")
         self.line(f"{place} = {first}")
-        outer, self.advance = self.advance, f"{place} = add({place}, {step})"
+        outer, self.advance = self.advance, f"{place} = {'advanced' if unrolled else 'add'}({place}, {step})"
         with self.block(f"while lt({place}, {stop}):"):
             self.line(f"{name} = {place}")
             body()
+            if unrolled:
+                self.line("unrolled()")
             self.line(self.advance)
         self.advance = outer
 
@@ -110,7 +115,8 @@ class CudaLoops(CudaReductions):
                 self.unpack(s.names, counts, where)
                 self.statements(s.body)
 
-            self.stride_loop(where, f"at({chunk}, {length}, _thread)", last, f"int64({self.block_size})", iteration)
+            first, step = f"at({chunk}, {length}, _thread)", f"int64({self.block_size})"
+            self.stride_loop(where, first, last, step, iteration, unrolled=_is_small(s))
             self.combine_block(lanes)
             parts = [name for lane in lanes for name, _ in lane.parts]
             with self.block("if eq(_thread, int64(0)):"):
@@ -264,7 +270,7 @@ class CudaLoops(CudaReductions):
                         iteration()
             self.advance, self.slot = advance, slot
         else:
-            self.stride_loop(where, "_thread", total, f"int64({self.block_size})", iteration)
+            self.stride_loop(where, "_thread", total, f"int64({self.block_size})", iteration, unrolled=_is_small(s))
         self.by_one, self.path = outer
         if lanes:
             self.combine_block(lanes)
@@ -306,6 +312,12 @@ class CudaLoops(CudaReductions):
         name = self.names.fresh(base)
         self.line(f"{name} = {text}")
         return name
+
+
+def _is_small(s: Parallel) -> bool:
+    """Whether a loop's iterations are worth doing several at once: short, and mostly waiting for memory."""
+    nodes = list(walk(s))
+    return len(nodes) <= SMALL and not any(isinstance(n, (For, While, Atomic, CallHelper)) for n in nodes)
 
 
 def _fixed(counts: tuple[str, ...]) -> int | None:

@@ -138,15 +138,12 @@ class CudaReductions(CudaCode):
     def combine_block(self, lanes: list[Lane]) -> None:
         """Every thread gets each lane's value of the whole block. One barrier."""
         self.settle(lanes)
-        distance = 16
-        while distance:
-            if distance < self.block_size:
-                for lane in lanes:
-                    self._shuffle(lane, distance)
-            distance //= 2
+        members = "_members" if self.block_size % 32 else "int64(-1)"
         numbers: dict[str, int] = {}
         homes: dict[str, str] = {}
         for lane in lanes:
+            names = ", ".join(name for name, _ in lane.parts)
+            self.line(f"{names} = over_warp_{lane.reduction.op}({names}, _lane, _thread, {members}, {self.block_size})")
             for name, dtype in lane.parts:
                 homes[name] = self.scratch(dtype, numbers.setdefault(dtype, 0))
                 self.exchanged.add((dtype, numbers[dtype]))
@@ -156,52 +153,11 @@ class CudaReductions(CudaCode):
                 self.line(f"store({home}, add(_turn, _warp), {name})")
         self.line("barrier()")
         for lane in lanes:
-            self._tree(lane, homes, 0, self.warps)
+            names, places = (", ".join(v) for v in zip(*((name, homes[name]) for name, _ in lane.parts)))
+            self.line(f"{names} = over_warps_{lane.reduction.op}({places}, _turn, {self.warps})")
         self.line(f"_turn = sub(int64({self.warps}), _turn)")
 
     exchanged: set[tuple[str, int]]
-
-    def _shuffle(self, lane: Lane, distance: int) -> None:
-        ragged = self.block_size % 32
-        others = []
-        if ragged:
-            exists, source = self.names.fresh("_exists"), self.names.fresh("_source")
-            self.line(f"{exists} = lt(add(_thread, int64({distance})), int64({self.block_size}))")
-            self.line(f"{exists} = band({exists}, lt(add(_lane, int64({distance})), int64(32)))")
-            self.line(f"{source} = select({exists}, add(_lane, int64({distance})), _lane)")
-        for name, _ in lane.parts:
-            other = self.names.fresh("_other")
-            others.append(other)
-            if ragged:
-                self.line(f"{other} = shuffle({name}, {source}, _members)")
-            else:
-                self.line(f"{other} = shuffle_down({name}, int64({distance}))")
-        if lane.positioned:
-            self.take(lane, *others)  # one's own element again changes nothing
-            return
-        result = f"{_COMBINE[lane.reduction.op]}({lane.value}, {others[0]})"
-        self.line(f"{lane.value} = {f'select({exists}, {result}, {lane.value})' if ragged else result}")
-
-    def _tree(self, lane: Lane, homes: dict[str, str], low: int, high: int) -> None:
-        """The values of the warps low … high - 1 combined, first half with second half, into the lane's names."""
-        if lane.positioned:
-            value, position = self.names.fresh("_value"), self.names.fresh("_at")
-            for warp in range(low, high):
-                at = f"add(_turn, int64({warp}))"
-                names = (lane.value, lane.extra) if warp == low else (value, position)
-                for name, part in zip(names, (lane.value, lane.extra)):
-                    self.line(f"{name} = load({homes[part]}, {at})")
-                if warp > low:
-                    self.take(lane, value, position)
-            return
-        self.line(f"{lane.value} = {self._balanced(lane, homes[lane.value], low, high)}")
-
-    def _balanced(self, lane: Lane, home: str, low: int, high: int) -> str:
-        if high - low == 1:
-            return f"load({home}, add(_turn, int64({low})))"
-        middle = (low + high + 1) // 2
-        left, right = self._balanced(lane, home, low, middle), self._balanced(lane, home, middle, high)
-        return f"{_COMBINE[lane.reduction.op]}({left}, {right})"
 
     def finish_lanes(self, lanes: list[Lane]) -> None:
         """The reductions' own names get their results: what each started from counts once."""

@@ -68,7 +68,7 @@ def test_bools():
     agree("bool", ["a & b", "a | b", "a ^ b", "not a", "~a", "a and b", "a or b", "a == b", "a < b", "min(a, b)"])
 
 
-@pytest.mark.parametrize("source", EVERY)
+@pytest.mark.parametrize("source", ("bool", "int8", "int64", "uint16", "uint64", "float16", "float32", "float64"))
 def test_conversions(source):
     outputs = ", ".join(f"o{t}: {t}[n]" for t in EVERY)
     body = "for i in grid(n):\n" + "\n".join(f"    o{t}[i] = x[i]" for t in EVERY)

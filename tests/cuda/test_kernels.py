@@ -14,7 +14,7 @@ from pydotcompute.check import draw, measure, run, sizes
 
 DECLARATION = declare.load(ROOT)
 EVERY = [(k.name, str(s)) for k in DECLARATION.kernels.values() for s in k.specialisations]
-CASES = 9
+CASES = 7
 
 
 def chosen_cases(kernel, specialisation):
@@ -22,7 +22,8 @@ def chosen_cases(kernel, specialisation):
     found = [d for d in sizes.cases(kernel, specialisation, 0) if np.prod([float(n) for n in d.values()]) <= 70_000]
     small = [d for d in found if np.prod([float(n) for n in d.values()]) <= 5000]
     step = max(1, len(small) // (CASES - 1))
-    return small[::step][: CASES - 1] + found[-1:]
+    chosen = small[::step][: CASES - 1] + found[-1:]
+    return chosen if "float64" not in str(specialisation) else chosen[::3]
 
 
 @pytest.mark.parametrize("name, label", EVERY, ids=str)
