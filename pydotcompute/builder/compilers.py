@@ -41,7 +41,7 @@ class Clock:
 def _compile_cpu(job: Job) -> Answer:
     clock = Clock()
     try:
-        from ..compile.cpu import TRIPLE, emit_object, host_cpu, kernel_ir
+        from ..compile.cpu import TRIPLE, emit_object, entry_object, host_cpu, kernel_ir
         from ..compile.entry import entry_ir
         from ..compile.link import SETTING, link
         from ..lower.cpu import lower
@@ -60,19 +60,20 @@ def _compile_cpu(job: Job) -> Answer:
     clock.tick("lower")
     text = kernel_ir(source, path)
     clock.tick("numba")
-    entry = entry_ir(
+    ir = entry_ir(
         tree.parameters, tree.symbols, tree.aliases, declared=job.kernel.signature.parameters, types=job.kernel.types,
         requires=job.kernel.requires, params=dict(job.specialisation.params),
         vendor=job.kernel.vendor.get("when", "0 == 0") if job.kernel.vendor else None,
     )  # fmt: skip
+    entry = entry_object(ir, job.kernel.name)
     clock.tick("entry point")
     artifacts, failures = {}, {}
     for target in job.targets:
         started = perf_counter()
         try:
-            code = emit_object(text, target, entry, job.kernel.name)
+            code = emit_object(text, target, job.kernel.name)
             clock.tick("LLVM")
-            data = link(code, f"{job.kernel.name} for {target}")
+            data = link(f"{job.kernel.name} for {target}", code, entry)
             clock.tick("link")
         except CompilationError as error:
             failures[target] = str(error)

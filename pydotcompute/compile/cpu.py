@@ -48,8 +48,9 @@ def compile_kernel(
     """
     source = lower(tree, bounds)
     text = kernel_ir(source, source_file)
+    entry = [entry_object(entry_ir, tree.name)] if entry_ir else []
     return {
-        target: link(emit_object(text, target, entry_ir, tree.name), f"{tree.name} for {target}") for target in targets
+        target: link(f"{tree.name} for {target}", emit_object(text, target, tree.name), *entry) for target in targets
     }
 
 
@@ -141,8 +142,8 @@ def _has_fma(target: str) -> bool:
     return "fma" in host_cpu()[1] if level == "native" else level in ("x86-64-v3", "x86-64-v4")
 
 
-def emit_object(text: str, target: str, entry_ir: str | None, what: str) -> bytes:
-    """A relocatable object: only `run`, `threads` and the entry point's symbols are visible."""
+def emit_object(text: str, target: str, what: str) -> bytes:
+    """The relocatable object of a kernel: only `run` and `threads` are visible."""
     try:
         machine = _machine(target)
         if "@llvm.fma." in text and not _has_fma(target):
@@ -150,33 +151,34 @@ def emit_object(text: str, target: str, entry_ir: str | None, what: str) -> byte
             module.link_in(llvm.parse_assembly(fma_ir()))
         else:
             module = llvm.parse_assembly(text)
-        exported, needed = {"run", "threads"}, frozenset()
-        if entry_ir:
-            entry = llvm.parse_assembly(entry_ir)
-            exported |= {
-                item.name
-                for item in (*entry.functions, *entry.global_variables)
-                if not item.is_declaration and item.linkage == llvm.Linkage.external
-            }
-            needed = frozenset(f.name for f in (*entry.functions, *entry.global_variables) if f.is_declaration)
-            module.link_in(entry)
-        module.triple, module.data_layout = TRIPLE, str(machine.target_data)
         for item in (*module.functions, *module.global_variables):
-            if not item.is_declaration and item.name not in exported and not item.name.startswith("llvm."):
+            if not item.is_declaration and item.name not in ("run", "threads") and not item.name.startswith("llvm."):
                 item.linkage = "internal"
-        module.verify()
-        options = llvm.create_pipeline_tuning_options(speed_level=3)
-        options.loop_vectorization = options.slp_vectorization = True
-        builder = llvm.create_pass_builder(machine, options)
-        builder.getModulePassManager().run(module, builder)
-        code = machine.emit_object(module)
+        code = _optimised(module, machine)
     except RuntimeError as error:
         raise CompilationError(f"{what} for {target}: LLVM refused the code\n{error}") from error
-    allowed = ALLOWED_SYMBOLS if entry_ir is None else ALLOWED_SYMBOLS | needed
-    missing = [name for name in undefined_symbols(code) if name not in allowed]
+    missing = [name for name in undefined_symbols(code) if name not in ALLOWED_SYMBOLS]
     if missing:
         raise CompilationError(f"{what} for {target}: the code needs {', '.join(missing)}, which no artifact may")
     return code
+
+
+def entry_object(entry_ir: str, what: str) -> bytes:
+    """The relocatable object of an entry point. It only looks at arguments: one for the lowest level serves all."""
+    try:
+        return _optimised(llvm.parse_assembly(entry_ir), _machine("cpu:x86-64"))
+    except RuntimeError as error:
+        raise CompilationError(f"{what}: LLVM refused the entry point\n{error}") from error
+
+
+def _optimised(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> bytes:
+    module.triple, module.data_layout = TRIPLE, str(machine.target_data)
+    module.verify()
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = options.slp_vectorization = True
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    return machine.emit_object(module)
 
 
 def tool_versions() -> dict[str, str]:

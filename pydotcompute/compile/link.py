@@ -45,13 +45,15 @@ def version() -> str:
     return f"ziglang {metadata.version('ziglang')}"
 
 
-def link(code: bytes, what: str) -> bytes:
-    """The shared object made of one relocatable object. what: what a message calls it."""
+def link(what: str, *objects: bytes) -> bytes:
+    """The shared object made of relocatable objects. what: what a message calls it."""
     with tempfile.TemporaryDirectory(prefix="pydotcompute-") as folder:
-        Path(folder, "kernel.o").write_bytes(code)
+        names = [f"{number}.o" for number in range(len(objects))]
+        for name, code in zip(names, objects):
+            Path(folder, name).write_bytes(code)
         environment = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": folder, "ZIG_LOCAL_CACHE_DIR": folder}
         done = subprocess.run(
-            [*command(), *OPTIONS, "kernel.o", "-o", "kernel.so"],
+            [*command(), *OPTIONS, *names, "-o", "kernel.so"],
             cwd=folder,
             env=environment,
             capture_output=True,

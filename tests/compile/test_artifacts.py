@@ -100,12 +100,12 @@ def test_a_refusal_of_the_compiler_names_the_users_line():
 def test_a_linker_of_ones_own(monkeypatch):
     tree = tree_of("for i in grid(size):\n    out[i] = x[i]")
     text = cpu.kernel_ir(cpu.lower(tree), "f.py")
-    code = cpu.emit_object(text, "cpu:x86-64-v2", None, "f")
+    code = cpu.emit_object(text, "cpu:x86-64-v2", "f")
     monkeypatch.setenv(link.SETTING, " ".join(link.command()))
-    assert load(link.link(code, "f")).run
+    assert load(link.link("f", code)).run
     monkeypatch.setenv(link.SETTING, "false")
     with pytest.raises(CompilationError, match="f: the linker failed"):
-        link.link(code, "f")
+        link.link("f", code)
 
 
 def test_code_that_needs_a_library_is_refused():
@@ -119,7 +119,7 @@ def test_code_that_needs_a_library_is_refused():
         }
     """)
     with pytest.raises(CompilationError, match="f for cpu:x86-64-v3: the code needs sin, which no artifact may"):
-        cpu.emit_object(text, "cpu:x86-64-v3", None, "f")
+        cpu.emit_object(text, "cpu:x86-64-v3", "f")
 
 
 @pytest.mark.parametrize("flags", ["contract", "", "nnan, ninf, nsz", "fast", "reassoc, arcp, afn, contract"])

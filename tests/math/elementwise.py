@@ -60,7 +60,7 @@ def compiled(level):
     options.loop_vectorization = options.slp_vectorization = True
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
-    return machine.emit_assembly(module), link(machine.emit_object(module), "the functions")
+    return machine.emit_assembly(module), link("the functions", machine.emit_object(module))
 
 
 @functools.cache
