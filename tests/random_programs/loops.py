@@ -1,0 +1,143 @@
+"""Random parallel loops: what a `grid` or `blocks` loop runs over, what its iterations may touch, and reductions."""
+
+from __future__ import annotations
+
+from .scope import Array, Scope
+from .statements import Statements
+from .expressions import bare
+from .values import COMPLEX, DTYPES, FLOATS, INTEGERS, Expr, Retry, rank
+
+_REDUCTIONS = ("sum", "min", "max", "any", "all", "argmin", "argmax")
+
+
+class Loops(Statements):
+    arrays: list[Array]  # parameters so far
+    loose: dict[str, tuple]  # output → how far it may be off
+
+    # ------------------------------------------------------------------------------------------------ outputs
+
+    def output(self, dims: tuple, written: str = "", dtype: str = "", **settings) -> Array:
+        role = self.rng.choice(("out", "out", "inout")) if dims and not written and "TILE" not in dims else "out"
+        layout = "strided" if role == "inout" and self.chance(0.3) else "C"
+        array = Array(self.name("o"), dtype or self.rng.choice(DTYPES), dims, role, layout, written=written, **settings)
+        if role == "out" and not array.fill and self.chance(0.4):
+            fills = {0: ("True", "False"), 1: ("0", "1", "100"), 2: ("0", "-inf", "0.5", "nan"), 3: ("0", "1+2j")}
+            array.fill = self.rng.choice(fills[rank(array.dtype)])
+        self.arrays.append(array)
+        return array
+
+    def targets_of(self, scope: Scope, names: tuple[str, ...], dims: tuple, count: int) -> list[Array]:
+        """Make outputs with an element, or a few, for each iteration of loops over these names."""
+        made = []
+        for _ in range(count):
+            places, written, shape = [*names], "", [*dims]
+            form = self.rng.randrange(7)
+            if form == 0 and len(names) > 1:
+                order = self.rng.sample(range(len(names)), len(names))
+                places, shape = [names[k] for k in order], [dims[k] for k in order]
+            elif form == 1:
+                places[0] = f"{dims[0]} - 1 - {names[0]}"
+            elif form == 2 and len(names) == 1 and isinstance(dims[0], str):
+                written, shape = f"2 * {dims[0]}", ["?"]
+                places = [self.rng.choice((f"2 * {names[0]}", f"{names[0]} * 2 + 1"))]
+            elif form == 3 and len(names) == 2 and all(isinstance(d, str) for d in dims):
+                written, shape, places = f"{dims[0]} * {dims[1]}", ["?"], [f"{names[0]} * {dims[1]} + {names[1]}"]
+            elif form == 4 and len(names) == 1 and isinstance(dims[0], str):
+                written, shape, places = f"{dims[0]} + 3", ["?"], [f"{names[0]} + {self.rng.randint(0, 3)}"]
+            array = self.output(tuple(shape), written)
+            made.append(array)
+            target = Expr(f"{array.name}[{', '.join(places)}]", array.dtype)
+            scope.targets.append(target)
+            if array.role == "inout" or array.fill:
+                scope.elements.append(target)
+        return made
+
+    def permuted_target(self, scope: Scope, name: str, extent) -> None:
+        """An output stored at `p[i]`, where p is a permutation."""
+        places = next((a for a in self.arrays if a.data == "places" and a.dims == (extent,)), None)
+        if places is None:
+            places = Array(self.name("x"), "int64", (extent,), data="places")
+            self.arrays.insert(0, places)
+            scope.arrays.append(places)
+        array = self.output((extent,))
+        scope.targets.append(Expr(f"{array.name}[{places.name}[{name}]]", array.dtype))
+
+    def finish_targets(self, scope: Scope) -> None:
+        """Store into every output that has no store yet, unconditionally, so that it is defined."""
+        text = "\n".join(self.lines)
+        for target in scope.targets:
+            if f"{target.text} = " not in text:
+                self.line(f"{target.text} = {bare(self.storable(target.dtype, 2).text)}")
+
+    # ------------------------------------------------------------------------------------------ loop and body
+
+    def iterations(self, kind: str, names: tuple[str, ...], counts: tuple[str, ...], scope: Scope, amount: int) -> None:
+        """One parallel loop with a body of about `amount` statements."""
+        outer_skips, self.skips = self.skips, False
+        target = ", ".join(names)
+        start = len(self.lines) + 1
+        with self.block(f"for {target} in {kind}({', '.join(counts)}):", scope):
+            if self.chance(0.25) and kind != "blocks":
+                self.own_array()
+            self.statements(amount)
+            if self.chance(0.2):
+                self.skip_iteration()
+                self.statements(2)
+            self.finish_targets(self.scope)
+            for name, op in self.accumulators:
+                if not any(line.strip().startswith(f"{name.text} ") for line in self.lines[start:]):
+                    self.update(name, op)
+        self.skips = outer_skips
+
+    def own_array(self) -> None:
+        """A local array, filled before it is read."""
+        dims = tuple(self.rng.randint(1, 4) for _ in range(self.rng.choice((1, 1, 2))))
+        array = Array(self.name("a"), self.rng.choice(DTYPES), dims, "local")
+        self.line(f"{array.name} = local({dims if len(dims) > 1 else f'({dims[0]},)'}, {self.dtype_name(array.dtype)})")
+        names, scope = [self.name("q") for _ in dims], self.scope
+        indents = self.indent
+        for name, extent in zip(names, dims):
+            self.line(f"for {name} in range({extent}):")
+            self.indent += 1
+        self.scope = scope.child(indices={**scope.indices, **dict(zip(names, dims))})
+        self.line(f"{array.name}[{', '.join(names)}] = {bare(self.storable(array.dtype, 1).text)}")
+        self.indent, self.scope = indents, scope
+        scope.arrays.append(array)
+
+    # --------------------------------------------------------------------------------------------- reductions
+
+    def functional(self, kind: str, names: tuple[str, ...], counts: tuple[str, ...], scope: Scope, op: str = "") -> tuple[str, Expr]:
+        """(text, its type) of `sum(e for c in threads(n) if …)`; `scope` is that of its iterations."""
+        op = op or self.rng.choice(_REDUCTIONS)
+        outer, self.scope = self.scope, scope
+        if op in ("any", "all"):
+            term = self.of_any_kind(2)
+            result = Expr("", "bool", True)
+        elif op == "sum":
+            dtype = self.rng.choice(("bool", *INTEGERS, *FLOATS, *FLOATS, *COMPLEX))
+            term = self.small(dtype) if rank(dtype) > 1 else self.typed(dtype, 2)
+            result = Expr("", "int64" if dtype == "bool" else dtype)
+        else:
+            term = self.of_any_kind(2)
+            result = Expr("", "int64") if op.startswith("arg") else Expr("", term.dtype, term.weak)
+            if term.value is not None:
+                term = self.cast(term, "int32" if term.rank < 2 else "float32")
+                result = Expr("", "int64") if op.startswith("arg") else Expr("", term.dtype)
+        test = f" if {self.condition(2)}" if self.chance(0.4) else ""
+        while test and self.chance(0.15):
+            test += f" if {self.condition(1)}"
+        self.scope = outer
+        text = f"{op}({term.text} for {', '.join(names)} in {kind}({', '.join(counts)}){test})"
+        return text, result
+
+    def rounded_sum(self, kind: str, names: tuple[str, ...], counts: tuple[str, ...], scope: Scope) -> tuple[str, str, str]:
+        """(dtype, text of a sum that rounds, text of the sum of its terms' sizes in float64)."""
+        dtype = self.rng.choice(FLOATS)
+        outer, self.scope = self.scope, scope
+        term = self.typed(dtype, 2)
+        test = f" if {self.condition(1)}" if self.chance(0.3) else ""
+        self.scope = outer
+        loop = f"for {', '.join(names)} in {kind}({', '.join(counts)}){test}"
+        return dtype, f"sum({term.text} {loop})", f"sum(abs(float64({bare(term.text)})) {loop})"
+
+

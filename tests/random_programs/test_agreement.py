@@ -1,0 +1,71 @@
+"""Random programs: interpreter and compiled code agree, in every order, at every level, on every number of threads.
+
+A run checks the same seeds each time, and a few that nobody has checked before. PYDOTCOMPUTE_RANDOM_PROGRAMS=N checks
+N programs instead, from a seed of the day; PYDOTCOMPUTE_RANDOM_SEED=S begins at that seed. What fails is repeated by
+its seed, and made small by `python -m tests.random_programs.minimise SEED`.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+
+import pytest
+
+from .differential import Batch, Disagreement, check_program
+from .program import Program
+
+BATCH = 12  # programs in one declaration
+FIXED, FRESH = range(0, 36), 6
+
+
+def seeds() -> list[int]:
+    chosen = os.environ.get("PYDOTCOMPUTE_RANDOM_PROGRAMS", "")
+    start = int(os.environ.get("PYDOTCOMPUTE_RANDOM_SEED", 0)) or time.time_ns() // 10**9
+    return [start + k for k in range(int(chosen))] if chosen else [*FIXED, *(start + k for k in range(FRESH))]
+
+
+def batches() -> list[list[int]]:
+    return [seeds()[k : k + BATCH] for k in range(0, len(seeds()), BATCH)]
+
+
+# xdist wants the same names in every process, and the fresh seeds are not the same: they are drawn in the test.
+@pytest.mark.parametrize("number", range(len(batches())))
+def test_random_programs_agree(tmp_path, number):
+    programs = [Program(seed, f"k{seed}") for seed in batches()[number]]
+    batch = Batch(programs, tmp_path, bounds=number == 0)
+    problems = [f"program {p.seed} is refused: {batch.refused[p.kernel]}" for p in programs if p.kernel in batch.refused]
+    problems += [f"program {p.seed} is not built: {batch.failed[p.kernel]}" for p in programs if p.kernel in batch.failed]
+    compared = 0
+    for program in programs:
+        if program.kernel in batch.refused or program.kernel in batch.failed:
+            continue
+        try:
+            compared += check_program(batch, program)
+        except (Disagreement, IndexError) as error:
+            problems.append(f"program {program.seed}: {error}\n{program.entry}\n{program.template}")
+    assert not problems, "\n\n".join(problems)
+    assert compared >= 4 * len(programs)
+
+
+def test_the_generator_reaches_the_whole_grammar():
+    """What the programs of a run are made of; a word that no program has is a part of the language left untested."""
+    words = Counter()
+    for seed in range(600):
+        program = Program(seed)
+        text = f"{program.entry}\n{program.template}"
+        words.update(word for word in GRAMMAR if word in text)
+    assert [word for word in GRAMMAR if words[word] < 2] == []
+
+
+GRAMMAR = (
+    "grid(size)", "grid(rows", "grid(n)", "in grid(m, n)", "grid(l, m, n)", "blocks(m)", "blocks(m, l)", "blocks(rows)", "threads(n)",
+    "threads(TILE)", "// 4)", "shared((", "private((", "local((", "sum(", "min(", "max(", "any(", "all(", "argmin(",
+    "argmax(", " += ", " -= ", " *= ", " &= ", " |= ", " ^= ", "while ", "range(", "break", "continue", "elif ", "else:",
+    " and ", " or ", "not ", "~", " ** ", " << ", " >> ", " // ", " % ", "atomic_add(", "atomic_min(", "atomic_max(",
+    "inout ", "strided ", "broadcast ", "inout strided ", "[()] = ", "-inf", "types: ", "params: ", "fastmath: ", "return ",
+    "def helper", "popcount(", "clz(", "where(", "fma(", "copysign(", "isnan(", "isinf(", "isfinite(", "sqrt(", "sign(",
+    "floor(", "ceil(", "trunc(", "round(", "real(", "imag(", "conj(", "abs(", "exp(", "log", "atan2(", "erf", "nan",
+    "complex64[", "complex128[", "bool[", "int8[", "uint64[", "float32[", "float64[", "2 * n", "m * n", "n + 3",
+)  # fmt: skip
