@@ -19,7 +19,7 @@ _HOMES = {
     "CompilationError": "errors", "CompilerNotInstalledError": "errors", "DeclarationError": "errors",
     "KernelNotBuiltError": "errors", "StaleArtifactWarning": "errors",
 }  # fmt: skip
-_SUBMODULES = ("backends", "errors", "kernels")
+_SUBMODULES = ("backends", "errors", "kernels", "operations")
 __all__ = ["__version__", *_HOMES]
 
 

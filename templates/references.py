@@ -87,6 +87,18 @@ def argmax(x):
     return np.argmax(x) if x.size else -1
 
 
+def minimum_last(x):
+    return np.min(x, axis=-1, initial=np.inf)
+
+
+def maximum_last(x):
+    return np.max(x, axis=-1, initial=-np.inf)
+
+
+def argmax_last(x):
+    return np.argmax(x, axis=-1) if x.shape[-1] else np.full(x.shape[:-1], -1)
+
+
 def layernorm(x, w, b, eps):
     centred = x - np.mean(x, axis=-1, keepdims=True)
     return centred / np.sqrt(np.mean(centred * centred, axis=-1, keepdims=True) + eps) * w + b

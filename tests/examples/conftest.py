@@ -1,0 +1,6 @@
+"""Lets the tests here import `bert`."""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(__file__))
