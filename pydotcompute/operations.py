@@ -150,7 +150,8 @@ def max(x: Any, axis: int | None = None) -> Any:
 
 
 def argmax(x: Any, axis: int | None = None) -> Any:
-    """The position of the first largest element, or first NaN, in the flattened array or along the axis; of nothing -1."""
+    """The position of the first largest element, or of the first NaN, in the flattened array or along an axis, as
+    `sum`; of nothing, -1."""
     return kernels.argmax(_contiguous(x)) if axis is None else _plain(kernels.argmax_last(_moved(x, axis)))
 
 

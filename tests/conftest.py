@@ -17,8 +17,8 @@ settings.load_profile("project")
 
 
 ROOT = Path(__file__).resolve().parents[1]
-USED = """fill add sub mul div sum mean min max argmax sum_last mean_last min_last max_last argmax_last sum_axis transpose
-    matmul matmul_vec attention_scores weighted_sum_rows rmsnorm rmsnorm_inplace softmax_inplace silu apply_rope
+USED = """fill add sub mul div sum mean min max argmax sum_last mean_last min_last max_last argmax_last sum_axis
+    transpose matmul matmul_vec attention_scores weighted_sum_rows rmsnorm rmsnorm_inplace softmax_inplace silu apply_rope
     gather swap_axes attention layernorm gelu""".split()
 
 

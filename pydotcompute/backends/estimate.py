@@ -32,7 +32,8 @@ def estimate_inference_memory(
     hidden, intermediate: the widths of a layer and of its feed-forward part. heads, kv_heads: of queries, and of keys
     and values. sequence: positions that the cache holds. bytes: of one number. With d = hidden // heads:
 
-        parameters   layers (2 hidden² + 2 hidden kv_heads d + 3 hidden intermediate + 2 hidden) + 2 vocab hidden + hidden
+        parameters   layers (2 hidden² + 2 hidden kv_heads d + 3 hidden intermediate + 2 hidden)
+                     + 2 vocab hidden + hidden
         KV cache     2 layers sequence kv_heads d
         activations  2 (hidden + 2 intermediate)
 

@@ -115,8 +115,9 @@ def owner_of(value: Any) -> str:
 
 def all_names() -> list[str]:
     """Every known backend, and those that only have a name yet, by priority."""
-    known = _known()
-    return sorted(dict.fromkeys((*known, *NAMED)), key=lambda name: -(known[name].priority if name in known else NAMED[name][1]))
+    places = {name: place for name, (_, place) in NAMED.items()}
+    places |= {name: registered.priority for name, registered in _known().items()}
+    return sorted(places, key=lambda name: -places[name])
 
 
 def preferred_names() -> list[str]:

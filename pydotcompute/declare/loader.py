@@ -69,8 +69,8 @@ def _kernels(document: Document, root: str, name: str, key: Node, node: Node) ->
     positions = {k: document.at(v) for k, v in node.value.items()}
     positions |= {f"signature.{p}": document.at(text, offset) for p, offset in parsed.offsets.items()}
     shared = dict(
-        signature=signature, types=types, params=params, requires=entry.requires(), vendor=entry.vendor(), launch=entry.launch(),
-        fastmath=tuple(values.get("fastmath", ("contract",))), tolerance=values.get("tolerance"),
+        signature=signature, types=types, params=params, requires=entry.requires(), vendor=entry.vendor(),
+        launch=entry.launch(), fastmath=tuple(values.get("fastmath", ("contract",))), tolerance=values.get("tolerance"),
         inputs=entry.inputs(), sizes=entry.sizes(), work=entry.work(), positions=positions,
         source=document.lines, **entry.code(),
     )  # fmt: skip

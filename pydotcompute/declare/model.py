@@ -30,7 +30,7 @@ class Kernel:
     types: dict[str, tuple[str, ...]]
     params: dict[str, tuple[int | float | bool, ...]]  # the first value is the default
     requires: tuple[str, ...]
-    vendor: dict[str, str]  # "call": a function of NumPy's and CuPy's that computes the same; "when": where it is faster
+    vendor: dict[str, str]  # "call": who else computes the same, a function of NumPy's and CuPy's; "when": where faster
     body: str | None  # the text of `body:`, or
     template: str | None  # the file under templates/, as written
     family: dict[str, str | int | float]  # the values of this member of a family

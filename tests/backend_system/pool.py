@@ -1,4 +1,4 @@
-"""A complete backend as another package would bring it: memory of its own, of a fixed size, and no line of ours changed.
+"""A complete backend as another package would bring it, with memory of its own; no line of ours is changed for it.
 
 Its device is a pool of bytes in this process. Arrays are blocks of the pool; they go back when nothing refers to them.
 """

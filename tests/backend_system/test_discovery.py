@@ -92,7 +92,8 @@ def test_the_command(capsys, tmp_path):
     assert printed["recommended"] == "cpu" and [b["name"] for b in printed["backends"]] == NAMES
     assert printed["backends"][-1]["devices"][0]["total_memory"] == host_memory()[1]
     assert printed["backends"][0] == {
-        "name": "cuda", "title": "CUDA", "kind": "CUDA", "available": False, "error": "there is no driver", "devices": [],
+        "name": "cuda", "title": "CUDA", "kind": "CUDA", "available": False, "error": "there is no driver",
+        "devices": [],
     }  # fmt: skip
     assert main(["backends", "-C", str(tmp_path / "nowhere")]) == 2
 

@@ -22,7 +22,8 @@ def drawn(shape, dtype, seed=0):
 
 def near(got, expected, dtype, count=1):
     assert isinstance(got, (np.ndarray, np.generic)) and got.dtype == dtype and got.shape == np.shape(expected)
-    np.testing.assert_allclose(got, expected, rtol=16 * np.finfo(dtype).eps, atol=16 * (1 + count) * np.finfo(dtype).eps)
+    eps = np.finfo(dtype).eps
+    np.testing.assert_allclose(got, expected, rtol=16 * eps, atol=16 * (1 + count) * eps)
 
 
 @TYPES
@@ -43,7 +44,8 @@ def test_creation(dtype, shape):
 
 
 def test_creation_refuses_and_copies():
-    assert op.zeros(3, backend="cpu").dtype == np.float32 and op.zeros((2,), backend=BackendPreference.CPU).shape == (2,)
+    assert op.zeros(3, backend="cpu").dtype == np.float32
+    assert op.zeros((2,), backend=BackendPreference.CPU).shape == (2,)
     source = np.arange(3, dtype=np.float32)
     made = op.from_list(source, backend="cpu")
     made[0] = 9
@@ -62,7 +64,9 @@ def test_creation_refuses_and_copies():
 
 @TYPES
 def test_arithmetic_broadcasts_and_divides_as_ieee_says(dtype):
-    pairs = [((3, 4), (3, 4)), ((3, 4), (4,)), ((3, 1), (1, 4)), ((), (5,)), ((2, 1, 3), (4, 1)), ((0, 3), (1, 3)), ((), ())]
+    pairs = [
+        ((3, 4), (3, 4)), ((3, 4), (4,)), ((3, 1), (1, 4)), ((), (5,)), ((2, 1, 3), (4, 1)), ((0, 3), (1, 3)), ((), ()),
+    ]  # fmt: skip
     functions = [(op.add, np.add), (op.sub, np.subtract), (op.mul, np.multiply), (op.div, np.divide)]
     for (one, other), (ours, numpy) in itertools.product(pairs, functions):
         x, y = np.asarray(drawn(one, dtype)), np.asarray(drawn(other, dtype, 1))
@@ -119,7 +123,8 @@ def test_nan_in_reductions(dtype):
     x = np.array([[1, np.nan, 3], [4, 5, 6], [np.inf, -np.inf, 0]], dtype)
     for axis in (None, 0, 1):
         with np.errstate(invalid="ignore"):
-            for ours, numpy in [(op.sum, np.sum), (op.mean, np.mean), (op.min, np.min), (op.max, np.max), (op.argmax, np.argmax)]:
+            for name in ("sum", "mean", "min", "max", "argmax"):
+                ours, numpy = getattr(op, name), getattr(np, name)
                 np.testing.assert_array_equal(ours(x, axis), numpy(x, axis=axis))
 
 
