@@ -177,7 +177,8 @@ class _Module:
             return {"kind": "one", "counts": []}
         if declared := self.launch.get("grid"):
             parts = declared if isinstance(declared, (tuple, list)) else (declared,)
-            return {"kind": "given", "counts": [with_params(str(p), self.params) for p in parts]}
+            # At least one block: all of them together do everything, however many there are.
+            return {"kind": "given", "counts": [f"max({with_params(str(p), self.params)}, 1)" for p in parts]}
         kind = "chunks" if self.reduces else self.main.kind
         known = self.set_up()
         return {"kind": kind, "counts": [expression(c, known) for c in self.main.counts]}

@@ -232,6 +232,15 @@ def test_a_count_that_only_the_kernel_knows():
         agree(built, np.array([k]), draw(1000))
 
 
+def test_a_declared_grid_of_any_size_does_everything():
+    launch = 'launch: {block: 64, grid: "n // 1000"}'
+    double = loop("(x: float32[n]) -> (out: float32[n])", "for i in grid(n):\n    out[i] = 2 * x[i]", launch)
+    total = loop("(x: int64[n]) -> (total: int64)", "total[()] = sum(x[i] for i in grid(n))", launch)
+    for n in (0, 100, 2500):
+        agree(double, draw(n))
+        agree(total, draw(n, dtype="i8"))
+
+
 @pytest.mark.parametrize("dtype", ["int8", "int32", "uint64", "float16", "float32", "float64"])
 def test_atomics(dtype):
     body = """
