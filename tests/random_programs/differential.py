@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,6 @@ from pydotcompute.signature import fill_value
 
 LEVELS = ("cpu:x86-64-v2", "cpu:x86-64-v3")
 BOUNDS = "cpu:x86-64-v3+bounds"
-REPORT = lambda event: None
 ULPS = 4  # of a listed function that rounds, against the interpreter's, which is within one
 
 
@@ -28,7 +28,7 @@ class Disagreement(AssertionError):
 class Batch:
     """Programs in one declaration, built for every level; `trees` by kernel and specialisation."""
 
-    def __init__(self, programs, folder: Path, bounds: bool = False, jobs: int = 1):
+    def __init__(self, programs, folder: Path, bounds: bool = False, jobs: int = 1, report=lambda event: None):
         self.programs, self.folder = programs, folder
         self.trees, self.refused, self.failed = {}, {}, {}
         write(programs, folder)
@@ -47,7 +47,7 @@ class Batch:
             wanted.append(Request(kernels, ("cpu:x86-64-v3",), True, jobs, True))
         for request in wanted if kernels else []:
             project = Project(str(folder), lambda line: None)
-            plan, outcome = build(project, request, REPORT)
+            plan, outcome = build(project, request, report)
             for name, result in outcome.failed.items():
                 self.failed[name[0]] = str(result)
         self.bounds = bounds
@@ -197,7 +197,7 @@ def check_faults(project: Batch, program, draws: int = 12) -> tuple[int, int]:
                 try:
                     outcomes.append(run())
                 except IndexError as error:
-                    outcomes.append(str(error))
+                    outcomes.append(re.sub(r"(:\d+):\d+: index", r"\1: index", str(error)))  # file and line
             wanted, got = outcomes
             if isinstance(wanted, str) or isinstance(got, str):
                 if wanted != got:

@@ -1,0 +1,111 @@
+"""Random loops that may race: an array `a` stored into and read at indices of all sorts, and `b`, each iteration's own.
+
+If the race rules accept a program, what an iteration reads cannot depend on the order of the others, so `b` is the
+same in every order. (`a` may differ where two iterations meet at an index that depends on data.)
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+
+HEADS = (
+    ("for i in grid(n):", ("i",)), ("for i, j in grid(m, n):", ("i", "j")), ("for i, j in grid(n, 3):", ("i", "j")),
+    ("for i in blocks(m):\n    for j in threads(n):", ("i", "j")), ("for i in blocks(m):\n    for j in threads(4):", ("i", "j")),
+)  # fmt: skip
+
+
+class Racy:
+    def __init__(self, seed: int):
+        self.rng, self.seed = Random(seed), seed
+        self.head, self.names = self.rng.choice(HEADS)
+        self.count, self.lines = 0, []
+        self.depth = self.head.count("\n") + 1
+        self.flat = len(self.names) == 1 or self.rng.random() < 0.4
+        self.values: list[str] = []
+        self.pool = [self.index() for _ in range(self.rng.randint(1, 3))]
+        self.block(self.rng.randint(2, 5), 0)
+        own = ", ".join(self.names)
+        self.line(f"b[{own}] = {self.value()}")
+        dims = "N" if self.flat else "N, M"
+        shape = {("i",): "n"}.get(self.names) or ("n, 3" if "(n, 3)" in self.head else "m, 4" if "threads(4)" in self.head else "m, n")
+        self.shape = shape.split(", ")
+        self.signature = f"(x: int64[n], c: int64, m: int64, a: inout int64[{dims}]) -> (b: int64[{shape}] = 0)"
+        self.body = "\n".join([self.head, *self.lines])
+
+    def line(self, text: str) -> None:
+        self.lines.append("    " * self.depth + text)
+
+    def one(self) -> str:
+        """An index of one dimension."""
+        i, j = self.names[0], self.names[-1]
+        k = self.rng.choice((0, 1, 1, 2, 3, 5))
+        return self.rng.choice((
+            i, j, f"{i} + {k}", f"{j} + {k}", f"2 * {j} + {k % 2}", f"{i} // 2", f"{j} % 3", f"n - 1 - {j}", str(k),
+            f"{i} * n + {j}", f"{i} * 4 + {j}", f"{i} * m + {j}", f"{i} + {j}", f"{j} + c", f"{j} * c", f"x[{j} % n]",
+            f"{j} + n", f"{i} + m", f"min({j}, {k})", f"max({j}, {k})", f"({j} + {k}) % n", f"{j} ^ 1", f"{j} & 3", f"{j} >> 1",
+            f"3 * {i} + {k}", f"{j} if {j} < {k} else {j} + 1", f"{i} * n + n - 1 - {j}", f"{j} * m + {i}", f"({i} + 1) * n + {j}",
+        ))  # fmt: skip
+
+    def index(self) -> str:
+        return self.one() if self.flat else f"{self.one()}, {self.one()}"
+
+    def place(self) -> str:
+        return self.rng.choice(self.pool) if self.rng.random() < 0.8 else self.index()
+
+    def value(self) -> str:
+        found = self.rng.choice((*self.names, "c", f"x[{self.names[-1]} % n]", *self.values * 3, f"a[{self.place()}]"))
+        return f"{found} + {self.value()}" if self.rng.random() < 0.3 else found
+
+    def condition(self) -> str:
+        i, j, k = self.names[0], self.names[-1], self.rng.randint(0, 4)
+        return self.rng.choice((
+            f"{j} % 2 == {k % 2}", f"{j} < {k}", f"{i} > {k}", f"{j} >= c", f"x[{j} % n] > 0", f"{j} + {k} < n", f"{i} == {k}",
+            f"{i} < {j}", f"{i} == {j}", f"{j} * 2 < n", f"{k} <= {j} < n - 1", f"{j} != 0 and {i} != 1", f"c > {k}",
+        ))  # fmt: skip
+
+    def block(self, count: int, nested: int) -> None:
+        kept = len(self.values)
+        for _ in range(count):
+            form = self.rng.randrange(6 if nested < 2 else 4)
+            if form < 2:
+                self.line(f"a[{self.place()}] = {self.value()}")
+            elif form == 2:
+                self.line(f"a[{self.place()}] += {self.value()}")
+            elif form == 3:
+                self.count += 1
+                self.line(f"v{self.count} = {self.value()}")
+                self.values.append(f"v{self.count}")
+            elif form == 4:
+                self.line(f"if {self.condition()}:")
+                self.depth += 1
+                self.block(self.rng.randint(1, 2), nested + 1)
+                if self.rng.random() < 0.2:
+                    self.line("continue")
+                self.depth -= 1
+            else:
+                self.count += 1
+                name = f"q{self.count}"
+                self.line(f"for {name} in range({self.rng.choice(('2', '3', 'c', 'm'))}):")
+                self.depth += 1
+                i = self.names[-1]
+                self.pool.append(self.rng.choice((f"{i} * 3 + {name}", f"{name}", f"{i} + {name}", f"{i} * m + {name}", f"{name} * n + {i}"))
+                                 if self.flat else f"{self.one()}, {name}")  # fmt: skip
+                self.block(self.rng.randint(1, 2), nested + 1)
+                self.pool.pop()
+                self.depth -= 1
+        del self.values[kept:]
+
+    def arguments(self, n: int, m: int, c: int) -> tuple[dict, dict]:
+        """(arguments, dims) for these sizes; `a` is larger than most indices."""
+        rng = np.random.default_rng([self.seed, n, m])
+        side = 4 * (n + 2) * (m + 2) if self.flat else 4 * (n + m + 3)
+        dims = {"n": n, "m": m, "N": side, "M": side}
+        known = {"n": n, "m": m, "3": 3, "4": 4}
+        found = {
+            "x": rng.integers(-2, 5, n), "c": np.int64(c), "m": np.int64(m),
+            "a": rng.integers(0, 99, (side,) if self.flat else (side, side)),
+            "b": np.zeros([known[d] for d in self.shape], np.int64),
+        }  # fmt: skip
+        return found, dims
