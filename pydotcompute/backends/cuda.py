@@ -45,7 +45,9 @@ class CUDABackend(Backend):
             self._driver = _version(cupy.cuda.runtime.driverGetVersion())
             self._properties = cupy.cuda.runtime.getDeviceProperties(number)
         except (ImportError, RuntimeError) as error:
-            raise BackendNotAvailableError(f"the backend 'cuda' is not available: CuPy does not work: {error}") from error
+            raise BackendNotAvailableError(
+                f"the backend 'cuda' is not available: CuPy does not work: {error}"
+            ) from error
         self._cupy, self._number, self._caching = cupy, number, bool(enable_caching)
 
     @classmethod
@@ -164,7 +166,7 @@ class CUDABackend(Backend):
     # ------------------------------------------------------------------------------------------------- kernels
 
     def supports_feature(self, feature: str) -> bool:
-        """"async", "atomics", "float64", "streams", "shared_memory" on every device; "fp16" from compute capability
+        """ "async", "atomics", "float64", "streams", "shared_memory" on every device; "fp16" from compute capability
         5.3, "shared_atomics" from 6.0, "tensor_cores" from 7.0."""
         needed = minimum_capability(feature)
         return needed is not None and self.compute_capability >= needed
@@ -182,8 +184,8 @@ class CUDABackend(Backend):
         return compile_function(func, signature, self._number, self.compute_capability, self._caching)
 
     def launch_kernel(self, kernel: Callable, grid: tuple[int, ...], block: tuple[int, ...], *args: Any) -> None:
-        """Launch what `compile_kernel` gave, a function jitted by numba.cuda, or a CuPy RawKernel, on the current stream
-        of this device, without waiting. Arguments are CuPy arrays (or what has `__cuda_array_interface__`) and numbers.
+        """Launch what `compile_kernel` gave, a function jitted by numba.cuda, or a CuPy RawKernel, on the current
+        stream of this device, without waiting. Arguments are CuPy arrays (or what has `__cuda_array_interface__`) and numbers.
 
         Raises ValueError for sizes that no device runs, TypeError and ValueError for arguments that do not fit.
         """

@@ -30,7 +30,9 @@ class CUDAFunction:
         return f"<CUDA kernel {self.name} for device {self.device}>"
 
     def __call__(self, *args: Any) -> None:
-        raise TypeError(f"{self.name} is a CUDA kernel: launch it by backend.launch_kernel({self.name}, grid, block, …)")
+        raise TypeError(
+            f"{self.name} is a CUDA kernel: launch it by backend.launch_kernel({self.name}, grid, block, …)"
+        )
 
     def launch(self, grid: tuple[int, ...], block: tuple[int, ...], args: tuple[Any, ...]) -> None:
         """Launch on the current stream; its device is the current one. Raises TypeError and ValueError for arguments

@@ -1,4 +1,4 @@
-"""A built kernel on CUDA devices: its module, loaded from verified bytes on each device it is used on, and its calls."""
+"""A built kernel on CUDA devices: its module, loaded from verified bytes on each device it is used on; its calls."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ class CUDAKernel:
         self.functions: dict[int, dict[str, Any]] = {}
         entries = [launch.get("entry") for launch in artifact.meta.get("launches", ())]
         if not entries or not {"arguments", "scratch"} <= artifact.meta.keys():
-            raise KernelNotBuiltError(f"{artifact}: the manifest does not say how it is launched; run: {artifact.command}")
+            raise KernelNotBuiltError(
+                f"{artifact}: the manifest does not say how it is launched; run: {artifact.command}"
+            )
         self.entries = list(dict.fromkeys(entries))
         with cupy.cuda.Device(device):
             self.load(device)

@@ -1,4 +1,5 @@
-"""The typed tree, or the Python of a raw kernel, → artifacts for CUDA: PTX for `cuda:compute_NN`, cubins for `cuda:sm_NN`.
+"""The typed tree, or the Python of a raw kernel, → artifacts for CUDA: PTX for `cuda:compute_NN`, cubins for
+`cuda:sm_NN`.
 
 numba-cuda's half of a compilation serves every architecture; NVVM makes PTX for each, once, and the PTX and the cubin
 of an architecture are of that compilation. What an artifact's metadata says:
@@ -31,7 +32,9 @@ class CudaArtifact(NamedTuple):
     meta: dict[str, Any]
 
 
-Make = Callable[[str, str, dict[str, Any]], CudaArtifact]  # ("compute" or "sm", architecture, launch of the declaration)
+Make = Callable[
+    [str, str, dict[str, Any]], CudaArtifact
+]  # ("compute" or "sm", architecture, launch of the declaration)
 
 
 def compile_kernel(
@@ -69,9 +72,7 @@ def source_compiler(source: CudaSource, source_file: str, name: str) -> Make:
         old = capability < (6, 0)  # no atomic addition of float64: all that the front end's work depends on
         try:
             if old not in modules:
-                modules[old] = cuda_nvvm.module_ir(
-                    source.text, source_file, entries, capability, NAMES, source.helpers
-                )
+                modules[old] = cuda_nvvm.module_ir(source.text, source_file, entries, capability, NAMES, source.helpers)
             return cuda_nvvm.to_ptx(modules[old], arch)
         except CompilationError as error:
             raise CompilationError(explained(str(error), source, source_file, name)) from error

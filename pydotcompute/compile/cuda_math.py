@@ -67,9 +67,9 @@ def _clz(b, t, x):
 
 # ----------------------------------------------------------------------------------- elementary functions
 
-for _name in (
-    "rsqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh erf erfc".split()
-):
+for (
+    _name
+) in "rsqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh erf erfc".split():
     for _dtype in ("float16", "float32", "float64"):
         operation(f"{_name}_{_dtype}", 1, "float")(lambda b, t, x, _name=_name: device(b, _name, t, x))
 for _name in ("atan2", "hypot"):
@@ -185,7 +185,9 @@ def _turns(signed: bool) -> Callable:
             size = b.select(up, step, b.sub(zero, step))
             size = b.select(b.icmp_signed("==", step, zero), one, size)
             way = b.select(up, b.sub(stop, start), b.sub(start, stop))
-            runs = b.select(up, less("<", start, stop), b.icmp_signed("<", step, zero) if signed else ir.Constant(I1, 0))
+            runs = b.select(
+                up, less("<", start, stop), b.icmp_signed("<", step, zero) if signed else ir.Constant(I1, 0)
+            )
             runs = b.and_(runs, b.or_(up, less(">", start, stop)))
             count = b.add(b.udiv(b.sub(way, one), size), one)
             count = b.select(runs, count, zero)
@@ -268,4 +270,3 @@ def _conversion(target) -> Callable:
 
 for _dtype, _type in DTYPES.items():
     enter(f"to_{_dtype}", 1, _conversion(_type))
-

@@ -213,7 +213,7 @@ def _of_words(b, t, words: list):
 
 
 def shuffled(b, t, value, lane, members):
-    """`value` of the thread `lane` of the warp; `members` says which lanes take part, and that one must be among them."""
+    """`value` of the thread `lane` of the warp; `members` says which lanes take part, that one among them."""
     return _exchanged(b, t, value, members, 0, lane)
 
 
@@ -316,5 +316,3 @@ def _bits(b, t, value, word):
     if kind(t) == "float":
         return b.bitcast(value, word)
     return value if value.type == word else b.zext(value, word)
-
-

@@ -70,7 +70,11 @@ def compile_raw(text: str, filename: str, entry: EntryPoint, arch: str) -> str:
     except Exception as error:  # the user's own statements outside of functions
         raise CompilationError(f"{entry.name}: {type(error).__name__}: {error}") from error
     for name, value in list(namespace.items()):
-        if isinstance(value, python_types.FunctionType) and value.__code__.co_filename == filename and name != entry.name:
+        if (
+            isinstance(value, python_types.FunctionType)
+            and value.__code__.co_filename == filename
+            and name != entry.name
+        ):
             namespace[name] = cuda.jit(device=True)(value)
     try:
         return to_ptx(functions_ir([(namespace[entry.name], entry)], capability_of(arch)), arch, fused=True)
@@ -124,8 +128,11 @@ def functions_ir(functions: Sequence[tuple[Callable, EntryPoint]], capability: t
 
 
 def to_ptx(modules: Sequence[str], arch: str, fused: bool = False) -> str:
-    """NVVM's half; `fused` lets it make one rounding of a product and a sum. Canonical: no banner, no environment of numba's, no path; the same bytes in every process and
-    folder. Raises CompilationError."""
+    """NVVM's half; `fused` lets it make one rounding of a product and a sum.
+
+    Canonical: no banner, no environment of numba's, no path; the same bytes in every process and folder.
+    Raises CompilationError.
+    """
     from numba.cuda.cudadrv import nvvm
 
     try:
@@ -153,8 +160,8 @@ def canonical(ptx: str, arch: str) -> str:
     ptx = re.sub(r"\A(\s*//[^\n]*\n)+\s*", "", ptx)
     if unlinked := re.findall(r"^\.extern\s+\.func.*?(\w+)\s*$", ptx, re.M):
         raise Unlinked(
-            f"the code calls {', '.join(sorted(set(unlinked)))}, which this toolchain cannot link (arithmetic in float16 "
-            "within a raw kernel: convert to float32 first, or install nvidia-nvjitlink-cu12)"
+            f"the code calls {', '.join(sorted(set(unlinked)))}, which this toolchain cannot link (arithmetic in "
+            "float16 within a raw kernel: convert to float32 first, or install nvidia-nvjitlink-cu12)"
         )
     return "\n".join(line.rstrip() for line in ptx.strip().splitlines()) + "\n"
 

@@ -92,7 +92,9 @@ def _compiled(wanted: Request, capability: tuple[int, int]) -> bytes:
             arguments.append({"dtype": _dtype(t), "ndim": None, "layout": ""})
         else:
             raise TypeError(f"{t} is no type of a kernel's argument: numbers and arrays are")
-    name = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in function.__name__).lstrip("0123456789")
+    name = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in function.__name__).lstrip(
+        "0123456789"
+    )
     entry = cuda_nvvm.EntryPoint(name or "kernel", wanted.types)
     modules = cuda_nvvm.functions_ir([(function, entry)], cuda_nvvm.capability_of(wanted.arch))
     ptx = cuda_nvvm.to_ptx(modules, wanted.arch, fused=True)

@@ -105,5 +105,3 @@ class CudaCode(PythonSource):
         with self.block(f"def {name}({', '.join(parameters)}):"):
             self.statements(helper.body)
         self.arrays, self.at = outer, None
-
-

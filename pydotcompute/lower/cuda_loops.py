@@ -37,7 +37,9 @@ class CudaLoops(CudaReductions):
         self.line("_warp = shr(_thread, int64(5))")
         if ragged := self.block_size % 32:
             last = self.block_size // 32
-            self.line(f"_members = select(eq(_warp, int64({last})), int64({(1 << ragged) - 1}), int64({(1 << 32) - 1}))")
+            self.line(
+                f"_members = select(eq(_warp, int64({last})), int64({(1 << ragged) - 1}), int64({(1 << 32) - 1}))"
+            )
         self.line("_turn = int64(0)")
 
     def allocate(self) -> None:
@@ -254,7 +256,9 @@ class CudaLoops(CudaReductions):
                 self._iteration(s, counts, where)
 
         fixed = _fixed((counts[0], *widths[1:]))
-        total = f"int64({fixed})" if fixed is not None else self.held_text("_total", self.product([counts[0], *widths[1:]]))
+        total = (
+            f"int64({fixed})" if fixed is not None else self.held_text("_total", self.product([counts[0], *widths[1:]]))
+        )
         private = self._touches_private(s)
         if private or fixed is not None and fixed <= MOST_UNROLLED * self.block_size:
             turns = self.slots(len(counts)) if private else -(-fixed // self.block_size)

@@ -36,7 +36,9 @@ def project(tmp_path_factory):
             shutil.copy(f"{ROOT}/kernels.yaml", root)
             targets = [part for arch in ARCHITECTURES for part in ("-t", f"cuda:sm_{arch}")]
             build = ["build", "-k", "-C", str(root), "-t", "cuda:compute_80", *targets]
-            done = subprocess.run([sys.executable, "-m", "pydotcompute", *build], capture_output=True, text=True, cwd=root)
+            done = subprocess.run(
+                [sys.executable, "-m", "pydotcompute", *build], capture_output=True, text=True, cwd=root
+            )
             assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
             (root / "done").touch()
     return str(root)

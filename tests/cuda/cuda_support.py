@@ -97,7 +97,12 @@ class Built:
 class Poisoned:
     """NumPy's arrays as calls see them; new ones hold what no kernel may leave."""
 
-    noun, owns, plain, place = arrays.noun, staticmethod(arrays.owns), staticmethod(arrays.plain), staticmethod(arrays.place)
+    noun, owns, plain, place = (
+        arrays.noun,
+        staticmethod(arrays.owns),
+        staticmethod(arrays.plain),
+        staticmethod(arrays.place),
+    )
     address, is_contiguous = staticmethod(arrays.address), staticmethod(arrays.is_contiguous)
     is_aligned, is_writable = staticmethod(arrays.is_aligned), staticmethod(arrays.is_writable)
     overlap, fill, result = staticmethod(arrays.overlap), staticmethod(arrays.fill), staticmethod(arrays.result)
@@ -137,7 +142,9 @@ def raw(signature: str, body: str, *more: str, template: str = "", arch: str = "
         with open(f"{root}/templates/k.py.j2", "w") as file:
             file.write(textwrap.dedent(template).lstrip("\n"))
         lines = [f'signature: "{signature}"', *more]
-        lines += ["template: k.py.j2"] if template else ["body: |", textwrap.indent(textwrap.dedent(body).strip("\n"), "  ")]
+        lines += (
+            ["template: k.py.j2"] if template else ["body: |", textwrap.indent(textwrap.dedent(body).strip("\n"), "  ")]
+        )
         with open(f"{root}/kernels.yaml", "w") as file:
             text = textwrap.indent("\n".join(lines), "    ")
             file.write(f"version: 1\ntargets: [cuda:compute_80]\nkernels:\n  k:\n{text}\n")
@@ -172,7 +179,9 @@ def compiled(kernel: Kernel, specialisation: Specialisation, rendered: Any, arch
     return _built(kernel, specialisation, tree, artifact)
 
 
-def _built(kernel: Kernel, specialisation: Specialisation, tree: KernelTree | None, artifact: cuda.CudaArtifact) -> Built:
+def _built(
+    kernel: Kernel, specialisation: Specialisation, tree: KernelTree | None, artifact: cuda.CudaArtifact
+) -> Built:
     types, params = dict(specialisation.types), dict(specialisation.params)
     concrete = tuple(p._replace(dtype=types.get(p.dtype, p.dtype)) for p in kernel.signature.parameters)
     aliases = tree.aliases if tree else frozenset()

@@ -7,7 +7,20 @@ import pytest
 from cuda_support import loop, same
 
 INTEGERS = ("int8", "int32", "int64", "uint16", "uint64")
-EVERY = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64")
+EVERY = (
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+)
 
 
 def extremes(dtype):
@@ -18,7 +31,24 @@ def extremes(dtype):
         values = {info.min, info.min + 1, -7, -2, -1, 0, 1, 2, 3, 7, 8, 31, 32, 63, 64, info.max - 1, info.max}
         return np.array(sorted(v for v in values if info.min <= v <= info.max), dtype)
     info = np.finfo(dtype)
-    values = [0.0, 0.5, 1.0, 1.5, 2.5, 3.0, 7.25, 300.0, 1e9, 3e9, 1e19, 2e19, np.inf, info.max, info.tiny, info.smallest_subnormal]
+    values = [
+        0.0,
+        0.5,
+        1.0,
+        1.5,
+        2.5,
+        3.0,
+        7.25,
+        300.0,
+        1e9,
+        3e9,
+        1e19,
+        2e19,
+        np.inf,
+        info.max,
+        info.tiny,
+        info.smallest_subnormal,
+    ]
     with np.errstate(over="ignore"):
         return np.array([s * float(v) for v in values for s in (1, -1)] + [np.nan], dtype)
 
@@ -38,7 +68,20 @@ def agree(dtype, expressions, *more, result=None):
 
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_integers(dtype):
-    operations = ["a + b", "a - b", "a * b", "a // b", "a % b", "a & b", "a | b", "a ^ b", "a << b", "a >> b", "-a", "~a"]
+    operations = [
+        "a + b",
+        "a - b",
+        "a * b",
+        "a // b",
+        "a % b",
+        "a & b",
+        "a | b",
+        "a ^ b",
+        "a << b",
+        "a >> b",
+        "-a",
+        "~a",
+    ]
     operations += ["min(a, b)", "max(a, b)", "abs(a)", "sign(a)", "popcount(a)", "clz(a)", "a ** b", "round(a)"]
     operations += ["a if a < b else b", "where(a >= b, a, b)", "b if a == b and a != 3 or b > 7 else a"]
     agree(dtype, operations)
@@ -47,7 +90,16 @@ def test_integers(dtype):
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_floats(dtype):
     operations = ["a + b", "a - b", "a * b", "a / b", "a // b", "a % b", "-a", "min(a, b)", "max(a, b)", "abs(a)"]
-    operations += ["floor(a)", "ceil(a)", "trunc(a)", "round(a)", "sign(a)", "sqrt(a)", "copysign(a, b)", "fma(a, b, a)"]
+    operations += [
+        "floor(a)",
+        "ceil(a)",
+        "trunc(a)",
+        "round(a)",
+        "sign(a)",
+        "sqrt(a)",
+        "copysign(a, b)",
+        "fma(a, b, a)",
+    ]
     operations += ["where(isnan(a) or isinf(b), a, b)", "1.0 if isfinite(a) and not isnan(b) else a"]
     operations += ["1 if a < b else 2", "1 if a <= b else 2", "1 if a != b else 2", "1 if a == b else 2"]
     agree(dtype, operations, "fastmath: []")
@@ -56,7 +108,10 @@ def test_floats(dtype):
 def test_a_product_and_a_sum_are_one_operation_only_where_that_is_allowed():
     rng = np.random.default_rng(0)
     x, y = rng.standard_normal((2, 4000)).astype("f4")
-    signature, body = "(x: float32[n], y: float32[n]) -> (out: float32[n])", "for i in grid(n):\n    out[i] = x[i] * y[i] + 1"
+    signature, body = (
+        "(x: float32[n], y: float32[n]) -> (out: float32[n])",
+        "for i in grid(n):\n    out[i] = x[i] * y[i] + 1",
+    )
     fused, apart = loop(signature, body), loop(signature, body, "fastmath: []")
     exact = x.astype("f8") * y + 1
     assert "fma.rn.f32" in fused.ptx and "fma" not in apart.ptx
@@ -118,7 +173,10 @@ def test_elementary_functions(dtype):
     outputs = ", ".join(f"o{name}: {dtype}[n]" for name in [*FUNCTIONS, "hypot", "atan2", "pow"])
     inputs = ", ".join(f"x{name}: {dtype}[n]" for name in FUNCTIONS)
     lines = [f"    o{name}[i] = {name}(x{name}[i])" for name in FUNCTIONS]
-    lines += [f"    o{name}[i] = {name}({a}, xatan[i])" for name, a in (("hypot", "xtanh[i]"), ("atan2", "xtanh[i]"), ("pow", "xrsqrt[i]"))]
+    lines += [
+        f"    o{name}[i] = {name}({a}, xatan[i])"
+        for name, a in (("hypot", "xtanh[i]"), ("atan2", "xtanh[i]"), ("pow", "xrsqrt[i]"))
+    ]
     built = loop(f"({inputs}) -> ({outputs})", "for i in grid(n):\n" + "\n".join(lines))
     rng = np.random.default_rng(1)
     special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0], dtype)
@@ -133,7 +191,9 @@ def test_elementary_functions(dtype):
         kinds = np.isnan(g) == np.isnan(w)
         assert kinds.all() and (np.isinf(g) == np.isinf(w)).all(), name
         finite = np.isfinite(w)
-        error = np.abs(g[finite].astype("f8") - w[finite].astype("f8")) / np.maximum(np.abs(w[finite].astype("f8")), np.finfo(dtype).tiny)
+        error = np.abs(g[finite].astype("f8") - w[finite].astype("f8")) / np.maximum(
+            np.abs(w[finite].astype("f8")), np.finfo(dtype).tiny
+        )
         assert error.max() <= 8 * eps, (name, error.max() / eps)
         zero = w == 0
         assert (np.signbit(g[zero]) == np.signbit(w[zero])).all(), name

@@ -49,7 +49,8 @@ def test_the_ptx_version_is_the_lowest_that_code_and_target_allow():
         with pytest.raises(CompilationError):
             cuda_ptxas.assemble(cuda_ptxas.with_version(lowered, lower), arch) if floor != "4.0" else _raise()
     # Code that needs more than its target does: an instruction of PTX 7.1.
-    newer = ".version 8.8\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n\t.reg .b64 %rd<3>;\n\t.reg .b32 %r<2>;\n"
+    newer = ".version 8.8\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n"
+    newer += "\t.reg .b64 %rd<3>;\n\t.reg .b32 %r<2>;\n"
     newer += "\tld.param.u64 %rd1, [p];\n\tmov.u32 %r1, 1;\n\tmbarrier.init.shared.b64 [%rd1], %r1;\n\tret;\n}\n"
     assert cuda_ptxas.lowered(newer, "80")[1] == "7.0"
     newest = newer.replace("mbarrier.init.shared.b64 [%rd1], %r1", "stackrestore.u64 %rd1")
@@ -84,7 +85,9 @@ CROWDED = "for i in grid(n):\n" + "\n".join(f"    v{k} = x[i + {k}]" for k in ra
 
 def test_a_budget_that_is_broken_fails_the_build():
     signature = "(x: float32[m], n: int64) -> (out: float32[n, 2])"
-    with pytest.raises(CompilationError, match=r"k for sm_80: k needs \d+ registers a thread, and launch.registers allows 16"):
+    with pytest.raises(
+        CompilationError, match=r"k for sm_80: k needs \d+ registers a thread, and launch.registers allows 16"
+    ):
         loop(signature, CROWDED, "launch: {block: 256, registers: 16}")
     assert loop(signature, CROWDED, "launch: {block: 256, registers: 255, spills: 0}")
 
@@ -111,7 +114,8 @@ PROGRAM = """
     sys.path[:0] = sys.argv[1:3]
     from cuda_support import loop
     from pydotcompute.compile import cuda
-    body = "for r in blocks(m):\\n    s = sum(x[r, c] for c in threads(n))\\n    for c in threads(n):\\n        out[r, c] = exp(x[r, c]) / s"
+    body = "for r in blocks(m):\\n    s = sum(x[r, c] for c in threads(n))\\n"
+    body += "    for c in threads(n):\\n        out[r, c] = exp(x[r, c]) / s"
     built = loop("(x: T[m, n]) -> (out: T[m, n])", body, "types: {T: [float64]}")
     for made in cuda.compile_kernel(built.tree, sys.argv[3], ["cuda:compute_80", "cuda:sm_75", "cuda:sm_90"]).values():
         print(hashlib.sha256(made.data).hexdigest())
@@ -123,7 +127,14 @@ def test_the_same_bytes_in_every_process_and_folder(tmp_path):
     for number in (1, 2):
         folder = tmp_path / str(number)
         folder.mkdir()
-        command = [sys.executable, "-c", textwrap.dedent(PROGRAM), os.path.join(ROOT, "tests/cuda"), ROOT, f"{folder}/k.py"]
+        command = [
+            sys.executable,
+            "-c",
+            textwrap.dedent(PROGRAM),
+            os.path.join(ROOT, "tests/cuda"),
+            ROOT,
+            f"{folder}/k.py",
+        ]
         environment = os.environ | {"PYTHONHASHSEED": str(number), "TMPDIR": str(folder)}
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
@@ -154,16 +165,21 @@ def test_missing_wheels_are_named_with_the_extra_that_brings_them():
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(BLOCKED)], capture_output=True, text=True, cwd=ROOT)
     first, second = done.stdout.splitlines()
     assert first == "numba-cuda cuda-bindings nvidia-cuda-nvcc"
-    assert second.startswith("CUDA targets need numba-cuda, cuda-bindings, nvidia-cuda-nvcc, which are not installed here;")
+    assert second.startswith(
+        "CUDA targets need numba-cuda, cuda-bindings, nvidia-cuda-nvcc, which are not installed here;"
+    )
     assert 'pip install "pydotcompute[build-cuda]"' in second
 
 
 def test_a_refusal_of_the_compiler_names_the_users_line(monkeypatch):
     built = loop("(x: float32[n]) -> (out: float32[n])", "for i in grid(n):\n    out[i] = x[i] + 1")
     source = cuda.lower(built.tree)
-    said = f'Failed in cuda mode pipeline\nFile "{"f.py"}", line {source.text.splitlines().index([t for t in source.text.splitlines() if "store(" in t][0]) + 1}:'
+    line = next(k for k, text in enumerate(source.text.splitlines(), 1) if "store(" in text)
+    said = f'Failed in cuda mode pipeline\nFile "f.py", line {line}:'
     message = cuda.explained(said, source, "f.py", "k")
-    assert re.match(r".*kernels\.yaml:8:\d+: the CUDA compiler refused `out\[i\] = x\[i\] \+ 1` \(lowered to `store", message)
+    assert re.match(
+        r".*kernels\.yaml:8:\d+: the CUDA compiler refused `out\[i\] = x\[i\] \+ 1` \(lowered to `store", message
+    )
 
 
 def test_an_index_costs_no_more_than_it_must():

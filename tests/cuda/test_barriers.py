@@ -52,7 +52,9 @@ def test_each_barrier_is_needed():
 
 
 def test_the_barrier_of_a_reduction_is_needed():
-    body = "for r in blocks(m):\n    s = sum(x[r, c] for c in threads(n))\n    for c in threads(n):\n        out[r, c] = s"
+    body = (
+        "for r in blocks(m):\n    s = sum(x[r, c] for c in threads(n))\n    for c in threads(n):\n        out[r, c] = s"
+    )
     built = loop("(x: float32[m, n]) -> (out: float32[m, n])", body)
     x = np.ones((3, 300), "f4")
     assert (built.call(x) == 300).all() and count(built) == 1
@@ -107,7 +109,9 @@ def test_under_uniform_conditions_and_in_sequential_loops():
 
 def test_a_divergent_barrier_is_found():
     built = loop("(x: float32[m, n]) -> (out: float32[m, n])", REVERSE)
-    diverging = re.sub(r"bar\.sync\s+0;", "setp.lt.u32 %p99, %tid.x, 7;\n\t@%p99 ret;\n\tbar.sync 0;", built.ptx, count=1)
+    diverging = re.sub(
+        r"bar\.sync\s+0;", "setp.lt.u32 %p99, %tid.x, 7;\n\t@%p99 ret;\n\tbar.sync 0;", built.ptx, count=1
+    )
     diverging = diverging.replace(".reg .pred", ".reg .pred %p99;\n\t.reg .pred", 1)
     broken = Built(built.record, built.specialisation, built.tree, diverging, built.meta)
     with pytest.raises(PtxError, match="divergent barrier"):

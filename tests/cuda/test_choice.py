@@ -36,11 +36,14 @@ def test_cubins_of_the_device_come_first_then_the_newest_ptx():
     assert best(["cuda:sm_100f", "cuda:sm_100a"], (10, 3)) == "cuda:sm_100f"
 
 
+HAS = "this device has compute capability"
+
+
 @pytest.mark.parametrize(
     "target, capability, driver, ptx, reason",
     [
-        ("cuda:sm_80", (9, 0), (12, 0), "", "this device has compute capability 9.0, and a cubin for 8.0 runs on 8.0 to 8.9"),
-        ("cuda:sm_86", (8, 0), (12, 0), "", "this device has compute capability 8.0, and a cubin for 8.6 runs on 8.6 to 8.9"),
+        ("cuda:sm_80", (9, 0), (12, 0), "", f"{HAS} 9.0, and a cubin for 8.0 runs on 8.0 to 8.9"),
+        ("cuda:sm_86", (8, 0), (12, 0), "", f"{HAS} 8.0, and a cubin for 8.6 runs on 8.6 to 8.9"),
         ("cuda:sm_90a", (8, 9), (12, 0), "", "this device has compute capability 8.9, and sm_90a is for 9.0 alone"),
         ("cuda:compute_80", (7, 5), (12, 0), "7.0", "this device has compute capability 7.5, and this PTX needs 8.0"),
         ("cuda:compute_80", (9, 0), (12, 2), "8.8",
@@ -54,7 +57,15 @@ def test_reasons(target, capability, driver, ptx, reason):
 
 
 def test_the_oldest_driver_for_a_ptx_version():
-    known = {"6.3": (10, 0), "7.0": (11, 0), "7.8": (11, 8), "8.6": (12, 7), "8.8": (12, 9), "9.0": (13, 0), "4.0": (9, 0)}
+    known = {
+        "6.3": (10, 0),
+        "7.0": (11, 0),
+        "7.8": (11, 8),
+        "8.6": (12, 7),
+        "8.8": (12, 9),
+        "9.0": (13, 0),
+        "4.0": (9, 0),
+    }
     assert {v: cuda_driver.cuda_for_ptx(v) for v in known} == known
     assert cuda_driver.cuda_for_ptx("99.1") is None
 
@@ -78,7 +89,9 @@ def test_grids():
     assert planned("blocks", ["m", "n"], 100, m=7, n=9) == ((63, 1, 1), (100, 1, 1))
     assert planned("blocks", ["m"], m=-3) is None
     assert planned("chunks", ["n"], n=0) == planned("chunks", ["n"], n=1024) == ((1, 1, 1), (256, 1, 1))
-    assert planned("chunks", ["n"], n=1025) == ((2, 1, 1), (256, 1, 1)) and planned("chunks", ["n"], n=10**9)[0][0] == 4096
+    assert (
+        planned("chunks", ["n"], n=1025) == ((2, 1, 1), (256, 1, 1)) and planned("chunks", ["n"], n=10**9)[0][0] == 4096
+    )
     assert planned("one", []) == ((1, 1, 1), (256, 1, 1))
     assert planned("given", ["n", "2"], n=5) == ((5, 2, 1), (256, 1, 1)) and planned("given", ["n"], n=0) is None
     with pytest.raises(ValueError, match=r"the declared grid \(1, 70000\) is larger than a GPU runs"):
@@ -102,7 +115,9 @@ def test_views_find_every_element():
         own = int(rng.integers(0, len(leading) + 1))
         shape = tuple(n if rng.random() < 0.7 else 1 for n in leading[len(leading) - own :])
         base = np.zeros(tuple(2 * n for n in shape), "i2")
-        array = base[tuple(slice(None, None, rng.choice([1, 2, -1, -2])) if rng.random() < 0.5 else slice(n) for n in shape)]
+        array = base[
+            tuple(slice(None, None, rng.choice([1, 2, -1, -2])) if rng.random() < 0.5 else slice(n) for n in shape)
+        ]
         array = array[tuple(slice(n) for n in shape)]
         words = cuda_launch.view(array.shape, array.strides, own, leading)
         assert len(words) == 2 + 2 * cuda_launch.VIEW_LEVELS
@@ -125,7 +140,8 @@ def test_views_are_merged_where_they_can_be():
 def test_limits_and_features():
     assert check_limits((3,), (32, 8)) == ((3, 1, 1), (32, 8, 1))
     for grid, block, message in (
-        ((1,), (1025,), "at most 1024 along x"), ((1,), (64, 32), "2048 threads"), ((1,), (1, 1, 65), "at most 64 along z"),
+        ((1,), (1025,), "at most 1024 along x"), ((1,), (64, 32), "2048 threads"),
+        ((1,), (1, 1, 65), "at most 64 along z"),
         ((1, 65536), (1,), "at most 65535 along y"), ((2**31,), (1,), "at most 2147483647 along x"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=message):
@@ -153,7 +169,9 @@ def test_a_library_that_is_no_driver_is_said(tmp_path):
 
 def run(program):
     environment = os.environ | {"PYTHONPATH": ROOT}
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, env=environment)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, env=environment
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
@@ -203,4 +221,7 @@ def test_without_cupy_the_extra_is_named():
         except pydotcompute.BackendNotAvailableError as error:
             print(error)
     """)
-    assert lines == ["False", "the backend 'cuda' is not available: CuPy is not installed; pip install 'pydotcompute[cuda]'"]
+    assert lines == [
+        "False",
+        "the backend 'cuda' is not available: CuPy is not installed; pip install 'pydotcompute[cuda]'",
+    ]

@@ -66,7 +66,11 @@ def launch(function, grid, block, *args):
 
 def test_a_function_by_numpy_types(store):
     kernel = cuda_function.compile_function(vector_add, ("float32[::1]",) * 3, 0, UNKNOWN, True)
-    assert kernel.name == "vector_add" and kernel.suffix == ".ptx" and ".visible .entry vector_add(" in kernel.code.decode()
+    assert (
+        kernel.name == "vector_add"
+        and kernel.suffix == ".ptx"
+        and ".visible .entry vector_add(" in kernel.code.decode()
+    )
     a, b = np.random.default_rng(0).normal(size=(2, 1000)).astype("f4")
     c = np.full(1000, np.nan, "f4")
     launch(kernel, (4,), (256,), a, b, c)  # 24 threads past the end

@@ -39,7 +39,9 @@ def test_cached_ptx_agrees_with_the_reference(project, name, label):
         case = draw.draw(kernel, specialisation, dims, rng, ROOT, strided=loose)
         references = Expected(DECLARATION, kernel, specialisation, case, None).reference
         built.call(**case.arguments, **case.outputs, **dict(specialisation.params), seed=number)
-        written = {p.name: {**case.arguments, **case.outputs}[p.name] for p in kernel.signature.parameters if p.writable}
+        written = {
+            p.name: {**case.arguments, **case.outputs}[p.name] for p in kernel.signature.parameters if p.writable
+        }
         for n, buffer in case.buffers.items():
             assert not draw.overrun(written[n], buffer), (dims, n)
         for (n, got), wanted in zip(written.items(), references, strict=True):
@@ -69,4 +71,6 @@ def test_every_specialisation_is_there_for_every_architecture(project):
             entries = [launch["entry"] for launch in meta["launches"]]
             assert entries[0].startswith(name) and set(meta["resources"]) == set(entries)
             spills = sum(used["spill_stores"] + used["spill_loads"] for used in meta["resources"].values())
-            assert bool(spills) == ("note" in meta) and all(used["registers"] > 0 for used in meta["resources"].values())
+            assert bool(spills) == ("note" in meta) and all(
+                used["registers"] > 0 for used in meta["resources"].values()
+            )

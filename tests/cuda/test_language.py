@@ -7,12 +7,18 @@ from cuda_support import build, loop, same
 
 def draw(*shape, dtype="f4", seed=0):
     rng = np.random.default_rng(seed)
-    return rng.integers(-50, 50, shape).astype(dtype) if np.dtype(dtype).kind in "iu" else rng.normal(size=shape).astype(dtype)
+    return (
+        rng.integers(-50, 50, shape).astype(dtype)
+        if np.dtype(dtype).kind in "iu"
+        else rng.normal(size=shape).astype(dtype)
+    )
 
 
 def agree(built, *args, seed=0, **kwargs):
     """The call by PTX and by the interpreter, on copies: equal to the bit."""
-    copies = [[np.array(a) if isinstance(a, np.ndarray) and a.flags.c_contiguous else a for a in args] for _ in range(2)]
+    copies = [
+        [np.array(a) if isinstance(a, np.ndarray) and a.flags.c_contiguous else a for a in args] for _ in range(2)
+    ]
     got, wanted = built.call(*copies[0], seed=seed, **kwargs), built.python(*copies[1], **kwargs)
     for k, (g, w) in enumerate(zip(*((v if isinstance(v, tuple) else (v,)) for v in (got, wanted)))):
         same(np.asarray(g), np.asarray(w), f"output {k}")
@@ -80,7 +86,9 @@ def test_continue_in_grids_of_one_and_two_counts():
         agree(built, draw(*shape))
 
 
-@pytest.mark.parametrize("shape", [(3, 5, 7), (1, 1, 1), (0, 4, 4), (4, 0, 4), (4, 4, 0), (40, 30, 17), (2, 3, 700)], ids=str)
+@pytest.mark.parametrize(
+    "shape", [(3, 5, 7), (1, 1, 1), (0, 4, 4), (4, 0, 4), (4, 4, 0), (40, 30, 17), (2, 3, 700)], ids=str
+)
 def test_grids_of_three_counts(shape):
     built = cached("three", lambda: loop(
         "(x: float32[a, b, c]) -> (out: float32[a, b, c])",
@@ -249,7 +257,9 @@ def test_atomics(dtype):
             atomic_min(low, k[i], v[i])
             atomic_max(high, k[i], v[i])
     """
-    signature = f"(k: int64[n], v: {dtype}[n], b: int64) -> (count: {dtype}[b] = 0, low: {dtype}[b] = 1, high: {dtype}[b] = 0)"
+    signature = (
+        f"(k: int64[n], v: {dtype}[n], b: int64) -> (count: {dtype}[b] = 0, low: {dtype}[b] = 1, high: {dtype}[b] = 0)"
+    )
     built = loop(signature, body)
     v = np.abs(draw(700, dtype="i4")).astype(dtype)  # whole numbers: float sums are exact in any order
     if dtype == "float16":
@@ -282,7 +292,12 @@ def test_layouts():
         for i in grid(size):
             out[i] = a[i] - b[i] * c[i]
     """
-    built = loop("(a: broadcast T[...], b: broadcast T[...], c: broadcast T[...]) -> (out: T[...])", body, "types: {T: [float32]}", "fastmath: []")
+    built = loop(
+        "(a: broadcast T[...], b: broadcast T[...], c: broadcast T[...]) -> (out: T[...])",
+        body,
+        "types: {T: [float32]}",
+        "fastmath: []",
+    )
     x = draw(4, 5, 6, 7)
     agree(built, x, x[0, 0], np.array(2, "f4"))
     agree(built, x[::2, ::-1, 1:, ::3], x[0, :, 1:, ::3], x[:2, :1, :5, :3])
@@ -306,7 +321,9 @@ def test_strided_rows_and_outputs():
 
 
 def test_scalars_of_every_dtype():
-    dtypes = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128".split()
+    dtypes = (
+        "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128".split()
+    )
     inputs = ", ".join(f"a{k}: {d}" for k, d in enumerate(dtypes))
     outputs = ", ".join(f"o{k}: {d}[n]" for k, d in enumerate(dtypes))
     body = "for i in grid(n):\n" + "\n".join(f"    o{k}[i] = a{k}" for k in range(len(dtypes)))
@@ -321,7 +338,9 @@ def test_a_dimension_given_as_a_narrow_integer():
 
 
 def test_in_place():
-    built = loop("(x: T[n], y: T[n]) -> (out: T[n])", "for i in grid(n):\n    out[i] = x[i] * 2 + y[i]", "types: {T: [float32]}")
+    built = loop(
+        "(x: T[n], y: T[n]) -> (out: T[n])", "for i in grid(n):\n    out[i] = x[i] * 2 + y[i]", "types: {T: [float32]}"
+    )
     x, y = draw(1000), draw(1000, seed=1)
     wanted = built.call(x, y)
     assert (built.call(x, y, x) == wanted).all() and (x == wanted).all()

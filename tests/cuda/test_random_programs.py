@@ -43,9 +43,18 @@ def test_random_programs_agree(tmp_path, seed):
     rng = np.random.default_rng(seed)
     for (_, specialisation), tree in project.trees.items():
         for number in range(3):
-            trial = Trial(project, program, specialisation, draw_sizes(program, rng), int(rng.integers(2**31)), (0.15, 0.0, 0.4)[number])
+            trial = Trial(
+                project,
+                program,
+                specialisation,
+                draw_sizes(program, rng),
+                int(rng.integers(2**31)),
+                (0.15, 0.0, 0.4)[number],
+            )
             got, again = trial.compiled("cuda", 1), trial.compiled("cuda", 1)
             if not program.atomics:
                 trial.agree(again, got, "the same call again")
             if not contracted(tree):
-                trial.agree(got, trial.interpreted("forward"), f"PTX against the interpreter\n{program.entry}", exact=False)
+                trial.agree(
+                    got, trial.interpreted("forward"), f"PTX against the interpreter\n{program.entry}", exact=False
+                )

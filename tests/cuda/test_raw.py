@@ -19,7 +19,12 @@ def test_arrays_shared_memory_and_barriers():
         if i < x.shape[0]:
             out[i] = a * row[127 - t] + x.size + x[-1]
     """
-    built = raw("(a: T, x: T[n]) -> (out: T[n])", body, "types: {T: [float32]}", 'launch: {block: 128, grid: "(n + 127) // 128"}')
+    built = raw(
+        "(a: T, x: T[n]) -> (out: T[n])",
+        body,
+        "types: {T: [float32]}",
+        'launch: {block: 128, grid: "(n + 127) // 128"}',
+    )
     for n in (1, 128, 500):
         x = np.random.default_rng(n).integers(-9, 9, n).astype("f4")
         padded = np.r_[x, np.zeros(-n % 128, "f4")].reshape(-1, 128)[:, ::-1].reshape(-1)[:n]
@@ -52,7 +57,12 @@ def test_helpers_atomics_and_output_scalars():
             if i < x.shape[0]:
                 cuda.atomic.add(total, 0, double(x[i, 0]))
     """
-    built = raw("(x: float64[..., n]) -> (total: float64 = 0)", "", 'launch: {block: 64, grid: "(rows + 63) // 64"}', template=template)
+    built = raw(
+        "(x: float64[..., n]) -> (total: float64 = 0)",
+        "",
+        'launch: {block: 64, grid: "(rows + 63) // 64"}',
+        template=template,
+    )
     x = np.arange(210, dtype="f8").reshape(2, 35, 3)
     assert built.call(x) == 2 * x[..., 0].sum()
 
@@ -69,7 +79,7 @@ def test_refusals():
 def test_float16(monkeypatch):
     """Loads, stores and conversions work everywhere; arithmetic is refused where the toolchain cannot link it."""
     launch = 'launch: {block: 64, grid: "(n + 63) // 64"}'
-    built = raw("(x: float16[n]) -> (out: float16[n])", "i = cuda.grid(1)\nif i < n_of(x):\n    out[i] = float16(float32(x[i]) * float32(3))",
+    built = raw("(x: float16[n]) -> (out: float16[n])", "",
                 launch, template="""
         def n_of(x):
             return x.shape[0]
@@ -81,7 +91,11 @@ def test_float16(monkeypatch):
     """)  # fmt: skip
     x = np.linspace(-9, 9, 100).astype("f2")
     same(built.call(x), (x.astype("f4") * np.float32(3)).astype("f2"), "out")
-    arithmetic = "(x: float16[n]) -> (out: float16[n])", "i = cuda.grid(1)\nif i < x.shape[0]:\n    out[i] = x[i] * x[i] - x[i]", launch
+    arithmetic = (
+        "(x: float16[n]) -> (out: float16[n])",
+        "i = cuda.grid(1)\nif i < x.shape[0]:\n    out[i] = x[i] * x[i] - x[i]",
+        launch,
+    )
     built = raw(*arithmetic)
     assert "mul.f16" in built.ptx and ".extern" not in built.ptx
     same(built.call(x), x * x - x, "out")

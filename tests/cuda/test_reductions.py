@@ -111,7 +111,9 @@ def test_products_and_bits():
             o2[r] = some
             o3[r] = odd
     """
-    built = loop("(x: int64[m, n], b: uint32[m, n]) -> (product: int64[m], o1: uint32[m], o2: uint32[m], o3: uint32[m])", body)
+    built = loop(
+        "(x: int64[m, n], b: uint32[m, n]) -> (product: int64[m], o1: uint32[m], o2: uint32[m], o3: uint32[m])", body
+    )
     rng = np.random.default_rng(0)
     for n in (0, 1, 40, 300):
         x, b = rng.integers(1, 9, (4, n)), rng.integers(0, 2**32, (4, n)).astype("u4")
@@ -146,7 +148,10 @@ def test_the_error_of_a_sum(dtype, over):
     if over == "grid":
         built = loop(f"(x: {dtype}[n]) -> (total: {dtype})", "total[()] = sum(x[i] for i in grid(n))")
     else:
-        built = loop(f"(x: {dtype}[n]) -> (total: {dtype}[1])", "for b in blocks(1):\n    total[b] = sum(x[c] for c in threads(n))")
+        built = loop(
+            f"(x: {dtype}[n]) -> (total: {dtype}[1])",
+            "for b in blocks(1):\n    total[b] = sum(x[c] for c in threads(n))",
+        )
     rng = np.random.default_rng(0)
     unit = float(np.finfo(dtype).eps) / 2
     for n in (1, 2, 3, 300, 5000, 60_000):

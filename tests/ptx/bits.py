@@ -70,7 +70,11 @@ def _bfe(modifiers, kind, i):
 
     def compute(a, start, length):
         start, length = np.minimum(start & 255, bits), np.minimum(length & 255, bits)
-        value = np.where(start >= bits, a.dtype.type(0) if kind[0] != "s" else a >> a.dtype.type(bits - 1), a >> np.minimum(start, bits - 1).astype(a.dtype))
+        value = np.where(
+            start >= bits,
+            a.dtype.type(0) if kind[0] != "s" else a >> a.dtype.type(bits - 1),
+            a >> np.minimum(start, bits - 1).astype(a.dtype),
+        )
         up = np.minimum(bits - length, bits - 1).astype(unsigned)
         moved = (value.view(unsigned) << up).view(a.dtype) >> up.astype(a.dtype)
         return np.where(length == 0, a.dtype.type(0), moved)
@@ -104,7 +108,9 @@ def _prmt(modifiers, kind, i):
         result = np.zeros_like(a)
         for k in range(4):
             nibble = (selector >> np.uint32(4 * k)) & np.uint32(15)
-            octet = (pair >> (np.uint64(8) * (nibble & np.uint32(7)).astype(np.uint64)) & np.uint64(255)).astype(np.uint32)
+            octet = (pair >> (np.uint64(8) * (nibble & np.uint32(7)).astype(np.uint64)) & np.uint64(255)).astype(
+                np.uint32
+            )
             octet = np.where(nibble & 8, np.where(octet & 128, 255, 0), octet).astype(np.uint32)
             result |= octet << np.uint32(8 * k)
         return result
@@ -126,6 +132,6 @@ def _lop3(modifiers, kind, i):
 
 
 BITS: dict[str, Callable] = {
-    "shl": _shift(True), "shr": _shift(False), "shf": _funnel, "popc": _count(_popc), "clz": _count(_clz), "brev": _brev,
-    "bfe": _bfe, "bfi": _bfi, "prmt": _prmt, "lop3": _lop3,
+    "shl": _shift(True), "shr": _shift(False), "shf": _funnel, "popc": _count(_popc), "clz": _count(_clz),
+    "brev": _brev, "bfe": _bfe, "bfi": _bfi, "prmt": _prmt, "lop3": _lop3,
 }  # fmt: skip

@@ -58,7 +58,9 @@ def _fma64(a, b, c):
     vh, vl = _two_sum(p, th)
     result = vh + _odd_sum(tl, vl)
     sizes = [np.abs(v) for v in (a, b, p, c)]
-    safe = np.logical_and.reduce([(v < 1e300) & ((v > 1e-250) | (v == 0)) for v in sizes]) & (np.maximum(*sizes[:2]) < 1e290)
+    safe = np.logical_and.reduce([(v < 1e300) & ((v > 1e-250) | (v == 0)) for v in sizes]) & (
+        np.maximum(*sizes[:2]) < 1e290
+    )
     safe &= (p != 0) | (a == 0) | (b == 0)
     zero = (a == 0) | (b == 0) | (c == 0)  # signs of zero: libm knows
     safe &= ~zero

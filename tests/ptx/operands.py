@@ -28,7 +28,11 @@ def reader(program, operand: str, kind: str) -> Callable:
 
         def read(batch, index):
             values = batch.registers[slot]
-            if values is None or checked and not (batch.defined[slot] if index is None else batch.defined[slot][index]).all():
+            if (
+                values is None
+                or checked
+                and not (batch.defined[slot] if index is None else batch.defined[slot][index]).all()
+            ):
                 raise PtxError(f"{operand} is read before it is set")
             if index is not None:
                 values = values[index]
@@ -57,7 +61,9 @@ def immediate(program, text: str, kind: str) -> np.ndarray:
     if match := re.fullmatch(r"0[fF]([0-9a-fA-F]{8})|0[dD]([0-9a-fA-F]{16})", text):
         value = struct.unpack(">f" if match[1] else ">d", bytes.fromhex(match[1] or match[2]))[0]
         if kind[0] != "f":  # bits of a float moved as they are
-            return np.frombuffer(bytes.fromhex(match[1] or match[2])[::-1], DTYPES[f"b{dtype.itemsize * 8}"]).view(dtype)
+            return np.frombuffer(bytes.fromhex(match[1] or match[2])[::-1], DTYPES[f"b{dtype.itemsize * 8}"]).view(
+                dtype
+            )
         return np.array([value], dtype)
     if re.fullmatch(r"-?(0[xX][0-9a-fA-F]+|\d+)U?", text):
         value = int(text.rstrip("U"), 0)

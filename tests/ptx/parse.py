@@ -95,7 +95,8 @@ def _parameters(text: str | None) -> list[tuple[str, str]]:
         if not part.strip():
             continue
         match = re.fullmatch(
-            r"\s*\.param\s+(?:\.align\s+\d+\s+)?\.(\w+)\s+(?:\.ptr(?:\s+\.global)?(?:\s+\.align\s+\d+)?\s+)?([\w$]+)(\[\d+\])?\s*", part
+            r"\s*\.param\s+(?:\.align\s+\d+\s+)?\.(\w+)\s+(?:\.ptr(?:\s+\.global)?(?:\s+\.align\s+\d+)?\s+)?([\w$]+)(\[\d+\])?\s*",
+            part,
         )
         if match is None:
             raise PtxError(f"parameter {part.strip()!r}")

@@ -28,7 +28,12 @@ def wait(program, i: Instruction) -> Wait:
             raise PtxError(f"modifiers of {i.text!r}")
         return Wait("warp", i.text, reader(program, i.operands[0], "b32"), lambda batch, index: None)
     if i.name in ("bar", "barrier"):
-        if i.modifiers not in (("sync",), ("sync", "aligned"), ("cta", "sync"), ("cta", "sync", "aligned")) or i.operands != ("0",):
+        if i.modifiers not in (
+            ("sync",),
+            ("sync", "aligned"),
+            ("cta", "sync"),
+            ("cta", "sync", "aligned"),
+        ) or i.operands != ("0",):
             return _reducing(program, i)
         return Wait("block", i.text)
     if i.name == "shfl":
@@ -39,7 +44,11 @@ def wait(program, i: Instruction) -> Wait:
 def _reducing(program, i: Instruction) -> Wait:
     """bar.red.and.pred p, 0, q: a barrier that also says whether q held anywhere, or everywhere."""
     modifiers = [m for m in i.modifiers if m not in ("cta", "aligned")]
-    if modifiers[:1] != ["red"] or modifiers[1:] not in (["and", "pred"], ["or", "pred"], ["popc", "u32"]) or i.operands[1] != "0":
+    if (
+        modifiers[:1] != ["red"]
+        or modifiers[1:] not in (["and", "pred"], ["or", "pred"], ["popc", "u32"])
+        or i.operands[1] != "0"
+    ):
         raise PtxError(f"barrier {i.text!r}")
     negated = i.operands[-1].startswith("!")
     read = reader(program, i.operands[-1].lstrip("!"), "pred")
@@ -55,7 +64,12 @@ def _reducing(program, i: Instruction) -> Wait:
 
 
 def _shuffle(program, i: Instruction) -> Wait:
-    if len(i.modifiers) != 3 or i.modifiers[0] != "sync" or i.modifiers[1] not in ("up", "down", "bfly", "idx") or i.modifiers[2] != "b32":
+    if (
+        len(i.modifiers) != 3
+        or i.modifiers[0] != "sync"
+        or i.modifiers[1] not in ("up", "down", "bfly", "idx")
+        or i.modifiers[2] != "b32"
+    ):
         raise PtxError(f"modifiers of {i.text!r}")
     mode = i.modifiers[1]
     target, _, predicate = i.operands[0].partition("|")
