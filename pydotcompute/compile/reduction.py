@@ -32,6 +32,11 @@ UPDATE = {
 FUNCTIONS: dict[str, Callable] = {}
 
 
+def _once(function: ir.Function) -> None:
+    """Keep one copy of a function that is called rarely."""
+    function.attributes.add("noinline")
+
+
 def identity(op: str, dtype: str):
     """The value that changes nothing: of a sum of floats -0.0, because -0.0 + 0.0 is 0.0."""
     which = kind(NUMBA_TYPES[dtype])
@@ -90,18 +95,31 @@ def _identity_intrinsics(op: str) -> Callable:
 def _of_values(op: str, like: Callable) -> None:
     update = INTRINSICS[UPDATE[op]]
 
-    def clear(lanes):
-        for k in range(int64(0), int64(LANES)):
+    def clear(lanes, width):
+        for k in range(int64(0), int64(16)):
             store(lanes, k, like(lanes))
+        if gt(width, int64(16)):
+            for k in range(int64(16), int64(LANES)):
+                store(lanes, k, like(lanes))
         return int64(0)
 
+    def halve(lanes, half):
+        for k in range(int64(0), half):
+            independent()
+            store(lanes, k, update(load(lanes, k), load(lanes, add(k, half))))
+        return int64(0)
+
+    halve = subroutine(halve)
+
     def fold(lanes, width):
-        half = shr(width, int64(1))
-        while gt(half, int64(0)):
-            for k in range(int64(0), half):
-                independent()
-                store(lanes, k, update(load(lanes, k), load(lanes, add(k, half))))
-            half = shr(half, int64(1))
+        if gt(width, int64(16)):
+            halve(lanes, int64(64))
+            halve(lanes, int64(32))
+            halve(lanes, int64(16))
+        halve(lanes, int64(8))
+        halve(lanes, int64(4))
+        halve(lanes, int64(2))
+        halve(lanes, int64(1))
         return load(lanes, int64(0))
 
     fold = subroutine(fold, inline=False)
@@ -119,7 +137,7 @@ def _of_values(op: str, like: Callable) -> None:
 
     def push(lanes, levels, index, width):
         carry(levels, index, fold(lanes, width))
-        clear(lanes)
+        clear(lanes, width)
         return int64(0)
 
     def total(lanes, levels, passes, width):
@@ -199,8 +217,8 @@ def _of_positions(op: str, like: Callable) -> None:
     ge0 = subroutine(ge0, types.boolean)
     first = subroutine(first, types.boolean)
 
-    def clear(lanes, places):
-        for k in range(int64(0), int64(LANES)):
+    def clear(lanes, places, width):
+        for k in range(int64(0), width):
             store(lanes, k, like(lanes))
             store(places, k, int64(-1))
         return int64(0)
@@ -218,7 +236,7 @@ def _of_positions(op: str, like: Callable) -> None:
             half = shr(half, int64(1))
         return load(lanes, int64(0)), load(places, int64(0))
 
-    fold, clear = subroutine(fold, inline=False), subroutine(clear, inline=False)
+    fold, clear = subroutine(fold, inline=False, attributes=_once), subroutine(clear, inline=False)
 
     def push(lanes, places, levels, level_places, index, width):
         value, place = fold(lanes, places, width)
@@ -230,7 +248,7 @@ def _of_positions(op: str, like: Callable) -> None:
             level = add(level, int64(1))
         store(levels, level, value)
         store(level_places, level, place)
-        clear(lanes, places)
+        clear(lanes, places, width)
         return int64(0)
 
     def total(lanes, places, levels, level_places, passes, width):

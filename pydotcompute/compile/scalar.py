@@ -91,7 +91,13 @@ def turns_unsigned(start, stop, step):
 @function(types.int64)
 def lane_width(length):
     """How many lanes a reduction of so many iterations, or of rows so long, uses."""
-    return select(le(length, int64(128)), int64(16), int64(128))
+    return select(le(length, int64(16)), int64(16), int64(128))
+
+
+@function(types.int64)
+def passes_of(length, width):
+    """length / width, rounded up, for the two widths there are."""
+    return select(eq(width, int64(16)), shr(add(length, int64(15)), int64(4)), shr(add(length, int64(127)), int64(7)))
 
 
 @function(types.int64)

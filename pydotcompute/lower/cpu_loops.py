@@ -87,7 +87,6 @@ class CpuLoops(CpuCode):
                 ]
             elif r.op == "sum" and r.type in FLOATS and terms_of(loop, r.name) > 1:
                 lane.compensation = self.names.fresh(f"{r.name}_rest")
-            self.line(f"clear_{r.op}({self.memory_of(lane)})")
             lanes.append(lane)
             self.lanes[r.name] = lane
         return lanes
@@ -162,7 +161,7 @@ class CpuLoops(CpuCode):
             return
         number, base, k, length = (self.names.fresh(n) for n in ("_pass", "_base", "_k", "_length"))
         self.line(f"{length} = sub({stop}, {start})")
-        with self.block(f"for {number} in range(turns_signed(int64(0), {length}, {width})):"):
+        with self.block(f"for {number} in range(passes_of({length}, {width})):"):
             self.line(f"{base} = at({number}, {width}, int64(0))")
             with self.block(f"for {k} in range(int64(0), minimum({width}, sub({length}, {base}))):"):
                 self.line("independent()")
@@ -220,12 +219,15 @@ class CpuLoops(CpuCode):
         return tuple(held)
 
     def lane_width(self, lanes: list[Lane], length: str) -> tuple[str, str]:
-        """Names of the number of passes so far and of the lanes used, which depend on the length alone."""
+        """Names of the number of passes so far and of the lanes used, which depend on the length alone; the lanes
+        hold nothing yet."""
         if not lanes:
             return "", ""
         passes, width = self.names.fresh("_passes"), self.names.fresh("_width")
         self.line(f"{passes} = int64(0)")
         self.line(f"{width} = lane_width({length})")
+        for lane in lanes:
+            self.line(f"clear_{lane.reduction.op}({self.memory_of(lane)}, {width})")
         return passes, width
 
     def write_parallel(self, s: Parallel) -> None:
