@@ -83,6 +83,11 @@ class Batch:
             result[chosen] = values
         return result
 
+    def forget(self, kind: str, addresses: np.ndarray, index, item: int, what: str) -> None:
+        """What is stored there is undefined: to be read it must be written first."""
+        for space, _, offsets in self.reach(kind, addresses, index, item, what):
+            space.written.view(item)[(offsets // np.uint64(item)).astype(np.int64)] = 0
+
     def store(self, kind: str, addresses: np.ndarray, values: np.ndarray, index, item: int, what: str) -> None:
         for space, chosen, offsets in self.reach(kind, addresses, index, item, what):
             self.writable(space, what)

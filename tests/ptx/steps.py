@@ -12,7 +12,7 @@ from .operands import Step, reader, writer
 from .operation import DTYPES
 from .operations import CARRY, operation
 from .parse import TYPE_BYTES, Instruction, PtxError
-from .undefined import choice, copy, uncertain
+from .undefined import choice, copy, unchecked, uncertain
 
 SPACES = ("global", "shared", "local", "const", "param")
 # Modifiers of memory accesses that change neither the value nor the place.
@@ -213,12 +213,24 @@ def _st(program, i: Instruction) -> Step:
     where, named = address(program, i.operands[0])
     space, text = space or named, i.text
 
+    # Undefined values may be kept in local memory, as they may in a register.
+    doubts = [(k, p) for k, p in enumerate(_parts(i.operands[1])) if space == "local" and p in program.doubtful]
+    flags = {}
+    for k, operand in doubts:
+        reads[k], flags[k] = unchecked(program, operand, f"b{8 * item}")
+
     def store(batch, index):
         addresses = where(batch, index)
         if count > 1 and (addresses % np.uint64(item * count)).any():
             raise PtxError(f"{text}: misaligned")
         for k, read in enumerate(reads):
-            batch.store(space, addresses + np.uint64(k * item), read(batch, index).view(f"u{item}"), index, item, text)
+            places, values = addresses + np.uint64(k * item), read(batch, index)
+            batch.store(
+                space, places, values.astype(f"u{item}") if k in flags else values.view(f"u{item}"), index, item, text
+            )
+            if k in flags and not (defined := np.broadcast_to(flags[k](batch, index), len(places))).all():
+                threads = np.arange(batch.n) if index is None else index
+                batch.forget(space, places[~defined], threads[~defined], item, text)
 
     return store
 

@@ -13,7 +13,7 @@ from .parse import TYPE_BYTES, Instruction, PtxError
 
 def copy(program, target: str, source: str) -> Step:
     """A register that may be undefined moves as it is, and makes the other one so."""
-    read, flags = _unchecked(program, source)
+    read, flags = unchecked(program, source)
     write = writer(program, target, f"b{8 * WIDTHS[program.registers[target]].itemsize}")
     flag = _flagged(program, target)
 
@@ -32,7 +32,7 @@ def uncertain(program, i: Instruction, op, targets: list[str], sources: list[str
     reads = []
     for operand, kind in zip(sources, op.sources):
         negated = kind == "pred" and operand.startswith("!")
-        read, flags = _unchecked(program, operand.lstrip("!") if negated else operand, kind)
+        read, flags = unchecked(program, operand.lstrip("!") if negated else operand, kind)
         reads.append((read, flags, DTYPES[kind], negated))
     write, flag = writer(program, targets[0], op.results[0]), _flagged(program, targets[0])
 
@@ -55,7 +55,7 @@ def choice(program, i: Instruction) -> Step:
     """selp where an operand may be undefined: only the chosen one counts."""
     (kind,), (target, *sources, condition) = i.modifiers, i.operands
     bits = f"b{8 * TYPE_BYTES[kind]}"
-    (one, one_flags), (other, other_flags) = (_unchecked(program, s, bits) for s in sources)
+    (one, one_flags), (other, other_flags) = (unchecked(program, s, bits) for s in sources)
     chosen, write, flag = reader(program, condition, "pred"), writer(program, target, bits), _flagged(program, target)
 
     def choose(batch, index):
@@ -66,7 +66,7 @@ def choice(program, i: Instruction) -> Step:
     return choose
 
 
-def _unchecked(program, source: str, kind: str = "") -> tuple[Callable, Callable]:
+def unchecked(program, source: str, kind: str = "") -> tuple[Callable, Callable]:
     """How to get an operand and whether it is defined."""
     if source not in program.doubtful:
         kind = kind or f"b{8 * WIDTHS[program.registers[source]].itemsize}"
