@@ -1,4 +1,7 @@
-"""The forward pass of BERT in NumPy and float64, one sentence at a time, written from the paper's formulas."""
+"""The forward pass of BERT in NumPy and float64, written from the paper's formulas.
+
+What concerns single tokens is done for those of all sentences at once, attention for one sentence after the other.
+"""
 
 import math
 
@@ -12,12 +15,23 @@ def _norm(x, weight, bias, eps):
     return centred / np.sqrt((centred**2).mean(-1, keepdims=True) + eps) * weight + bias
 
 
-def encode(weights, config, tokens):
-    """The vector of length 1 of one sentence: the mean over its tokens."""
+def _attention(query, key, value, heads):
+    """For the tokens of one sentence: [token, hidden] → [token, hidden]."""
+    q, k, v = (x.reshape(len(x), heads, -1) for x in (query, key, value))
+    scores = np.einsum("ihd,jhd->hij", q, k) / math.sqrt(q.shape[-1])
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    weights /= weights.sum(-1, keepdims=True)
+    return np.einsum("hij,jhd->ihd", weights, v).reshape(query.shape)
+
+
+def encode(weights, config, sentences):
+    """Vectors of length 1, float64[sentence, hidden], for lists of token numbers: the mean over a sentence's tokens."""
     w = weights
-    n, depth = len(tokens), config.hidden // config.heads
-    x = w["embeddings.word_embeddings.weight"][tokens] + w["embeddings.position_embeddings.weight"][:n]
-    x = x + w["embeddings.token_type_embeddings.weight"][0]
+    ends = np.cumsum([len(tokens) for tokens in sentences])
+    parts = [slice(end - len(tokens), end) for end, tokens in zip(ends, sentences)]
+    places = np.concatenate([np.arange(len(tokens)) for tokens in sentences])
+    x = w["embeddings.word_embeddings.weight"][np.concatenate(sentences)]
+    x = x + w["embeddings.position_embeddings.weight"][places] + w["embeddings.token_type_embeddings.weight"][0]
     x = _norm(x, w["embeddings.LayerNorm.weight"], w["embeddings.LayerNorm.bias"], config.eps)
     for layer in range(config.layers):
 
@@ -29,17 +43,11 @@ def encode(weights, config, tokens):
             at = f"encoder.layer.{layer}.{name}.LayerNorm"
             return _norm(x, w[f"{at}.weight"], w[f"{at}.bias"], config.eps)
 
-        q, k, v = (
-            dense(f"attention.self.{name}", x).reshape(n, config.heads, depth).swapaxes(0, 1)
-            for name in ("query", "key", "value")
-        )
-        scores = q @ k.swapaxes(1, 2) / math.sqrt(depth)
-        attention = np.exp(scores - scores.max(-1, keepdims=True))
-        attention /= attention.sum(-1, keepdims=True)
-        mixed = (attention @ v).swapaxes(0, 1).reshape(n, config.hidden)
+        q, k, v = (dense(f"attention.self.{name}", x) for name in ("query", "key", "value"))
+        mixed = np.concatenate([_attention(q[part], k[part], v[part], config.heads) for part in parts])
         x = norm("attention.output", dense("attention.output.dense", mixed) + x)
         wide = dense("intermediate.dense", x)
         wide = wide * 0.5 * (1 + _erf(wide / math.sqrt(2)))
         x = norm("output", dense("output.dense", wide) + x)
-    mean = x.mean(0)
-    return mean / np.sqrt((mean**2).sum())
+    mean = np.stack([x[part].mean(0) for part in parts])
+    return mean / np.sqrt((mean**2).sum(1, keepdims=True))
