@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from .. import abi
 from ..errors import Position
 from .cpu_arrays import arrays_of
-from .cpu_cost import SLICE, cost_of
+from .cpu_cost import ATOMIC, SLICE, cost_of
 from .cpu_loops import UPDATE, assigned
 from .cpu_views import CpuViews
 from .python_source import Names, all_names
@@ -58,7 +58,7 @@ class _Module:
         self.main = tree.main
         where = tree.body.index(self.main) if self.main else len(tree.body)
         self.before, self.after = tree.body[:where], tree.body[where + 1 :]
-        from ..compile.namespace import INTRINSIC_NAMES
+        from ..compile.namespace import INTRINSIC_NAMES  # here, because it imports Numba
 
         self.names = Names(all_names(tree), {*RESERVED, *INTRINSIC_NAMES})
         updated = {n.array for s in tree.body for n in walk(s) if isinstance(n, Atomic)}
@@ -168,7 +168,9 @@ class _Module:
             known = {s for s in self.tree.symbols} | set(self.saved)
             known |= {p.name for p in self.tree.parameters if not p.is_array and p.role != "out"}
             bounds, code.bounds = code.bounds, False  # the estimate looks at no elements
-            cost = cost_of(main.body, known, code.expression, {h.name: h for h in self.tree.helpers})
+            helpers = {h.name: h for h in self.tree.helpers}
+            cost = cost_of(main.body, known, code.expression, helpers, atomic=ATOMIC)
+            rest = cost_of(main.body, known, code.expression, helpers)
             code.bounds = bounds
             if main.kind == "grid" and main.reductions:
                 chunk = code.names.fresh("_chunk")
@@ -176,7 +178,10 @@ class _Module:
                 code.line(f"set_word_int64(state, int64(0), slice_of({SLICE}, mul({chunk}, {cost})))")
                 code.line(f"return turns_signed(int64(0), {total}, {chunk})")
             else:
-                code.line(f"set_word_int64(state, int64(0), slice_of({SLICE}, {cost}))")
+                units = f"slice_of({SLICE}, {cost})"
+                if self.atomic:  # several threads pay where there is other work
+                    units = f"select(gt({cost}, shl({rest}, int64(1))), maximum({total}, int64(1)), {units})"
+                code.line(f"set_word_int64(state, int64(0), {units})")
                 code.line(f"return {total}")
 
     def certainly_set(self, name: str) -> bool:

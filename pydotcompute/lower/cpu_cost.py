@@ -27,6 +27,7 @@ from .tree import (
     walk,
 )  # fmt: skip
 
+ATOMIC = 2500  # 25 ns: an update that other threads make too; alone it is a plain one, fifty times as fast
 SLICE = 6_400_000  # 64 µs: what starting a thread costs, twice or more
 _SLOW = ("/", "//", "%", "**")
 _EXACT = (
@@ -50,10 +51,16 @@ _LIMIT = "int64(65536)"  # more turns than this fill a slice anyway
 
 
 def cost_of(
-    body: tuple[Stmt, ...], known: set[str], write: Callable[[Expr], str], helpers: dict[str, Helper], scalar: int = 1
+    body: tuple[Stmt, ...],
+    known: set[str],
+    write: Callable[[Expr], str],
+    helpers: dict[str, Helper],
+    scalar: int = 1,
+    atomic: int = 0,
 ) -> str:
     """Python for the cost of the statements. known: the scalars that are set when it is evaluated; write: Python of
-    an expression over them. scalar: what an operation costs more where it is not vectorised."""
+    an expression over them. scalar: what an operation costs more where it is not vectorised. atomic:
+    what an atomic update costs."""
     fixed, terms = 0, []
 
     def turns(count: Expr) -> str:
@@ -63,7 +70,7 @@ def cost_of(
         return _GUESS
 
     def inner(statements: tuple[Stmt, ...], slower: int) -> str:
-        return cost_of(statements, known, write, helpers, slower)
+        return cost_of(statements, known, write, helpers, slower, atomic)
 
     for s in body:
         if isinstance(s, Parallel):
@@ -82,7 +89,7 @@ def cost_of(
             terms += [inner(s.body, scalar), inner(s.orelse, scalar)] if s.orelse else [inner(s.body, scalar)]
         else:
             fixed += scalar * sum(_expression(e, helpers) for e in _expressions(s))
-            fixed += 500 if isinstance(s, Atomic) else 5 * scalar if isinstance(s, (Store, Accumulate)) else 0
+            fixed += atomic if isinstance(s, Atomic) else 5 * scalar if isinstance(s, (Store, Accumulate)) else 0
     text = f"int64({fixed + 1})"
     for term in terms:
         text = f"add({text}, {term})"
