@@ -22,8 +22,8 @@ ROOT = Path(__file__).resolve().parent.parent
 FLOAT = np.float32
 
 
-def best(call, number: int = 5, repeat: int = 15) -> float:
-    """Seconds of one call, the least of several."""
+def best(call, number: int = 1, repeat: int = 200) -> float:
+    """Seconds of one call, the least of many: what else runs on the machine disturbs some."""
     return min(timeit.repeat(call, number=number, repeat=repeat)) / number
 
 
