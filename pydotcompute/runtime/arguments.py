@@ -46,7 +46,9 @@ class Call(NamedTuple):
         return values, finish
 
 
-def assign(kernel: str, signature: Signature, params: Mapping[str, Any], args: Sequence[Any], kwargs: Mapping[str, Any]):
+def assign(
+    kernel: str, signature: Signature, params: Mapping[str, Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Which value is which parameter, and which params were chosen. Outputs passed as None count as not given.
 
     Raises TypeError: too many, too few, unknown or doubled arguments.
@@ -94,7 +96,9 @@ def check(record: KernelRecord, values: Mapping[str, Any], chosen: Mapping[str, 
     label = ",".join(f"{name}={value}" for name, value in (*types.items(), *params.items())) or "-"
     specialisation = record.specialisations.get(label)
     if specialisation is None:
-        raise KernelNotBuiltError(f"{title(kernel, label)} is declared, but the manifest does not have it; build it again")
+        raise KernelNotBuiltError(
+            f"{title(kernel, label)} is declared, but the manifest does not have it; build the kernel again"
+        )
 
     dimensions = Dimensions(kernel)
     for p, concrete in zip(signature.parameters, specialisation.parameters):
@@ -135,7 +139,8 @@ def _plain(kernel: str, p: Parameter, value: Any, arrays: Any) -> Any:
     if not arrays.owns(value):
         what = "output" if p.role == "out" else "argument"
         hint = ""
-        if arrays.module and p.role == "in" and (is_scalar(value) or isinstance(value, (list, tuple)) or hasattr(value, "__array__")):
+        like = is_scalar(value) or isinstance(value, (list, tuple)) or hasattr(value, "__array__")
+        if arrays.module and p.role == "in" and like:
             hint = f"; {arrays.module}.asarray({p.name}) makes one"
         raise TypeError(f"{kernel}: {what} '{p.name}' must be {arrays.noun}, got {type_name(value)}{hint}")
     try:
