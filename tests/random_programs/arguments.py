@@ -9,11 +9,21 @@ from .scope import Array
 SMALL = (0, 1, 2, 3, 5, 9, 17, 40)
 
 
-def draw_sizes(program, rng: np.random.Generator) -> dict[str, int]:
-    """A value for each symbol; the first draws are likely to have a 0 somewhere."""
+def draw_sizes(program, rng: np.random.Generator, long: bool = False) -> dict[str, int]:
+    """A value for each symbol, small, but `long` for one of the loops: as reductions see it."""
     names = symbols(program)
+    main = [d for d in program.main if d in names and d != "k"]
+    if long and main and not any(len(p.dims or ()) > len({*(p.dims or ())}) for p in program.parameters):
+        dims = {name: int(rng.integers(1, 4)) for name in names}
+        dims[rng.choice(main)] = int(rng.choice((130, 257, 1030, 1537)))
+        return dims
     dims = {name: int(rng.choice(SMALL)) for name in names}
-    while np.prod([max(dims[d] if isinstance(d, str) and d in dims else 8 if d == "TILE" else d, 1) for d in program.main]) > 400:
+    while (
+        np.prod(
+            [max(dims[d] if isinstance(d, str) and d in dims else 8 if d == "TILE" else d, 1) for d in program.main]
+        )
+        > 400
+    ):
         name = max((d for d in program.main if d in dims), key=dims.get)
         dims[name] //= 2
     if "k" in dims:

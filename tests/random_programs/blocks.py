@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .expressions import bare
+from .elements import bare
 from .loops import Loops
 from .scope import Array, Scope
 from .values import DTYPES, INTEGERS, Expr, Retry
@@ -119,7 +119,9 @@ class Blocks(Loops):
     def new_array(self, array: Array) -> None:
         """Make it and fill it, in a threads loop over its elements."""
         shape = ", ".join(map(str, array.dims))
-        self.line(f"{array.name} = {array.role}(({shape}{',' * (len(array.dims) == 1)}), {self.dtype_name(array.dtype)})")
+        self.line(
+            f"{array.name} = {array.role}(({shape}{',' * (len(array.dims) == 1)}), {self.dtype_name(array.dtype)})"
+        )
         names = _NAMES[: len(array.dims)]
         place, self.place = self.place, "threads"
         with self.block(f"for {', '.join(names)} in threads({shape}):", self.thread_scope(array.dims, [])):

@@ -144,8 +144,10 @@ def check_program(project: Batch, program, draws: int = 4, large: bool = True) -
             continue
         free = contracted(tree)
         for number in range(draws):
-            dims = draw_sizes(program, rng)
-            trial = Trial(project, program, specialisation, dims, int(rng.integers(2**31)), (0.15, 0.0, 0.4)[number % 3])
+            dims = draw_sizes(program, rng, long=number == draws - 1)
+            trial = Trial(
+                project, program, specialisation, dims, int(rng.integers(2**31)), (0.15, 0.0, 0.4)[number % 3]
+            )
             wanted = trial.interpreted("forward")
             for order in ("reverse", "random"):
                 trial.agree(trial.interpreted(order), wanted, f"interpreter, {order} against forward")
@@ -220,7 +222,9 @@ def check_positions(project: Batch, program) -> None:
                 arguments = trial.arguments()
                 for p in program.parameters:
                     if "n" in (p.dims or ()):
-                        taken = arguments[p.name][tuple(slice(start, stop) if d == "n" else slice(None) for d in p.dims)]
+                        taken = arguments[p.name][
+                            tuple(slice(start, stop) if d == "n" else slice(None) for d in p.dims)
+                        ]
                         arguments[p.name] = taken.copy() if p.layout == "C" else taken
                 project.call(name, target, 1, arguments, trial.params)
                 part = {k: v[start:stop] for k, v in whole.items()}
@@ -236,7 +240,7 @@ def contracted(tree: t.KernelTree) -> bool:
     return any(n.op in "*/%//" for n in floats)
 
 
-def large_sizes(program, dims: dict, elements: int = 60_000) -> dict:
+def large_sizes(program, dims: dict, elements: int = 100_000) -> dict:
     """The same with enough work for several slices."""
     main = [d for d in program.main if d in dims and d != "k"]
     if not main:
@@ -244,7 +248,11 @@ def large_sizes(program, dims: dict, elements: int = 60_000) -> dict:
     fixed = int(np.prod([extent_of(d, dims, {"TILE": 4}) for d in program.main if d not in main] or [1]))
     each = max(2, int((elements / max(fixed, 1)) ** (1 / len(main))))
     others = {d: min(n, 4) for d, n in dims.items() if d not in main}
-    square = sum(len([d for d in p.dims if d in main]) > len(set(d for d in p.dims if d in main)) for p in program.parameters if p.dims)
+    square = sum(
+        len([d for d in p.dims if d in main]) > len(set(d for d in p.dims if d in main))
+        for p in program.parameters
+        if p.dims
+    )
     if square:
         each = min(each, 1500)
     return {**dims, **others, **{d: each + k for k, d in enumerate(main)}}

@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-from random import Random
-
-from .scope import Array, Extent, Scope
-from .values import COMPLEX, DTYPES, FLOATS, INTEGERS, Expr, Retry, common, fits, folded, literal, rank, real_of
+from .elements import Elements, bare
+from .values import COMPLEX, DTYPES, FLOATS, Expr, Retry, common, fits, folded, literal, rank, real_of
 
 LONGEST = 110  # characters of an expression
-_SMALL = (0, 1, 2, 3, 4, 5, 7, 8, -1, -2, -3)
-_LARGE = (31, 32, 63, 64, 100, 127, -128, 128, 255, 256, 32767, 65535, 2**31 - 1, -(2**31), 2**32, 2**63 - 1, -(2**63))
-_FLOATS = (0.0, 0.5, 1.0, -1.0, 1.5, 2.5, -0.25, 3.0, 0.1, 1e10, 1e-30, 1e300)
 
 
-class Expressions:
-    """`rng` decides everything; `scope` is what may be named; `exact_floats` leaves the elementary functions out."""
-
-    rng: Random
-    scope: Scope
-    type_variables: dict[str, str]
-    helpers: list
-    kind: int  # that is wanted
-    style: str  # "wild": some indices may be out of range; "elementwise": no index but an iteration's own
+class Expressions(Elements):
+    """Operators and functions over them. What rounds otherwise than IEEE says is left to the statements."""
 
     # ----------------------------------------------------------------------------------------------- choosing
-
-    def chance(self, probability: float) -> bool:
-        return self.rng.random() < probability
 
     def expr(self, kind: int, depth: int) -> Expr:
         """An expression of a kind: 0 bool, 1 integer, 2 float, 3 complex."""
@@ -52,7 +37,9 @@ class Expressions:
 
     def storable(self, dtype: str, depth: int) -> Expr:
         """What may be stored into an element of this dtype: anything that converts."""
-        made = self.expr(rank(dtype), depth) if self.chance(0.7) else self.of_any_kind(depth, 3 if dtype in COMPLEX else 2)
+        made = (
+            self.expr(rank(dtype), depth) if self.chance(0.7) else self.of_any_kind(depth, 3 if dtype in COMPLEX else 2)
+        )
         if made.value is not None and rank(dtype) == 1 and made.rank <= 1 and not fits(made.value, dtype):
             return self.cast(made, dtype)
         return made
@@ -69,110 +56,6 @@ class Expressions:
     def dtype_name(self, dtype: str) -> str:
         names = [name for name, chosen in self.type_variables.items() if chosen == dtype]
         return names[0] if names and self.chance(0.5) else dtype
-
-    # ------------------------------------------------------------------------------------------------- leaves
-
-    def literal_of(self, kind: int) -> Expr:
-        if kind == 0:
-            return literal(self.chance(0.5))
-        if kind == 1:
-            return literal(self.rng.choice(_SMALL if self.chance(0.8) else _LARGE))
-        if kind == 2:
-            return literal(self.rng.choice(_FLOATS))
-        return literal(self.rng.choice((1j, 2.5j, 0j)))
-
-    def leaf_literal_0(self, depth: int) -> Expr:
-        return self.literal_of(0)
-
-    def leaf_literal_1(self, depth: int) -> Expr:
-        return self.literal_of(1)
-
-    def leaf_literal_2(self, depth: int) -> Expr:
-        if self.chance(0.1):
-            name = self.rng.choice(("inf", "nan", "pi", "e"))
-            return Expr(name, "float64", True)
-        return self.literal_of(2)
-
-    def leaf_literal_3(self, depth: int) -> Expr:
-        return self.literal_of(3)
-
-    def leaf_scalar(self, depth: int) -> Expr:
-        found = self.scope.scalars + self.scope.elements
-        return self.pick([v for v in found if v.rank == self.kind] or found)
-
-    def leaf_index(self, depth: int) -> Expr:
-        if self.style == "elementwise":
-            raise Retry
-        names = [*self.scope.indices, *(d for d in self.scope.positive if isinstance(d, str) and d != "TILE")]
-        return Expr(self.pick(names), "int64", True)
-
-    def leaf_load(self, depth: int) -> Expr:
-        if depth < 0:
-            raise Retry
-        kind, found = self.kind, self.scope.arrays
-        array = self.pick([a for a in found if rank(a.dtype) == kind] or found)
-        load = Expr(self.element(array, depth), array.dtype)
-        if load.rank == kind:
-            return load
-        return self.cast(load, self.rng.choice([d for d in DTYPES if rank(d) == kind]))
-
-    def pick(self, items):
-        if not items:
-            raise Retry
-        return self.rng.choice(items)
-
-    # ------------------------------------------------------------------------------------------------ elements
-
-    def element(self, array: Array, depth: int) -> str:
-        return f"{array.name}[{array.prefix}{', '.join(self.index(extent, depth) for extent in array.dims) or '()'}]"
-
-    def index(self, extent: Extent, depth: int) -> str:
-        """Text of an integer in 0 … extent - 1."""
-        direct = [name for name, other in self.scope.indices.items() if other == extent]
-        if self.style == "elementwise":
-            return self.pick(direct) if isinstance(extent, str) else str(self.rng.randrange(extent))
-        if self.style == "wild" and self.chance(0.15) and self.scope.indices:
-            name = self.rng.choice([*self.scope.indices])
-            return self.rng.choice((f"{name} + 1", f"{name} - 1", f"2 * {name}", self.cast(self.expr(1, 0), "int64").text))
-        if direct and self.chance(0.75 if depth > 0 else 0.95):
-            return self.rng.choice(direct)
-        known = isinstance(extent, int)
-        if not known and extent not in self.scope.positive:
-            raise Retry
-        form = self.rng.randrange(6)
-        if form == 0 or depth <= 0 and form > 2:
-            return str(self.rng.randrange(extent)) if known else self.rng.choice((f"{extent} - 1", "0"))
-        if form == 1 and direct:
-            last = str(extent - 1) if known else f"{extent} - 1"
-            return f"{last} - {self.rng.choice(direct)}"
-        if form == 2 and self.scope.indices:
-            near = self.rng.choice([*self.scope.indices])
-            text = f"{near} {self.rng.choice(('+ 1', '+ 2', '- 1', '* 3', '+ 5'))}"
-            return f"({text}) % {extent}"
-        inner = self.cast(self.expr(1, max(depth - 2, 0) if depth > 1 else -1), "int64")
-        if form == 3:
-            last = str(extent - 1) if known else f"{extent} - 1"
-            return f"min(max({bare(inner.text)}, 0), {last})"
-        return f"{inner.text} % {extent}"
-
-    def guarded_load(self, depth: int) -> Expr:
-        """`x[i - 1] if i > 0 else y`, the neighbour of a stencil."""
-        if self.style == "elementwise":
-            raise Retry
-        array = self.pick([a for a in self.scope.arrays if a.dims])
-        axis = self.rng.randrange(len(array.dims))
-        name = self.pick([n for n, extent in self.scope.indices.items() if extent == array.dims[axis]])
-        step = self.rng.choice((1, 2))
-        extent = array.dims[axis]
-        place, guard = self.rng.choice(
-            ((f"{name} - {step}", f"{name} >= {step}"), (f"{name} + {step}", f"{name} + {step} < {extent}"),
-             (f"{name} - {step}", f"0 <= {name} - {step} < {extent}"))
-        )  # fmt: skip
-        places = [place if k == axis else self.index(d, 0) for k, d in enumerate(array.dims)]
-        load = Expr(f"{array.name}[{array.prefix}{', '.join(places)}]", array.dtype)
-        other = self.expr(load.rank, depth - 1)
-        dtype, weak = common(load, other)
-        return Expr(f"({load.text} if {guard} else {other.text})", dtype, weak)
 
     # ------------------------------------------------------------------------------------- operators, any kind
 
@@ -253,7 +136,10 @@ class Expressions:
         kind = self.rng.choice((0, 1, 1, 1, 2, 2, 3))
         ops = ("==", "!=") if kind == 3 else ("<", "<=", ">", ">=", "==", "!=")
         count = 3 if self.chance(0.15) else 2
-        parts = [self.expr(kind if self.chance(0.8) or kind == 3 else self.rng.randint(0, 2), depth - 1) for _ in range(count)]
+        parts = [
+            self.expr(kind if self.chance(0.8) or kind == 3 else self.rng.randint(0, 2), depth - 1)
+            for _ in range(count)
+        ]
         if any(p.rank == 3 for p in parts):
             ops = ("==", "!=")
         if all(p.value is not None for p in parts):
@@ -326,7 +212,8 @@ class Expressions:
         operand = self.expr(1, depth - 1)
         if operand.value is not None:
             raise Retry
-        form = self.rng.choice(("(-{})", "(~{})", "(+{})", "abs({})", "sign({})", "popcount({})", "clz({})", "floor({})",
+        form = self.rng.choice(("(-{})", "(~{})", "(+{})", "abs({})", "sign({})", "popcount({})", "clz({})",
+            "floor({})",
                                 "round({})", "real({})", "imag({})", "conj({})"))  # fmt: skip
         text = bare(operand.text) if form[1] not in "-~+" else operand.text
         return Expr(form.format(text), operand.dtype, operand.weak)
@@ -358,7 +245,8 @@ class Expressions:
         operand = self.expr(2, depth - 1)
         if operand.value is not None:
             raise Retry
-        form = self.rng.choice(("(-{})", "(+{})", "abs({})", "sign({})", "floor({})", "ceil({})", "trunc({})", "round({})",
+        form = self.rng.choice(("(-{})", "(+{})", "abs({})", "sign({})", "floor({})", "ceil({})", "trunc({})",
+            "round({})",
                                 "sqrt({})", "sqrt({})", "real({})", "imag({})", "conj({})"))  # fmt: skip
         return Expr(form.format(bare(operand.text) if form[0] != "(" else operand.text), operand.dtype, operand.weak)
 
@@ -411,21 +299,9 @@ _TABLE = {
         [*_LEAF, "leaf_index", "arithmetic_1", "arithmetic_1", "arithmetic_1", "bits", "bits", "power", "unary_1",
          "extreme_1", "choose_1", "convert_1", "guarded_load", "call_helper"]),
     2: ([*_LEAF, "leaf_literal_2"],
-        [*_LEAF, "arithmetic_2", "arithmetic_2", "arithmetic_2", "unary_2", "unary_2", "several_2", "several_2", "extreme_2",
+        [*_LEAF, "arithmetic_2", "arithmetic_2", "arithmetic_2", "unary_2", "unary_2", "several_2", "several_2",
+        "extreme_2",
          "choose_2", "convert_2", "part", "guarded_load", "call_helper"]),
     3: ([*_LEAF, "leaf_literal_3"],
         [*_LEAF, "arithmetic_3", "arithmetic_3", "unary_3", "choose_3", "convert_3", "guarded_load", "call_helper"]),
 }  # fmt: skip
-_ = INTEGERS
-
-
-def bare(text: str) -> str:
-    """The text without the parentheses around it, if they are a pair."""
-    if not text.startswith("("):
-        return text
-    depth = 0
-    for k, c in enumerate(text):
-        depth += (c == "(") - (c == ")")
-        if depth == 0:
-            return text[1:-1] if k == len(text) - 1 else text
-    return text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .expressions import bare
+from .elements import bare
 from .scope import Array, Scope
 from .values import DTYPES, Expr
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from .scope import Array, Scope
 from .statements import Statements
-from .expressions import bare
-from .values import COMPLEX, DTYPES, FLOATS, INTEGERS, Expr, Retry, rank
+from .elements import bare
+from .values import COMPLEX, DTYPES, FLOATS, INTEGERS, Expr, rank
 
 _REDUCTIONS = ("sum", "min", "max", "any", "all", "argmin", "argmax")
 
@@ -106,7 +106,9 @@ class Loops(Statements):
 
     # --------------------------------------------------------------------------------------------- reductions
 
-    def functional(self, kind: str, names: tuple[str, ...], counts: tuple[str, ...], scope: Scope, op: str = "") -> tuple[str, Expr]:
+    def functional(
+        self, kind: str, names: tuple[str, ...], counts: tuple[str, ...], scope: Scope, op: str = ""
+    ) -> tuple[str, Expr]:
         """(text, its type) of `sum(e for c in threads(n) if …)`; `scope` is that of its iterations."""
         op = op or self.rng.choice(_REDUCTIONS)
         outer, self.scope = self.scope, scope
@@ -130,7 +132,9 @@ class Loops(Statements):
         text = f"{op}({term.text} for {', '.join(names)} in {kind}({', '.join(counts)}){test})"
         return text, result
 
-    def rounded_sum(self, kind: str, names: tuple[str, ...], counts: tuple[str, ...], scope: Scope) -> tuple[str, str, str]:
+    def rounded_sum(
+        self, kind: str, names: tuple[str, ...], counts: tuple[str, ...], scope: Scope
+    ) -> tuple[str, str, str]:
         """(dtype, text of a sum that rounds, text of the sum of its terms' sizes in float64)."""
         dtype = self.rng.choice(FLOATS)
         outer, self.scope = self.scope, scope
@@ -139,5 +143,3 @@ class Loops(Statements):
         self.scope = outer
         loop = f"for {', '.join(names)} in {kind}({', '.join(counts)}){test}"
         return dtype, f"sum({term.text} {loop})", f"sum(abs(float64({bare(term.text)})) {loop})"
-
-

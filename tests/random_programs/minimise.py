@@ -31,7 +31,12 @@ def failure(program) -> str:
 
 def smaller(tree: ast.Module) -> Iterator[ast.Module]:
     """Copies with one statement or expression less, large cuts first."""
-    places = [(node, field) for node in ast.walk(tree) for field in ("body", "orelse") if isinstance(getattr(node, field, None), list)]
+    places = [
+        (node, field)
+        for node in ast.walk(tree)
+        for field in ("body", "orelse")
+        if isinstance(getattr(node, field, None), list)
+    ]
     for node, field in places:
         statements = getattr(node, field)
         for k, statement in enumerate(statements):
@@ -39,7 +44,11 @@ def smaller(tree: ast.Module) -> Iterator[ast.Module]:
             if isinstance(statement, ast.If):
                 others += [statement.body, statement.orelse]
             for other in others:
-                setattr(node, field, [*statements[:k], *other, *statements[k + 1 :]] or ([ast.Pass()] if field == "body" else []))
+                setattr(
+                    node,
+                    field,
+                    [*statements[:k], *other, *statements[k + 1 :]] or ([ast.Pass()] if field == "body" else []),
+                )
                 yield copy.deepcopy(tree)
         setattr(node, field, statements)
     for node in list(ast.walk(tree)):
@@ -49,7 +58,11 @@ def smaller(tree: ast.Module) -> Iterator[ast.Module]:
                 if not isinstance(item, ast.expr) or field in ("func", "target", "targets", "iter"):
                     continue
                 for part in ast.iter_child_nodes(item):
-                    if not isinstance(part, ast.expr) or isinstance(part, ast.Name) and isinstance(item, (ast.Subscript, ast.Call)):
+                    if (
+                        not isinstance(part, ast.expr)
+                        or isinstance(part, ast.Name)
+                        and isinstance(item, (ast.Subscript, ast.Call))
+                    ):
                         continue
                     put(node, field, value, k, part)
                     yield copy.deepcopy(tree)

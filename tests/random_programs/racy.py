@@ -12,7 +12,8 @@ import numpy as np
 
 HEADS = (
     ("for i in grid(n):", ("i",)), ("for i, j in grid(m, n):", ("i", "j")), ("for i, j in grid(n, 3):", ("i", "j")),
-    ("for i in blocks(m):\n    for j in threads(n):", ("i", "j")), ("for i in blocks(m):\n    for j in threads(4):", ("i", "j")),
+    ("for i in blocks(m):\n    for j in threads(n):", ("i", "j")), ("for i in blocks(m):\n    for j in threads(4):",
+    ("i", "j")),
 )  # fmt: skip
 
 
@@ -29,7 +30,9 @@ class Racy:
         own = ", ".join(self.names)
         self.line(f"b[{own}] = {self.value()}")
         dims = "N" if self.flat else "N, M"
-        shape = {("i",): "n"}.get(self.names) or ("n, 3" if "(n, 3)" in self.head else "m, 4" if "threads(4)" in self.head else "m, n")
+        shape = {("i",): "n"}.get(self.names) or (
+            "n, 3" if "(n, 3)" in self.head else "m, 4" if "threads(4)" in self.head else "m, n"
+        )
         self.shape = shape.split(", ")
         self.signature = f"(x: int64[n], c: int64, m: int64, a: inout int64[{dims}]) -> (b: int64[{shape}] = 0)"
         self.body = "\n".join([self.head, *self.lines])
@@ -44,8 +47,10 @@ class Racy:
         return self.rng.choice((
             i, j, f"{i} + {k}", f"{j} + {k}", f"2 * {j} + {k % 2}", f"{i} // 2", f"{j} % 3", f"n - 1 - {j}", str(k),
             f"{i} * n + {j}", f"{i} * 4 + {j}", f"{i} * m + {j}", f"{i} + {j}", f"{j} + c", f"{j} * c", f"x[{j} % n]",
-            f"{j} + n", f"{i} + m", f"min({j}, {k})", f"max({j}, {k})", f"({j} + {k}) % n", f"{j} ^ 1", f"{j} & 3", f"{j} >> 1",
-            f"3 * {i} + {k}", f"{j} if {j} < {k} else {j} + 1", f"{i} * n + n - 1 - {j}", f"{j} * m + {i}", f"({i} + 1) * n + {j}",
+            f"{j} + n", f"{i} + m", f"min({j}, {k})", f"max({j}, {k})", f"({j} + {k}) % n", f"{j} ^ 1", f"{j} & 3",
+            f"{j} >> 1",
+            f"3 * {i} + {k}", f"{j} if {j} < {k} else {j} + 1", f"{i} * n + n - 1 - {j}", f"{j} * m + {i}",
+            f"({i} + 1) * n + {j}",
         ))  # fmt: skip
 
     def index(self) -> str:
@@ -61,7 +66,8 @@ class Racy:
     def condition(self) -> str:
         i, j, k = self.names[0], self.names[-1], self.rng.randint(0, 4)
         return self.rng.choice((
-            f"{j} % 2 == {k % 2}", f"{j} < {k}", f"{i} > {k}", f"{j} >= c", f"x[{j} % n] > 0", f"{j} + {k} < n", f"{i} == {k}",
+            f"{j} % 2 == {k % 2}", f"{j} < {k}", f"{i} > {k}", f"{j} >= c", f"x[{j} % n] > 0", f"{j} + {k} < n",
+            f"{i} == {k}",
             f"{i} < {j}", f"{i} == {j}", f"{j} * 2 < n", f"{k} <= {j} < n - 1", f"{j} != 0 and {i} != 1", f"c > {k}",
         ))  # fmt: skip
 
@@ -90,7 +96,8 @@ class Racy:
                 self.line(f"for {name} in range({self.rng.choice(('2', '3', 'c', 'm'))}):")
                 self.depth += 1
                 i = self.names[-1]
-                self.pool.append(self.rng.choice((f"{i} * 3 + {name}", f"{name}", f"{i} + {name}", f"{i} * m + {name}", f"{name} * n + {i}"))
+                self.pool.append(self.rng.choice((f"{i} * 3 + {name}", f"{name}", f"{i} + {name}",
+                    f"{i} * m + {name}", f"{name} * n + {i}"))
                                  if self.flat else f"{self.one()}, {name}")  # fmt: skip
                 self.block(self.rng.randint(1, 2), nested + 1)
                 self.pool.pop()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import contextmanager, suppress
 from typing import Iterator
 
-from .expressions import Expressions, bare
+from .elements import bare
+from .expressions import Expressions
 from .scope import Array, Scope
 from .values import COMPLEX, DTYPES, FLOATS, INTEGERS, Expr, Retry, common, fits, literal, rank
 
@@ -58,8 +59,18 @@ class Statements(Expressions):
                     self.scope = scope
 
     def table(self) -> list[str]:
-        found = ["local_name"] * 4 + ["reassign"] * 2 + ["augment"] * 2 + ["swap", "pair", "branch", "branch", "several"]
-        found += ["store"] * 4 + ["update_element"] * 2 + ["atomic"] + ["helper_pair"] + ["store_own_array"] * 2
+        found = (
+            ["local_name"] * 4 + ["reassign"] * 2 + ["augment"] * 2 + ["swap", "pair", "branch", "branch", "several"]
+        )
+        found += (
+            ["index_branch"] * 2
+            + ["adopting_name"]
+            + ["store"] * 4
+            + ["update_element"] * 2
+            + ["atomic"]
+            + ["helper_pair"]
+            + ["store_own_array"] * 2
+        )
         if self.scope.depth < 3:
             found += ["for_loop"] * 2 + ["while_loop"] + ["branches_that_set"]
         if self.accumulators and not self.scope.sequential:
@@ -177,6 +188,44 @@ class Statements(Expressions):
             with self.block("else:"):
                 self.statements(self.rng.randint(1, 2))
 
+    def index_branch(self) -> None:
+        """A condition on a loop index, as stencils have them; some of the limits are extreme."""
+        if self.style == "elementwise":
+            raise Retry
+        name = self.pick([*self.scope.indices])
+        extent, k = self.scope.indices[name], self.rng.choice((0, 1, 1, 2, 7))
+        limit = self.rng.choice([str(extent), *(v.text for v in self.scope.scalars if v.rank == 1)])
+        tests = [
+            self.rng.choice((
+                f"{name} > {k}", f"0 < {name} < {extent} - 1", f"{name} + {k} < {limit}", f"{name} - {k} >= {limit}",
+                f"{name} * 2 <= {limit}", f"{limit} > {name}", f"{name} < {limit}", f"{k} <= {name} <= {limit}",
+                f"{name} != {k}",
+                f"{limit} - {k} > {name}", f"{limit} + {k} >= {name}",
+            ))
+            for _ in range(self.rng.choice((1, 1, 2)))
+        ]  # fmt: skip
+        if self.chance(0.2):
+            tests.append(self.condition(1))
+        with self.block(f"if {' and '.join(tests)}:"):
+            self.statements(self.rng.randint(1, 2))
+            if self.scope.targets and self.chance(0.7):
+                self.store()
+        if self.chance(0.4):
+            with self.block("else:"):
+                self.statements(1)
+
+    def adopting_name(self) -> None:
+        """`v = 0` that takes the type of what is added to it later."""
+        dtype, name = self.rng.choice((*INTEGERS, *FLOATS, *COMPLEX)), self.name()
+        self.line(f"{name} = {self.rng.choice(('0', '1') if rank(dtype) == 1 else ('0', '0.5', '1.0'))}")
+        if self.chance(0.5):
+            with self.block(f"for {self.name('q')} in range({self.rng.randint(0, 3)}):"):
+                self.line(f"{name} += {bare(self.typed(dtype, 2).text)}")
+        else:
+            with self.block(f"if {bare(self.condition(1))}:"):
+                self.line(f"{name} = {bare(self.typed(dtype, 2).text)}")
+        self.scope.add(Expr(name, dtype))
+
     def branches_that_set(self) -> None:
         dtype, name = self.rng.choice(DTYPES), self.name()
         for header in (f"if {bare(self.condition(2))}:", "else:"):
@@ -208,7 +257,9 @@ class Statements(Expressions):
             header, inner.indices[name] = f"range({extent})", extent
         else:
             a, b = (bare(self.cast(self.expr(1, 1), "int64").text) for _ in range(2))
-            step = self.rng.choice(("", ", 1", ", 2", ", -1", ", -3", f", {bare(self.cast(self.expr(1, 1), 'int8').text)}"))
+            step = self.rng.choice(
+                ("", ", 1", ", 2", ", -1", ", -3", f", {bare(self.cast(self.expr(1, 1), 'int8').text)}")
+            )
             low, high = f"min(max({a}, -4), 4)", f"min(max({b}, -4), 4)"
             header = f"range({low}, {high}{step})" if step or self.chance(0.5) else f"range({high})"
             inner.scalars.append(Expr(name, "int64", True))

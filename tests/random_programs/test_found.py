@@ -68,7 +68,9 @@ def lib(project, request):
 def tree_of(project, name: str):
     kernel = declare.load(project).kernels[name]
     specialisation = kernel.specialisations[0]
-    return races.check(frontend.build_tree(kernel, specialisation, declare.render(kernel, specialisation, "cpu", project)))
+    return races.check(
+        frontend.build_tree(kernel, specialisation, declare.render(kernel, specialisation, "cpu", project))
+    )
 
 
 def test_params_as_dims(lib):
@@ -76,7 +78,9 @@ def test_params_as_dims(lib):
     for tile in (3, 4):
         out, half = lib.params_as_dims(x, TILE=tile)
         assert (out == x[:, None] + np.arange(tile, dtype=np.float32)).all()
-        assert half.shape == (5, 2 * tile - 1) and (half[:, :tile] == x[:, None] - np.arange(tile, dtype=np.float32)).all()
+        assert (
+            half.shape == (5, 2 * tile - 1) and (half[:, :tile] == x[:, None] - np.arange(tile, dtype=np.float32)).all()
+        )
 
 
 @pytest.mark.parametrize("n", [2, 3, 7])

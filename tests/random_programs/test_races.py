@@ -13,7 +13,7 @@ from pydotcompute.lower import frontend, interpret, races
 
 from .racy import Racy
 
-COUNT = int(os.environ.get("PYDOTCOMPUTE_RANDOM_RACES", 400))
+COUNT = int(os.environ.get("PYDOTCOMPUTE_RANDOM_RACES", 240))
 START = int(os.environ.get("PYDOTCOMPUTE_RANDOM_SEED", 0))
 
 
@@ -34,7 +34,9 @@ def test_accepted_loops_do_not_depend_on_the_order(tmp_path, part):
 def tree_of(program: Racy, folder):
     """The tree, or None where the race rules refuse it; any other refusal is a failure of the generator."""
     body = "\n".join("      " + line for line in program.body.splitlines())
-    (folder / "kernels.yaml").write_text(f'version: 1\nkernels:\n  k:\n    signature: "{program.signature}"\n    body: |\n{body}\n')
+    (folder / "kernels.yaml").write_text(
+        f'version: 1\nkernels:\n  k:\n    signature: "{program.signature}"\n    body: |\n{body}\n'
+    )
     kernel = declare.load(folder).kernels["k"]
     specialisation = kernel.specialisations[0]
     tree = frontend.build_tree(kernel, specialisation, declare.render(kernel, specialisation, "cpu", folder))
