@@ -8,6 +8,7 @@ from typing import Any, Iterator, NamedTuple, Sequence
 import numpy as np
 
 from .. import declare
+from ..cache import manifest
 from ..declare.model import Declaration, Kernel, Specialisation
 from ..lower import tree
 from ..lower.frontend import build_tree
@@ -45,17 +46,24 @@ def check(
 ) -> Iterator[Verdict]:
     """Hold every built artifact of these kernels (default: all) and targets (default: all) to what is expected of it.
 
-    Builds nothing. `only` is one case as a failure prints it. Raises DeclarationError; KernelNotBuiltError where
+    Builds nothing, and refuses what a failed or unfinished build left behind: its source is no longer the one here. `only` is one case as a failure prints it. Raises DeclarationError; KernelNotBuiltError where
     nothing is built.
     """
     declaration = declare.load(root)
     built = _load(root)
+    stale = {entry[:3]: entry[3] for entry in manifest.stale_artifacts(manifest.read(*manifest.find(root)))}
     for name in kernels or declaration.kernels:
         kernel = declaration.kernels[name]
         names = {s.name: s.targets for s in built[name].specializations} if name in built else {}
         for specialisation in kernel.specialisations:
             found = names.get(str(specialisation), ())
             wanted = [t for t in found if not targets or t in targets or t.removesuffix("+bounds") in targets]
+            for target in wanted:
+                if reason := stale.get((name, str(specialisation), target)):
+                    what = f"the artifact is stale ({reason}); run: pydotcompute build {name} -C {root}"
+                    failure = Failure("-", seed, what, f"pydotcompute check {name} -C {root} -t {target}")
+                    yield Verdict(name, str(specialisation), target, 0, 0.0, (failure,), "")
+            wanted = [target for target in wanted if (name, str(specialisation), target) not in stale]
             if wanted:
                 yield from _specialisation(declaration, kernel, specialisation, wanted, seed, only)
             elif not found:
@@ -106,7 +114,7 @@ def _specialisation(
 
 def _load(root: str, target: str | None = None) -> KernelLibrary:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what is stale is the build's matter; `build --check` says it
+        warnings.simplefilter("ignore")  # stale artifacts are refused one by one
         return load(root, target)
 
 

@@ -74,6 +74,18 @@ def test_nothing_built_is_said_in_one_line(tmp_path):
     assert done.stderr.startswith(f"no kernels are built in {tmp_path}") and done.stderr.count("\n") == 1
 
 
+def test_what_a_failed_build_left_behind_is_refused(tmp_path):
+    declaration = f"version: 1\ntargets: [{TARGET}]\nkernels:\n  right:{RIGHT}"
+    (tmp_path / "kernels.yaml").write_text(declaration)
+    build = [sys.executable, "-m", "pydotcompute", "build", "-C", str(tmp_path)]
+    assert subprocess.run(build, capture_output=True).returncode == 0
+    (tmp_path / "kernels.yaml").write_text(declaration.replace("a * x[i]", "a * z[i]"))
+    assert subprocess.run(build, capture_output=True).returncode == 1
+    done = check("right", "-C", str(tmp_path))
+    assert done.returncode == 1
+    assert "the artifact is stale (" in done.stdout and f"run: pydotcompute build right -C {tmp_path}" in done.stdout
+
+
 def test_an_unknown_kernel_is_named(project):
     done = check("rihgt", "-C", str(project))
     assert done.returncode == 2
