@@ -13,6 +13,7 @@ from ..signature import Parameter
 VIEW_LEVELS = 7
 MOST_X, MOST_YZ = 2**31 - 1, 65535
 CHUNK_TERMS, MOST_CHUNKS = 4, 4096
+ADDRESS = 4  # which word of an array that a raw kernel gets is its address
 UNKNOWN = 1024  # blocks, where only the kernel knows its count
 
 Sizes = tuple[int, int, int]
@@ -32,6 +33,8 @@ def launches(meta: Mapping[str, Any], names: Mapping[str, Any]) -> list[Launch]:
     result = []
     for item in meta["launches"]:
         counts = [None if text is None else int(evaluate(text, names)) for text in item["grid"]["counts"]]
+        if (at_once := item["grid"].get("at_once")) and counts[0] is not None:
+            counts = [-(-counts[0] // at_once)]  # threads
         planned = _GRIDS[item["grid"]["kind"]](counts, item["block"])
         if planned is not None:
             grid, block = planned

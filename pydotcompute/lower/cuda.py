@@ -3,7 +3,8 @@ and how they are launched.
 
 `launches`, in order: {"entry", "block": threads, "grid": {"kind", "counts"}}. `counts` are expressions over dimensions,
 integer scalars and params, outermost first, or None where only the kernel can know them; kinds:
-    "grid"    an element a thread, one to three counts; a grid-stride loop, so any grid computes the same
+    "grid"    an element a thread, or "at_once" many, one to three counts; a grid-stride loop, so any grid computes
+              the same
     "blocks"  a block each, the product of the counts; block-stride
     "chunks"  a block for each chunk of a reduction over the grid; block-stride
     "one"     one block, also where nothing is counted
@@ -28,7 +29,7 @@ from .tree import Assign, Binary, Call, Const, Convert, Expr, KernelTree, Parall
 BLOCK = 256
 RESERVED = (
     "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128 bool inf nan range "
-    "True False None cuda"
+    "True False None cuda _thread _lane _warp _members _turn"
 ).split()
 
 
@@ -181,7 +182,10 @@ class _Module:
             return {"kind": "given", "counts": [f"max({with_params(str(p), self.params)}, 1)" for p in parts]}
         kind = "chunks" if self.reduces else self.main.kind
         known = self.set_up()
-        return {"kind": kind, "counts": [expression(c, known) for c in self.main.counts]}
+        result = {"kind": kind, "counts": [expression(c, known) for c in self.main.counts]}
+        if (at_once := self.code.at_once(self.main)) > 1:
+            result["at_once"] = at_once
+        return result
 
     def set_up(self) -> dict[str, str | None]:
         """Names that a launch can know → expressions: dimensions, integer scalars, and locals made of them."""

@@ -76,6 +76,11 @@ class Array:
         return result
 
     @property
+    def flat(self) -> Array:
+        """The same array where its view has no levels but the outermost: its elements lie one stride apart."""
+        return replace(self, strides=(self.view[1], *(self.strides or ())), view=()) if self.view else self
+
+    @property
     def suffix(self) -> str:
         return "_bytes" if self.strides is not None else ""
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from .barriers import barriers
+from .cuda_batches import batch
 from .cuda_reductions import CudaReductions
 from .tree import Atomic, CallHelper, Const, Continue, Expr, For, If, Load, Parallel, Stmt, Store, While, walk
 
@@ -88,7 +89,10 @@ class CudaLoops(CudaReductions):
     # --------------------------------------------------------------------------------------------------- grid
 
     def write_grid(self, s: Parallel, counts: tuple[str, ...]) -> None:
-        """One to three nested grid-stride loops, the last count along x."""
+        """One to three nested grid-stride loops, the last count along x; a single one in batches."""
+        if self.at_once(s) > 1:
+            self.write_batches(s, counts[0])
+            return
         axes = "xyz"[: len(counts)][::-1]
 
         def level(k: int) -> None:
@@ -101,6 +105,46 @@ class CudaLoops(CudaReductions):
             self.stride_loop(self.names.of(s.names[k]), first, counts[k], step, lambda: level(k + 1))
 
         level(0)
+
+    def at_once(self, s: Parallel) -> int:
+        """How many iterations of a grid a thread does at once."""
+        return self.early_loads(s)[1] if s.kind == "grid" and len(s.counts) == 1 and _is_small(s) else 1
+
+    def early_loads(self, s: Parallel) -> tuple[tuple[Load, ...], int]:
+        return batch(s, self.tree.arrays.keys(), self.tree.aliases)
+
+    def write_batches(self, s: Parallel, count: str) -> None:
+        """A block does a run of iterations as long as several of it; a thread those that are a block apart, all their
+        loads before anything else. Not at the end, and not where an array's view takes divisions."""
+        loads, at_once = self.early_loads(s)
+        name = self.names.of(s.names[0])
+        views = [a for a in self.arrays.values() if a.view]
+        is_flat = "".join(f"band(eq({a.view[0]}, int64(0)), " for a in views)
+        run, each = self.names.fresh("_run"), [self.names.fresh("_each") for _ in range(at_once)]
+
+        def one_run() -> None:
+            for k, one in enumerate(each):
+                self.line(f"{one} = at(int64({k}), ntid_x(), {run})")
+            with self.block(f"if {is_flat}lt({each[-1]}, {count}){')' * len(views)}:"):
+                whole, self.arrays = self.arrays, {name: a.flat for name, a in self.arrays.items()}
+                early: list[dict[Load, str]] = []
+                for one in each:
+                    self.line(f"{name} = {one}")
+                    self.early = {}
+                    for load in loads:
+                        self.early[load] = self.held_text("_early", self.expression(load))
+                    early.append(self.early)
+                for one, self.early in zip(each, early):
+                    self.line(f"{name} = {one}")
+                    self.statements(s.body)
+                self.early, self.arrays = {}, whole
+            with self.block("else:"):
+                last = f"minimum({count}, at(int64({at_once}), ntid_x(), {run}))"
+                self.stride_loop(name, run, self.held_text("_last", last), "ntid_x()", lambda: self.statements(s.body))
+
+        first = f"at(mul(ctaid_x(), int64({at_once})), ntid_x(), tid_x())"
+        step = f"mul(mul(nctaid_x(), int64({at_once})), ntid_x())"
+        self.stride_loop(run, first, count, step, one_run)
 
     def write_chunks(self, s: Parallel, counts: tuple[str, ...], scratch: list[str]) -> None:
         """A reduction over a grid: fixed chunks, which depend on the counts alone, a partial value for each."""

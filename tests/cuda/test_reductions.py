@@ -182,3 +182,17 @@ def test_the_same_bits_whatever_the_grid():
     for blocks in ("1", "3", "64"):
         built.meta["launches"][0]["grid"] = {"kind": "given", "counts": [blocks]}
         assert built.call(x, seed=int(blocks)) == wanted
+
+
+def test_a_sequential_loop_before_a_reduction_has_a_counter_of_its_own():
+    body = """
+        for r in blocks(rows):
+            t = T(0)
+            for k in range(7, 0, -2):
+                s = sum(x[r, c] * k for c in threads(cols))
+                t += s
+            out[r] = t
+    """
+    built = loop("(x: T[..., cols]) -> (out: T[...])", body, "types: {T: [float64]}", "launch: {block: 32}")
+    x = np.arange(3 * 600, dtype="f8").reshape(3, 600)
+    np.testing.assert_array_equal(built.call(x), 16 * x.sum(1))
