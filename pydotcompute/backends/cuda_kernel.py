@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable, Mapping
 
 import cupy
 from cupy.cuda import function
@@ -12,6 +12,9 @@ from ..cache.objects import read
 from ..errors import AllocationError, KernelNotBuiltError
 from ..runtime.arguments import Call
 from . import cuda_arrays, cuda_launch
+from .cuda_again import Again
+
+Keep = Callable[[Mapping[str, Any], int, list, list], None]
 
 
 class CUDAKernel:
@@ -47,23 +50,29 @@ class CUDAKernel:
             ) from error
         return self.functions[device]
 
-    def __call__(self, call: Call) -> Any:
-        """Launch a checked call and return its results."""
+    again = Again  # what serves the calls of a kernel that are like an earlier one
+
+    def __call__(self, call: Call, keep: Keep | None = None) -> Any:
+        """Launch a checked call and return its results. `keep` is told what `Again.remember` wants to know."""
         arrays = [v for v in call.values.values() if isinstance(v, cupy.ndarray)]
         device = arrays[0].device.id if arrays else self.device
         with cupy.cuda.Device(device):
             try:
                 values, finish = call.complete()
-                self._launch(self.functions.get(device) or self.load(device), call, values)
+                functions = self.functions.get(device) or self.load(device)
+                launches, arguments, copied = self._launch(functions, call, values)
             except cupy.cuda.memory.OutOfMemoryError as error:
                 free, total = cupy.cuda.runtime.memGetInfo()
                 raise AllocationError(
                     f"{self.artifact.kernel}: no memory on CUDA device {device} for what it returns ({error}); "
                     f"{free} of {total} bytes are free"
                 ) from error
+            if keep and not copied:
+                keep(self.artifact.meta, device, [(functions[one.entry].ptr, one) for one in launches], arguments)
             return finish()
 
-    def _launch(self, functions: dict[str, Any], call: Call, values: dict[str, Any]) -> None:
+    def _launch(self, functions: dict[str, Any], call: Call, values: dict[str, Any]) -> tuple[list, list, list]:
+        """The launches, their arguments, and arrays that had to be copied."""
         artifact, copied = self.artifact, []
         for p in artifact.parameters:
             if p.is_array and p.ellipsis and p.layout != "C":
@@ -79,8 +88,10 @@ class CUDAKernel:
             artifact.meta, artifact.parameters, values, call.dims, call.leading, cuda_arrays.address,
             [cuda_arrays.address(s) for s in scratch],
         )  # fmt: skip
-        for launch in cuda_launch.launches(artifact.meta, names):
+        launches = cuda_launch.launches(artifact.meta, names)
+        for launch in launches:
             functions[launch.entry](launch.grid, launch.block, tuple(arguments))
         for p, array, whole in copied:
             if p.writable:
                 array[...] = whole
+        return launches, arguments, copied

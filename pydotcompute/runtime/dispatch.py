@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from _thread import RLock
+from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, Mapping
 
 import numpy as np
@@ -46,12 +47,17 @@ class Dispatcher:
         self.first: Any = None  # the loaded artifact whose native entry is asked first
         self.function: Callable | None = None  # that entry
         self.glanced = False
+        self.again: Callable | None = None  # serves calls like an earlier one, or says NotImplemented
         self.names = frozenset(p.name for p in record.signature.parameters)
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """Check the arguments and run the kernel. Raises what language rules and missing artifacts demand."""
         if "backend" in kwargs and "backend" not in self.names:
             return self._call_on(kwargs.pop("backend"), args, kwargs)
+        if self.again is not None:
+            result = self.again(args, kwargs)
+            if result is not NotImplemented:
+                return result
         if not self.glanced:
             self.glanced = True
             if self._load_for(args):
@@ -67,7 +73,10 @@ class Dispatcher:
             serve = vendor.function(self.record, backend.name, self.pinned)
             if serve is not None and vendor.is_faster(self.record, call):
                 return vendor.run(serve, call)
-        return loaded(call)
+        if not hasattr(loaded, "again"):
+            return loaded(call)
+        self.again = self.again or loaded.again(self.record)
+        return loaded(call, partial(self.again.remember, call, args, kwargs))
 
     def _call_on(self, name: Any, args: tuple, kwargs: Mapping[str, Any]) -> Any:
         """A call with `backend=`: on its own arrays a plain call, with host arrays one that moves them."""
@@ -188,7 +197,7 @@ def owner_of(value: Any) -> str:
     """The backend that an array belongs to; empty for what is no array."""
     if isinstance(value, np.ndarray):
         return "cpu"
-    if hasattr(value, "__cuda_array_interface__"):
+    if type(value).__module__ == "cupy" or hasattr(value, "__cuda_array_interface__"):
         return "cuda"
     if hasattr(value, "__dlpack_device__"):
         if int(value.__dlpack_device__()[0]) == DLPACK_CUDA:

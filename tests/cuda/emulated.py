@@ -1,0 +1,119 @@
+"""A CUDA device that is none, under CuPy's own arrays: launches run in the PTX interpreter.
+
+What stands in for something else is what CuPy asks the driver: devices, memory, modules, launches. Arrays are CuPy's,
+kernels those that were built, and all that is between them is the product. It shows that calls arrive as they should;
+of a GPU, its driver, streams and time it says nothing.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from types import SimpleNamespace
+
+import cupy
+import numpy as np
+
+from pydotcompute.backends import cuda_again, cuda_arrays, cuda_driver, registry
+from tests.ptx import Memory, Module
+from tests.ptx.memory import OFFSET, SHIFT
+from tests.ptx.parse import TYPE_BYTES
+
+POISON = 0xA5
+
+
+class Emulated:
+    """Takes the driver's place until `monkeypatch` ends. `launched` counts the launches of each entry."""
+
+    def __init__(self, monkeypatch, devices: int = 1, capability: tuple[int, int] = (9, 0), driver: int = 12090):
+        self.memory, self.current, self.launched = Memory(), 0, {}
+        self.modules: list[tuple[Module, str]] = []
+        self.out_of_memory = False
+        emulated = self
+
+        class Device:
+            def __init__(self, number=None):
+                self.id = emulated.current if number is None else int(number)
+
+            def __enter__(self):
+                self.outer, emulated.current = emulated.current, self.id
+                return self
+
+            def __exit__(self, *_):
+                emulated.current = self.outer
+
+        class Loaded:
+            def load(self, code):
+                assert isinstance(code, bytes) and code.endswith(b"\0")
+                self.module = Module(code[:-1].decode())
+
+            def get_function(self, name):
+                emulated.modules.append((self.module, name))
+                return Function(len(emulated.modules))
+
+        class Function:
+            def __init__(self, handle):
+                self.ptr = handle
+
+            def __call__(self, grid, block, arguments):
+                emulated.launch(self.ptr, grid, block, arguments)
+
+        runtime = cupy.cuda.runtime
+        properties = {"name": b"Emulated", "major": capability[0], "minor": capability[1], "integrated": 0}
+        for place, name, value in (
+            (cupy.cuda, "Device", Device), (cupy.cuda.function, "Module", Loaded),
+            (runtime, "getDevice", lambda: self.current), (runtime, "getDeviceCount", lambda: devices),
+            (runtime, "getDeviceProperties", lambda number: properties),
+            (runtime, "driverGetVersion", lambda: driver), (runtime, "memGetInfo", lambda: (1 << 30, 1 << 31)),
+            (cupy.cuda.driver, "launchKernel", self.launch_packed),
+            (cuda_again, "get_current_stream", lambda: SimpleNamespace(ptr=0)),
+            (cuda_arrays, "fill", lambda array, value: self.host(array).fill(value)),
+            (cuda_driver, "problem", lambda: ""), (cuda_driver, "device_count", lambda: devices),
+            (registry, "_instances", {}),
+        ):  # fmt: skip
+            monkeypatch.setattr(place, name, value)
+        cupy.cuda.set_allocator(self.allocate)
+
+    def allocate(self, size: int) -> cupy.cuda.MemoryPointer:
+        if self.out_of_memory:
+            raise cupy.cuda.memory.OutOfMemoryError(size, 0)
+        buffer = np.full(size, POISON, np.uint8)
+        memory = cupy.cuda.UnownedMemory(self.memory.add("array", buffer), size, buffer, self.current)
+        return cupy.cuda.MemoryPointer(memory, 0)
+
+    def array(self, values, device: int = 0) -> cupy.ndarray:
+        """On a device, C-contiguous."""
+        values, outer = np.asarray(values), self.current
+        self.current = device
+        result = cupy.empty(values.shape, values.dtype)
+        self.current = outer
+        self.host(result)[...] = values
+        return result
+
+    def host(self, array: cupy.ndarray) -> np.ndarray:
+        """The elements of a device array, in place."""
+        if not array.size:
+            return np.empty(array.shape, array.dtype)
+        address = array.data.ptr
+        space, offset = self.memory.spaces[(address >> SHIFT) - 1], address & int(OFFSET)
+        return np.ndarray(array.shape, array.dtype, space.data, offset, array.strides)
+
+    def launch(self, handle: int, grid, block, arguments) -> None:
+        module, entry = self.modules[handle - 1]
+        self.launched[entry] = self.launched.get(entry, 0) + 1
+        module.launch(entry, grid, block, arguments, self.memory, seed=self.launched[entry])
+
+    def launch_packed(self, handle, gx, gy, gz, bx, by, bz, shared, stream, parameters, extra) -> None:
+        """A launch whose arguments lie in a buffer, each where its type may lie."""
+        assert not parameters
+        words = (ctypes.c_void_p * 5).from_address(extra)
+        assert (words[0], words[2], words[4]) == (1, 2, None)  # buffer, size, end
+        size = ctypes.c_size_t.from_address(words[3]).value
+        data, arguments, at = ctypes.string_at(words[1], size), [], 0
+        module, entry = self.modules[handle - 1]
+        for _, kind in module.functions[entry].parameters:
+            item = TYPE_BYTES[kind]
+            at = -(-at // item) * item
+            arguments.append(data[at : at + item])
+            at += item
+        assert at == size
+        self.launch(handle, (gx, gy, gz), (bx, by, bz), arguments)

@@ -1,0 +1,155 @@
+"""Built kernels called with CuPy arrays, on an emulated device: first by the rules, then like an earlier call."""
+
+import numpy as np
+import pytest
+from cuda_support import ROOT  # noqa: F401
+
+cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
+
+from emulated import Emulated  # noqa: E402
+
+import pydotcompute  # noqa: E402
+from pydotcompute.backends.cuda_again import Again  # noqa: E402
+
+
+@pytest.fixture
+def device(monkeypatch):
+    yield Emulated(monkeypatch, devices=2)
+    cupy.cuda.set_allocator(cupy.get_default_memory_pool().malloc)
+
+
+@pytest.fixture
+def library(project):
+    pydotcompute.load(project)
+    from pydotcompute.runtime import library
+
+    library._open.clear()  # kernels that no call has been made to
+    return pydotcompute.load(project, target="cuda:compute_80")
+
+
+@pytest.fixture
+def served(monkeypatch):
+    """How the calls went: True for one that was like an earlier one."""
+    seen, call = [], Again.__call__
+
+    def counted(self, args, kwargs):
+        result = call(self, args, kwargs)
+        seen.append(result is not NotImplemented)
+        return result
+
+    monkeypatch.setattr(Again, "__call__", counted)
+    return seen
+
+
+def draw(*shape, seed=0, dtype="f4"):
+    return np.random.default_rng(seed).normal(size=shape).astype(dtype)
+
+
+def test_scalars_and_addresses_may_change(device, library, served):
+    for k, a in enumerate((2.0, 3, np.float32(0.5), 7.0, np.float64(4))):
+        x, y = draw(2000, seed=k), draw(2000, seed=k + 10)
+        out = library.axpy(a, device.array(x), device.array(y))
+        assert type(out) is cupy.ndarray and out.device.id == 0
+        np.testing.assert_allclose(device.host(out), np.float32(a) * x + y, rtol=1e-6, atol=1e-6)
+    assert served == [False, False, True, False]  # int, np.float32, 7.0, np.float64; the first call has nothing before it
+
+
+def test_outputs_by_position_and_by_name(device, library, served):
+    x, y = device.array(draw(50)), device.array(draw(50, seed=1))
+    wanted = 2 * draw(50) + draw(50, seed=1)
+    for _ in range(3):
+        out = device.array(np.zeros(50, "f4"))
+        assert library.axpy(2.0, x, y, out) is out
+        np.testing.assert_allclose(device.host(out), wanted, rtol=1e-6, atol=1e-6)
+        named = device.array(np.zeros(50, "f4"))
+        assert library.axpy(2.0, x, y=y, out=named) is named
+        np.testing.assert_allclose(device.host(named), wanted, rtol=1e-6, atol=1e-6)
+        assert library.axpy(2.0, x, y, None).shape == (50,)
+    assert served == [False, False] + [True] * 6
+
+
+def test_other_shapes_types_and_layouts_are_other_calls(device, library, served):
+    for _ in range(2):
+        for x in (draw(6, 50), draw(300), draw(6, 50, dtype="f8"), draw(0), draw(2, 3, 50)):
+            out = library.silu(device.array(x))
+            np.testing.assert_allclose(device.host(out), x / (1 + np.exp(-x)), rtol=1e-5)
+    assert served == [False] * 4 + [True] * 5
+
+
+def test_two_launches_and_scratch(device, library, served):
+    for n in (5000, 5000, 0, 0):
+        x = draw(n, seed=n)
+        total = library.sum(device.array(x))
+        assert total.shape == () and device.host(total) == pytest.approx(x.sum(dtype="f8"), abs=1e-3)
+    assert served == [False if k == 1 else True for k in (0, 1, 2)]
+    assert device.launched["sum"] == device.launched["sum_finish"]
+
+
+def test_in_place_and_strided(device, library, served):
+    for k in range(2):
+        whole = device.array(draw(4, 3, 70, seed=k))
+        view = whole[:, 1, ::2]
+        before = device.host(view).astype("f8")
+        assert library.softmax_inplace(view) is None
+        e = np.exp(before - before.max(-1, keepdims=True))
+        np.testing.assert_allclose(device.host(view), e / e.sum(-1, keepdims=True), rtol=1e-5)
+        np.testing.assert_array_equal(device.host(whole)[:, ::2], draw(4, 3, 70, seed=k)[:, ::2])
+    assert served == [True]
+
+
+def test_broadcasting(device, library, served):
+    for _ in range(2):
+        x, y = draw(4, 1, 5), draw(3, 1, seed=1)
+        np.testing.assert_array_equal(device.host(library.sub(device.array(x), device.array(y))), x - y)
+    assert served == [True]
+
+
+def test_what_depends_on_addresses_is_asked_again(device, library, served):
+    whole, y = device.array(draw(100)), device.array(draw(50, seed=1))
+    library.axpy(2.0, whole[:50], y, whole[50:])
+    wanted = 2 * draw(100)[:50] + draw(50, seed=1)
+    library.axpy(2.0, whole[:50], y, whole[:50])  # the same view: in place
+    np.testing.assert_allclose(device.host(whole)[:50], wanted, rtol=1e-6, atol=1e-6)
+    assert served == [True]
+    with pytest.raises(ValueError, match="share memory"):
+        library.axpy(2.0, whole[:50], y, whole[10:60])
+    raw = device.array(np.zeros(51 * 4, "u1"))
+    odd = cupy.ndarray((50,), "f4", raw.data + 1)
+    with pytest.raises(ValueError, match="not aligned"):
+        library.axpy(2.0, odd, y, whole[50:])
+    assert served == [True, False, False]
+
+
+def test_what_does_not_fit_is_refused_in_the_words_of_the_rules(device, library, served):
+    x = device.array(draw(50))
+    library.axpy(2.0, x, x)
+    with pytest.raises(OverflowError, match="does not fit float32"):
+        library.axpy(1e300, x, x)
+    with pytest.raises(ValueError, match="shape"):
+        library.axpy(1.0, x, device.array(draw(51)))
+    with pytest.raises(TypeError, match="list"):
+        library.axpy(1.0, x, [1.0])
+    with pytest.raises(TypeError, match="no argument 'z'"):
+        library.axpy(1.0, x, x, z=x)
+    assert served == [False] * 4
+
+
+def test_arrays_of_another_device(device, library):
+    here, there = device.array(draw(50)), device.array(draw(50), device=1)
+    for _ in range(2):
+        assert library.axpy(2.0, here, here).device.id == 0
+        assert library.axpy(2.0, there, there).device.id == 1
+        assert device.current == 0
+    with pytest.raises(ValueError, match="is on CUDA device 1, but 'x' is on CUDA device 0"):
+        library.axpy(2.0, here, there)
+    with pytest.raises(ValueError, match="backend 'cpu'"):
+        library.axpy(2.0, here, draw(50))
+
+
+def test_memory_that_is_out(device, library):
+    x = device.array(draw(50))
+    library.axpy(2.0, x, x)
+    device.out_of_memory = True
+    with pytest.raises(pydotcompute.AllocationError, match="no memory on CUDA device 0") as caught:
+        library.axpy(2.0, x, x)
+    assert isinstance(caught.value.__cause__, cupy.cuda.memory.OutOfMemoryError)
