@@ -76,7 +76,7 @@ class Dispatcher:
         if not hasattr(loaded, "again"):
             return loaded(call)
         self.again = self.again or loaded.again(self.record)
-        return loaded(call, partial(self.again.remember, call, args, kwargs))
+        return loaded(call, partial(self.again.remember, args, kwargs, call))
 
     def _call_on(self, name: Any, args: tuple, kwargs: Mapping[str, Any]) -> Any:
         """A call with `backend=`: on its own arrays a plain call, with host arrays one that moves them."""

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import cupy
 import numpy as np
 
-from pydotcompute.backends import cuda_again, cuda_arrays, cuda_driver, registry
+from pydotcompute.backends import cuda_arrays, cuda_driver, cuda_plan, registry
 from tests.ptx import Memory, Module
 from tests.ptx.memory import OFFSET, SHIFT
 from tests.ptx.parse import TYPE_BYTES
@@ -65,7 +65,7 @@ class Emulated:
             (runtime, "getDeviceProperties", lambda number: properties),
             (runtime, "driverGetVersion", lambda: driver), (runtime, "memGetInfo", lambda: (1 << 30, 1 << 31)),
             (cupy.cuda.driver, "launchKernel", self.launch_packed),
-            (cuda_again, "get_current_stream", lambda: SimpleNamespace(ptr=0)),
+            (cuda_plan, "get_current_stream", lambda: SimpleNamespace(ptr=0)),
             (cuda_arrays, "fill", lambda array, value: self.host(array).fill(value)),
             (cuda_driver, "problem", lambda: ""), (cuda_driver, "device_count", lambda: devices),
             (registry, "_instances", {}),
