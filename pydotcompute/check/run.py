@@ -10,6 +10,7 @@ import numpy as np
 from .. import declare
 from ..cache import manifest
 from ..declare.model import Declaration, Kernel, Specialisation
+from ..errors import BackendNotAvailableError
 from ..lower import tree
 from ..lower.frontend import build_tree
 from ..runtime.kernel import Kernel as Callable
@@ -100,7 +101,7 @@ def _specialisation(
                 continue
             expected = expected or Expected(declaration, kernel, specialisation, drawn(), call)
             counts[target] += 1
-            for what, error in _case(call, kernel, specialisation, case, kind, expected):
+            for what, error in _case(call, target, kernel, specialisation, case, kind, expected):
                 worst[target] = max(worst[target], error)
                 if what:
                     command = f"pydotcompute check {kernel.name} -C {root} -t {target} --seed {seed} --case '{label}'"
@@ -142,8 +143,20 @@ def _has_float_sum(kernel: Kernel, specialisation: Specialisation, root: str) ->
     )
 
 
+def _arguments(target: str, specialisation: Specialisation, case: draw.Case) -> dict[str, Any]:
+    """Those of a call on the target's backend, which host arrays are brought to."""
+    backend = target.partition(":")[0]
+    place = {} if backend == "cpu" else {"backend": backend}
+    return {**case.arguments, **case.outputs, **dict(specialisation.params), **place}
+
+
 def _cannot_run(call: Callable, target: str, specialisation: Specialisation, case: draw.Case) -> str:
-    which = call.which(**case.arguments, **case.outputs, **dict(specialisation.params))
+    if not target.startswith("cpu:") and "backend" in case.arguments:
+        return "a parameter is called 'backend': a call cannot say that host arrays are to be brought to a device"
+    try:
+        which = call.which(**_arguments(target, specialisation, case))
+    except BackendNotAvailableError as error:
+        return str(error)
     if which.artifact:
         return ""
     own = [r.reason for r in which.rejected if r.specialization == which.specialization and r.target == target]
@@ -151,11 +164,12 @@ def _cannot_run(call: Callable, target: str, specialisation: Specialisation, cas
 
 
 def _case(
-    call: Callable, kernel: Kernel, specialisation: Specialisation, case: draw.Case, kind: str, expected: Expected
+    call: Callable, target: str, kernel: Kernel, specialisation: Specialisation, case: draw.Case, kind: str,
+    expected: Expected,
 ) -> Iterator[tuple[str, float]]:
     """(what is wrong or "", error over tolerance) for everything that is looked at in one case."""
     try:
-        call(**case.arguments, **case.outputs, **dict(specialisation.params))
+        call(**_arguments(target, specialisation, case))
     except Exception as error:  # whatever a call raises is the finding
         yield f"the call raised {type(error).__name__}: {error}", np.inf
         return

@@ -117,19 +117,21 @@ class Dispatcher:
                 return self.function is not None
         return False
 
-    def checked(self, args: tuple, kwargs: Mapping[str, Any]) -> tuple[Call, Backend]:
-        """The call with everything checked but whether it is built; and the backend that its arrays belong to."""
+    def checked(self, args: tuple, kwargs: Mapping[str, Any], moved: bool = False) -> tuple[Call, Backend]:
+        """The call with everything checked but whether it is built; and the backend that its arrays belong to.
+
+        moved: host arrays will be brought to another backend, which a pinned target may be of."""
         from . import arguments
 
         record = self.record
         values, chosen = arguments.assign(record.name, record.signature, record.params, args, kwargs)
-        backend = self._backend(values)
+        backend = self._backend(values, moved)
         return arguments.check(record, values, chosen, backend.arrays), backend
 
     def which(self, *args: Any, **kwargs: Any) -> Which:
         """The artifact that a call with these arguments would run, and why every other one would not."""
         named = kwargs.pop("backend", None) if "backend" not in self.names else None
-        call, backend = self.checked(args, kwargs)
+        call, backend = self.checked(args, kwargs, named is not None)
         if named is not None and backend.name == "cpu":
             from .transfer import backend_named
 
@@ -143,7 +145,7 @@ class Dispatcher:
                 return found.handed_to(other, self.record.vendor_when)
         return found
 
-    def _backend(self, values: Mapping[str, Any]) -> Backend:
+    def _backend(self, values: Mapping[str, Any], moved: bool) -> Backend:
         owners: dict[str, str] = {}
         for p in self.record.signature.parameters:
             if (p.is_array or p.role == "out") and p.name in values:
@@ -157,7 +159,7 @@ class Dispatcher:
             )
         pinned = self.pinned.partition(":")[0] if self.pinned else None
         for owner, name in owners.items():
-            if pinned not in (None, owner):
+            if pinned not in (None, owner) and not (moved and owner == "cpu"):
                 raise ValueError(
                     f"{self.record.name}: '{name}' is an array of the backend '{owner}', but the target "
                     f"{self.pinned} is pinned" + (f"; backend='{pinned}' moves it there" if owner == "cpu" else "")

@@ -1,0 +1,93 @@
+"""What a process with devices chooses, says and refuses."""
+
+import os
+import subprocess
+import sys
+
+import cupy
+import numpy as np
+import pytest
+from cupy import _machine
+
+import pydotcompute
+from pydotcompute import KernelNotBuiltError, get_backend
+from pydotcompute.backends.registry import backend_names
+
+
+def run(*args, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "pydotcompute", *args], capture_output=True, text=True, env={**os.environ, **environment}
+    )
+
+
+def test_discovery():
+    found = {info.name: info for info in pydotcompute.discover_backends()}
+    names = [device.name for device in found["cuda"].devices]
+    assert found["cuda"].available and names == ["Emulated device 0", "Emulated device 1"]
+    assert pydotcompute.best_available_backend() == "cuda" and "cuda" in backend_names()
+    assert get_backend("cuda") is get_backend("auto") is get_backend("cuda")
+
+
+def test_bytes_that_a_backend_must_have():
+    total = get_backend("cuda").get_memory_info()[1]
+    assert get_backend("auto", require_bytes=total // 2).name == "cuda"
+    with pytest.warns(pydotcompute.BackendFallbackWarning):
+        assert get_backend("auto", require_bytes=total + 1).name == "cpu"
+    with pytest.raises(pydotcompute.AllocationError, match="are required"):
+        get_backend("cuda", require_bytes=total + 1)
+
+
+def test_the_command_backends():
+    done = run("backends")
+    assert done.returncode == 0 and "Emulated device 1" in done.stdout, done.stdout + done.stderr
+    none = run("backends", EMULATED_DEVICES="0")
+    assert none.returncode == 0 and "CUDA_ERROR_NO_DEVICE" in none.stdout, none.stdout + none.stderr
+
+
+def test_the_command_check(project):
+    done = run("check", "-C", project, "-t", "cuda:compute_80", "silu")
+    assert done.returncode == 0 and "2 artifacts, 0 failed, 0 not run" in done.stdout, done.stdout + done.stderr
+    none = run("check", "-C", project, "-t", "cuda:compute_80", "silu", EMULATED_DEVICES="0")
+    assert none.returncode == 1 and none.stdout.count("not run  silu") == 2, none.stdout + none.stderr
+    assert "the NVIDIA driver does not start (CUDA_ERROR_NO_DEVICE)" in none.stdout
+
+
+def test_a_driver_that_is_too_old(project):
+    code = f"""
+import cupy, pydotcompute
+lib = pydotcompute.load({project!r})
+try:
+    lib.silu(cupy.zeros(4, 'f4'))
+except pydotcompute.KernelNotBuiltError as error:
+    print(error)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "EMULATED_DRIVER": "10020"}
+    )
+    assert "needs a driver for CUDA" in done.stdout and "this one is for CUDA 10.2" in done.stdout, done
+
+
+def test_nothing_built_for_a_device(tmp_path, backend):
+    (tmp_path / "kernels.yaml").write_text(
+        'version: 1\nkernels:\n  twice:\n    signature: "(x: float32[n]) -> (out: float32[n])"\n'
+        "    body: |\n      for i in grid(n):\n          out[i] = 2 * x[i]\n"
+    )
+    assert run("build", "-C", str(tmp_path)).returncode == 0
+    library = pydotcompute.load(tmp_path)
+    assert library.twice(np.ones(3, "f4")).tolist() == [2, 2, 2]
+    with pytest.raises(KernelNotBuiltError, match="cuda"):
+        library.twice(cupy.zeros(3, "f4"))
+    with pytest.raises(KernelNotBuiltError, match="cuda"):
+        library.twice(np.ones(3, "f4"), backend="cuda")
+    assert not _machine.devices[0].launched
+
+
+def test_operations(library, backend, draw, monkeypatch):
+    from pydotcompute import kernels, operations
+
+    monkeypatch.setattr(kernels, "_library", library)
+    x, y = draw(6, 7), draw(6, 7)
+    out = operations.sub(backend.to_device(x), y)
+    assert type(out) is cupy.ndarray
+    np.testing.assert_array_equal(backend.to_host(out), x - y)
+    assert (backend.to_host(operations.ones((3, 2), backend="cuda")) == 1).all()

@@ -1,0 +1,41 @@
+"""What the cases share. They run in a process with emulated devices; tests/cuda/test_emulated_devices.py starts it."""
+
+import os
+
+import cupy
+import numpy as np
+import pytest
+from cupy import _machine
+
+import pydotcompute
+from pydotcompute.backends.cuda import CUDABackend
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    """No test finds what another has left, and none leaves work that failed."""
+    _machine.reset()
+    assert cupy.cuda.runtime.getDevice() == 0
+    yield
+    assert cupy.cuda.runtime.getDevice() == 0, "the current device is another one"
+
+
+@pytest.fixture(scope="session")
+def project():
+    return os.environ["EMULATED_PROJECT"]
+
+
+@pytest.fixture(scope="session")
+def library(project):
+    return pydotcompute.load(project)
+
+
+@pytest.fixture
+def backend():
+    return CUDABackend()
+
+
+@pytest.fixture
+def draw():
+    rng = np.random.default_rng(0)
+    return lambda *shape, dtype="f4": rng.normal(size=shape).astype(dtype)
