@@ -46,7 +46,7 @@ def test_the_command_backends():
 
 def test_the_command_check(project):
     done = run("check", "-C", project, "-t", "cuda:compute_80", "silu")
-    assert done.returncode == 0 and "2 artifacts, 0 failed, 0 not run" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0 and "2 artifacts, 0 failed, 0 not run" in done.stderr, done.stdout + done.stderr
     none = run("check", "-C", project, "-t", "cuda:compute_80", "silu", EMULATED_DEVICES="0")
     assert none.returncode == 1 and none.stdout.count("not run  silu") == 2, none.stdout + none.stderr
     assert "the NVIDIA driver does not start (CUDA_ERROR_NO_DEVICE)" in none.stdout
