@@ -62,7 +62,7 @@ def test_functions(backend):
     kernel = backend.compile_kernel(vector_add, ("float32[::1]",) * 3)
     assert kernel is backend.compile_kernel(vector_add, ("float32[::1]",) * 3)
     with pytest.raises(ValueError, match="threads"):
-        backend.launch_kernel(kernel, (1,), (2048,), c, c, c)
+        backend.launch_kernel(kernel, (1,), (64, 32), c, c, c)
     with pytest.raises(TypeError, match="was compiled for 3 arguments"):
         backend.launch_kernel(kernel, (1,), (32,), c)
 
