@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from ..errors import DeclarationError, Position
@@ -27,6 +28,7 @@ from .python_source import Names, all_names
 from .tree import Assign, Binary, Call, Const, Convert, Expr, KernelTree, Parallel, Stmt, Unary, Var, walk
 
 BLOCK = 256
+SHARED_BYTES = 49152  # of a block, on every GPU
 RESERVED = (
     "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128 bool inf nan range "
     "True False None cuda _thread _lane _warp _members _turn"
@@ -109,12 +111,25 @@ class _Module:
         if self.reduces:
             code.exchanged.clear()
             function(f"{tree.name}_finish", lambda: self.write_finish(partial), {"kind": "one", "counts": []})
+        self.check_shared()
         helpers = code.write_helpers()
         arguments = tuple(what for what, _, _ in given) + tuple(("scratch", k) for k in range(len(scratch)))
         return CudaSource(
             "\n".join(code.lines).lstrip("\n") + "\n", tuple(code.positions[1:]), helpers, tuple(entries), arguments,
             tuple(launches), tuple(MOST_CHUNKS * DTYPE_BYTES[d] for _, d in scratch), self.block,
         )  # fmt: skip
+
+    def check_shared(self) -> None:
+        """Refuse what leaves reductions no shared memory to combine their warps in. The language's own limit, the same
+        48 KiB, is checked with the types."""
+        shared = [a for a in self.tree.arrays.values() if a.kind == "shared"]
+        own = sum(prod(a.shape) * DTYPE_BYTES[a.dtype] for a in shared)
+        extra = sum(2 * self.code.warps * DTYPE_BYTES[dtype] for dtype, _ in self.code.exchanged)
+        if shared and own + extra > SHARED_BYTES:
+            raise DeclarationError(
+                f"on CUDA the shared arrays of this block take {own} bytes, and its reductions {extra} more; there are "
+                f"{SHARED_BYTES}", shared[-1].at, "make an array smaller",
+            )  # fmt: skip
 
     def insert(self, start: int, write) -> None:
         """Lines that are known only when the body is written, put at its beginning."""

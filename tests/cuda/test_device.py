@@ -1,8 +1,12 @@
 """CUDABackend and built kernels on a device. Skipped, with the reason, where there is none."""
 
+import os
+import shutil
+import subprocess
+import sys
+
 import numpy as np
 import pytest
-
 
 import pydotcompute
 from pydotcompute.backends.cuda import CUDABackend, unavailable
@@ -100,3 +104,49 @@ def test_calls_take_and_return_device_arrays_on_the_current_stream(project):
     with pytest.raises(ValueError, match="share memory"):
         library.sum_last(x.reshape(10, 100), out=x[:10])
     assert library.axpy(2.0, np.ones(3, "f4"), np.ones(3, "f4"), backend="cuda").tolist() == [3, 3, 3]
+
+
+@pytest.mark.parametrize("n", [10**6 + 1, 10**8])
+def test_large_arrays(project, n):
+    import cupy
+
+    library = pydotcompute.load(project)
+    x, y = (cupy.random.default_rng(seed).random(n, dtype="float32") for seed in (1, 2))
+    out = cupy.full(n, cupy.nan, "float32")
+    for _ in range(3):  # the last one by the short way
+        out[...] = cupy.nan
+        library.axpy(2.0, x, y, out)
+    assert (abs(out - (2 * x.astype("f8") + y)) < 1e-6).all()
+    allowed = (8 + np.log2(n)) * np.finfo("f4").eps * float(x.sum(dtype="f8"))
+    totals = [library.sum(x) for _ in range(3)]
+    assert abs(float(totals[0]) - float(x.sum(dtype="f8"))) <= allowed and len({float(t) for t in totals}) == 1
+    rows = x[: n // 1000 * 1000].reshape(-1, 1000)
+    assert (abs(library.softmax(rows).sum(-1, dtype="f8") - 1) < 1e-4).all()
+
+
+def test_memory_that_runs_out(project):
+    import cupy
+
+    library = pydotcompute.load(project)
+    cupy.get_default_memory_pool().free_all_blocks()
+    free, _ = cupy.cuda.runtime.memGetInfo()
+    x = cupy.empty(free // 5 * 3 // 4, "float32")
+    with pytest.raises(pydotcompute.AllocationError, match=r"no memory on CUDA device 0 .* bytes are free"):
+        library.axpy(2.0, x, x)
+    del x
+    cupy.get_default_memory_pool().free_all_blocks()
+    small = cupy.ones(10, "float32")
+    assert library.axpy(2.0, small, small).tolist() == [3] * 10
+
+
+def test_memory_accesses_by_the_sanitizer(project):
+    """compute-sanitizer sees every access of every kernel that `check` calls at small sizes."""
+    tool = shutil.which("compute-sanitizer") or "/usr/local/cuda/bin/compute-sanitizer"
+    if not os.path.exists(tool):
+        pytest.skip("compute-sanitizer is not installed")
+    command = [sys.executable, "-m", "pydotcompute", "check", "axpy", "softmax", "sum", "transpose", "attention"]
+    done = subprocess.run(
+        [tool, "--error-exitcode", "9", *command, "-C", project, "-t", "cuda:compute_80"],
+        capture_output=True, text=True, timeout=500,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from cuda_support import loop, same
 
+from pydotcompute.errors import DeclarationError
+
 DTYPES = ("bool", "uint64", "float16", "float64")
 
 
@@ -196,3 +198,21 @@ def test_a_sequential_loop_before_a_reduction_has_a_counter_of_its_own():
     built = loop("(x: T[..., cols]) -> (out: T[...])", body, "types: {T: [float64]}", "launch: {block: 32}")
     x = np.arange(3 * 600, dtype="f8").reshape(3, 600)
     np.testing.assert_array_equal(built.call(x), 16 * x.sum(1))
+
+
+def test_shared_arrays_that_leave_no_room_to_combine_in():
+    body = """
+        for b in blocks(r):
+            t = shared((12288,), float32)
+            for i in threads(c):
+                t[i] = x[b, i]
+            s = sum(t[c - 1 - i] for i in threads(c))
+            out[b] = s
+    """
+    message = "shared arrays of this block take 49152 bytes, and its reductions 64 more; there are 49152"
+    with pytest.raises(DeclarationError, match=message) as caught:
+        loop("(x: float32[r, c]) -> (out: float32[r])", body)
+    assert "t = shared((12288,), float32)" in str(caught.value)
+    x = np.arange(3 * 300, dtype="f4").reshape(3, 300)
+    smaller = loop("(x: float32[r, c]) -> (out: float32[r])", body.replace("12288", "12272"))
+    np.testing.assert_array_equal(smaller.call(x), x.sum(1))

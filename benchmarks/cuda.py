@@ -1,0 +1,208 @@
+"""CUDA: how much of the device's bandwidth kernels use, what a launch costs, how soon a process has its first result.
+
+    python benchmarks/cuda.py [bandwidth] [launch] [start]        needs a device, CuPy, and kernels built for it:
+    pydotcompute build axpy silu add sum softmax rmsnorm -t cuda:compute_80
+
+Bandwidth: bytes read and written by each kernel over its time, against a copy of as many bytes in the same run.
+Launch: microseconds of the host for one call of many. Start: seconds of a process, the median; cold means that what
+the peer keeps on the disk was deleted before. Numba and Triton are measured where they are installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Any, Callable
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+WIDTH = 1000
+
+RAW = """
+extern "C" __global__ void axpy(float a, const float* x, const float* y, float* out, long long n) {
+    long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    if (i < n) out[i] = a * x[i] + y[i];
+}
+"""
+NUMBA = """
+import numpy as np
+from numba import cuda
+@cuda.jit("void(float32, float32[::1], float32[::1], float32[::1])", cache=True)
+def axpy(a, x, y, out):
+    i = cuda.grid(1)
+    if i < x.shape[0]:
+        out[i] = a * x[i] + y[i]
+"""
+TRITON = """
+import torch, triton
+import triton.language as tl
+@triton.jit
+def axpy(a, x, y, out, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = i < n
+    tl.store(out + i, a * tl.load(x + i, inside) + tl.load(y + i, inside), inside)
+"""
+FIRST = {
+    "pydotcompute": """
+import cupy
+from pydotcompute.kernels import axpy
+x = cupy.ones(1000, "float32")
+assert float(axpy(2.0, x, x)[0]) == 3
+""",
+    "numba": NUMBA + """
+x = cuda.to_device(np.ones(1000, "float32"))
+out = cuda.device_array(1000, "float32")
+axpy[4, 256](2.0, x, x, out)
+assert out.copy_to_host()[0] == 3
+""",
+    "triton": TRITON + """
+x = torch.ones(1000, device="cuda")
+out = torch.empty_like(x)
+axpy[(1,)](2.0, x, x, out, 1000, BLOCK=1024)
+assert out[0].item() == 3
+""",
+}
+CACHES = {"pydotcompute": (), "numba": ("NUMBA_CACHE_DIR",), "triton": ("TRITON_CACHE_DIR",)}
+
+
+def seconds(work: Callable[[], Any], rounds: int = 30) -> float:
+    """Of the device, the median of several rounds after three that do not count."""
+    import cupy
+
+    samples = []
+    for k in range(rounds + 3):
+        begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+        begin.record()
+        work()
+        end.record()
+        end.synchronize()
+        if k >= 3:
+            samples.append(cupy.cuda.get_elapsed_time(begin, end) / 1e3)
+    return statistics.median(samples)
+
+
+def bandwidth(n: int) -> None:
+    import cupy
+
+    from pydotcompute.kernels import add, axpy, rmsnorm, silu, softmax, sum
+
+    x, y, out = (cupy.random.random(n, dtype="float32") for _ in range(3))
+    w, total = cupy.ones(WIDTH, "float32"), cupy.zeros((), "float32")
+    rows, results = (v[: n // WIDTH * WIDTH].reshape(-1, WIDTH) for v in (x, out))
+    copied = 2 * x.nbytes / seconds(lambda: cupy.cuda.runtime.memcpyAsync(
+        out.data.ptr, x.data.ptr, x.nbytes, cupy.cuda.runtime.memcpyDeviceToDevice, cupy.cuda.get_current_stream().ptr
+    ))  # fmt: skip
+    print(f"{n} float32 elements; a copy moves {copied / 1e9:.0f} GB/s")
+    for label, arrays, work in (
+        ("silu(x, out)", 2, lambda: silu(x, out)), ("axpy(2.0, x, y, out)", 3, lambda: axpy(2.0, x, y, out)),
+        ("add(x, y, out)", 3, lambda: add(x, y, out)), ("sum(x, total)", 1, lambda: sum(x, total)),
+        (f"softmax of rows of {WIDTH}", 2, lambda: softmax(rows, results)),
+        (f"rmsnorm of rows of {WIDTH}", 2, lambda: rmsnorm(rows, w, 1e-5, results)),
+        ("cupy.add(x, y, out)", 3, lambda: cupy.add(x, y, out)),
+        ("x.sum(out=total) of CuPy", 1, lambda: x.sum(out=total)),
+    ):  # fmt: skip
+        moved = arrays * x.nbytes / seconds(work)
+        print(f"  {label:32s} {moved / 1e9:6.0f} GB/s   {moved / copied:5.0%} of a copy")
+
+
+def launch(n: int = 1000, number: int = 20_000, rounds: int = 7) -> None:
+    import cupy
+
+    from pydotcompute.kernels import axpy
+
+    x, y, out = (cupy.ones(n, "float32") for _ in range(3))
+    raw, blocks = cupy.RawKernel(RAW, "axpy"), (n + 255) // 256
+    a, size = cupy.float32(2), cupy.int64(n)
+    calls: dict[str, Callable[[], Any]] = {
+        "pydotcompute": lambda: axpy(2.0, x, y, out),
+        "cupy.RawKernel": lambda: raw((blocks,), (256,), (a, x, y, out, size)),
+        "cupy ufunc (add)": lambda: cupy.add(x, y, out),
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        sys.path.insert(0, folder)
+        if compiled := peer("numba", folder, NUMBA):
+            calls["numba"] = lambda: compiled.axpy[blocks, 256](2.0, *views)
+            views = [compiled.cuda.as_cuda_array(v) for v in (x, y, out)]
+        if triton := peer("triton", folder, TRITON):
+            tensors = [triton.torch.from_dlpack(v) for v in (x, y, out)]
+            calls["triton"] = lambda: triton.axpy[(1,)](2.0, *tensors, n, BLOCK=1024)
+        for label, call in calls.items():
+            samples = []
+            for _ in range(rounds):
+                call()
+                cupy.cuda.runtime.deviceSynchronize()
+                started = time.perf_counter()
+                for _ in range(number):
+                    call()
+                cupy.cuda.runtime.deviceSynchronize()
+                samples.append((time.perf_counter() - started) / number)
+            print(f"  {label:32s} {min(samples) * 1e6:6.2f} microseconds a call")
+
+
+def peer(name: str, folder: str, text: str) -> Any:
+    """A module of a peer's kernel, from a file because their compilers want one; None where it is not installed."""
+    from importlib import import_module
+    from importlib.util import find_spec
+
+    if not find_spec({"numba": "numba_cuda"}.get(name, name)):
+        print(f"  {name:32s} is not installed")
+        return None
+    with open(f"{folder}/axpy_of_{name}.py", "w") as file:
+        file.write(text)
+    return import_module(f"axpy_of_{name}")
+
+
+def start(rounds: int = 9) -> None:
+    from importlib.util import find_spec
+
+    for name, text in FIRST.items():
+        if name != "pydotcompute" and not find_spec({"numba": "numba_cuda"}.get(name, name)):
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            program, kept = f"{folder}/first.py", f"{folder}/kept"
+            with open(program, "w") as file:
+                file.write(text)
+            environment = {**os.environ, "PYTHONPATH": ROOT, **{variable: kept for variable in CACHES[name]}}
+
+            def process() -> float:
+                started = time.perf_counter()
+                subprocess.run([sys.executable, program], env=environment, check=True)
+                return time.perf_counter() - started
+
+            process()
+            figures = [f"warm {statistics.median(process() for _ in range(rounds)):.2f} s"]
+            if CACHES[name]:
+                cold = []
+                for _ in range(3):
+                    shutil.rmtree(kept, ignore_errors=True)
+                    cold.append(process())
+                figures.append(f"cold {statistics.median(cold):.2f} s")
+            print(f"  {name:32s} {', '.join(figures)}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("what", nargs="*", help="bandwidth, launch, start (default: all)")
+    parser.add_argument("--elements", type=int, default=10**8)
+    given = parser.parse_args()
+    measures = {"bandwidth": lambda: bandwidth(given.elements), "launch": launch, "start": start}
+    if unknown := set(given.what) - measures.keys():
+        parser.error(f"{min(unknown)} is none of {', '.join(measures)}")
+    from pydotcompute.backends.cuda import unavailable
+
+    if reason := unavailable():
+        print(f"nothing was measured: {reason}", file=sys.stderr)
+        return 1
+    for what in given.what or measures:
+        print(what)
+        measures[what]()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
