@@ -15,18 +15,24 @@ from cuda_support import ARCHITECTURES, ROOT  # noqa: E402
 
 from pydotcompute.compile import cuda_toolchain  # noqa: E402
 
+# A machine with a device may have no CUDA compilers: then this is a project that was built on another one.
+BUILT = os.environ.get("PYDOTCOMPUTE_CUDA_PROJECT", "")
+
 
 def pytest_collection_modifyitems(items):
-    """Without the CUDA compilers nothing here can run: the extra `build-cuda` brings them."""
+    """Without the CUDA compilers nothing here can run but what was built elsewhere: the extra `build-cuda` brings
+    them."""
     if missing := cuda_toolchain.missing():
         for item in items:
-            if str(item.path).startswith(FOLDER):
+            if str(item.path).startswith(FOLDER) and not (BUILT and item.get_closest_marker("gpu")):
                 item.add_marker(pytest.mark.skip(reason=f"not installed: {', '.join(missing)} (extra build-cuda)"))
 
 
 @pytest.fixture(scope="session")
 def project(tmp_path_factory):
     """A copy of the repository's declaration with everything built for CUDA, once for all workers of a run."""
+    if BUILT:
+        return BUILT
     base = tmp_path_factory.getbasetemp()
     root = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cuda-project"
     with open(f"{root}.lock", "w") as lock:
