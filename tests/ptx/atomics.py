@@ -39,7 +39,7 @@ def _atomic(program, i: Instruction) -> Callable:
         values = [np.broadcast_to(read(batch, index), len(addresses)) for read in reads]
         old = np.zeros(len(addresses), dtype)
         for found, chosen, offsets in batch.reach(space or named, addresses, index, item, text):
-            batch.writable(found, text)
+            batch.writable(found, offsets, item, text)
             if found.written is not None:
                 batch.load(space or named, addresses, index, item, text)  # what was never written has no value
             view, elements = found.view(item).view(dtype), (offsets // np.uint64(item)).astype(np.int64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .memory import LOCAL_WINDOW, SHARED_WINDOW, Memory, Space
+from .memory import LOCAL_WINDOW, SHARED_WINDOW, STORED, Memory, Space
 from .parse import PtxError
 
 READY, AT_BARRIER, AT_WARP, EXITED = 0, 1, 2, 3
@@ -90,7 +90,7 @@ class Batch:
 
     def store(self, kind: str, addresses: np.ndarray, values: np.ndarray, index, item: int, what: str) -> None:
         for space, chosen, offsets in self.reach(kind, addresses, index, item, what):
-            self.writable(space, what)
+            self.writable(space, offsets, item, what)
             elements = (offsets // np.uint64(item)).astype(np.int64)
             space.view(item)[elements] = values if chosen is None or len(values) == 1 else values[chosen]
             if space.written is not None:
@@ -98,9 +98,8 @@ class Batch:
                 view[elements] = np.iinfo(view.dtype).max
 
     @staticmethod
-    def writable(space: Space, what: str) -> None:
+    def writable(space: Space, offsets: np.ndarray, item: int, what: str) -> None:
         if not space.writable:
             raise PtxError(f"{what}: {space.name} is read-only")
-        if getattr(space, "assumed_constant", False):
-            raise PtxError(f"{what}: {space.name} is stored to and read as constant (.nc)")
-        space.stored = True
+        if space.written is None:
+            space.use(offsets, item, STORED, what)

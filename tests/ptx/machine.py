@@ -28,6 +28,8 @@ class Module:
     ) -> None:
         """Run a kernel to its end. Arguments are addresses, numbers or bytes, as the entry's parameters want them."""
         function = self.functions[entry]
+        for space in memory.spaces:
+            space.uses = None
         grid, block = (tuple(v) + (1,) * (3 - len(v)) for v in (grid, block))
         threads = int(np.prod(block))
         if not 1 <= threads <= 1024 or min(grid) < 1 or grid[0] > 2**31 - 1 or max(grid[1:]) > 65535:

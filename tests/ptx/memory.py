@@ -10,6 +10,7 @@ SHIFT = 40  # an address is (number of the array + 1) << SHIFT, plus an offset
 SHARED_WINDOW = 1 << 60
 LOCAL_WINDOW = 1 << 61
 OFFSET = np.uint64((1 << SHIFT) - 1)
+STORED, CONSTANT = 1, 2  # how a launch may use a byte of global memory: one way or the other
 
 
 class Space:
@@ -18,6 +19,7 @@ class Space:
     def __init__(self, data: np.ndarray, name: str, writable: bool, size: int, written: np.ndarray | None = None):
         self.data, self.name, self.writable, self.size, self.written = data, name, writable, size, written
         self.views: dict = {}
+        self.uses: np.ndarray | None = None  # by byte, in the launch that is running
 
     def view(self, item: int) -> np.ndarray:
         """As unsigned integers of `item` bytes; a shorter tail cannot be reached."""
@@ -32,6 +34,16 @@ class Space:
             raise PtxError(f"{what}: byte {int(offsets[bad][0])} of {self.name}, which has {self.size}")
         if item > 1 and (offsets & np.uint64(item - 1)).any():
             raise PtxError(f"{what}: misaligned in {self.name}")
+
+    def use(self, offsets: np.ndarray, item: int, how: int, what: str) -> None:
+        """STORED or CONSTANT (.nc), which a launch must not mix; the offsets have been checked."""
+        if self.uses is None:
+            self.uses = np.zeros(-(-len(self.data) // 16) * 16, np.uint8)
+        marks, elements = self.uses.view(f"u{item}"), (offsets // np.uint64(item)).astype(np.int64)
+        before, ones = marks[elements], np.iinfo(marks.dtype).max // 255
+        if (before & (STORED + CONSTANT - how) * ones).any():
+            raise PtxError(f"{what}: {self.name} is stored to and read as constant (.nc)")
+        marks[elements] = before | how * ones
 
 
 class Memory:

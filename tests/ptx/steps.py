@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .memory import LOCAL_WINDOW, SHARED_WINDOW
+from .memory import CONSTANT, LOCAL_WINDOW, SHARED_WINDOW
 from .operands import Step, reader, writer
 from .operation import DTYPES
 from .operations import CARRY, operation
@@ -176,15 +176,14 @@ def _ld(program, i: Instruction) -> Step:
 
     def load(batch, index):
         addresses = where(batch, index)
-        if constant:
-            for found, _, _ in batch.memory.find(addresses, text):
-                if getattr(found, "stored", False):
-                    raise PtxError(f"{text}: {found.name} is stored to and read as constant (.nc)")
-                found.assumed_constant = True
         if count > 1 and (addresses % np.uint64(item * count)).any():
             raise PtxError(f"{text}: misaligned")
         for k, write in enumerate(writes):
-            write(batch, index, batch.load(space, addresses + np.uint64(k * item), index, item, text).view(dtype))
+            places = addresses + np.uint64(k * item)
+            write(batch, index, batch.load(space, places, index, item, text).view(dtype))
+            if constant:
+                for found, _, offsets in batch.memory.find(places, text):
+                    found.use(offsets, item, CONSTANT, text)
 
     return load
 
