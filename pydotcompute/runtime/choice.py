@@ -42,6 +42,11 @@ class Which(NamedTuple):
         passed = Rejected(self.specialization, self.target, reason)
         return self._replace(artifact=None, rejected=(passed, *self.rejected), vendor=vendor)
 
+    def without(self, vendor: str, library: str) -> Which:
+        """The same where a vendor's function could serve some calls, if its library were installed."""
+        passed = Rejected(self.specialization, vendor, f"{library} is not installed")
+        return self._replace(rejected=(*self.rejected, passed))
+
     def __str__(self) -> str:
         head = title(self.kernel, self.specialization)
         lines = [f"{head} runs as {self.target}: {self.artifact.path}" if self.artifact else self.missing]

@@ -143,6 +143,8 @@ class Dispatcher:
             other = vendor.name(self.record, backend.name, self.pinned)
             if other and vendor.is_faster(self.record, call):
                 return found.handed_to(other, self.record.vendor_when)
+            if lacking := vendor.missing(backend.name):
+                return found.without(f"{vendor.MODULES[backend.name]}.{self.record.vendor}", lacking)
         return found
 
     def _backend(self, values: Mapping[str, Any], moved: bool) -> Backend:

@@ -1,12 +1,13 @@
 """Calls that a library of the hardware's vendor serves faster: NumPy's and CuPy's functions, which call a BLAS.
 
 A kernel declares the function and the sizes (`vendor:` in kernels.yaml). A pinned target means that target's own
-code, so then nobody else is asked.
+code, so then nobody else is asked. CuPy does not bring cuBLAS: without it the kernel serves, and `which()` says so.
 """
 
 from __future__ import annotations
 
 from contextlib import nullcontext
+from functools import cache
 from typing import TYPE_CHECKING, Any, Callable
 
 from ..cache.manifest import KernelRecord
@@ -20,9 +21,21 @@ MODULES = {"cpu": "numpy", "cuda": "cupy"}
 
 def name(record: KernelRecord, backend: str, pinned: str | None) -> str:
     """The function that some calls on this backend go to, `numpy.matmul`; empty if there is none."""
-    if not record.vendor or pinned is not None or backend not in MODULES:
+    if not record.vendor or pinned is not None or backend not in MODULES or missing(backend):
         return ""
     return f"{MODULES[backend]}.{record.vendor}"
+
+
+@cache
+def missing(backend: str) -> str:
+    """The library that a vendor's function of this backend needs and does not find; empty if all is there."""
+    if backend != "cuda":
+        return ""  # NumPy brings its own
+    try:
+        from cupy_backends.cuda.libs import cublas  # noqa: F401
+    except ImportError:
+        return "cuBLAS"
+    return ""
 
 
 def function(record: KernelRecord, backend: str, pinned: str | None) -> Callable | None:

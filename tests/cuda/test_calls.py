@@ -10,6 +10,7 @@ from emulated import Emulated  # noqa: E402
 
 import pydotcompute  # noqa: E402
 from pydotcompute.backends.cuda_again import Again  # noqa: E402
+from pydotcompute.runtime import vendor  # noqa: E402
 
 
 @pytest.fixture
@@ -204,3 +205,14 @@ def test_raw_kernels_and_dimensions_that_are_scalars(device, served, tmp_path):
         assert kernels.counted(n, 0.5, out) is out
         np.testing.assert_array_equal(device.host(out), 1 + 0.5 * np.arange(n))
     assert served[3:] == [False, True, False, False]
+
+
+def test_a_kernel_serves_where_cublas_is_missing(device, project):
+    if vendor.missing("cuda") != "cuBLAS":
+        pytest.skip("cuBLAS is installed")
+    kernel = pydotcompute.load(project).matmul
+    x, y = draw(150, 140), draw(140, 130, seed=1)
+    arrays = device.array(x), device.array(y)
+    which = kernel.which(*arrays)
+    assert which.target == "cuda:sm_90" and not which.vendor
+    assert str(which.rejected[-1]) == "[T=float32,TILE=32] for cupy.matmul: cuBLAS is not installed"
