@@ -22,6 +22,7 @@ class Module:
     def __init__(self, text: str):
         self.functions, self.tables, self.target = parse(text)
         self.entries = tuple(name for name, f in self.functions.items() if f.entry)
+        self.programs: dict[str, tuple[dict, Program]] = {}  # an entry as it was decoded for these addresses of tables
 
     def launch(
         self, entry: str, grid: Sequence[int], block: Sequence[int], arguments: Sequence, memory: Memory, seed: int = 0
@@ -43,7 +44,10 @@ class Module:
                 shared.append(table)
             else:
                 addresses[table.name] = ("global", memory.constant(table.name, table.data, table.space == "global"))
-        program = Program(function, addresses, shared)
+        known, program = self.programs.get(entry, (None, None))
+        if known != addresses:
+            program = Program(function, addresses, shared)
+            self.programs[entry] = addresses, program
         random = np.random.default_rng(seed)
         count = int(np.prod(grid, dtype=np.int64))
         order = random.permutation(count)
