@@ -11,10 +11,8 @@ import numpy as np
 from ..declare.model import Kernel, Specialisation
 from ..runtime.expressions import evaluate
 from ..signature import Parameter
+from .memory import guarded, shifted
 from .sizes import complete
-
-GUARD = 64  # elements before and after every array that a kernel writes
-POISON = 0xA5  # the byte that fills guards and outputs: no plausible result in any type
 
 SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0)
 
@@ -38,19 +36,24 @@ class Case(NamedTuple):
 
 def draw(
     kernel: Kernel, specialisation: Specialisation, dims: dict[str, int], rng: np.random.Generator,
-    root: str, *, special: str = "", strided: bool = False,
+    root: str, *, special: str = "", strided: bool = False, misaligned: bool = False,
 ) -> Case:  # fmt: skip
     """A call at these sizes. `special` ("all", or "small" without extremes) strews special values over the floats;
-    `strided` gives every `strided` or `broadcast` parameter a view that is not contiguous."""
+    `strided` gives every `strided` or `broadcast` parameter a view that is not contiguous; `misaligned` has every array
+    begin one to three elements past what a vector is aligned to."""
     types = dict(specialisation.types)
     names = {**dict(specialisation.params), **complete(kernel, dims)}
     leading = _leading(kernel, names, rng)
     custom = _custom(kernel, names, types, rng, root)
     arguments, outputs, buffers, widest = {}, {}, {}, False
+
+    def shift() -> int:
+        return int(rng.integers(1, 4)) if misaligned else 0
+
     for p in kernel.signature.parameters:
         dtype = np.dtype(types.get(p.dtype, p.dtype))
         if p.role == "out":
-            outputs[p.name], buffers[p.name] = guarded(_shape(p, names, leading), dtype)
+            outputs[p.name], buffers[p.name] = guarded(_shape(p, names, leading), dtype, shift())
             continue
         if not p.is_array and p.name in dims:
             arguments[p.name] = dims[p.name]
@@ -68,33 +71,13 @@ def draw(
         if not p.is_array:
             arguments[p.name] = values.item()
         elif p.role == "inout" and p.layout == "C":
-            arguments[p.name], buffers[p.name] = guarded(shape, dtype)
+            arguments[p.name], buffers[p.name] = guarded(shape, dtype, shift())
             arguments[p.name][...] = values
+        elif strided and p.layout != "C":
+            arguments[p.name] = _spread(values)
         else:
-            arguments[p.name] = _spread(values) if strided and p.layout != "C" else values
+            arguments[p.name] = shifted(values, shift() * dtype.itemsize) if misaligned else values
     return Case(dims, arguments, outputs, buffers)
-
-
-def guarded(shape: tuple[int, ...], dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-    """A poisoned array of this shape, aligned for its type alone, and the buffer around it."""
-    count = int(np.prod(shape, dtype=np.int64))
-    buffer = np.full((count + 2 * GUARD) * dtype.itemsize, POISON, np.uint8)
-    inner = buffer[GUARD * dtype.itemsize : (GUARD + count) * dtype.itemsize]
-    return inner.view(dtype).reshape(shape), buffer
-
-
-def overrun(array: np.ndarray, buffer: np.ndarray) -> int:
-    """How many bytes of the guards around `array` have changed."""
-    edge = GUARD * array.dtype.itemsize
-    return int(np.count_nonzero(buffer[:edge] != POISON) + np.count_nonzero(buffer[len(buffer) - edge :] != POISON))
-
-
-def unwritten(array: np.ndarray) -> int:
-    """How many elements still hold the poison."""
-    if array.size == 0:
-        return 0
-    rows = np.ascontiguousarray(array).view(np.uint8).reshape(array.size, array.dtype.itemsize)
-    return int((rows == POISON).all(axis=1).sum())
 
 
 def _leading(kernel: Kernel, names: dict[str, int], rng: np.random.Generator) -> tuple[int, ...]:

@@ -15,16 +15,17 @@ from ..lower import tree
 from ..lower.frontend import build_tree
 from ..runtime.kernel import Kernel as Callable
 from ..runtime.library import KernelLibrary, load
-from . import draw, measure, sizes
+from . import draw, measure, memory, sizes
 from .expected import INTERPRETED, Expected
 
+VENDOR = ":vendor"
 SEEDS = 1000  # apart: the seeds of two cases of one artifact
 
 
 class Failure(NamedTuple):
     """One way in which one case of one artifact does not hold."""
 
-    case: str  # "n=17", with " strided" or " special"
+    case: str  # "n=17", with " strided", " misaligned" or " special"
     seed: int
     what: str  # one line
     command: str  # repeats just this case
@@ -35,7 +36,7 @@ class Verdict(NamedTuple):
 
     kernel: str
     specialisation: str
-    target: str
+    target: str  # "cpu:vendor": what other calls of the backend than those of a pinned target may go to
     cases: int
     worst: float  # the largest error over its tolerance
     failures: tuple[Failure, ...]
@@ -47,8 +48,9 @@ def check(
 ) -> Iterator[Verdict]:
     """Hold every built artifact of these kernels (default: all) and targets (default: all) to what is expected of it.
 
-    Builds nothing, and refuses what a failed or unfinished build left behind: its source is no longer the one here. `only` is one case as a failure prints it. Raises DeclarationError; KernelNotBuiltError where
-    nothing is built.
+    Builds nothing, and refuses what a failed or unfinished build left behind: its source is no longer the one here.
+    Calls that a vendor's function serves are held to the same. `only` is one case as a failure prints it. Raises
+    DeclarationError; KernelNotBuiltError where nothing is built.
     """
     declaration = declare.load(root)
     built = _load(root)
@@ -65,6 +67,9 @@ def check(
                     failure = Failure("-", seed, what, f"pydotcompute check {name} -C {root} -t {target}")
                     yield Verdict(name, str(specialisation), target, 0, 0.0, (failure,), "")
             wanted = [target for target in wanted if (name, str(specialisation), target) not in stale]
+            if kernel.vendor:
+                vendors = dict.fromkeys(target.partition(":")[0] + VENDOR for target in found)
+                wanted += [vendor for vendor in vendors if not targets or vendor in targets]
             if wanted:
                 yield from _specialisation(declaration, kernel, specialisation, wanted, seed, only)
             elif not found:
@@ -76,7 +81,7 @@ def _specialisation(
     only: str | None,
 ) -> Iterator[Verdict]:  # fmt: skip
     root = declaration.root
-    calls = {target: _load(root, target)[kernel.name] for target in targets}
+    calls = {target: _load(root, None if target.endswith(VENDOR) else target)[kernel.name] for target in targets}
     reasons: dict[str, str] = {}
     counts = dict.fromkeys(targets, 0)
     worst = dict.fromkeys(targets, 0.0)
@@ -90,14 +95,15 @@ def _specialisation(
 
         def drawn() -> draw.Case:
             rng = np.random.default_rng(seed * SEEDS + number)
-            return draw.draw(kernel, specialisation, dims, rng, root, special=special, strided=kind == "strided")
+            looks = {"strided": kind == "strided", "misaligned": kind == "misaligned"}
+            return draw.draw(kernel, specialisation, dims, rng, root, special=special, **looks)
 
         expected = None
         for target, call in calls.items():
             case = drawn()
             if target not in reasons:
                 reasons[target] = _cannot_run(call, target, specialisation, case)
-            if reasons[target]:
+            if reasons[target] or target.endswith(VENDOR) and not _served_by_vendor(call, target, specialisation, case):
                 continue
             expected = expected or Expected(declaration, kernel, specialisation, drawn(), call)
             counts[target] += 1
@@ -120,13 +126,16 @@ def _load(root: str, target: str | None = None) -> KernelLibrary:
 
 
 def _cases(kernel: Kernel, specialisation: Specialisation, seed: int) -> Iterator[tuple[dict[str, int], str]]:
-    """Sizes and the kind of each case: as declared, with views that are not contiguous, with special values."""
+    """Sizes and the kind of each case: as declared, with views that are not contiguous, with arrays that begin where
+    no vector would, with special values."""
     arrays = any(p.is_array and p.role != "out" for p in kernel.signature.parameters)
     loose = any(p.layout != "C" for p in kernel.signature.parameters)
     for number, dims in enumerate(sizes.cases(kernel, specialisation, seed)):
         yield dims, ""
         if loose:
             yield dims, "strided"
+        if arrays and number % 3 == 1:
+            yield dims, "misaligned"
         if arrays and number % 3 == 0 and 0 < np.prod([float(n) for n in dims.values()]) <= INTERPRETED:
             yield dims, "special"
 
@@ -157,10 +166,31 @@ def _cannot_run(call: Callable, target: str, specialisation: Specialisation, cas
         which = call.which(**_arguments(target, specialisation, case))
     except BackendNotAvailableError as error:
         return str(error)
-    if which.artifact:
+    if which.artifact or which.vendor:
         return ""
     own = [r.reason for r in which.rejected if r.specialization == which.specialization and r.target == target]
     return "; ".join(own) or which.missing
+
+
+def _served_by_vendor(call: Callable, target: str, specialisation: Specialisation, case: draw.Case) -> bool:
+    return bool(call.which(**_arguments(target, specialisation, case)).vendor)
+
+
+def _takes_unaligned(call: Callable, target: str, specialisation: Specialisation, case: draw.Case) -> str:
+    """What is wrong with a call whose first array is not even aligned for its type: it must be refused, and nothing
+    written."""
+    for name, array in case.arguments.items():
+        if isinstance(array, np.ndarray) and array.size and array.dtype.alignment > 1:
+            odd = memory.shifted(array, 1)
+            try:
+                call(**{**_arguments(target, specialisation, case), name: odd})
+            except ValueError as error:
+                if "aligned" not in str(error):
+                    return f"'{name}' was not aligned for {array.dtype}; the call raised {error}"
+                touched = [n for n, out in case.outputs.items() if memory.unwritten(out) < out.size]
+                return f"'{name}' was not aligned, and the refused call wrote '{touched[0]}'" if touched else ""
+            return f"'{name}' was not aligned for {array.dtype}, and not refused"
+    return ""
 
 
 def _case(
@@ -168,6 +198,8 @@ def _case(
     expected: Expected,
 ) -> Iterator[tuple[str, float]]:
     """(what is wrong or "", error over tolerance) for everything that is looked at in one case."""
+    if kind == "misaligned" and (wrong := _takes_unaligned(call, target, specialisation, case)):
+        yield wrong, np.inf
     try:
         call(**_arguments(target, specialisation, case))
     except Exception as error:  # whatever a call raises is the finding
@@ -176,10 +208,10 @@ def _case(
     both = {**case.arguments, **case.outputs}
     written = {p.name: both[p.name] for p in kernel.signature.parameters if p.writable}
     for name, buffer in case.buffers.items():
-        if changed := draw.overrun(written[name], buffer):
+        if changed := memory.overrun(written[name], buffer):
             yield f"'{name}': {changed} bytes outside the array were written", np.inf
     for name, array in case.outputs.items():
-        if array.dtype.itemsize > 1 and (missing := draw.unwritten(array)):
+        if array.dtype.itemsize > 1 and (missing := memory.unwritten(array)):
             yield f"'{name}': {missing} elements were not written", np.inf
     for order, values in expected.interpreted.items():
         if isinstance(values, str):

@@ -4,9 +4,10 @@
   pydotcompute check softmax -t cpu:x86-64-v3
 
 Sizes: none, one, odd, prime, around vector widths and block sizes, large, and those declared. Besides ordinary
-values: special ones (NaN, infinities, signed zeros, denormals, extremes), views that are not contiguous, guards
-around whatever a kernel writes, elements that it should have written, and the interpreter in three orders. A failure
-is printed with the command that repeats it."""
+values: special ones (NaN, infinities, signed zeros, denormals, extremes), views that are not contiguous, arrays that
+begin where no vector would, guards around whatever a kernel writes, elements that it should have written, and the
+interpreter in three orders. Calls that a vendor's BLAS serves are the target cpu:vendor, or cuda:vendor. A failure is
+printed with the command that repeats it."""
 
 from __future__ import annotations
 

@@ -24,6 +24,20 @@ CASES = {
     ),
     "unwritten": (RIGHT.replace("out[i] = a", "if i > 0:\n              out[i] = a"), "1 elements were not written"),
     "outside": (RIGHT.replace("out[i]", "out[i + 1]"), "bytes outside the array were written"),
+    "vendor": (
+        """
+    signature: "(x: T[m, k], y: T[k, n]) -> (out: T[m, n])"
+    types: {T: [float64]}
+    vendor: {call: matmul}
+    body: |
+      for i, j in grid(m, n):
+          t = T(0)
+          for l in range(k):
+              t += 2 * x[i, l] * y[l, j]
+          out[i, j] = t
+    reference: 2 * (x @ y)
+""", "vendor: "
+    ),
     "negative": (RIGHT.replace("a * x[i]\n", "a * x[i - 1]\n"), "the interpreter (forward) raised IndexError"),
 }  # fmt: skip
 
@@ -57,7 +71,7 @@ def test_a_wrong_kernel_fails_with_what_is_wrong_and_how_to_repeat_it(project, n
     done = check(name, "-C", str(project))
     assert done.returncode == 1
     assert CASES[name][1] in done.stdout
-    assert done.stdout.startswith("FAILED")
+    assert "FAILED" in done.stdout
     command = next(line for line in done.stdout.splitlines() if "repeat:" in line).partition("repeat: ")[2]
     words = shlex.split(command)
     assert words[:2] == ["pydotcompute", "check"]
@@ -65,6 +79,16 @@ def test_a_wrong_kernel_fails_with_what_is_wrong_and_how_to_repeat_it(project, n
     assert again.returncode == 1
     assert CASES[name][1] in again.stdout or "by the interpreter" in again.stdout
     assert again.stderr.startswith("1 cases of 1 artifacts, 1 failed")
+
+
+def test_arrays_that_begin_where_no_vector_would_are_drawn(project):
+    done = check("right", "-C", str(project), "--case", "n=1 misaligned")
+    assert done.returncode == 0 and done.stderr.startswith("1 cases of 1 artifacts, 0 failed")
+
+
+def test_only_the_calls_of_the_vendor_are_wrong(project):
+    rows = [line.split() for line in check("vendor", "-C", str(project)).stdout.splitlines() if line[0] != " "]
+    assert [(row[0], row[3].rstrip(":")) for row in rows] == [("ok", TARGET), ("FAILED", "cpu:vendor")]
 
 
 def test_nothing_built_is_said_in_one_line(tmp_path):

@@ -11,7 +11,7 @@ from cuda_support import from_cache
 
 from pydotcompute import declare
 from pydotcompute.cache.layout import object_path
-from pydotcompute.check import draw, measure, sizes
+from pydotcompute.check import draw, measure, memory, sizes
 from pydotcompute.check.expected import Expected
 
 DECLARATION = declare.load(ROOT)
@@ -43,9 +43,9 @@ def test_cached_ptx_agrees_with_the_reference(project, name, label):
             p.name: {**case.arguments, **case.outputs}[p.name] for p in kernel.signature.parameters if p.writable
         }
         for n, buffer in case.buffers.items():
-            assert not draw.overrun(written[n], buffer), (dims, n)
+            assert not memory.overrun(written[n], buffer), (dims, n)
         for (n, got), wanted in zip(written.items(), references, strict=True):
-            assert got.dtype.itemsize == 1 or not draw.unwritten(got), (dims, n)
+            assert got.dtype.itemsize == 1 or not memory.unwritten(got), (dims, n)
             wanted = np.broadcast_to(wanted, got.shape) if np.ndim(wanted) == 0 else wanted
             worst = measure.difference(got, wanted)
             assert worst is None or worst.error <= measure.tolerance(kernel.tolerance, got.dtype), (dims, n, worst)
