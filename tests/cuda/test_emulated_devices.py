@@ -31,7 +31,10 @@ def emulated(tmp_path_factory):
 
 def session(emulated, project, *more):
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "tests.emulator.fixtures", "-rs", "-o", "python_files=case_*.py", *more],
+        [
+            sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "tests.emulator.fixtures", "-rs",
+            "-o", "python_files=case_*.py", *more,
+        ],
         capture_output=True, text=True, cwd=ROOT, env={**emulated, "EMULATED_PROJECT": project},
     )  # fmt: skip
 

@@ -7,6 +7,7 @@ from cupy import _machine
 
 import pydotcompute
 from pydotcompute.backends.cuda import CUDABackend
+from pydotcompute.runtime import vendor
 
 close = {"rtol": 1e-5, "atol": 1e-6}
 
@@ -164,9 +165,14 @@ def test_a_pinned_target(project, backend, draw):
         pinned.silu(x)
 
 
-def test_the_vendor_route_is_asked_only_where_it_is_declared(library, backend, draw):
-    with pytest.raises(AttributeError, match="matmul"):  # there is no cuBLAS, so no cupy.matmul, here
-        library.matmul(backend.to_device(draw(7, 9)), backend.to_device(draw(9, 5)))
+@pytest.mark.parametrize("lacking", ["", "cuBLAS"])
+def test_products_with_and_without_the_library_of_the_vendor(library, backend, draw, monkeypatch, lacking):
+    monkeypatch.setattr(vendor, "missing", lambda name: lacking)
+    a, b = draw(7, 9), draw(9, 5)
+    for _ in range(3):
+        out = library.matmul(backend.to_device(a), backend.to_device(b))
+        np.testing.assert_allclose(backend.to_host(out), a @ b, **close)
+    assert len(_machine.devices[0].launched) == (3 if lacking else 0)
 
 
 def test_products_of_a_pinned_target_take_no_vendor_route(project, backend, draw):

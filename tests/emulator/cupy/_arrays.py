@@ -192,5 +192,11 @@ def from_dlpack(array, *, device=None, copy=None) -> ndarray:
     return array.__dlpack__()
 
 
+def matmul(x1, x2, out) -> ndarray:
+    """Another package's function, which a call may go to: on the current stream, without a launch that is counted."""
+    _machine.start(lambda: np.matmul(x1._elements(), x2._elements(), out=out._elements()))
+    return out
+
+
 def get_default_memory_pool() -> SimpleNamespace:
     return SimpleNamespace(free_all_blocks=lambda: None)
