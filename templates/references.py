@@ -11,9 +11,9 @@ def sigmoid(x):
 
 
 def gelu(x):
-    erf = np.vectorize(math.erf, otypes=[float])
+    erfc = np.vectorize(math.erfc, otypes=[float])  # 1 + erf(x) has no digits left where x is negative
     with np.errstate(invalid="ignore"):
-        return np.where(x == -np.inf, 0.0, x * 0.5 * (1 + erf(x / math.sqrt(2))))
+        return np.where(x == -np.inf, 0.0, x * 0.5 * erfc(-x / math.sqrt(2)))
 
 
 def silu(x):
@@ -71,8 +71,8 @@ def hillshade(z, dx, dy, azimuth, altitude):
 
 def gelu_tanh(x):
     inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)
-    with np.errstate(invalid="ignore"):
-        return np.where(x == -np.inf, 0.0, 0.5 * x * (1 + np.tanh(inner)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.where(x == -np.inf, 0.0, x / (1 + np.exp(-2 * inner)))  # (1 + tanh(u)) / 2, whole for negative u
 
 
 def minimum(x):

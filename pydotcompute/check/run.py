@@ -86,12 +86,12 @@ def _specialisation(
     counts = dict.fromkeys(targets, 0)
     worst = dict.fromkeys(targets, 0.0)
     failures: dict[str, list[Failure]] = {target: [] for target in targets}
-    sums = _has_float_sum(kernel, specialisation, root)
+    open_order = _leaves_rounding_open(kernel, specialisation, root)
     for number, (dims, kind) in enumerate(_cases(kernel, specialisation, seed)):
         label = ",".join(f"{k}={v}" for k, v in dims.items()) + (f" {kind}" if kind else "")
         if only is not None and only != label:
             continue
-        special = ("small" if sums else "all") if kind == "special" else ""
+        special = ("small" if open_order else "all") if kind == "special" else ""
 
         def drawn() -> draw.Case:
             rng = np.random.default_rng(seed * SEEDS + number)
@@ -140,16 +140,29 @@ def _cases(kernel: Kernel, specialisation: Specialisation, seed: int) -> Iterato
             yield dims, "special"
 
 
-def _has_float_sum(kernel: Kernel, specialisation: Specialisation, root: str) -> bool:
-    """Whether the kernel adds up or multiplies floats, in any loop: then an overflow may depend on the order."""
+def _leaves_rounding_open(kernel: Kernel, specialisation: Specialisation, root: str) -> bool:
+    """Whether the kernel adds up or multiplies floats in a loop, or may round a product and a sum once: then an
+    overflow depends on what the language leaves open."""
     rendered = declare.render(kernel, specialisation, "python", root)
     if rendered.raw:
         return True
+    built = build_tree(kernel, specialisation, rendered)
+    bodies = (built.body, *(helper.body for helper in built.helpers))
     return any(
-        isinstance(node, tree.Accumulate) and node.op in ("sum", "prod") and node.value.type.startswith(("f", "c"))
-        for statement in build_tree(kernel, specialisation, rendered).body
-        for node in tree.walk(statement)
-    )
+        _adds_up(node) or bool(built.fastmath) and _adds_a_product(node)
+        for body in bodies for statement in body for node in tree.walk(statement)
+    )  # fmt: skip
+
+
+def _adds_up(node: tree.Node) -> bool:
+    return isinstance(node, tree.Accumulate) and node.op in ("sum", "prod") and node.value.type.startswith(("f", "c"))
+
+
+def _adds_a_product(node: tree.Node) -> bool:
+    return (
+        isinstance(node, tree.Binary) and node.op in "+-" and node.type.startswith(("f", "c"))
+        and any(isinstance(side, tree.Binary) and side.op == "*" for side in (node.left, node.right))
+    )  # fmt: skip
 
 
 def _arguments(target: str, specialisation: Specialisation, case: draw.Case) -> dict[str, Any]:
