@@ -22,8 +22,11 @@ class Expected:
     """The expected values of one case, computed when they are first asked for and then kept for every target."""
 
     def __init__(
-        self, declaration: Declaration, kernel: Kernel, specialisation: Specialisation, case: draw.Case, call: Callable
-    ):
+        self, declaration: Declaration, kernel: Kernel, specialisation: Specialisation, case: draw.Case, call: Callable,
+        quick: bool = False,
+    ):  # fmt: skip
+        """`quick`: the interpreter, which is slow, is asked only where there is no reference."""
+        self.most = 0 if quick and kernel.reference is not None else INTERPRETED
         self.declaration, self.kernel, self.specialisation, self.case, self.call = (
             declaration, kernel, specialisation, case, call,
         )  # fmt: skip
@@ -32,7 +35,7 @@ class Expected:
     @cached_property
     def interpreted(self) -> dict[str, dict[str, np.ndarray] | str]:
         """Order → the written arrays by name, or what the interpreter raised. Empty where the case is too large."""
-        if self.elements > INTERPRETED:
+        if self.elements > self.most:
             return {}
         orders = ORDERS if self.elements <= REORDERED else ORDERS[:1]
         return {order: self._interpret(order) for order in orders}

@@ -19,6 +19,7 @@ from . import draw, measure, memory, sizes
 from .expected import INTERPRETED, Expected
 
 VENDOR = ":vendor"
+QUICK = 150  # elements, or what the product of all dimensions counts
 SEEDS = 1000  # apart: the seeds of two cases of one artifact
 
 
@@ -44,13 +45,14 @@ class Verdict(NamedTuple):
 
 
 def check(
-    root: str, kernels: Sequence[str] = (), targets: Sequence[str] = (), *, seed: int = 0, only: str | None = None
-) -> Iterator[Verdict]:
+    root: str, kernels: Sequence[str] = (), targets: Sequence[str] = (), *, seed: int = 0, only: str | None = None,
+    quick: bool = False,
+) -> Iterator[Verdict]:  # fmt: skip
     """Hold every built artifact of these kernels (default: all) and targets (default: all) to what is expected of it.
 
     Builds nothing, and refuses what a failed or unfinished build left behind: its source is no longer the one here.
-    Calls that a vendor's function serves are held to the same. `only` is one case as a failure prints it. Raises
-    DeclarationError; KernelNotBuiltError where nothing is built.
+    Calls that a vendor's function serves are held to the same. `only` is one case as a failure prints it; `quick`
+    takes small sizes alone, and the references. Raises DeclarationError; KernelNotBuiltError where nothing is built.
     """
     declaration = declare.load(root)
     built = _load(root)
@@ -71,14 +73,14 @@ def check(
                 vendors = dict.fromkeys(target.partition(":")[0] + VENDOR for target in found)
                 wanted += [vendor for vendor in vendors if not targets or vendor in targets]
             if wanted:
-                yield from _specialisation(declaration, kernel, specialisation, wanted, seed, only)
+                yield from _specialisation(declaration, kernel, specialisation, wanted, seed, only, quick)
             elif not found:
                 yield Verdict(name, str(specialisation), "", 0, 0.0, (), "not built")
 
 
 def _specialisation(
     declaration: Declaration, kernel: Kernel, specialisation: Specialisation, targets: Sequence[str], seed: int,
-    only: str | None,
+    only: str | None, quick: bool,
 ) -> Iterator[Verdict]:  # fmt: skip
     root = declaration.root
     calls = {target: _load(root, None if target.endswith(VENDOR) else target)[kernel.name] for target in targets}
@@ -89,7 +91,7 @@ def _specialisation(
     open_order = _leaves_rounding_open(kernel, specialisation, root)
     for number, (dims, kind) in enumerate(_cases(kernel, specialisation, seed)):
         label = ",".join(f"{k}={v}" for k, v in dims.items()) + (f" {kind}" if kind else "")
-        if only is not None and only != label:
+        if only is not None and only != label or quick and np.prod([float(n) for n in dims.values()]) > QUICK:
             continue
         special = ("small" if open_order else "all") if kind == "special" else ""
 
@@ -105,7 +107,7 @@ def _specialisation(
                 reasons[target] = _cannot_run(call, target, specialisation, case)
             if reasons[target] or target.endswith(VENDOR) and not _served_by_vendor(call, target, specialisation, case):
                 continue
-            expected = expected or Expected(declaration, kernel, specialisation, drawn(), call)
+            expected = expected or Expected(declaration, kernel, specialisation, drawn(), call, quick)
             counts[target] += 1
             for what, error in _case(call, target, kernel, specialisation, case, kind, expected):
                 worst[target] = max(worst[target], error)

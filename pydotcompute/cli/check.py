@@ -25,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="only artifacts for this target; repeatable",
     )  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, help="draw other inputs (default: 0)")
+    parser.add_argument("--quick", action="store_true", help="small sizes alone, and references before the interpreter")
     parser.add_argument("--case", help="only this case, as a failure prints it")
 
 
@@ -36,7 +37,8 @@ def run(options: argparse.Namespace) -> int:
     declaration = declare.load(root)
     check_names(options.kernels, declaration.kernels, "kernel", declaration.path)
     verdicts = []
-    for verdict in check(root, options.kernels, options.targets, seed=options.seed, only=options.case):
+    chosen = {"seed": options.seed, "only": options.case, "quick": options.quick}
+    for verdict in check(root, options.kernels, options.targets, **chosen):
         verdicts.append(verdict)
         if not options.json:
             _print(verdict)
