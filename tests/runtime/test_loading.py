@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -208,16 +209,24 @@ def test_other_python_threads_run_during_a_large_call(tmp_path):
     x = np.ones(10_000_000, "f4")
     out = np.empty_like(x)
     saxpy(1.0, x, x, out)
-    ticks, running = [], threading.Event()
+    ticks, done = [], threading.Event()
 
     def tick():
-        while not running.is_set():
+        while not done.is_set():
             ticks.append(1)
+            time.sleep(0)  # gives the lock back
 
     thread = threading.Thread(target=tick)
-    thread.start()
-    before = len(ticks)
-    saxpy(1.0, x, x, out)
-    during = len(ticks) - before
-    running.set(), thread.join()
-    assert during > 20
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1000)  # seconds: what holds the lock is not asked for it
+    try:
+        thread.start()
+        before = len(ticks)
+        for _ in range(1000):  # the system may leave the other thread waiting during one of them
+            saxpy(1.0, x, x, out)
+            if len(ticks) > before:
+                break
+        assert len(ticks) > before
+    finally:
+        sys.setswitchinterval(interval)
+        done.set(), thread.join()
