@@ -11,7 +11,8 @@ import numpy as np
 from ..declare.model import Kernel, Specialisation
 from ..runtime.expressions import evaluate
 from ..signature import Parameter
-from .memory import guarded, shifted
+from . import faults
+from .memory import guarded, scattered, shifted
 from .sizes import complete
 
 SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0)
@@ -31,7 +32,7 @@ class Case(NamedTuple):
     dims: dict[str, int]
     arguments: dict[str, Any]
     outputs: dict[str, np.ndarray]
-    buffers: dict[str, np.ndarray]  # of inputs that the kernel writes and of outputs: with guards on both sides
+    buffers: dict[str, np.ndarray]  # around arrays that the kernel writes, and strided ones: with guards, gaps poisoned
 
 
 def draw(
@@ -39,8 +40,8 @@ def draw(
     root: str, *, special: str = "", strided: bool = False, misaligned: bool = False,
 ) -> Case:  # fmt: skip
     """A call at these sizes. `special` ("all", or "small" without extremes) strews special values over the floats;
-    `strided` gives every `strided` or `broadcast` parameter a view that is not contiguous; `misaligned` has every array
-    begin one to three elements past what a vector is aligned to."""
+    `strided` gives every `strided` or `broadcast` parameter a view that is not contiguous, with guards and gaps that
+    nothing may touch; `misaligned` has every array begin one to three elements past what a vector is aligned to."""
     types = dict(specialisation.types)
     names = {**dict(specialisation.params), **complete(kernel, dims)}
     leading = _leading(kernel, names, rng)
@@ -63,18 +64,18 @@ def draw(
             shape = _narrow(shape, rng) if widest else shape
             widest = True  # one of them has the whole shape
         if p.name in custom:
-            values = np.asarray(custom[p.name], dtype).reshape(shape)
+            with faults.of("its inputs", f"{p.name} by {kernel.inputs}"):
+                values = np.asarray(custom[p.name], dtype).reshape(shape)
         else:
             values = _values(kernel, p, dtype, shape, names, rng)
         if special and p.is_array:
             values = _strew(values, rng, special == "all")
         if not p.is_array:
             arguments[p.name] = values.item()
-        elif p.role == "inout" and p.layout == "C":
-            arguments[p.name], buffers[p.name] = guarded(shape, dtype, shift())
+        elif p.role == "inout" or strided and p.layout != "C":
+            apart = scattered(shape, dtype.itemsize, rng) if strided and p.layout != "C" else None
+            arguments[p.name], buffers[p.name] = guarded(shape, dtype, shift(), apart)
             arguments[p.name][...] = values
-        elif strided and p.layout != "C":
-            arguments[p.name] = _spread(values)
         else:
             arguments[p.name] = shifted(values, shift() * dtype.itemsize) if misaligned else values
     return Case(dims, arguments, outputs, buffers)
@@ -132,19 +133,20 @@ def _strew(values: np.ndarray, rng: np.random.Generator, extremes: bool) -> np.n
     return np.where(where, rng.choice(special_values(values.dtype, extremes), values.shape), values)
 
 
-def _spread(values: np.ndarray) -> np.ndarray:
-    """The same values, every second element of a larger array along the last axis, the first axis reversed."""
-    if values.ndim == 0:
-        return values
-    wide = np.full((*values.shape[:-1], 2 * values.shape[-1]), np.array(0, values.dtype))
-    view = wide[::-1, ..., ::2] if values.ndim > 1 else wide[::-2]
-    view[...] = values
-    return view
-
-
 def _custom(kernel: Kernel, names, types, rng, root: str) -> dict[str, Any]:
     """What `inputs: file.py:function` gives: function(rng, names) -> {argument: values}."""
-    return from_file(kernel.inputs, root)(rng, {**names, **types}) if isinstance(kernel.inputs, str) else {}
+    if not isinstance(kernel.inputs, str):
+        return {}
+    with faults.of("its inputs", kernel.inputs):
+        given = from_file(kernel.inputs, root)(rng, {**names, **types})
+        if not isinstance(given, dict) or given.keys() - _inputs_of(kernel):
+            raise TypeError(f"{given!r:.60} is not a dict of arguments: {', '.join(_inputs_of(kernel))}")
+        return given
+
+
+def _inputs_of(kernel: Kernel) -> tuple[str, ...]:
+    """The arguments of a kernel, without its outputs."""
+    return tuple(p.name for p in kernel.signature.parameters if p.role != "out")
 
 
 def from_file(place: str, root: str) -> Any:

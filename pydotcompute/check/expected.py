@@ -11,7 +11,7 @@ import numpy as np
 
 from ..declare.model import Declaration, Kernel, Specialisation
 from ..runtime.kernel import Kernel as Callable
-from . import draw, sizes
+from . import draw, faults, sizes
 
 ORDERS = ("forward", "reverse", "random")
 INTERPRETED = 1500  # elements at most for which the interpreter is asked
@@ -58,7 +58,7 @@ class Expected:
             return ()
         wide = {name: _widen(value) for name, value in self.case.arguments.items()}
         names = {**dict(self.specialisation.params), **sizes.complete(self.kernel, self.case.dims), **wide}
-        with np.errstate(all="ignore"), warnings.catch_warnings():
+        with faults.of("its reference", text), np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of NumPy, about means of nothing
             if isinstance(text, str) and ".py:" in text:
                 function = draw.from_file(text, self.declaration.root)
@@ -68,7 +68,19 @@ class Expected:
                 result = tuple(eval(part, {"np": np, **names}) for part in text)
             else:
                 result = eval(text, {"np": np, **names})
-        return result if isinstance(result, tuple) else (result,)
+            result = result if isinstance(result, tuple) else (result,)
+            return self._fitting(result)
+
+    def _fitting(self, result: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The same, each of the shape of what it is the reference of."""
+        both = {**self.case.arguments, **self.case.outputs}
+        written = [p.name for p in self.kernel.signature.parameters if p.writable]
+        if len(result) != len(written):
+            raise ValueError(f"{len(result)} values; the kernel writes {len(written)}: {', '.join(written)}")
+        for name, value in zip(written, result):
+            if np.ndim(value) and np.shape(value) != both[name].shape:
+                raise ValueError(f"an array of shape {np.shape(value)}; '{name}' has {both[name].shape}")
+        return tuple(np.broadcast_to(value, both[name].shape) for name, value in zip(written, result))
 
 
 def copy(value: Any) -> Any:

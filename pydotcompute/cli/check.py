@@ -5,7 +5,7 @@
 
 Sizes: none, one, odd, prime, around vector widths and block sizes, large, and those declared. Besides ordinary
 values: special ones (NaN, infinities, signed zeros, denormals, extremes), views that are not contiguous, arrays that
-begin where no vector would, guards around whatever a kernel writes, elements that it should have written, and the
+begin where no vector would, guards around whatever a kernel writes and between elements that do not touch, elements that it should have written, and the
 interpreter in three orders. Calls that a vendor's BLAS serves are the target cpu:vendor, or cuda:vendor. A failure is
 printed with the command that repeats it."""
 
@@ -24,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-t", dest="targets", metavar="TARGET", action="append", default=[],
         help="only artifacts for this target; repeatable",
     )  # fmt: skip
+    parser.add_argument("--specialization", help="only this one, e.g. T=float32")
     parser.add_argument("--seed", type=int, default=0, help="draw other inputs (default: 0)")
     parser.add_argument("--quick", action="store_true", help="small sizes alone, and references before the interpreter")
     parser.add_argument("--case", help="only this case, as a failure prints it")
@@ -31,13 +32,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from .. import declare
-    from ..check.run import check
+    from ..check.run import built_targets, check
 
     root = project_root(options)
     declaration = declare.load(root)
     check_names(options.kernels, declaration.kernels, "kernel", declaration.path)
+    if options.specialization is not None:
+        kernels = [declaration.kernels[name] for name in options.kernels or declaration.kernels]
+        known = {str(s): None for kernel in kernels for s in kernel.specialisations}
+        check_names([options.specialization], known, "specialization", f"{declaration.path} of these kernels")
+    if options.targets:
+        known = built_targets(root)
+        check_names(options.targets, known, "target", f"what is built here: {', '.join(known)}")
     verdicts = []
-    chosen = {"seed": options.seed, "only": options.case, "quick": options.quick}
+    chosen = {"specialisation": options.specialization, "seed": options.seed, "only": options.case, "quick": options.quick}
     for verdict in check(root, options.kernels, options.targets, **chosen):
         verdicts.append(verdict)
         if not options.json:

@@ -23,7 +23,35 @@ CASES = {
         RIGHT.replace("reference: a * x", "reference: a * x * (1 + 1e-5)\n    tolerance: 1e-6"), "tolerance 1e-06"
     ),
     "unwritten": (RIGHT.replace("out[i] = a", "if i > 0:\n              out[i] = a"), "1 elements were not written"),
-    "outside": (RIGHT.replace("out[i]", "out[i + 1]"), "bytes outside the array were written"),
+    "outside": (RIGHT.replace("out[i]", "out[i + 1]"), "bytes outside its elements were written"),
+    "twice_the_tolerance": (
+        RIGHT.replace("reference: a * x", "reference: a * x * (1 + 2e-3)\n    tolerance: 1e-3"), "tolerance 0.001"
+    ),
+    "tail": (
+        RIGHT.replace("out[i] = a * x[i]", "out[i] = a * x[i] if i < n - n % 8 or n < 8 else x[i]"), "by the reference"
+    ),
+    "order": (
+        """
+    signature: "(x: T[n], last: T[1]) -> (out: T[1] = 0)"
+    types: {T: [float64]}
+    body: |
+      for i in grid(n):
+          if x[i] > 0:
+              out[int64(last[0])] = x[i]
+    inputs: {last: {low: 0, high: 0}}
+""", "by the interpreter (reverse)"
+    ),
+    "far_away": (RIGHT.replace("out[i]", "out[i + 100000000000]"), "the process ended by SIGSEGV in this case"),
+    "no_reference": (
+        RIGHT.replace("reference: a * x", "reference: a * x[n]"),
+        "its reference (a * x[n]) raised IndexError: index 0 is out of bounds",
+    ),
+    "shape": (
+        RIGHT.replace("reference: a * x", "reference: (a * x)[:-1]"),
+        "raised ValueError: an array of shape (0,); 'out' has (1,)",
+    ),
+    "values": (RIGHT.replace("reference: a * x", "reference: references.py:two"), 
+               "raised ValueError: 2 values; the kernel writes 1"),
     "vendor": (
         """
     signature: "(x: T[m, k], y: T[k, n]) -> (out: T[m, n])"
@@ -47,6 +75,8 @@ def project(tmp_path_factory):
     folder = tmp_path_factory.mktemp("check")
     kernels = "".join(f"  {name}:{text}" for name, (text, _) in CASES.items())
     (folder / "kernels.yaml").write_text(f"version: 1\ntargets: [{TARGET}]\nkernels:\n{kernels}")
+    (folder / "templates").mkdir()
+    (folder / "templates/references.py").write_text("def two(a, x):\n    return a, x\n")
     subprocess.run([sys.executable, "-m", "pydotcompute", "build", "-C", str(folder)], check=True, capture_output=True)
     return folder
 
