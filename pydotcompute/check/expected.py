@@ -26,7 +26,7 @@ class Expected:
         quick: bool = False,
     ):  # fmt: skip
         """`quick`: the interpreter, which is slow, is asked only where there is no reference."""
-        self.most = 0 if quick and kernel.reference is not None else INTERPRETED
+        self.most = -1 if quick and kernel.reference is not None else INTERPRETED
         self.declaration, self.kernel, self.specialisation, self.case, self.call = (
             declaration, kernel, specialisation, case, call,
         )  # fmt: skip
