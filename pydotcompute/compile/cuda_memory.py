@@ -279,12 +279,14 @@ def _combined(b, t, op: str, old, value):
 
 
 def _swap_until_kept(b, t, address, combine: Callable) -> None:
-    """Compare-and-swap of the aligned 32 or 64 bits that hold the element, until no one came between."""
+    """Compare-and-swap of what holds the element, until no one came between: 64, 32 or (from 7.0 on) 16 bits of its own,
+    or the aligned 32 bits around it."""
     bits = t.bitwidth
-    word = I64 if bits == 64 else I32
+    word = ir.IntType(bits if bits >= 32 or bits == 16 and capability[0] >= (7, 0) else 32)
+    partial = bits < word.width
     place = b.ptrtoint(address, I64)
-    start = b.and_(place, ir.Constant(I64, -(word.width // 8)))
-    shift = b.trunc(b.mul(b.sub(place, start), ir.Constant(I64, 8)), word) if bits < 32 else ir.Constant(word, 0)
+    start = b.and_(place, ir.Constant(I64, -(word.width // 8))) if partial else place
+    shift = b.trunc(b.mul(b.sub(place, start), ir.Constant(I64, 8)), word) if partial else None
     cell = b.inttoptr(start, word.as_pointer())
     first = b.load(cell)
     first.volatile = True
@@ -293,16 +295,24 @@ def _swap_until_kept(b, t, address, combine: Callable) -> None:
     b.position_at_end(again)
     seen = b.phi(word)
     seen.add_incoming(first, before)
-    old = b.lshr(seen, shift) if bits < 32 else seen
+    old = b.lshr(seen, shift) if partial else seen
     new = _bits(b, t, combine(_of_bits(b, t, old)), word)
-    if bits < 32:
+    if partial:
         mask = b.shl(ir.Constant(word, (1 << bits) - 1), shift)
         new = b.or_(b.and_(seen, b.not_(mask)), b.shl(new, shift))
-    result = b.cmpxchg(cell, seen, new, "monotonic", "monotonic")
-    found = b.extract_value(result, 0)
+    found = _swapped(b, cell, seen, new)
     seen.add_incoming(found, b.block)
     b.cbranch(b.icmp_unsigned("==", found, seen), done, again)
     b.position_at_end(done)
+
+
+def _swapped(b, cell, seen, new):
+    """What the cell held; it holds `new` now if that was `seen`."""
+    if new.type.width > 16:
+        return b.extract_value(b.cmpxchg(cell, seen, new, "monotonic", "monotonic"), 0)
+    function = ir.FunctionType(new.type, [cell.type, seen.type, new.type])  # NVVM itself swaps 32 and 64 bits alone
+    text = "atom.cas.b16 $0, [$1], $2, $3;"
+    return b.call(ir.InlineAsm(function, text, "=h,l,h,h,~{memory}", True), [cell, seen, new])
 
 
 def _of_bits(b, t, value):

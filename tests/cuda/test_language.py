@@ -249,7 +249,7 @@ def test_a_declared_grid_of_any_size_does_everything():
         agree(total, draw(n, dtype="i8"))
 
 
-@pytest.mark.parametrize("dtype", ["int8", "int32", "uint64", "float16", "float32", "float64"])
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "uint64", "float16", "float32", "float64"])
 def test_atomics(dtype):
     body = """
         for i in grid(n):
@@ -281,7 +281,7 @@ def test_atomics_of_shared_memory():
             for c in threads(16):
                 out[r, c] = bins[c]
     """
-    signature = "(x: int64[m, n], z: strided int16[m, n]) -> (out: int32[m, 16], total: int16[2] = 0)"
+    signature = "(x: int64[m, n], z: strided int16[m, n]) -> (out: int32[m, 16], total: int16[1] = 0)"
     built = loop(signature, body)
     rng = np.random.default_rng(0)
     agree(built, rng.integers(0, 16, (3, 500)), rng.integers(-9, 9, (500, 3)).astype("i2").T)
