@@ -68,7 +68,8 @@ def choose(
             elif pinned is not None and artifact.target != pinned:
                 reason = f"the target {pinned} is pinned"
             elif artifact.backend != backend.name:
-                reason = f"the arrays of this call belong to the backend '{backend.name}'"
+                hint = f"; backend='{artifact.backend}' moves it there" if backend.name == "cpu" else ""
+                reason = f"this call runs on the backend '{backend.name}'{hint}"
             elif pinned is None and "+" in artifact.target:
                 reason = "a build with checked bounds runs only where it is pinned"
             else:

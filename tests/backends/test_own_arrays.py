@@ -137,7 +137,7 @@ def test_its_arrays_run_its_artifacts(lib):
     assert (which.backend, which.target) == ("device", "device:v2")
     assert {r.target: r.reason for r in which.rejected} == {
         "device:v1": "device:v2 comes first", "device:v9": "not made yet",
-        "cpu:x86-64": "the arrays of this call belong to the backend 'device'",
+        "cpu:x86-64": "this call runs on the backend 'device'",
     }  # fmt: skip
 
 

@@ -173,7 +173,7 @@ def test_which_says_what_would_run_and_why_nothing_else_would(tmp_path, monkeypa
         "[T=float32] for cpu:x86-64: cpu:x86-64-v3 comes first",
         "[T=float32] for cpu:x86-64-v4: this processor has the level x86-64-v3",
         "[T=float32] for cpu:x86-64-v2+bounds: a build with checked bounds runs only where it is pinned",
-        "[T=float32] for cuda:sm_90: the arrays of this call belong to the backend 'cpu'",
+        "[T=float32] for cuda:sm_90: this call runs on the backend 'cpu'; backend='cuda' moves it there",
         "[T=float32] for cpu:native: this processor lacks no-such-thing"
         + ("" if "avx2" in levels.linux_flags() else ", avx2"),
         "[T=float64] for cpu:x86-64: the call has T=float32",
