@@ -13,6 +13,7 @@ from ..errors import CompilerNotInstalledError, DeclarationError
 EXTRA = "build-cuda"
 # Modules that compile and assemble, and the wheel of the extra that brings each.
 NEEDED = {"numba": "numba", "numba_cuda": "numba-cuda", "cuda.bindings": "cuda-bindings"}
+NUMPY_BELOW = (2, 5)  # numba-cuda 0.30 calls functions that NumPy 2.5 no longer has
 # Where NVIDIA's wheels keep ptxas: of CUDA 12, then of CUDA 13.
 PTXAS_PACKAGES = (("nvidia.cuda_nvcc", "bin"), ("nvidia.cu13", "bin"))
 TARGET = re.compile(r"(compute|sm)_([1-9][0-9]*[0-9][af]?)\Z")
@@ -28,10 +29,18 @@ def missing() -> tuple[str, ...]:
 
 def require() -> None:
     """Raise CompilerNotInstalledError, naming what is missing and the extra, where CUDA cannot be compiled for."""
+    import numpy
+
     if absent := missing():
         raise CompilerNotInstalledError(
             f"CUDA targets need {', '.join(absent)}, which {'is' if len(absent) == 1 else 'are'} not installed here; "
             f'pip install "pydotcompute[{EXTRA}]" (no GPU, driver or CUDA toolkit is needed; CPU targets build without)'
+        )
+    if tuple(map(int, numpy.__version__.split(".")[:2])) >= NUMPY_BELOW:
+        below = ".".join(map(str, NUMPY_BELOW))
+        raise CompilerNotInstalledError(
+            f"CUDA targets need NumPy below {below}, which numba-cuda does not work with; NumPy {numpy.__version__} is "
+            f'installed here; pip install "pydotcompute[{EXTRA}]" (CPU targets build with both)'
         )
 
 

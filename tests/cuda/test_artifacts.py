@@ -6,12 +6,13 @@ import subprocess
 import sys
 import textwrap
 
+import numpy as np
 import pytest
 from cuda_support import ROOT
 from cuda_support import build, loop
 
 from pydotcompute.compile import cuda, cuda_nvvm, cuda_ptxas, cuda_toolchain
-from pydotcompute.errors import CompilationError, DeclarationError
+from pydotcompute.errors import CompilationError, CompilerNotInstalledError, DeclarationError
 
 SAXPY = """
     from numba import cuda
@@ -169,6 +170,12 @@ def test_missing_wheels_are_named_with_the_extra_that_brings_them():
         "CUDA targets need numba-cuda, cuda-bindings, nvidia-cuda-nvcc, which are not installed here;"
     )
     assert 'pip install "pydotcompute[build-cuda]"' in second
+
+
+def test_a_numpy_that_the_compiler_does_not_work_with_is_named(monkeypatch):
+    monkeypatch.setattr(np, "__version__", "2.5.0")
+    with pytest.raises(CompilerNotInstalledError, match=r"CUDA targets need NumPy below 2\.5, .*; NumPy 2\.5\.0 is ins"):
+        cuda_toolchain.require()
 
 
 def test_a_refusal_of_the_compiler_names_the_users_line(monkeypatch):
