@@ -19,8 +19,9 @@ The words, in order:
         array, broadcast           address, address of a view (broadcast has always an ellipsis and no dims)
         output scalar              address of its one element
     for each dimension symbol, in order of first appearance (`size` and `rows` among them): its value
-    with --bounds: five words that `run` fills when it returns 1: line and column of the access (in the user's
-        file), parameter number (-1 - k for the k-th kernel array), axis · 2^32 + extent, index
+    with --bounds: five words that `run` fills when it returns 1: file · 2^32 + line and column of the access (the
+        files are the user's, in the artifact's metadata), parameter number (-1 - k for the k-th kernel array),
+        axis · 2^32 + extent, index
 
 A view describes the leading dims of an array that is not contiguous: int64 ndim, then per dim (size, stride in
 bytes), outermost first; the sizes are those of the common shape (stride 0 where broadcast). ndim may be 0.

@@ -60,12 +60,12 @@ class CPUKernel:
 
     def _fault(self, fault: Sequence[int]) -> str:
         """What the fault words say, in the interpreter's words."""
-        line, column, number, place, index = fault[:5]
+        row, column, number, place, index = fault[:5]
         axis, extent = place >> 32, place & 0xFFFFFFFF
         if number >= 0:
             name, rank = self.artifact.parameters[number].name, self.artifact.parameters[number].rank
         else:
             name, rank = self.artifact.meta["arrays"][-1 - number]
         of_axis = f" of axis {axis}" if rank > 1 else ""
-        path = f"{self.artifact.root}/{self.artifact.meta['file']}"
-        return f"{path}:{line}:{column}: index {index}{of_axis} is outside {name}, which has {extent}"
+        path = f"{self.artifact.root}/{self.artifact.meta['files'][row >> 32]}"
+        return f"{path}:{row & 0xFFFFFFFF}:{column}: index {index}{of_axis} is outside {name}, which has {extent}"

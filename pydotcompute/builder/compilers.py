@@ -83,7 +83,7 @@ def _compile_cpu(job: Job) -> Answer:
         if target.endswith(BOUNDS):  # what a fault is told with
             root = os.path.dirname(job.kernel.at.path)
             arrays = [[name, len(array.shape)] for name, array in tree.arrays.items()]
-            meta |= {"file": os.path.relpath(job.rendered.files[0], root), "arrays": arrays}
+            meta |= {"files": [os.path.relpath(file, root) for file in source.files], "arrays": arrays}
         artifacts[target] = Artifact(data, ".so", meta, perf_counter() - started)
     return Answer(artifacts, failures, tuple(sorted(tree.aliases)), clock.phases)
 

@@ -147,11 +147,11 @@ def view_row(view, row):
 
 
 @function(types.boolean, inline=False)
-def in_range(faults, line, column, array, axis, extent, index):
+def in_range(faults, row, column, array, axis, extent, index):
     """Whether 0 <= index < extent; if not, the first such access of a call is written into the fault words."""
     if band(le(int64(0), index), lt(index, extent)):
         return to_bool(int64(1))
-    if claim(faults, select(eq(line, int64(0)), int64(-1), line)):
+    if claim(faults, row):
         set_word(faults, int64(1), column)
         set_word(faults, int64(2), array)
         set_word(faults, int64(3), add(shl(axis, int64(32)), extent))

@@ -44,6 +44,7 @@ class CpuSource:
     partial_words: int
     words: int  # without the fault words
     bounds: bool
+    files: tuple[str, ...]  # with bounds: the user's files that the fault words number
     kernel: str
 
 
@@ -104,6 +105,7 @@ class _Module:
             2 * CHUNKS * len(self.main.reductions if self.main and self.main.kind == "grid" else ()),
             self.words,
             self.bounds,
+            tuple(code.files),
             self.tree.name,
         )
 

@@ -21,6 +21,7 @@ class CpuCode(PythonSource):
         self.pending: list[tuple[str, Helper, tuple[Array, ...]]] = []  # functions still to be written
         self.results: dict[str, tuple[str, ...]] = {}  # that name -> the types of its results
         self.bases: dict[tuple[str, str], str] = {}  # (array, index) -> a local with the offset of that row of its view
+        self.files: list[str] = []  # what the checks of indices stand in
         self.atomics = "plain"  # or "shared": other threads run at the same time
 
     # ------------------------------------------------------------------------------------------- memory
@@ -34,12 +35,18 @@ class CpuCode(PythonSource):
         held = []
         for axis, (text, extent) in enumerate(zip(written, array.extents)):
             at = indices[axis].at or self.at
-            place = (*((at.line, at.column) if at else (0, 0)), array.number, axis)
+            place = (self.file(at.path) << 32 | at.line, at.column, array.number, axis)
             held.append(f"in_range(_faults, {', '.join(f'int64({n})' for n in place)}, {extent}, {text})")
         condition = held[0]
         for check in held[1:]:
             condition = f"band({condition}, {check})"
         return array.offset(written, base), condition
+
+    def file(self, path: str) -> int:
+        """The number of a file in `files`: a kernel's lines may come from several templates."""
+        if path not in self.files:
+            self.files.append(path)
+        return self.files.index(path)
 
     def _load(self, e: Load) -> str:
         array = self.arrays[e.array]

@@ -15,13 +15,14 @@ from ..errors import Position
 from . import arithmetic
 
 
-def accesses(sites: tuple[tuple[Position | None, str], ...]) -> dict[str, Callable]:
+def accesses(sites: tuple[tuple[tuple[Position | None, ...], str], ...]) -> dict[str, Callable]:
     """load, item (a Python bool or int), store and update (an atomic), for 0, 1, 2 and more indices. The last
     argument is the number of the access in `sites`. IndexError for any index outside 0 ≤ i < n."""
 
     def fault(array: np.ndarray, indices: tuple[int, ...], site: int):
-        at, name = sites[site]
+        places, name = sites[site]
         axis = next(k for k, (i, n) in enumerate(zip(indices, array.shape)) if not 0 <= i < n)
+        at = places[axis]
         where = f"{at.path}:{at.line}:{at.column}: " if at else ""
         of_axis = f" of axis {axis}" if array.ndim > 1 else ""
         raise IndexError(f"{where}index {indices[axis]}{of_axis} is outside {name}, which has {array.shape[axis]}")

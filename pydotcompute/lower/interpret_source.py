@@ -16,11 +16,14 @@ from . import arithmetic, tree as t
 _INLINE = {"+", "-", "*", "/", "//", "%"}  # of floats: NumPy's own scalar operators
 
 
+Site = tuple[tuple[Position | None, ...], str]  # where each index stands; the kernel's name of the array
+
+
 class Source(NamedTuple):
     text: str
     places: tuple[Position | None, ...]  # of each line of the text
     names: dict[str, Any]  # what the text refers to; the runtime's functions are added by the interpreter
-    sites: tuple[tuple[Position | None, str], ...]  # of each array access: where, and which array
+    sites: tuple[Site, ...]  # of each array access
     prefix: str  # of every name in the text that is not the user's
     kernel: str  # the name of the kernel's function
     arguments: dict[str, str]  # the tree's name of each parameter and symbol → that of the function's
@@ -36,7 +39,8 @@ class _Writer:
         self.lines: list[str] = []
         self.places: list[Position | None] = []
         self.names: dict[str, Any] = {}
-        self.sites: list[tuple[Position | None, str]] = []
+        self.sites: list[Site] = []
+        self.arrays: dict[str, str] = {}  # a helper's array parameter → the kernel's array behind it
         self.functions: dict[Any, str] = {}
         self.depth = 0
         self.loops = 0
@@ -52,10 +56,10 @@ class _Writer:
     def source(self) -> Source:
         for helper in self.tree.helpers:
             self.helpers[helper.name] = self.identifier(helper.name)
-            self.scope = {}
+            self.scope, self.arrays = {}, {p.name: p.array for p in helper.parameters if p.array}
             names = ", ".join(self.name(p.name) for p in helper.parameters)
             self.function(f"def {self.helpers[helper.name]}({names}):", helper.body, helper.at)
-        self.scope = {}
+        self.scope, self.arrays = {}, {}
         arguments = {name: self.name(name) for name in (*(p.name for p in self.tree.parameters), *self.tree.symbols)}
         kernel = self.identifier(self.tree.name)
         if kernel in self.helpers.values():
@@ -92,7 +96,8 @@ class _Writer:
         return self.prefix + name
 
     def site(self, node: t.Load | t.Store | t.Atomic) -> int:
-        self.sites.append((node.at, node.array))
+        places = tuple(index.at or node.at for index in node.indices)
+        self.sites.append((places, self.arrays.get(node.array, node.array)))
         return len(self.sites) - 1
 
     def line(self, text: str, at: Position | None) -> None:

@@ -227,15 +227,15 @@ def test_orders_show_what_the_program_leaves_open(tree):
         interpret.run(built, {"k": k, "out": k.copy()}, {"n": 8}, "sideways")
 
 
-@pytest.mark.parametrize("body, line, message", [
-    ("for i in grid(n):\n    out[i] = x[i + 1]", 2, "index 5 is outside x, which has 5"),
-    ("for i in grid(n):\n    out[i] = x[i - 1]", 2, "index -1 is outside x, which has 5"),
-    ("for i in grid(n):\n    j = i * 2\n    out[j] = 1", 3, "index 6 is outside out, which has 5"),
-    ("for i in grid(n):\n    out[i] = y[i, i]", 2, "index 2 of axis 1 is outside y, which has 2"),
-    ("for i in grid(n):\n    h = local((3,), float32)\n    h[i] = 1", 3, "index 3 is outside h, which has 3"),
-    ("for i in grid(n):\n    atomic_add(out, i + 1, 1)", 2, "index 5 is outside out, which has 5"),
+@pytest.mark.parametrize("body, line, index, message", [
+    ("for i in grid(n):\n    out[i] = x[i + 1]", 2, "i + 1]", "index 5 is outside x, which has 5"),
+    ("for i in grid(n):\n    out[i] = x[i - 1]", 2, "i - 1]", "index -1 is outside x, which has 5"),
+    ("for i in grid(n):\n    j = i * 2\n    out[j] = 1", 3, "j]", "index 6 is outside out, which has 5"),
+    ("for i in grid(n):\n    out[i] = y[i, i]", 2, "i]", "index 2 of axis 1 is outside y, which has 2"),
+    ("for i in grid(n):\n    h = local((3,), float32)\n    h[i] = 1", 3, "i]", "index 3 is outside h, which has 3"),
+    ("for i in grid(n):\n    atomic_add(out, i + 1, 1)", 2, "i + 1,", "index 5 is outside out, which has 5"),
 ])  # fmt: skip
-def test_an_index_outside_is_an_error_with_its_place(body, line, message, tree):
+def test_an_index_outside_is_an_error_with_its_place(body, line, index, message, tree):
     built = tree("(x: float32[n], y: float32[n, 2]) -> (out: float32[n])", body)
     arrays = {"x": np.zeros(5, "f4"), "y": np.zeros((5, 2), "f4"), "out": np.zeros(5, "f4")}
     with pytest.raises(IndexError) as caught:
@@ -245,7 +245,7 @@ def test_an_index_outside_is_an_error_with_its_place(body, line, message, tree):
     path, at, column = place.rsplit(":", 2)
     source = open(path).read().splitlines()[int(at) - 1]
     assert source.strip() == body.splitlines()[line - 1].strip()
-    assert source[int(column) - 1 :].startswith(message.split("outside ")[1].split(",")[0]) or "atomic" in source
+    assert source[int(column) - 1 :].startswith(index)
 
 
 def test_strided_arrays_and_output_scalars(run):

@@ -132,6 +132,25 @@ def test_a_build_with_bounds_tells_the_access(project):
     )
 
 
+def test_checked_bounds_name_the_template_that_was_included(tmp_path):
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "templates" / "shift.py").write_text("# moves\n\n\ndef get(x, i):\n    return x[i + 1]\n")
+    (tmp_path / "templates" / "moved.py.j2").write_text(
+        '{% include "shift.py" %}\n\ndef moved(x, out):\n    for i in grid(n):\n        out[i] = get(x, i)\n'
+    )
+    (tmp_path / "kernels.yaml").write_text(
+        "version: 1\nkernels:\n  moved:\n    template: moved.py.j2\n"
+        "    signature: '(x: float32[n]) -> (out: float32[n])'\n"
+    )
+    command = [sys.executable, "-m", "pydotcompute", "build", "--bounds", "-C", str(tmp_path), "-t", "cpu:x86-64"]
+    subprocess.run(command, check=True, capture_output=True)
+    moved = pydotcompute.load(tmp_path, target="cpu:x86-64+bounds").moved
+    for call in (moved, moved.python):
+        with pytest.raises(IndexError) as caught:
+            call(np.zeros(3, "f4"))
+        assert str(caught.value) == f"{tmp_path}/templates/shift.py:5:14: index 3 is outside x, which has 3"
+
+
 def test_the_interpreter_s_own_arguments(lib, tmp_path):
     x = np.arange(12.0)
     with pytest.raises(IndexError, match="kernels.yaml:11:.*index -1"):
