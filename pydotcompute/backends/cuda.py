@@ -52,8 +52,9 @@ class CUDABackend(Backend):
 
     @classmethod
     def check_available(cls) -> bool:
-        """Whether a backend could be made. Never raises; imports no CuPy, and creates no context on a device."""
-        return not unavailable()
+        """Whether a backend could be made. Never raises; imports no CuPy, creates no context on a device, and does
+        not start the driver in this process: where nothing else has, another process asks it, which takes its time."""
+        return not unavailable(start=False)
 
     @property
     def name(self) -> str:
@@ -206,13 +207,13 @@ class CUDABackend(Backend):
         return CUDAKernel(artifact, self._number)
 
 
-def unavailable() -> str:
-    """Why no CUDA backend can be made here; empty if one can. Imports no CuPy."""
+def unavailable(start: bool = True) -> str:
+    """Why no CUDA backend can be made here; empty if one can. Imports no CuPy. start: see cuda_driver.problem."""
     from importlib.util import find_spec
 
     if find_spec("cupy") is None:
         return f"CuPy is not installed; {EXTRA}"
-    return cuda_driver.problem()
+    return cuda_driver.problem(start=start)
 
 
 def _version(number: int) -> tuple[int, int]:

@@ -6,9 +6,12 @@ No CuPy is imported and no context created. Versions are (major, minor).
 from __future__ import annotations
 
 import ctypes
+import subprocess
+import sys
 from typing import Any
 
 LIBRARY = "libcuda.so.1"
+NOT_INITIALIZED = 3  # CUDA_ERROR_NOT_INITIALIZED
 Version = tuple[int, int]
 
 # The CUDA release whose driver first reads a version of PTX: "Release notes" of the PTX ISA.
@@ -19,21 +22,43 @@ _CUDA_OF_PTX: dict[Version, Version] = {
 }  # fmt: skip
 
 
-def problem(library: str = LIBRARY) -> str:
-    """Why CUDA cannot be used here, as far as the driver knows; empty if it can. Never raises."""
+def problem(library: str = LIBRARY, start: bool = True) -> str:
+    """Why CUDA cannot be used here, as far as the driver knows; empty if it can. Never raises.
+
+    start: start the driver in this process. That is for those who go on to use it: a process in which it has started
+    forks no more children that can use CUDA. Otherwise a process of its own asks, where there is a Python to run it.
+    """
     try:
         driver = ctypes.CDLL(library)
     except OSError:
         return f"there is no NVIDIA driver ({library} cannot be loaded)"
+    count = ctypes.c_int(0)
     try:
-        if status := driver.cuInit(0):
-            return f"the NVIDIA driver does not start ({_error(driver, status)})"
-        count = ctypes.c_int(0)
-        if status := driver.cuDeviceGetCount(ctypes.byref(count)):
+        status = driver.cuDeviceGetCount(ctypes.byref(count))
+        if status == NOT_INITIALIZED:
+            if not start and sys.executable and not getattr(sys, "frozen", False):
+                return _asked_elsewhere(library)
+            if status := driver.cuInit(0):
+                forked = "; a process cannot use CUDA that was forked from one which did" * (status == NOT_INITIALIZED)
+                return f"the NVIDIA driver does not start ({_error(driver, status)}{forked})"
+            status = driver.cuDeviceGetCount(ctypes.byref(count))
+        if status:
             return f"the NVIDIA driver counts no devices ({_error(driver, status)})"
     except AttributeError as error:
         return f"{library} is no CUDA driver ({error})"
     return "" if count.value else "the NVIDIA driver has no device for this process"
+
+
+def _asked_elsewhere(library: str) -> str:
+    try:
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", __file__, library], capture_output=True, text=True, check=False
+        )
+    except OSError as error:
+        return f"no process can be started to ask the NVIDIA driver ({error})"
+    if done.returncode:
+        return f"the process that asked the NVIDIA driver ended with status {done.returncode}"
+    return done.stdout.strip()
 
 
 def device_count() -> int:
@@ -60,3 +85,7 @@ def _error(driver: Any, status: int) -> str:
     if driver.cuGetErrorName(status, ctypes.byref(name)) or not name.value:
         return f"error {status}"
     return name.value.decode()
+
+
+if __name__ == "__main__":  # the process of its own
+    print(problem(sys.argv[1]))

@@ -67,7 +67,7 @@ class Emulated:
             (cupy.cuda.driver, "launchKernel", self.launch_packed),
             (cuda_plan, "get_current_stream", lambda: SimpleNamespace(ptr=0)),
             (cuda_arrays, "fill", lambda array, value: self.host(array).fill(value)),
-            (cuda_driver, "problem", lambda: ""), (cuda_driver, "device_count", lambda: devices),
+            (cuda_driver, "problem", lambda **_: ""), (cuda_driver, "device_count", lambda: devices),
             (registry, "_instances", {}),
         ):  # fmt: skip
             monkeypatch.setattr(place, name, value)

@@ -10,9 +10,17 @@ static int setting(const char *name, int otherwise) {
     return text ? atoi(text) : otherwise;
 }
 
-EXPORT int cuInit(unsigned flags) { return flags ? 1 : setting("EMULATED_DEVICES", 1) ? 0 : 100; }
+static int started;
+
+EXPORT int cuInit(unsigned flags) {
+    if (flags) return 1;
+    if (!setting("EMULATED_DEVICES", 1)) return 100;
+    started = 1;
+    return 0;
+}
 
 EXPORT int cuDeviceGetCount(int *count) {
+    if (!started) return 3;
     *count = setting("EMULATED_DEVICES", 1);
     return 0;
 }
@@ -23,6 +31,7 @@ EXPORT int cuDriverGetVersion(int *version) {
 }
 
 EXPORT int cuGetErrorName(int status, const char **name) {
-    *name = status == 1 ? "CUDA_ERROR_INVALID_VALUE" : status == 100 ? "CUDA_ERROR_NO_DEVICE" : 0;
+    *name = status == 1 ? "CUDA_ERROR_INVALID_VALUE" : status == 3 ? "CUDA_ERROR_NOT_INITIALIZED"
+            : status == 100 ? "CUDA_ERROR_NO_DEVICE" : 0;
     return *name ? 0 : 1;
 }

@@ -1,12 +1,17 @@
 """CUDABackend: devices, memory, faults, functions of numba.cuda's Python."""
 
+import os
+import subprocess
+import sys
+import textwrap
+
 import cupy
 import numpy as np
 import pytest
 from cupy import _machine
 from numba import cuda
 
-from pydotcompute import AllocationError, BackendNotAvailableError
+from pydotcompute import AllocationError
 from pydotcompute.backends.cuda import CUDABackend
 
 
@@ -121,8 +126,37 @@ def test_a_fault_of_an_earlier_launch_is_raised_where_somebody_waits(backend):
     assert CUDABackend(device_id=1).synchronize() is None
 
 
-def test_no_device(monkeypatch):
-    monkeypatch.setenv("EMULATED_DEVICES", "0")
-    assert not CUDABackend.check_available()
-    with pytest.raises(BackendNotAvailableError, match="the NVIDIA driver does not start .CUDA_ERROR_NO_DEVICE."):
-        CUDABackend()
+def process(code, **settings):
+    """What a new process prints, in which the driver has not started."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], env={**os.environ, **settings}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_no_device():
+    lines = process("""
+        from pydotcompute.backends.cuda import CUDABackend
+        print(CUDABackend.check_available())
+        try:
+            CUDABackend()
+        except RuntimeError as error:
+            print(type(error).__name__, error)
+    """, EMULATED_DEVICES="0")  # fmt: skip
+    assert lines[0] == "False" and lines[1].startswith("BackendNotAvailableError ")
+    assert lines[1].endswith("not available: the NVIDIA driver does not start (CUDA_ERROR_NO_DEVICE)")
+
+
+def test_asking_does_not_start_the_driver():
+    """Or children that were forked later could not use CUDA."""
+    lines = process("""
+        import ctypes
+        from pydotcompute.backends.cuda import CUDABackend
+        print(CUDABackend.check_available())
+        driver, count = ctypes.CDLL("libcuda.so.1"), ctypes.c_int()
+        print(driver.cuDeviceGetCount(ctypes.byref(count)))
+        backend = CUDABackend(device_id=1)
+        print(backend.is_available, driver.cuDeviceGetCount(ctypes.byref(count)))
+    """)
+    assert lines == ["True", "3", "True 0"]
