@@ -27,6 +27,7 @@ FORMATS = {
 }  # fmt: skip
 # A launch's `extra`: a buffer with all arguments, where it is, and where its size is.
 BUFFER_POINTER, BUFFER_SIZE = 1, 2
+INVALID_CONTEXT = 201  # a launch in a thread that has done nothing on the device yet; the rules bind its context
 
 
 def plan(
@@ -84,7 +85,7 @@ def plan(
     known |= {
         "buffer": buffer, "kept": (extra, length), "lock": allocate_lock(), "device_now": runtime.getDevice,
         "launch": driver.launchKernel, "stream": get_current_stream,
-        "refused": (OverflowError, StructError, cupy.cuda.memory.OutOfMemoryError),
+        "refused": (OverflowError, StructError, cupy.cuda.memory.OutOfMemoryError), "failed": driver.CUDADriverError,
     }  # fmt: skip
     arrays = [where[p.name] for p in present]
     wrong = [f"device_now() != {device}", *(f"m{k}.device_id != {device}" for k in arrays)]
@@ -102,13 +103,17 @@ def plan(
         "        return NotImplemented",
         "    try:",
         *(f"        {line}" for line in made),
+        "        current = stream().ptr",
         "        with lock:",  # of the buffer: the driver copies it before a launch returns
         *(f"            {line}" for line in packing),  # refuses a scalar that does not fit
         *(f"            {line}" for line in filled),
-        "            current = stream().ptr",
         *(f"            {line}" for line in launching),
         "    except refused:",
         "        return NotImplemented",
+        "    except failed as error:",
+        f"        if error.status == {INVALID_CONTEXT}:",
+        "            return NotImplemented",
+        "        raise",
         f"    return {', '.join(outputs) or None}",
     ]
     exec("\n".join(lines), known)

@@ -1,6 +1,7 @@
 """Calls that are like earlier ones: all kernels of this repository, and calls drawn at random, against the rules."""
 
 import random
+import threading
 from itertools import islice
 
 import cupy
@@ -59,6 +60,26 @@ def test_every_kernel(project, pinned, backend, served):
                     worst = measure.difference(got, np.broadcast_to(w, got.shape) if np.ndim(w) == 0 else w)
                     allowed = measure.tolerance(kernel.tolerance, got.dtype)
                     assert worst is None or worst.error <= allowed, (name, specialisation, case.dims, worst)
+
+
+def test_a_thread_that_has_done_nothing_on_the_device(pinned, backend, served):
+    """The driver launches only where the thread has bound the device's context."""
+    x, out = backend.to_device(np.arange(5, dtype="f4")), backend.allocate(5)
+    counts = []
+
+    def call():
+        served.count = 0
+        pinned.axpy(2.0, x, x, out=out)
+        counts.append(served.count)
+
+    for _ in range(3):
+        call()
+    for _ in range(2):
+        thread = threading.Thread(target=lambda: (call(), call()))
+        thread.start()
+        thread.join()
+    assert counts == [0, 0, 1, 0, 1, 0, 1]
+    assert backend.to_host(out).tolist() == [0, 3, 6, 9, 12]
 
 
 def small_case(kernel, specialisation, project):

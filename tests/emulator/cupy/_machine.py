@@ -25,7 +25,7 @@ CAPABILITY = tuple(int(n) for n in os.environ.get("EMULATED_CAPABILITY", "9.0").
 DRIVER = int(os.environ.get("EMULATED_DRIVER", "12090"))
 TOTAL = int(os.environ.get("EMULATED_MEMORY", str(1 << 28)))
 
-current = threading.local()
+current = threading.local()  # device, stream, and the devices whose context this thread has bound
 
 
 class DeviceMemory(Memory):
@@ -123,6 +123,16 @@ def number() -> int:
 
 def here() -> Device:
     return devices[number()]
+
+
+def bind() -> None:
+    """The runtime binds a device's context to a thread when the thread first does something there; the driver does
+    not."""
+    current.bound = getattr(current, "bound", frozenset()) | {number()}
+
+
+def is_bound() -> bool:
+    return number() in getattr(current, "bound", ())
 
 
 def start(work: Callable) -> None:

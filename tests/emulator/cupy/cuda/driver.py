@@ -12,6 +12,7 @@ from tests.ptx.parse import TYPE_BYTES
 
 _NAMES = {
     1: "CUDA_ERROR_INVALID_VALUE: invalid argument",
+    201: "CUDA_ERROR_INVALID_CONTEXT: invalid device context",
     209: "CUDA_ERROR_NO_BINARY_FOR_GPU: no kernel image is available for execution on the device",
     218: "CUDA_ERROR_INVALID_PTX: a PTX JIT compilation failed",
     222: "CUDA_ERROR_UNSUPPORTED_PTX_VERSION: the provided PTX was compiled with an unsupported toolchain.",
@@ -80,6 +81,8 @@ def sizes(f: int) -> list[int]:
 
 
 def launch(f: int, grid, block, arguments: list[bytes], stream: int) -> None:
+    if not _machine.is_bound():
+        raise CUDADriverError(201)
     module, entry, number = _functions[f - 1]
     if number != _machine.number():
         raise AssertionError(f"{entry} was loaded on device {number}; the current device is {_machine.number()}")

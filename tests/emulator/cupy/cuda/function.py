@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from cupy import _machine
 from cupy.cuda import driver
 
 
@@ -11,6 +12,7 @@ class Module:
     def load(self, cubin: bytes) -> None:
         if not isinstance(cubin, bytes):
             raise TypeError(f"Argument 'cubin' has incorrect type (expected bytes, got {type(cubin).__name__})")
+        _machine.bind()
         self._module = driver.moduleLoadData(cubin)
 
     def get_function(self, name: str) -> Function:
@@ -25,6 +27,7 @@ class Function:
         """An int is a word of 64 bits; a NumPy scalar is what it is."""
         from cupy.cuda import get_current_stream
 
+        _machine.bind()
         wanted = driver.sizes(self.ptr)
         given = [a.tobytes() if isinstance(a, np.generic) else np.int64(a).tobytes() for a in args]
         if [len(g) for g in given] != wanted:

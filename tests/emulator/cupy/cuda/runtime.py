@@ -41,7 +41,9 @@ def getDevice() -> int:
 def setDevice(device: int) -> None:
     if not 0 <= device < _machine.COUNT:
         raise CUDARuntimeError(101)
-    _machine.current.device = device
+    if device != _machine.number():
+        _machine.current.device = device
+        _machine.bind()
 
 
 def getDeviceProperties(device: int) -> dict[str, Any]:
@@ -53,11 +55,13 @@ def getDeviceProperties(device: int) -> dict[str, Any]:
 
 
 def memGetInfo() -> tuple[int, int]:
+    _machine.bind()
     check(_machine.here())
     return _machine.TOTAL - _machine.here().used, _machine.TOTAL
 
 
 def deviceSynchronize() -> None:
+    _machine.bind()
     _machine.here().run()
     check(_machine.here())
 
