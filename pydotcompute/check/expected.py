@@ -71,16 +71,28 @@ class Expected:
             result = result if isinstance(result, tuple) else (result,)
             return self._fitting(result)
 
-    def _fitting(self, result: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The same, each of the shape of what it is the reference of."""
+    def _fitting(self, result: tuple[Any, ...]) -> tuple[np.ndarray, ...]:
+        """As arrays of numbers, each of the shape of what it is the reference of. Raises FaultyDeclaration."""
         both = {**self.case.arguments, **self.case.outputs}
-        written = [p.name for p in self.kernel.signature.parameters if p.writable]
+        written = {p.name: both[p.name] for p in self.kernel.signature.parameters if p.writable}
+        wrong = [_misfit(value, name, array) for value, (name, array) in zip(result, written.items())]
         if len(result) != len(written):
-            raise ValueError(f"{len(result)} values; the kernel writes {len(written)}: {', '.join(written)}")
-        for name, value in zip(written, result):
-            if np.ndim(value) and np.shape(value) != both[name].shape:
-                raise ValueError(f"an array of shape {np.shape(value)}; '{name}' has {both[name].shape}")
-        return tuple(np.broadcast_to(value, both[name].shape) for name, value in zip(written, result))
+            wrong = [f"gives {len(result)} values; the kernel writes {len(written)}: {', '.join(written)}"]
+        if any(wrong):
+            raise faults.fault("its reference", self.kernel.reference, next(filter(None, wrong)))
+        return tuple(map(np.asarray, result))
+
+
+def _misfit(value: Any, name: str, array: np.ndarray) -> str:
+    """Why `value` cannot be the reference of this array; empty if it can."""
+    given = np.asarray(value)
+    if given.dtype.kind not in "biufc":
+        return f"gives no numbers for '{name}', but {given.dtype} ({type(value).__name__})"
+    if given.dtype.kind == "c" and array.dtype.kind != "c":
+        return f"gives {given.dtype} for '{name}', which is {array.dtype}"
+    if given.shape != array.shape:
+        return f"gives an array of shape {given.shape} for '{name}', which has {array.shape}"
+    return ""
 
 
 def copy(value: Any) -> Any:

@@ -7,7 +7,12 @@ from typing import Iterator
 
 
 class FaultyDeclaration(Exception):
-    """`reference` or `inputs` of a kernel cannot be used: which, and why, in one line."""
+    """`reference` or `inputs` of a kernel cannot be used: which, and why."""
+
+
+def fault(what: str, text: object, why: str) -> FaultyDeclaration:
+    """The fault of `what`, declared as `text`."""
+    return FaultyDeclaration(f"{what} ({text}) {why}")
 
 
 @contextmanager
@@ -18,5 +23,4 @@ def of(what: str, text: object) -> Iterator[None]:
     except FaultyDeclaration:
         raise
     except Exception as error:  # whatever a user's own function raises is the finding
-        shown = " ".join(str(text).split())
-        raise FaultyDeclaration(f"{what} ({shown}) raised {type(error).__name__}: {error}") from error
+        raise fault(what, text, f"raised {type(error).__name__}: {error}") from error

@@ -14,10 +14,9 @@ from ..cache import manifest
 from ..declare.model import Declaration, Kernel, Specialisation
 from ..runtime import kernel as runtime
 from ..runtime.library import KernelLibrary, load
-from . import draw
+from . import draw, faults
 from .cases import cases_of, is_quick, leaves_rounding_open
 from .expected import Expected
-from .faults import FaultyDeclaration
 from .isolate import Death, Unit, isolated
 from .judge import cannot_run, findings, served_by_vendor
 
@@ -124,7 +123,8 @@ class _Plan(NamedTuple):
                 rng = np.random.default_rng(self.seed * SEEDS + number)
                 looks = {"strided": kind == "strided", "misaligned": kind == "misaligned"}
                 looks["special"] = ("all" if extremes() else "small") if kind == "special" else ""
-                return draw.draw(kernel, specialisation, dims, rng, root, **looks)
+                with faults.of("its arguments", label):
+                    return draw.draw(kernel, specialisation, dims, rng, root, **looks)
 
             expected = None
             for target, tally in tallies.items():
@@ -138,7 +138,7 @@ class _Plan(NamedTuple):
                         tally.worst = max(tally.worst, error)
                         if what:
                             tally.failures.append(self._failure(unit, target, label, what))
-                except FaultyDeclaration as fault:
+                except faults.FaultyDeclaration as fault:
                     tally.failures.append(self._failure(unit, target, label, str(fault)))
         for target, tally in tallies.items():
             idle = tally.not_run or ("" if tally.cases or tally.failures else self._no_case())
@@ -150,7 +150,7 @@ class _Plan(NamedTuple):
 
     def _failure(self, unit: Unit, target: str, label: str, what: str) -> Failure:
         options = ("--seed", str(self.seed), "--case", label)
-        return Failure(label, self.seed, what, _command(self.declaration.root, *unit[:2], target, *options))
+        return Failure(label, self.seed, " ".join(what.split()), _command(self.declaration.root, *unit[:2], target, *options))
 
     def dead(self, unit: Unit, death: Death) -> Verdict:
         what = f"the process ended {death.how} in this case"

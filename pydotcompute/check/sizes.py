@@ -17,7 +17,7 @@ COMBINATIONS = 12  # of several symbols
 
 
 def cases(kernel: Kernel, specialisation: Specialisation, seed: int) -> Iterator[dict[str, int]]:
-    """Choices of the kernel's dimension symbols that its `requires` allow, the declared ones first.
+    """Choices of the kernel's dimension symbols that a call allows, the declared ones first.
 
     `size` and `rows` stand for the number of elements, or of rows, of its `...`.
     """
@@ -56,9 +56,11 @@ def _drawn(free: tuple[str, ...], seed: int) -> Iterator[dict[str, int]]:
 
 
 def _allowed(kernel: Kernel, specialisation: Specialisation, dims: dict[str, int]) -> bool:
+    """Whether `requires` hold and no output would have a negative size."""
     names = {**dict(specialisation.params), **complete(kernel, dims)}
+    expressions = [d for p in kernel.signature.parameters for d in p.dims or () if isinstance(d, str)]
     try:
-        return all(evaluate(text, names) for text in kernel.requires)
+        return all(evaluate(r, names) for r in kernel.requires) and all(evaluate(d, names) >= 0 for d in expressions)
     except ValueError:
         return True  # a division by zero: for the call itself to refuse
 

@@ -48,10 +48,26 @@ CASES = {
     ),
     "shape": (
         RIGHT.replace("reference: a * x", "reference: (a * x)[:-1]"),
-        "raised ValueError: an array of shape (0,); 'out' has (1,)",
+        "its reference ((a * x)[:-1]) gives an array of shape (0,) for 'out', which has (1,)",
     ),
     "values": (RIGHT.replace("reference: a * x", "reference: references.py:two"), 
-               "raised ValueError: 2 values; the kernel writes 1"),
+               "gives 2 values; the kernel writes 1: out"),
+    "scalar": (RIGHT.replace("reference: a * x", "reference: a"), "gives an array of shape () for 'out', which has"),
+    "complex": (RIGHT.replace("reference: a * x", "reference: a * x + 0j"), "gives complex128 for 'out', which is float32"),
+    "none": (RIGHT.replace("reference: a * x", "reference: references.py:none"), "gives no numbers for 'out', but object (NoneType)"),
+    "text": (RIGHT.replace("reference: a * x", "reference: np.array2string(x)"), "gives no numbers for 'out', but <U"),
+    "too_long": (RIGHT.replace("reference: a * x", "reference: 10**400"), "gives no numbers for 'out', but object (int)"),
+    "lines": (RIGHT.replace("reference: a * x", "reference: references.py:lines"), "raised ValueError: one two"),
+    "below_nothing": (
+        """
+    signature: "(x: T[n]) -> (out: T[n - 2])"
+    types: {T: [float32]}
+    body: |
+      for i in grid(n - 2):
+          out[i] = x[i]
+    reference: x[1:-1]
+""", "by the reference"
+    ),
     "vendor": (
         """
     signature: "(x: T[m, k], y: T[k, n]) -> (out: T[m, n])"
@@ -69,6 +85,17 @@ CASES = {
     "negative": (RIGHT.replace("a * x[i]\n", "a * x[i - 1]\n"), "the interpreter (forward) raised IndexError"),
 }  # fmt: skip
 
+REFERENCES = """
+def two(a, x):
+    return a, x
+
+def none(x):
+    return None
+
+def lines(x):
+    raise ValueError("one\\ntwo")
+"""
+
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
@@ -76,7 +103,7 @@ def project(tmp_path_factory):
     kernels = "".join(f"  {name}:{text}" for name, (text, _) in CASES.items())
     (folder / "kernels.yaml").write_text(f"version: 1\ntargets: [{TARGET}]\nkernels:\n{kernels}")
     (folder / "templates").mkdir()
-    (folder / "templates/references.py").write_text("def two(a, x):\n    return a, x\n")
+    (folder / "templates/references.py").write_text(REFERENCES)
     subprocess.run([sys.executable, "-m", "pydotcompute", "build", "-C", str(folder)], check=True, capture_output=True)
     return folder
 
@@ -138,6 +165,17 @@ def test_what_a_failed_build_left_behind_is_refused(tmp_path):
     done = check("right", "-C", str(tmp_path))
     assert done.returncode == 1
     assert "the artifact is stale (" in done.stdout and f"run: pydotcompute build right -C {tmp_path}" in done.stdout
+
+
+def test_sizes_that_no_memory_holds_are_a_finding_and_the_others_are_checked(tmp_path):
+    declaration = f"version: 1\ntargets: [{TARGET}]\nkernels:\n  right:{RIGHT}    sizes: {{check: [{{n: 1e13}}]}}\n"
+    (tmp_path / "kernels.yaml").write_text(declaration)
+    subprocess.run([sys.executable, "-m", "pydotcompute", "build", "-C", str(tmp_path)], check=True, capture_output=True)
+    done = check("-C", str(tmp_path))
+    found = [line for line in done.stdout.splitlines() if ", seed 0: " in line]
+    assert done.returncode == 1 and len(found) == 1
+    assert "MemoryError: Unable to allocate" in found[0] and found[0].startswith("  n=10000000000000, seed 0: ")
+    assert int(done.stderr.split()[0]) >= 20
 
 
 def test_an_unknown_kernel_is_named(project):
