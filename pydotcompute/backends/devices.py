@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Iterable, NamedTuple
+
+if TYPE_CHECKING:
+    from .base import Backend
 
 GIB = 2**30
 SHARE_OF_UNKNOWN = 0.8  # of the total that counts as free where nobody can say how much is
+ADDRESSABLE = 2**64
 
 
 class DeviceInfo(NamedTuple):
@@ -42,6 +47,39 @@ class DeviceInfo(NamedTuple):
         return f"[{self.index}] {self.name}: {self.total_gb():.2f} GB{noted}"
 
 
+def checked(devices: Iterable[Any]) -> tuple[DeviceInfo, ...]:
+    """What a backend tells of its devices, sizes as int. Raises TypeError for what is no DeviceInfo, ValueError for
+    memory that is no number of bytes."""
+    found = tuple(devices)
+    for device in found:
+        if not isinstance(device, DeviceInfo):
+            raise TypeError(f"its devices must be DeviceInfo, got {type(device).__name__}")
+    return tuple(d._replace(total_memory=_size(d.total_memory), free_memory=_size(d.free_memory)) for d in found)
+
+
+def lack(backend: Backend, size: int) -> tuple[str, BaseException | None]:
+    """Why `size` bytes do not fit into a backend's memory, with both figures; empty if they do.
+
+    Where the backend cannot tell, also what it raised."""
+    required = f"{memory_text(size)} are required"
+    try:
+        try:
+            free, total = backend.get_memory_info()
+            devices = checked([DeviceInfo(0, backend.name, total, free)])
+        except NotImplementedError:
+            devices = checked(backend.devices())
+    except (Exception, SystemExit) as error:  # it is somebody else's code, or a driver's
+        return f"cannot tell its memory ({type(error).__name__}: {error}), {required}", error
+    devices = tuple(d for d in devices if d.total_memory is not None or d.free_memory is not None)
+    if not devices:
+        return f"does not know its memory, {required}", None
+    if any(device.can_fit(size) for device in devices):
+        return "", None
+    free = max(d.total_memory if d.free_memory is None else d.free_memory for d in devices)
+    what = "in all, of which 0.8 may be used" if all(d.free_memory is None for d in devices) else "free"
+    return f"has {memory_text(free)} {what}, {required}", None
+
+
 def processor_name(cpuinfo: str = "/proc/cpuinfo") -> str:
     """What the processor calls itself."""
     try:
@@ -57,4 +95,14 @@ def processor_name(cpuinfo: str = "/proc/cpuinfo") -> str:
 
 def memory_text(size: int) -> str:
     """`27.98 GB (30040932352 bytes)`."""
+    if size >= ADDRESSABLE:
+        return "more bytes than an address can count"
     return f"{size / GIB:.2f} GB ({size} bytes)"
+
+
+def _size(value: Any) -> int | None:
+    if value is None:
+        return None
+    if not isinstance(value, Real) or not 0 <= value < ADDRESSABLE:
+        raise ValueError(f"its memory must be numbers of bytes, got {value!r}")
+    return int(value)

@@ -48,7 +48,7 @@ _registered: dict[str, Registered] = {
 _instances: dict[str, Backend] = {}
 _packages_read = False
 _order: tuple[str, ...] | None = None  # see preference.set_backend_priority
-_told: set[str] = set()
+_told: set[tuple] = set()
 
 
 def register_backend(name: str, factory: Callable[[], Backend], priority: int | None = None) -> None:
@@ -82,20 +82,23 @@ def get_backend(name: str = "auto", require_bytes: int | None = None) -> Backend
 
     require_bytes: memory that must be free there; "auto" takes the next that has as much.
     Raises ValueError for an unknown name, BackendNotAvailableError with the reason if it cannot run here,
-    AllocationError with both figures if its memory (with "auto": everyone's) is too small. Otherwise "auto" raises
-    nothing, and warns once (BackendFallbackWarning) where it passes over one.
+    AllocationError with both figures if its memory (with "auto": everyone's) is too small, or without its own if it
+    cannot tell. Otherwise "auto" raises nothing, and warns (BackendFallbackWarning) where it passes over one: once for
+    each set of backends that it passes over, and why.
     """
     if require_bytes is not None:
         require_bytes = _checked_bytes(require_bytes)
     if name == "auto":
         return _first_available(require_bytes)
-    if name not in _registered and name not in _known():
-        if name in NAMED:
-            raise BackendNotAvailableError(_not_yet(name))
+    if name not in _registered and name not in _known() and name not in NAMED:
         raise ValueError(_unknown(name))
     backend = _instance(name)
-    if require_bytes is not None and (lack := _lack(backend, require_bytes)):
-        raise AllocationError(f"the backend '{name}' {lack}")
+    if require_bytes is not None:
+        from .devices import lack
+
+        reason, cause = lack(backend, require_bytes)
+        if reason:
+            raise AllocationError(f"the backend '{name}' {reason}") from cause
     return backend
 
 
@@ -121,11 +124,8 @@ def all_names() -> list[str]:
 
 
 def preferred_names() -> list[str]:
-    """The known backends in the order in which "auto" asks them now."""
-    if _order is None:
-        return backend_names()
-    known = _known()
-    return [name for name in dict.fromkeys((*_order, "cpu")) if name in known]
+    """The backends in the order in which "auto" asks them now; a set order may have names that have no backend."""
+    return backend_names() if _order is None else list(dict.fromkeys((*_order, "cpu")))
 
 
 def set_order(order: tuple[str, ...] | None) -> tuple[str, ...] | None:
@@ -147,6 +147,8 @@ def _place(name: str) -> int:
 
 
 def _not_yet(name: str) -> str:
+    if name not in NAMED:
+        return f"there is no backend '{name}' any more"
     return (
         f"this version of pydotcompute has no {NAMED[name][0]} backend; one may be brought by a package or by "
         f"register_backend('{name}', …)"
@@ -165,29 +167,14 @@ def _checked_bytes(size: Any) -> int:
     return size
 
 
-def _lack(backend: Backend, size: int) -> str:
-    """Why `size` bytes do not fit into a backend's memory, with both figures; empty if they do."""
-    from .devices import DeviceInfo, memory_text
-
-    try:
-        free, total = backend.get_memory_info()
-        devices: tuple[DeviceInfo, ...] = (DeviceInfo(0, backend.name, total, free),)
-    except NotImplementedError:
-        devices = tuple(d for d in backend.devices() if d.total_memory is not None)
-    if not devices:
-        return f"does not know its memory, {memory_text(size)} are required"
-    if any(device.can_fit(size) for device in devices):
-        return ""
-    free = max(d.total_memory if d.free_memory is None else d.free_memory for d in devices)
-    what = "in all, of which 0.8 may be used" if all(d.free_memory is None for d in devices) else "free"
-    return f"has {memory_text(free)} {what}, {memory_text(size)} are required"
-
-
 def _instance(name: str) -> Backend:
     if name in _instances:
         return _instances[name]
+    registered = _registered.get(name) or _known().get(name)
+    if registered is None:
+        raise BackendNotAvailableError(_not_yet(name))
     try:
-        backend = _registered[name].factory()
+        backend = registered.factory()
         available = isinstance(backend, Backend) and backend.is_available
     except BackendNotAvailableError:
         raise
@@ -202,25 +189,35 @@ def _instance(name: str) -> Backend:
 
 
 def _first_available(require_bytes: int | None) -> Backend:
-    passed = []
-    small = 0
+    passed: list[tuple[str, str, str]] = []  # name, in what way it is lacking, the whole reason
+    unknown: BaseException | None = None
     for name in preferred_names():
         try:
             backend = _instance(name)
         except BackendNotAvailableError as error:
-            passed.append(f"{name}: {error}")
+            passed.append((name, "not available", str(error)))
             continue
-        if require_bytes is not None and (lack := _lack(backend, require_bytes)):
-            passed.append(f"{name}: {lack}")
-            small += 1
-            continue
-        if passed and name not in _told:
-            _told.add(name)
-            why = "others are not available or too small" if small else "others are not available"
-            told = f"the backend 'auto' is '{name}', because {why} ({'; '.join(passed)})"
+        if require_bytes is not None:
+            from .devices import lack
+
+            reason, cause = lack(backend, require_bytes)
+            if reason:
+                passed.append((name, "of unknown memory" if cause else "too small", reason))
+                unknown = unknown or cause
+                continue
+        # Told once for each way to come here: figures of memory differ from call to call.
+        way = (name, *((other, kind) for other, kind, _ in passed))
+        if passed and way not in _told:
+            _told.add(way)
+            kinds = " or ".join(dict.fromkeys(kind for _, kind, _ in passed))
+            told = f"the backend 'auto' is '{name}', because others are {kinds} ({_reasons(passed)})"
             warnings.warn(told, BackendFallbackWarning, stacklevel=3)
         return backend
-    raise AllocationError(f"no backend has the memory: {'; '.join(passed)}")
+    raise AllocationError(f"no backend has the memory: {_reasons(passed)}") from unknown
+
+
+def _reasons(passed: list[tuple[str, str, str]]) -> str:
+    return "; ".join(f"{name}: {reason}" for name, _, reason in passed)
 
 
 def _known() -> dict[str, Registered]:

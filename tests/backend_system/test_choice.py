@@ -12,8 +12,8 @@ import pytest
 
 from pydotcompute import AllocationError, BackendFallbackWarning, BackendNotAvailableError, get_backend
 from pydotcompute.backends import (
-    BackendPreference, backend_of, best_available_backend, estimate_inference_memory, register_backend,
-    set_backend_priority, to_backend, unregister_backend,
+    Backend, BackendPreference, backend_of, best_available_backend, estimate_inference_memory, register_backend,
+    registry, set_backend_priority, to_backend, unregister_backend,
 )
 from pydotcompute.backends.registry import all_names
 
@@ -108,12 +108,16 @@ def test_memory_that_must_be_free(pool):
 
 def test_a_backend_that_does_not_know_its_memory_does_not_fit_by_guessing(pool):
     class Unknown(type(pool)):
+        name = "unknown"
+
         def get_memory_info(self):
             raise NotImplementedError
 
         devices = pool.__class__.__mro__[1].devices
 
     class Total(Unknown):
+        name = "total"
+
         def devices(self):
             from pydotcompute.backends import DeviceInfo
 
@@ -124,12 +128,102 @@ def test_a_backend_that_does_not_know_its_memory_does_not_fit_by_guessing(pool):
     try:
         with pytest.raises(AllocationError, match="'unknown' does not know its memory, .*100 bytes"):
             get_backend("unknown", require_bytes=100)
-        assert get_backend("total", require_bytes=800).name == "pool"
+        assert get_backend("total", require_bytes=800).name == "total"
         with pytest.raises(AllocationError, match=r"has 0.00 GB \(1000 bytes\) in all, of which 0.8 may be used"):
             get_backend("total", require_bytes=801)
     finally:
         unregister_backend("unknown")
         unregister_backend("total")
+
+
+def test_a_backend_that_cannot_tell_its_memory_is_passed_over_with_the_reason(pool):
+    class Stuck(type(pool)):
+        name = "stuck"
+
+        def get_memory_info(self):
+            raise self.answer
+
+    class Odd(Stuck):
+        def get_memory_info(self):
+            return self.answer
+
+    class Lost(type(pool)):
+        name = "stuck"
+        get_memory_info = Backend.get_memory_info
+
+        def devices(self):
+            return [self.answer]
+
+    cases = [
+        (Stuck, RuntimeError("no context"), "cannot tell its memory (RuntimeError: no context), "),
+        (Stuck, SystemExit(3), "cannot tell its memory (SystemExit: 3), "),
+        (Odd, 3, "cannot tell its memory (TypeError: cannot unpack non-iterable int object), "),
+        (Odd, ("a", "b"), "cannot tell its memory (ValueError: its memory must be numbers of bytes, got 'b'), "),
+        (Odd, (-1, 9), "cannot tell its memory (ValueError: its memory must be numbers of bytes, got -1), "),
+        (Odd, (float("nan"), 9), "cannot tell its memory (ValueError: its memory must be numbers of bytes, got nan), "),
+        (Odd, (None, None), "does not know its memory, "),
+        (Lost, "card", "cannot tell its memory (TypeError: its devices must be DeviceInfo, got str), "),
+    ]  # fmt: skip
+    for kind, answer, why in cases:
+        kind.answer = answer
+        register_backend("stuck", kind, 200)
+        try:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                registry._told.clear()
+                assert get_backend(require_bytes=5) is pool
+            assert [f"(stuck: {why}0.00 GB (5 bytes) are required; cuda: " in str(w.message) for w in caught] == [True]
+            with pytest.raises(AllocationError) as raised:
+                get_backend("stuck", require_bytes=5)
+            assert str(raised.value) == f"the backend 'stuck' {why}0.00 GB (5 bytes) are required"
+            assert isinstance(answer, BaseException) is (raised.value.__cause__ is answer)
+            with pytest.raises(AllocationError, match="no backend has the memory: stuck: ") as raised:
+                quiet("auto", 2**60)
+            assert isinstance(answer, BaseException) is (raised.value.__cause__ is answer)
+        finally:
+            unregister_backend("stuck")
+    Stuck.answer = KeyboardInterrupt()
+    register_backend("stuck", Stuck, 200)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            get_backend(require_bytes=5)
+    finally:
+        unregister_backend("stuck")
+
+
+def test_memory_beyond_what_an_address_can_count(pool):
+    for size in (2**64, 10**400, 10**5000):
+        with pytest.raises(AllocationError, match="free, more bytes than an address can count are required"):
+            get_backend("pool", require_bytes=size)
+        with pytest.raises(AllocationError, match="no backend has the memory: .*pool: .*cpu: "):
+            get_backend(require_bytes=size)
+
+
+def test_each_new_way_to_fall_back_is_told_once(pool):
+    def told(*names, size=None):
+        with warnings.catch_warnings(record=True) as caught, set_backend_priority(names or None):
+            warnings.simplefilter("always")
+            chosen = get_backend(require_bytes=size).name
+        return [chosen, *(str(w.message).partition(" (")[0] for w in caught)]
+
+    missing = "because others are not available"
+    small = "because others are not available or too small"
+    assert told("rocm", "metal") == ["cpu", f"the backend 'auto' is 'cpu', {missing}"]
+    assert told("rocm", "metal") == ["cpu"]
+    assert told("metal") == ["cpu", f"the backend 'auto' is 'cpu', {missing}"]
+    assert told("cuda", "pool") == ["pool", f"the backend 'auto' is 'pool', {missing}"]
+    assert told("cuda", "pool", size=1 << 21) == ["cpu", f"the backend 'auto' is 'cpu', {small}"]
+    block = pool.allocate(1000)
+    assert told("cuda", "pool", size=1 << 21) == ["cpu"]  # with other figures
+    assert told("cpu", "cuda") == ["cpu"]
+    del block
+    with pytest.warns(BackendFallbackWarning, match=r"\(webgpu: this version of pydotcompute has no WebGPU backend"):
+        with set_backend_priority(["webgpu"]):
+            get_backend()
+    with set_backend_priority(["pool"]):
+        unregister_backend("pool")
+        with pytest.warns(BackendFallbackWarning, match="pool: there is no backend 'pool' any more"):
+            assert get_backend().name == "cpu"
 
 
 def test_an_estimate():
