@@ -8,6 +8,7 @@ Types are those that the kernels are declared for, float32 and float64, and noth
 
 from __future__ import annotations
 
+import builtins
 from operator import index
 from typing import Any, Sequence
 
@@ -19,6 +20,7 @@ from .backends.transfer import backend_of, to_backend
 from .runtime.dispatch import owner_of
 
 Shape = int | Sequence[int]
+_LINES, _LINE = 128, 512  # what is worth a block of its own in a sum over an axis: so many lines of so many elements
 
 # ------------------------------------------------------------------------------------------------------- creation
 
@@ -183,12 +185,17 @@ def _axis(x: Any, axis: int) -> int:
 
 
 def _over(x: Any, axis: int, divisor: int) -> Any:
-    """Sums over an axis that is not the last, divided."""
-    shape, inner = x.shape, 1
+    """Sums over an axis that is not the last, divided; of a long one, in parts first."""
+    shape, inner, chunks = x.shape, 1, 0
     for size in shape[axis + 1 :]:
         inner *= size
-    folded = _contiguous(x).reshape(*shape[: axis + 1], inner)
-    return kernels.sum_axis(folded, divisor).reshape(*shape[:axis], *shape[axis + 1 :])
+    part = _LINES * builtins.max(inner, _LINE)
+    x = _contiguous(x)
+    while chunks != 1:
+        x = x.reshape(*shape[:axis], -1 if x.size else 0)
+        chunks = builtins.max(x.shape[-1] // part, 1)
+        x = kernels.sum_axis(x, inner, chunks, divisor if chunks == 1 else 1)
+    return x.reshape(*shape[:axis], *shape[axis + 1 :])
 
 
 def _moved(x: Any, axis: int) -> Any:

@@ -30,6 +30,17 @@ def mean_last(x):
         return np.sum(x, axis=-1) / np.float64(x.shape[-1])
 
 
+def sum_axis(x, inner, chunks, divisor):
+    m, leading = x.shape[-1], x.shape[:-1]
+    if inner == 0 or chunks == 0:
+        return np.zeros((*leading, chunks, inner))
+    rows = -(-m // inner)
+    each = -(-rows // chunks)
+    whole = np.zeros((*leading, chunks * each * inner))
+    whole[..., :m] = x
+    return whole.reshape(*leading, chunks, each, inner).sum(axis=-2) / divisor
+
+
 def softmax(x):
     if x.shape[-1] == 0:
         return x.copy()

@@ -101,7 +101,8 @@ class Encoder:
             x = k.layernorm(k.add(self._dense(wide, *layer["narrowed"]), x), *layer["out"], eps)
         pooled = self.put(np.empty((len(parts), self.config.hidden), np.float32))
         for number, part in enumerate(parts):
-            k.sum_axis(x[part], float(part.stop - part.start), pooled[number])
+            count = part.stop - part.start
+            k.sum_axis(x[part].reshape(-1), self.config.hidden, 1, float(count), pooled[number : number + 1])
         return self.get(k.rmsnorm(pooled, self.to_length_one, 0.0))
 
     def nearest(self, questions: np.ndarray, sentences: np.ndarray) -> np.ndarray:
