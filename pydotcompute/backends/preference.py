@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from enum import StrEnum
+from threading import RLock
 from typing import Iterable
+from weakref import ref
 
 from . import registry
 
@@ -20,24 +23,56 @@ class BackendPreference(StrEnum):
     WEBGPU = "webgpu"
 
 
-class _Restored:
-    """The order that was there before, for the end of a `with`."""
+_wishes: list[_Wish] = []  # in the order in which they were made; the last one counts
+_lock = RLock()  # held for moments only, so a fork waits for it: the child finds it free
+os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
-    def __init__(self, before: tuple[str, ...] | None):
-        self._before = before
+
+class _Wish:
+    """An order that one call, or one block, asks for."""
+
+    def __init__(self, order: tuple[str, ...] | None, priority: _Priority):
+        self.order, self.priority = order, ref(priority)
+
+
+class _Priority:
+    """A priority that holds from now on; entered, until the end of the block. It can be entered again."""
+
+    def __init__(self, order: tuple[str, ...] | None):
+        self._order = order
+        self._entered: list[_Wish] = []
+        with _lock:
+            # Of those that nobody can enter any more, the plain calls, just the last one counts.
+            for wish in [wish for wish in _wishes if wish.priority() is None][:-1]:
+                _wishes.remove(wish)
+            self._called: _Wish | None = self._wish()
 
     def __enter__(self) -> None:
-        pass
+        with _lock:
+            if self._called is not None:
+                _wishes.remove(self._called)
+                self._called = None
+            self._entered.append(self._wish())
 
     def __exit__(self, *error: object) -> None:
-        registry.set_order(self._before)
+        with _lock:
+            _wishes.remove(self._entered.pop())
+            registry.set_order(_wishes[-1].order if _wishes else None)
+
+    def _wish(self) -> _Wish:
+        wish = _Wish(self._order, self)
+        _wishes.append(wish)
+        registry.set_order(self._order)
+        return wish
 
 
-def set_backend_priority(names: Iterable[str] | None) -> _Restored:
+def set_backend_priority(names: Iterable[str] | None) -> _Priority:
     """Let "auto" ask just these backends, in this order, and the CPU when none of them is available.
 
     Holds for every thread of this process from here on; as `with set_backend_priority([...]):`, until the end of the
-    block. None: the default order again. Explicit names, arrays and calls of kernels are not concerned.
+    block. The order that was asked for last counts, in whichever thread: the end of a block takes back its own order
+    and no other, so a call without `with` outlives the blocks around it. None: the default order.
+    Explicit names, arrays and calls of kernels are not concerned.
     Raises ValueError for a name that is unknown or stands there twice, and for an empty list.
     """
     if isinstance(names, str):
@@ -52,4 +87,4 @@ def set_backend_priority(names: Iterable[str] | None) -> _Restored:
                 raise ValueError(f"there is no backend {name!r}; there are: {', '.join(known)}")
             if name in order[:k]:
                 raise ValueError(f"the backend '{name}' stands twice in the priority")
-    return _Restored(registry.set_order(order))
+    return _Priority(order)

@@ -128,11 +128,10 @@ def preferred_names() -> list[str]:
     return backend_names() if _order is None else list(dict.fromkeys((*_order, "cpu")))
 
 
-def set_order(order: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """Replace the order of `preferred_names`; the one before."""
+def set_order(order: tuple[str, ...] | None) -> None:
+    """Replace the order of `preferred_names`; None: the default."""
     global _order
-    before, _order = _order, order
-    return before
+    _order = order
 
 
 def describe(name: str) -> tuple[str, str]:

@@ -5,6 +5,8 @@ import subprocess
 import sys
 import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +14,10 @@ import pytest
 
 from pydotcompute import AllocationError, BackendFallbackWarning, BackendNotAvailableError, get_backend
 from pydotcompute.backends import (
-    Backend, BackendPreference, backend_of, best_available_backend, estimate_inference_memory, register_backend,
-    registry, set_backend_priority, to_backend, unregister_backend,
+    Backend, BackendPreference, backend_names, backend_of, best_available_backend, estimate_inference_memory,
+    preference, register_backend, registry, set_backend_priority, to_backend, unregister_backend,
 )
-from pydotcompute.backends.registry import all_names
+from pydotcompute.backends.registry import all_names, preferred_names
 
 
 def quiet(name="auto", size=None):
@@ -82,6 +84,75 @@ def test_a_priority_holds_for_the_process_and_with_a_block(pool):
     finally:
         set_backend_priority(None)
     assert quiet() == "pool"
+
+
+def test_blocks_of_several_threads_take_back_their_own_priority(pool):
+    names = []
+
+    def enter(order):
+        block = ExitStack()
+        block.enter_context(set_backend_priority(order))
+        names.append(quiet())
+        return block
+
+    def in_a_thread(function, *given):
+        with ThreadPoolExecutor(1) as threads:
+            return threads.submit(function, *given).result()
+
+    one = in_a_thread(enter, ["cpu"])
+    other = in_a_thread(enter, ["cuda", "pool"])
+    in_a_thread(one.close)
+    names.append(quiet())  # the other block's still
+    in_a_thread(other.close)
+    names.append(quiet())
+    assert names == ["cpu", "pool", "pool", "pool"]
+    one, other = in_a_thread(enter, ["cuda", "pool"]), in_a_thread(enter, ["cpu"])
+    in_a_thread(one.close)
+    names.append(quiet())
+    in_a_thread(other.close)
+    names.append(quiet())
+    assert names[4:] == ["pool", "cpu", "cpu", "pool"]
+
+
+def test_many_threads_leave_the_priority_as_it_was(pool):
+    def work(k):
+        for _ in range(200):
+            with set_backend_priority(["cpu"]), set_backend_priority(["pool", "cuda"] if k % 2 else ["cuda"]):
+                get_backend("cpu")
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    set_backend_priority(["webgpu", "cpu"])
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            list(threads.map(work, range(4)))
+        assert preferred_names() == ["webgpu", "cpu"]
+    finally:
+        sys.setswitchinterval(interval)
+        set_backend_priority(None)
+    assert preferred_names() == backend_names()
+
+
+def test_a_priority_that_is_kept_can_be_entered_again():
+    with set_backend_priority(None):
+        kept = set_backend_priority(["metal"])
+        set_backend_priority(["rocm"])
+        for _ in range(2):
+            with kept:
+                assert preferred_names() == ["metal", "cpu"]
+                with set_backend_priority(["opencl"]), kept:
+                    assert preferred_names() == ["metal", "cpu"]
+                assert preferred_names() == ["metal", "cpu"]
+                with set_backend_priority(["opencl"]):
+                    with kept:
+                        pass
+                    assert preferred_names() == ["opencl", "cpu"]
+            assert preferred_names() == ["rocm", "cpu"]
+        set_backend_priority(["webgpu"])
+    assert preferred_names() == ["webgpu", "cpu"]  # a plain call outlives the block
+    for _ in range(100):
+        set_backend_priority(None)
+    assert preferred_names() == backend_names() and len(preference._wishes) < 5  # and keeps nothing from before
 
 
 def test_memory_that_must_be_free(pool):
