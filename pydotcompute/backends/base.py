@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from contextlib import nullcontext
 from operator import index
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Sequence
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     import numpy as np
 
     from ..cache.manifest import Artifact
@@ -94,6 +97,14 @@ class Backend(ABC):
     def supports_feature(self, feature: str) -> bool:
         """Whether it has a feature such as "async", "streams" or "shared_memory"; none unless overridden."""
         return False
+
+    def of_array(self, array: Any) -> Backend:
+        """The backend of the device that one of its arrays lies on: unless overridden, itself."""
+        return self
+
+    def running(self, kernel: str) -> AbstractContextManager:
+        """What a call runs within: on its device, and where memory that runs out is an AllocationError."""
+        return nullcontext()
 
     def judge(self, artifact: Artifact) -> Verdict:
         """Whether `load_kernel` would run this artifact of one of its targets, and before which others."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from functools import cache
 from operator import index
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, Iterator
 
 import numpy as np
 
@@ -196,6 +198,24 @@ class CUDABackend(Backend):
         with self._device():
             launchable(self, kernel, args)(*sizes, args)
 
+    def of_array(self, array: Any) -> CUDABackend:
+        """That of the device which the array lies on: devices of one machine may run different artifacts."""
+        number = self.arrays.device(array)
+        return self if number == self._number else on_device(number)
+
+    @contextmanager
+    def running(self, kernel: str) -> Iterator[None]:
+        """On this device; memory that runs out is an AllocationError with what is free."""
+        with self._device():
+            try:
+                yield
+            except self._cupy.cuda.memory.OutOfMemoryError as error:
+                free, total = self.get_memory_info()
+                raise AllocationError(
+                    f"{kernel}: no memory on CUDA device {self._number} for what it returns ({error}); "
+                    f"{free} of {total} bytes are free"
+                ) from error
+
     def judge(self, artifact: Artifact) -> Verdict:
         """Cubins of this device's compute capability come first, then PTX that its driver reads."""
         return judged(artifact.target, artifact.meta, self.compute_capability, self._driver)
@@ -204,7 +224,13 @@ class CUDABackend(Backend):
         """Load a cubin or PTX. Raises KernelNotBuiltError if it is damaged."""
         from .cuda_kernel import CUDAKernel
 
-        return CUDAKernel(artifact, self._number)
+        return CUDAKernel(artifact, self)
+
+
+@cache
+def on_device(number: int) -> CUDABackend:
+    """The backend that calls with arrays on this device run on."""
+    return CUDABackend(device_id=number)
 
 
 def unavailable(start: bool = True) -> str:

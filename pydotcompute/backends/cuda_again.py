@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
+from cupy.cuda import runtime
+
 from ..cache.manifest import KernelRecord
 from ..runtime.arguments import Call
 from .cuda_launch import Launch
@@ -20,7 +22,7 @@ MOST = 256  # forms of one kernel; a program whose calls differ more gains nothi
 
 
 class Form(NamedTuple):
-    """Calls whose values are assigned in one way: so many by position, these by name."""
+    """Calls on one device whose values are assigned in one way: so many by position, these by name."""
 
     read: Callable[..., tuple]  # the values → what a plan is found by
     plans: dict[tuple, Plan | None]  # None after the first call
@@ -36,7 +38,7 @@ class Again:
         self.forms: dict[Any, Form] = {}
 
     def __call__(self, args: tuple, kwargs: Mapping[str, Any]) -> Any:
-        form = self.forms.get((len(args), *kwargs) if kwargs else len(args))
+        form = self.forms.get((runtime.getDevice(), len(args), *kwargs))
         if form is None:
             return NotImplemented
         if kwargs:
@@ -62,16 +64,17 @@ class Again:
             self.forms.clear()
         names = [*self.names[: len(args)], *kwargs]
         values = (*args, *kwargs.values())
-        assigned = (len(args), *kwargs) if kwargs else len(args)
+        assigned = (device, len(args), *kwargs)
         form = self.forms.get(assigned) or self.forms.setdefault(assigned, Form(self.reader(names), {}))
         try:
             key = form.read(*values)
-            seen = key in form.plans
+            if form.plans.get(key) is not None:
+                return  # it served others like this one, and will again
         except (TypeError, AttributeError):
             return
         if len(form.plans) >= MOST:
             form.plans.clear()
-        form.plans[key] = plan(call, names, values, meta, device, launches, words) if seen else None
+        form.plans[key] = plan(call, names, values, meta, device, launches, words) if key in form.plans else None
 
     def reader(self, names: Sequence[str]) -> Callable[..., tuple]:
         """A function of the values of these arguments: the layout of arrays, the types of numbers, all else whole."""

@@ -41,6 +41,14 @@ def plain(value: Any) -> cupy.ndarray:
     return array.view(ReadOnly) if readonly else array
 
 
+def device(value: Any) -> int:
+    """The number of the device that an array lies on, of which nothing else is known yet."""
+    if isinstance(value, cupy.ndarray):
+        return value.device.id
+    interface = getattr(value, "__cuda_array_interface__", None)
+    return int(value.__dlpack_device__()[1]) if interface is None else _device_of(interface["data"][0])
+
+
 def _device_of(pointer: int) -> int:
     """Where an address lies; the current device for that of an empty array."""
     if not pointer:

@@ -1,8 +1,8 @@
-"""A built kernel on CUDA devices: its module, loaded from verified bytes on each device it is used on; its calls."""
+"""A built kernel on a CUDA device: its module, loaded from verified bytes; its calls."""
 
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Callable, Mapping
 
 import cupy
 from cupy.cuda import function
@@ -14,64 +14,52 @@ from ..runtime.arguments import Call
 from . import cuda_arrays, cuda_launch
 from .cuda_again import Again
 
+if TYPE_CHECKING:
+    from .cuda import CUDABackend
+
+OUT_OF_MEMORY = 2  # CUDA_ERROR_OUT_OF_MEMORY, cudaErrorMemoryAllocation
 Keep = Callable[[Mapping[str, Any], int, list, list], None]
 
 
 class CUDAKernel:
-    """Runs checked calls on the current stream of the device that their arrays lie on, without waiting.
+    """Runs checked calls on the current stream of its device, where their arrays lie, without waiting.
 
-    Raises KernelNotBuiltError if the artifact is damaged, or no such code.
+    Raises KernelNotBuiltError if the artifact is damaged, or no such code, AllocationError if it does not fit.
     """
 
-    def __init__(self, artifact: Artifact, device: int):
-        self.artifact, self.device = artifact, device
+    def __init__(self, artifact: Artifact, backend: CUDABackend):
+        self.artifact, self.backend = artifact, backend
         data = read(artifact)
-        self.code = data if artifact.suffix == ".cubin" else data + b"\0"
-        self.functions: dict[int, dict[str, Any]] = {}
         entries = [launch.get("entry") for launch in artifact.meta.get("launches", ())]
         if not entries or not {"arguments", "scratch"} <= artifact.meta.keys():
             raise KernelNotBuiltError(
                 f"{artifact}: the manifest does not say how it is launched; run: {artifact.command}"
             )
-        self.entries = list(dict.fromkeys(entries))
-        with cupy.cuda.Device(device):
-            self.load(device)
-
-    def load(self, device: int) -> dict[str, Any]:
-        """The functions on a device, which is the current one."""
-        module = function.Module()
+        module, device = function.Module(), backend.device_id
         try:
-            module.load(self.code)
-            self.functions[device] = {entry: module.get_function(entry) for entry in self.entries}
+            with cupy.cuda.Device(device):
+                module.load(data if artifact.suffix == ".cubin" else data + b"\0")
+                self.functions: dict[str, Any] = {entry: module.get_function(entry) for entry in entries}
         except (cupy.cuda.driver.CUDADriverError, cupy.cuda.runtime.CUDARuntimeError) as error:
+            if error.status == OUT_OF_MEMORY:
+                raise AllocationError(f"{artifact}: no memory on CUDA device {device} for its code ({error})") from error
             raise KernelNotBuiltError(
-                f"{self.artifact}: device {device} cannot load {self.artifact.path} ({error}); "
-                f"run: {self.artifact.command}"
+                f"{artifact}: device {device} cannot load {artifact.path} ({error}); run: {artifact.command}"
             ) from error
-        return self.functions[device]
 
     again = Again  # what serves the calls of a kernel that are like an earlier one
 
     def __call__(self, call: Call, keep: Keep | None = None) -> Any:
         """Launch a checked call and return its results. `keep` is told what `Again.remember` wants to know."""
-        arrays = [v for v in call.values.values() if isinstance(v, cupy.ndarray)]
-        device = arrays[0].device.id if arrays else self.device
-        with cupy.cuda.Device(device):
-            try:
-                values, finish = call.complete()
-                functions = self.functions.get(device) or self.load(device)
-                launches, arguments, copied = self._launch(functions, call, values)
-            except cupy.cuda.memory.OutOfMemoryError as error:
-                free, total = cupy.cuda.runtime.memGetInfo()
-                raise AllocationError(
-                    f"{self.artifact.kernel}: no memory on CUDA device {device} for what it returns ({error}); "
-                    f"{free} of {total} bytes are free"
-                ) from error
+        with self.backend.running(self.artifact.kernel):
+            values, finish = call.complete()
+            launches, arguments, copied = self._launch(call, values)
             if keep and not copied:
-                keep(self.artifact.meta, device, [(functions[one.entry].ptr, one) for one in launches], arguments)
+                handles = [(self.functions[one.entry].ptr, one) for one in launches]
+                keep(self.artifact.meta, self.backend.device_id, handles, arguments)
             return finish()
 
-    def _launch(self, functions: dict[str, Any], call: Call, values: dict[str, Any]) -> tuple[list, list, list]:
+    def _launch(self, call: Call, values: dict[str, Any]) -> tuple[list, list, list]:
         """The launches, their arguments, and arrays that had to be copied."""
         artifact, copied = self.artifact, []
         for p in artifact.parameters:
@@ -90,7 +78,7 @@ class CUDAKernel:
         )  # fmt: skip
         launches = cuda_launch.launches(artifact.meta, names)
         for launch in launches:
-            functions[launch.entry](launch.grid, launch.block, tuple(arguments))
+            self.functions[launch.entry](launch.grid, launch.block, tuple(arguments))
         for p, array, whole in copied:
             if p.writable:
                 array[...] = whole

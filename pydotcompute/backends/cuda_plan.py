@@ -12,7 +12,7 @@ from typing import Any, Callable, Iterator, Mapping, Sequence
 
 import cupy
 import numpy as np
-from cupy.cuda import driver, get_current_stream, runtime
+from cupy.cuda import driver, get_current_stream
 
 from ..runtime.arguments import Call
 from ..signature import Parameter, fill_value
@@ -83,12 +83,12 @@ def plan(
         else:
             run.pack_into(buffer, offsets[first], *words[first:last])
     known |= {
-        "buffer": buffer, "kept": (extra, length), "lock": allocate_lock(), "device_now": runtime.getDevice,
-        "launch": driver.launchKernel, "stream": get_current_stream,
-        "refused": (OverflowError, StructError, cupy.cuda.memory.OutOfMemoryError), "failed": driver.CUDADriverError,
+        "buffer": buffer, "kept": (extra, length), "lock": allocate_lock(), "launch": driver.launchKernel,
+        "stream": get_current_stream, "failed": driver.CUDADriverError,
+        "refused": (OverflowError, StructError, cupy.cuda.memory.OutOfMemoryError),
     }  # fmt: skip
     arrays = [where[p.name] for p in present]
-    wrong = [f"device_now() != {device}", *(f"m{k}.device_id != {device}" for k in arrays)]
+    wrong = [f"m{k}.device_id != {device}" for k in arrays]
     wrong += [f"p{k} & {mask}" for k in arrays if (mask := values[k].dtype.alignment - 1)]
     wrong += _meeting(call, present, where, values)
     launching = [
@@ -99,7 +99,7 @@ def plan(
     lines = [
         f"def run({', '.join(f'v{k}' for k in range(len(values)))}):",
         *(f"    m{k} = v{k}.data; p{k} = m{k}.ptr" for k in arrays),
-        f"    if {' or '.join(wrong)}:",
+        f"    if {' or '.join(wrong) or False}:",
         "        return NotImplemented",
         "    try:",
         *(f"        {line}" for line in made),

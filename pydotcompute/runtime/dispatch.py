@@ -43,7 +43,7 @@ class Dispatcher:
     def __init__(self, record: KernelRecord, root: str, pinned: str | None):
         self.record, self.root, self.pinned = record, root, pinned
         self.prepend: Callable[[Callable], None] = lambda function: None
-        self.loaded: dict[tuple[str, str], Any] = {}  # (specialisation, backend) → what runs a checked call
+        self.loaded: dict[tuple[str, Backend], Any] = {}  # (specialisation, backend) → what runs a checked call
         self.first: Any = None  # the loaded artifact whose native entry is asked first
         self.function: Callable | None = None  # that entry
         self.glanced = False
@@ -63,7 +63,7 @@ class Dispatcher:
             if self._load_for(args):
                 return self.function(*args, **kwargs)  # which comes back here if it does not serve the call
         call, backend = self.checked(args, kwargs)
-        key = (call.specialisation.name, backend.name)
+        key = (call.specialisation.name, backend)
         loaded = self.loaded.get(key)
         if loaded is None:
             loaded = self._load(call.specialisation, backend)
@@ -72,7 +72,7 @@ class Dispatcher:
 
             serve = vendor.function(self.record, backend.name, self.pinned)
             if serve is not None and vendor.is_faster(self.record, call):
-                return vendor.run(serve, call)
+                return vendor.run(serve, self.record, call, backend)
         if not hasattr(loaded, "again"):
             return loaded(call)
         self.again = self.again or loaded.again(self.record)
@@ -166,11 +166,11 @@ class Dispatcher:
                     f"{self.record.name}: '{name}' is an array of the backend '{owner}', but the target "
                     f"{self.pinned} is pinned" + (f"; backend='{pinned}' moves it there" if owner == "cpu" else "")
                 )
-            return get_backend(owner)
+            return get_backend(owner).of_array(values[name])
         return get_backend(pinned or "cpu")
 
     def _load(self, specialisation: SpecialisationRecord, backend: Backend) -> Any:
-        key = (specialisation.name, backend.name)
+        key = (specialisation.name, backend)
         with _lock:
             if key in self.loaded:
                 return self.loaded[key]

@@ -6,7 +6,6 @@ code, so then nobody else is asked. CuPy does not bring cuBLAS: without it the k
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from functools import cache
 from typing import TYPE_CHECKING, Any, Callable
 
@@ -14,6 +13,7 @@ from ..cache.manifest import KernelRecord
 from .expressions import evaluate
 
 if TYPE_CHECKING:
+    from ..backends.base import Backend
     from .arguments import Call
 
 MODULES = {"cpu": "numpy", "cuda": "cupy"}
@@ -53,11 +53,10 @@ def is_faster(record: KernelRecord, call: Call) -> bool:
     return bool(evaluate(record.vendor_when, {**call.dims, **call.specialisation.params}))
 
 
-def run(serve: Callable, call: Call) -> Any:
+def run(serve: Callable, record: KernelRecord, call: Call, backend: Backend) -> Any:
     """A checked call, served by the vendor's function."""
     *inputs, output = (p.name for p in call.specialisation.parameters)
-    device = getattr(call.values[inputs[0]], "device", None)
-    with device if hasattr(device, "__enter__") else nullcontext():  # CuPy's: a call belongs to its arrays' device
+    with backend.running(record.name):
         values, finish = call.complete()
         serve(*(values[name] for name in inputs), out=values[output])
     return finish()

@@ -82,6 +82,29 @@ def test_nothing_built_for_a_device(tmp_path, backend):
     assert not _machine.devices[0].launched
 
 
+def test_devices_of_different_kinds_run_different_artifacts(tmp_path):
+    (tmp_path / "kernels.yaml").write_text(
+        'version: 1\nkernels:\n  twice:\n    signature: "(x: float32[n]) -> (out: float32[n])"\n'
+        "    body: |\n      for i in grid(n):\n          out[i] = 2 * x[i]\n"
+    )
+    assert run("build", "-C", str(tmp_path), "-t", "cuda:compute_80", "-t", "cuda:compute_90").returncode == 0
+    code = f"""
+import cupy, numpy, pydotcompute
+from pydotcompute.backends.cuda import CUDABackend
+twice = pydotcompute.load({str(tmp_path)!r}).twice
+for number in (0, 1, 0, 1, 0, 1, 0):
+    backend = CUDABackend(device_id=number)
+    x = backend.to_device(numpy.arange(3, dtype="f4"))
+    out = twice(x)
+    print(out.device.id, backend.to_host(out).tolist(), twice.which(x).target)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "EMULATED_CAPABILITY": "9.0,8.0"}
+    )
+    targets = ["cuda:compute_90", "cuda:compute_80"]
+    assert done.stdout.splitlines() == [f"{k % 2} [0.0, 2.0, 4.0] {targets[k % 2]}" for k in range(7)], done.stderr
+
+
 def test_operations(library, backend, draw, monkeypatch):
     from pydotcompute import kernels, operations
 

@@ -21,7 +21,7 @@ from tests.ptx.parse import PtxError
 POISON = 0xA5  # what new memory holds
 ALIGNMENT = 256
 COUNT = int(os.environ.get("EMULATED_DEVICES", "1"))
-CAPABILITY = tuple(int(n) for n in os.environ.get("EMULATED_CAPABILITY", "9.0").split("."))
+CAPABILITIES = [tuple(map(int, c.split("."))) for c in os.environ.get("EMULATED_CAPABILITY", "9.0").split(",")]
 DRIVER = int(os.environ.get("EMULATED_DRIVER", "12090"))
 TOTAL = int(os.environ.get("EMULATED_MEMORY", str(1 << 28)))
 
@@ -105,6 +105,11 @@ class Device:
             start, data = self.freed.pop()
             self.memory.remove(start)
             data[:] = POISON
+
+
+def capability(device: int) -> tuple[int, int]:
+    """Devices may be of different kinds; those of which nothing is said are like the last one."""
+    return CAPABILITIES[min(device, len(CAPABILITIES) - 1)]
 
 
 devices = [Device(k) for k in range(COUNT)]

@@ -41,7 +41,7 @@ def moduleLoadData(image: bytes) -> tuple[Module, int]:
     needed = cuda_for_ptx(version[1])
     if needed is None or (_machine.DRIVER // 1000, _machine.DRIVER % 1000 // 10) < needed:
         raise CUDADriverError(222)
-    if (int(target[1]), int(target[2])) > _machine.CAPABILITY:
+    if (int(target[1]), int(target[2])) > _machine.capability(_machine.number()):
         raise CUDADriverError(209)
     try:
         return Module(text), _machine.number()

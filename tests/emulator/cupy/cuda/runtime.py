@@ -49,7 +49,7 @@ def setDevice(device: int) -> None:
 def getDeviceProperties(device: int) -> dict[str, Any]:
     if not 0 <= device < _machine.COUNT:
         raise CUDARuntimeError(101)
-    major, minor = _machine.CAPABILITY
+    major, minor = _machine.capability(device)
     name = f"Emulated device {device}".encode()
     return {"name": name, "major": major, "minor": minor, "integrated": 0, "totalGlobalMem": _machine.TOTAL}
 
