@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import contextmanager
 from functools import cache
 from operator import index
@@ -44,7 +45,7 @@ class CUDABackend(Backend):
         try:
             import cupy
 
-            self._driver = _version(cupy.cuda.runtime.driverGetVersion())
+            self._driver = cuda_driver.version()
             self._properties = cupy.cuda.runtime.getDeviceProperties(number)
         except (ImportError, RuntimeError) as error:
             raise BackendNotAvailableError(
@@ -237,11 +238,26 @@ def unavailable(start: bool = True) -> str:
     """Why no CUDA backend can be made here; empty if one can. Imports no CuPy. start: see cuda_driver.problem."""
     from importlib.util import find_spec
 
-    if find_spec("cupy") is None:
+    spec = find_spec("cupy")
+    if spec is None:
         return f"CuPy is not installed; {EXTRA}"
-    return cuda_driver.problem(start=start)
+    if problem := cuda_driver.problem(start=start):
+        return problem
+    driver, wanted = cuda_driver.version(), _toolkit(spec)
+    if driver[0] < wanted:
+        return (
+            f"the installed CuPy is for CUDA {wanted}, this driver for CUDA {driver[0]}.{driver[1]}; update it, or "
+            f"install cupy-cuda{driver[0]}x instead"
+        )
+    return ""
 
 
-def _version(number: int) -> tuple[int, int]:
-    """12090 → (12, 9)."""
-    return number // 1000, number % 1000 // 10
+def _toolkit(spec: Any) -> int:
+    """The major release of CUDA that a wheel of CuPy is made for, as the wheel says; 0 where it is none."""
+    for folder in spec.submodule_search_locations or ():
+        try:
+            with open(f"{folder}/.data/_wheel.json") as file:
+                return int(json.load(file)["cuda"].partition(".")[0])
+        except (OSError, ValueError, KeyError):
+            continue
+    return 0

@@ -70,6 +70,16 @@ def device_count() -> int:
     return count.value
 
 
+def version() -> Version:
+    """The CUDA release that the driver is for: 12090 is 12.9. (0, 0) without a driver."""
+    number = ctypes.c_int(0)
+    try:
+        ctypes.CDLL(LIBRARY).cuDriverGetVersion(ctypes.byref(number))
+    except (OSError, AttributeError):
+        pass
+    return number.value // 1000, number.value % 1000 // 10
+
+
 def cuda_for_ptx(version: str) -> Version | None:
     """The CUDA release that a driver must be of to read PTX of this version ("7.0"); None for an unknown one."""
     return _CUDA_OF_PTX.get(as_version(version), (9, 0) if as_version(version) < (6, 0) else None)

@@ -17,7 +17,7 @@ MEMBERS = (
     "arange", "array", "asarray", "asnumpy", "broadcast_to", "empty", "from_dlpack", "zeros", "cuda.Device",
     "cuda.MemoryPointer", "cuda.Stream", "cuda.UnownedMemory", "cuda.memory.OutOfMemoryError",
     "cuda.driver.CUDADriverError", "cuda.driver.launchKernel", "cuda.runtime.CUDARuntimeError",
-    "cuda.runtime.deviceSynchronize", "cuda.runtime.driverGetVersion", "cuda.runtime.getDevice",
+    "cuda.runtime.deviceSynchronize", "cuda.runtime.getDevice",
     "cuda.runtime.getDeviceCount", "cuda.runtime.getDeviceProperties", "cuda.runtime.memGetInfo",
     "cuda.runtime.pointerGetAttributes", "cuda.runtime.setDevice", "cuda.runtime.streamSynchronize",
 )  # fmt: skip

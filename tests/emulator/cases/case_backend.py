@@ -148,6 +148,22 @@ def test_no_device():
     assert lines[1].endswith("not available: the NVIDIA driver does not start (CUDA_ERROR_NO_DEVICE)")
 
 
+def test_a_driver_that_is_older_than_cupy(tmp_path):
+    (tmp_path / "cupy" / ".data").mkdir(parents=True)
+    (tmp_path / "cupy" / "__init__.py").touch()
+    (tmp_path / "cupy" / ".data" / "_wheel.json").write_text('{"cuda": "13.x", "packaging": "pip"}')
+    lines = process("""
+        from pydotcompute.backends.cuda import CUDABackend
+        print(CUDABackend.check_available())
+        try:
+            CUDABackend()
+        except RuntimeError as error:
+            print(error)
+    """, PYTHONPATH=os.pathsep.join([str(tmp_path), os.environ["PYTHONPATH"]]))  # fmt: skip
+    assert lines == ["False", "the backend 'cuda' is not available: the installed CuPy is for CUDA 13, this driver for "
+                     "CUDA 12.9; update it, or install cupy-cuda12x instead"]  # fmt: skip
+
+
 def test_asking_does_not_start_the_driver():
     """Or children that were forked later could not use CUDA."""
     lines = process("""

@@ -26,10 +26,6 @@ def check(device: _machine.Device) -> None:
         raise CUDARuntimeError(device.fault[0])
 
 
-def driverGetVersion() -> int:
-    return _machine.DRIVER
-
-
 def getDeviceCount() -> int:
     return _machine.COUNT
 
