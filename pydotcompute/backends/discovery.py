@@ -5,14 +5,15 @@ from __future__ import annotations
 import sys
 from typing import NamedTuple, TextIO
 
+from ..errors import BackendNotAvailableError
 from . import registry
-from .devices import DeviceInfo
+from .devices import DeviceInfo, checked
 
 
 class BackendInfo(NamedTuple):
     """One backend as it was found. `error` says why it is not available; it is empty where it is."""
 
-    name: str  # for get_backend
+    name: str  # for get_backend; empty where that does not know it
     title: str  # "CUDA"; a custom backend's is its name
     kind: str  # "CUDA"; of a custom backend, where it comes from
     available: bool
@@ -26,11 +27,13 @@ class BackendInfo(NamedTuple):
 
 
 def discover_backends() -> list[BackendInfo]:
-    """Every backend that there is or that has a name here, in the order in which "auto" asks by default.
+    """Every backend that there is or that has a name here, in the order in which "auto" asks by default; then what
+    installed packages bring that cannot be used.
 
     Looks at each one anew, so memory figures are of this moment. Never raises: what goes wrong is the `error`.
     """
-    return [_look(name) for name in registry.all_names()]
+    refused = [BackendInfo("", title, kind, False, (), _line(why)) for title, kind, why in registry.refused()]
+    return [*map(_look, registry.all_names()), *refused]
 
 
 def best_available_backend() -> str:
@@ -61,10 +64,15 @@ def _best(found: dict[str, BackendInfo]) -> str:
 def _look(name: str) -> BackendInfo:
     title, kind = registry.describe(name)
     try:
-        devices = tuple(registry.get_backend(name).devices())
-    except Exception as error:  # whatever a driver or somebody else's backend raises is what there is to say
-        reason = str(error) or type(error).__name__
-        return BackendInfo(name, title, kind, False, (), " ".join(reason.split()))
+        devices = checked(registry.get_backend(name).devices())
+    except (Exception, SystemExit) as error:  # whatever a driver or somebody else's backend raises is what to say
+        known = isinstance(error, BackendNotAvailableError)
+        why = str(error) if known else f"{type(error).__name__}: {error}"
+        return BackendInfo(name, title, kind, False, (), _line(why))
     if not devices:
         return BackendInfo(name, title, kind, False, (), "it has no device")
     return BackendInfo(name, title, kind, True, devices, "")
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
+from _thread import RLock
 from typing import Any, Callable, NamedTuple
 
 from ..errors import AllocationError, BackendFallbackWarning, BackendNotAvailableError
 from .base import Backend
 
-ENTRY_POINTS = "pydotcompute.backends"
 DEFAULT_PRIORITY = 50
 # Names that every program may use, with their titles and places in the order of "auto", also of backends that do not
 # exist yet: a package or program that brings one takes its place.
@@ -47,8 +48,20 @@ _registered: dict[str, Registered] = {
 }
 _instances: dict[str, Backend] = {}
 _packages_read = False
+_refused: list[tuple[str, str, str]] = []  # see refused
 _order: tuple[str, ...] | None = None  # see preference.set_backend_priority
 _told: set[tuple] = set()
+
+_lock = RLock()  # held while a backend is made, by a factory that may ask for other backends
+
+
+def _after_fork() -> None:
+    """A child of a process that was just making a backend must not wait for a thread that it does not have."""
+    global _lock
+    _lock = RLock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def register_backend(name: str, factory: Callable[[], Backend], priority: int | None = None) -> None:
@@ -58,12 +71,10 @@ def register_backend(name: str, factory: Callable[[], Backend], priority: int | 
     and webgpu the places 90, 80, 70 and 60 that are kept for them. Raises ValueError if the name is taken or is no
     lower-case name, TypeError if the factory cannot be called.
     """
-    if not isinstance(name, str) or not re.fullmatch("[a-z][a-z0-9_]*", name) or name == "auto":
-        raise ValueError(f"a backend's name is of lower-case letters, digits and underscores, not {name!r}")
+    if refusal := _refusal(name):
+        raise ValueError(refusal)
     if not callable(factory):
         raise TypeError(f"the factory of backend '{name}' must be callable, got {type(factory).__name__}")
-    if name in _registered:
-        raise ValueError(f"a backend '{name}' is registered already ({_registered[name].origin})")
     _registered[name] = Registered(factory, _place(name) if priority is None else int(priority), "registered")
 
 
@@ -141,6 +152,21 @@ def describe(name: str) -> tuple[str, str]:
     return title, title if origin in ("", "built in") else origin
 
 
+def refused() -> list[tuple[str, str, str]]:
+    """What installed packages bring that cannot be used: the name, where it comes from, and why."""
+    _known()
+    return list(_refused)
+
+
+def _refusal(name: Any) -> str:
+    """Why nothing can be registered under this name; empty if it can."""
+    if not isinstance(name, str) or not re.fullmatch("[a-z][a-z0-9_]*", name) or name == "auto":
+        return f"a backend's name is of lower-case letters, digits and underscores, and not 'auto'; got {name!r}"
+    if name in _registered:
+        return f"a backend '{name}' is registered already ({_registered[name].origin})"
+    return ""
+
+
 def _place(name: str) -> int:
     return NAMED[name][1] if name in NAMED else DEFAULT_PRIORITY
 
@@ -167,24 +193,36 @@ def _checked_bytes(size: Any) -> int:
 
 
 def _instance(name: str) -> Backend:
-    if name in _instances:
-        return _instances[name]
+    backend = _instances.get(name)
+    if backend is None:
+        with _lock:
+            if name not in _instances:
+                _instances[name] = _made(name)
+            backend = _instances[name]
+    return backend
+
+
+def _made(name: str) -> Backend:
     registered = _registered.get(name) or _known().get(name)
     if registered is None:
         raise BackendNotAvailableError(_not_yet(name))
     try:
         backend = registered.factory()
         available = isinstance(backend, Backend) and backend.is_available
+        called = backend.name if available else name
     except BackendNotAvailableError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # somebody else's code does not end the program
         told = f"the backend '{name}' cannot be made: {type(error).__name__}: {error}"
         raise BackendNotAvailableError(told) from error
     if not isinstance(backend, Backend):
         raise BackendNotAvailableError(f"the backend '{name}' is a {type(backend).__name__}, which is no Backend")
     if not available:
         raise BackendNotAvailableError(f"the backend '{name}' is not available here")
-    return _instances.setdefault(name, backend)
+    if called != name:
+        told = f"the backend registered as '{name}' calls itself {called!r}: its arrays and targets go by that name"
+        warnings.warn(told, stacklevel=4)
+    return backend
 
 
 def _first_available(require_bytes: int | None) -> Backend:
@@ -220,20 +258,20 @@ def _reasons(passed: list[tuple[str, str, str]]) -> str:
 
 
 def _known() -> dict[str, Registered]:
-    """Those of installed packages too; looking for them costs some 20 ms, once."""
+    """Those of installed packages too; looking for them costs some 50 ms, once."""
     global _packages_read
     if not _packages_read:
-        _packages_read = True
-        from importlib.metadata import entry_points
+        with _lock:
+            if not _packages_read:
+                from .packages import brought
 
-        for point in entry_points(group=ENTRY_POINTS):
-            package = point.dist.name if point.dist else point.value
-            _registered.setdefault(point.name, Registered(_loader(point), _place(point.name), f"from {package}"))
+                for name, origin, factory, problem in list(brought()):
+                    if problem := problem or _refusal(name):
+                        _refused.append((name, origin, problem))
+                    else:
+                        _registered[name] = Registered(factory, _place(name), origin)
+                _packages_read = True
     return _registered
-
-
-def _loader(point: Any) -> Callable[[], Backend]:
-    return lambda: point.load()()
 
 
 def _unknown(name: object) -> str:

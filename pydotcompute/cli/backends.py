@@ -24,7 +24,7 @@ def run(options: argparse.Namespace) -> int:
         "version": 1,
         "backends": [
             {
-                "name": info.name, "title": info.title, "kind": info.kind, "available": info.available,
+                "name": info.name or None, "title": info.title, "kind": info.kind, "available": info.available,
                 "error": info.error or None, "devices": [device._asdict() for device in info.devices],
             }
             for info in discover_backends()

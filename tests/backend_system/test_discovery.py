@@ -3,12 +3,17 @@
 import io
 import json
 import re
+import subprocess
+import sys
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from pydotcompute import BackendNotAvailableError, get_backend
 from pydotcompute.backends import (
-    DeviceInfo, best_available_backend, discover_backends, print_backend_summary, register_backend, unregister_backend,
+    Backend, DeviceInfo, best_available_backend, discover_backends, print_backend_summary, register_backend,
+    unregister_backend,
 )
 from pydotcompute.backends.devices import processor_name
 from pydotcompute.backends.memory import host_memory
@@ -48,26 +53,114 @@ def test_every_backend_is_listed_with_its_devices_or_the_reason():
         assert str(caught.value) == info.error
 
 
-def test_nothing_that_a_backend_does_stops_the_discovery(register, pool):
-    class Broken(type(pool)):
-        def devices(self):
-            raise OSError("the driver\nis gone")
+def test_nothing_that_a_backend_does_stops_the_discovery(pool):
+    answer = None
 
-    class Empty(type(pool)):
+    class Listing(type(pool)):
+        name = "odd"
+
         def devices(self):
-            return ()
+            return answer()
+
+    class Measuring(type(pool)):
+        name = "odd"
+        devices = Backend.devices
+
+        def get_memory_info(self):
+            return answer()
+
+    def gone():
+        raise OSError("the driver\nis gone")
 
     def silent():
         raise SystemError
 
-    register("broken", Broken)
-    register("empty", Empty, 70)
-    register("silent", silent)
-    found = {info.name: info for info in discover_backends()}
-    assert found["broken"][3:] == (False, (), "the driver is gone")
-    assert found["empty"][3:] == (False, (), "it has no device")
-    assert found["silent"].error == "the backend 'silent' cannot be made: SystemError:"
-    assert found["pool"].available and best_available_backend() == "pool"
+    def look(factory):
+        register_backend("odd", factory)
+        try:
+            assert main(["backends"]) == main(["backends", "--json"]) == 0
+            found = {info.name: info for info in discover_backends()}
+        finally:
+            unregister_backend("odd")
+        assert found["pool"].available
+        return found["odd"]
+
+    for factory, answer, error in (
+        (Listing, gone, "OSError: the driver is gone"),
+        (Listing, lambda: sys.exit(3), "SystemExit: 3"),
+        (Listing, lambda: (), "it has no device"),
+        (Listing, lambda: ["card"], "TypeError: its devices must be DeviceInfo, got str"),
+        (Listing, lambda: [DeviceInfo(0, "", 2**64)], f"ValueError: its memory must be numbers of bytes, got {2**64}"),
+        (Measuring, lambda: ("much", "more"), "ValueError: its memory must be numbers of bytes, got 'more'"),
+        (Measuring, lambda: 3, "TypeError: cannot unpack non-iterable int object"),
+        (silent, None, "the backend 'odd' cannot be made: SystemError:"),
+        (lambda: sys.exit(7), None, "the backend 'odd' cannot be made: SystemExit: 7"),
+    ):
+        assert look(factory)[3:] == (False, (), error)
+        assert best_available_backend() == "pool"
+    for answer, total, free in (
+        (lambda: (np.int64(5), 1.5e9), 1_500_000_000, 5),
+        (lambda: (None, None), None, None),
+    ):
+        assert look(Measuring).devices == (DeviceInfo(0, "odd", total, free),)
+
+
+def test_an_interruption_ends_the_discovery(register):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    register("interrupted", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        discover_backends()
+
+
+def test_what_installed_packages_bring_and_cannot_be_used(tmp_path):
+    program = (
+        "import sys; sys.path[:0] = sys.argv[1:]\n"
+        "from pydotcompute.backends import discover_backends, get_backend, print_backend_summary, registry\n"
+        "first = discover_backends()\n"
+        "print_backend_summary()\n"
+        "print(len(first), len(discover_backends()), [info.name for info in first[7:]])\n"
+        "print(type(get_backend('pool')).__module__)\n"
+    )
+    code = (Path(__file__).parent / "pool.py").read_text()
+    for package, lines in (
+        ("broken", "pool = pool:PoolBackend\nfoo"),
+        ("other", "[unrelated]\nfoo"),
+        ("first", "pool = pool_of_first:PoolBackend"),
+        ("second", "pool = leaving\ncpu = leaving\nauto = leaving\nBad-Name = leaving\nleaving = leaving"),
+    ):
+        info = tmp_path / package / f"{package}-1.0.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+        group = "" if lines.startswith("[") else "[pydotcompute.backends]\n"
+        (info / "entry_points.txt").write_text(f"{group}{lines}\n")
+    (tmp_path / "first" / "pool_of_first.py").write_text(code)
+    (tmp_path / "second" / "leaving.py").write_text("import sys\nsys.exit(7)\n")
+    folders = [str(tmp_path / package) for package in ("broken", "other", "first", "second")]
+    done = subprocess.run([sys.executable, "-c", program, *folders, folders[2]], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    *summary, found, module = done.stdout.splitlines()
+    assert "✓ pool (from first)" in summary and module == "pool_of_first"
+    rest = summary[summary.index("✓ CPU (CPU)") + 2 :]
+    shape = "a backend's name is of lower-case letters, digits and underscores, and not 'auto'; got"
+    at = rest.index("✗ broken (package)")
+    assert rest[at + 1].startswith("    Error: its entry_points.txt cannot be read (TypeError: ")
+    assert rest[:at] + rest[at + 2 :] == [
+        "✗ pool (from second)", "    Error: a backend 'pool' is registered already (from first)",
+        "✗ cpu (from second)", "    Error: a backend 'cpu' is registered already (built in)",
+        "✗ auto (from second)", f"    Error: {shape} 'auto'",
+        "✗ Bad-Name (from second)", f"    Error: {shape} 'Bad-Name'",
+        "", "Recommended backend: pool",
+    ]  # fmt: skip
+    assert "    Error: the backend 'leaving' cannot be made: SystemExit: 7" in summary
+    assert found == "13 13 ['cpu', '', '', '', '', '']"
+
+
+def test_a_backend_that_calls_itself_otherwise_is_told(register, pool):
+    register("other", type(pool))
+    with pytest.warns(UserWarning, match="the backend registered as 'other' calls itself 'pool'"):
+        assert get_backend("other").name == "pool"
 
 
 def test_the_summary(pool):

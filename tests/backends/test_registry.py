@@ -2,7 +2,9 @@
 
 import subprocess
 import sys
+import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -184,6 +186,53 @@ def test_auto_takes_the_first_that_is_available_and_says_what_it_passed_over(reg
         assert get_backend("auto").name == "cpu"
         registered("minimal", Minimal, 200)
         assert get_backend("auto").name == "minimal"
+
+
+def test_a_factory_is_called_once_by_many_threads_and_may_ask_for_other_backends(registered):
+    made = []
+
+    def slow():
+        made.append(get_backend("inner"))
+        time.sleep(0.05)
+        return Minimal()
+
+    def inner():
+        made.append("inner")
+        return Minimal()
+
+    registered("inner", inner)
+    registered("minimal", slow)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the name
+        with ThreadPoolExecutor(4) as threads:
+            found = set(threads.map(get_backend, ["minimal"] * 4))
+    assert found == {get_backend("minimal")} and made == ["inner", get_backend("inner")]
+
+
+def test_a_child_does_not_wait_for_a_thread_that_was_making_a_backend():
+    program = (
+        "import os, threading\n"
+        "import pydotcompute\n"
+        "from pydotcompute.backends import cpu\n"
+        "started, done = threading.Event(), threading.Event()\n"
+        "def slow():\n    started.set()\n    done.wait()\n"
+        "pydotcompute.register_backend('slow', slow)\n"
+        "def ask():\n"
+        "    try:\n        pydotcompute.get_backend('slow')\n"
+        "    except RuntimeError as error:\n        print(error)\n"
+        "thread = threading.Thread(target=ask)\n"
+        "thread.start()\n"
+        "started.wait()\n"
+        "child = os.fork()\n"
+        "if not child:\n"
+        "    print(pydotcompute.get_backend('cpu').name, flush=True)\n"
+        "    os._exit(0)\n"
+        "os.waitpid(child, 0)\n"
+        "done.set()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "cpu\nthe backend 'slow' is a NoneType, which is no Backend\n"
 
 
 def test_a_package_brings_a_backend_by_entry_point(tmp_path):
