@@ -50,8 +50,15 @@ def backend_summary() -> str:
 
 
 def print_backend_summary(file: TextIO | None = None) -> None:
-    """Print the summary, to stdout unless `file` says otherwise."""
-    print(backend_summary(), file=sys.stdout if file is None else file)
+    """Print the summary, to stdout unless `file` says otherwise; with + and - for ✓ and ✗, and ? for what else its
+    encoding lacks, where it lacks them."""
+    file = sys.stdout if file is None else file
+    text, encoding = backend_summary(), getattr(file, "encoding", None) or "utf-8"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        text = text.replace("✓", "+").replace("✗", "-").encode(encoding, "replace").decode(encoding)
+    print(text, file=file)
 
 
 def _best(found: dict[str, BackendInfo]) -> str:

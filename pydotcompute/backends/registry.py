@@ -69,18 +69,19 @@ def register_backend(name: str, factory: Callable[[], Backend], priority: int | 
 
     priority: "auto" asks the highest first; "cuda" has 100, "cpu" 0. Default: 50; for the names rocm, metal, opencl
     and webgpu the places 90, 80, 70 and 60 that are kept for them. Raises ValueError if the name is taken or is no
-    lower-case name, TypeError if the factory cannot be called.
+    lower-case name, TypeError if the factory cannot be called or the priority is no integer.
     """
     if refusal := _refusal(name):
         raise ValueError(refusal)
     if not callable(factory):
         raise TypeError(f"the factory of backend '{name}' must be callable, got {type(factory).__name__}")
-    _registered[name] = Registered(factory, _place(name) if priority is None else int(priority), "registered")
+    place = _place(name) if priority is None else _integer("priority", priority)
+    _registered[name] = Registered(factory, place, "registered")
 
 
 def unregister_backend(name: str) -> None:
     """Forget a backend that `register_backend` or a package brought. Raises ValueError for any other."""
-    if name not in _known():
+    if not isinstance(name, str) or name not in _known():
         raise ValueError(_unknown(name))
     if _registered[name].origin == "built in":
         raise ValueError(f"the backend '{name}' is built in")
@@ -92,13 +93,17 @@ def get_backend(name: str = "auto", require_bytes: int | None = None) -> Backend
     """The backend of this name, always the same object; "auto": the first available by priority, the CPU last.
 
     require_bytes: memory that must be free there; "auto" takes the next that has as much.
-    Raises ValueError for an unknown name, BackendNotAvailableError with the reason if it cannot run here,
-    AllocationError with both figures if its memory (with "auto": everyone's) is too small, or without its own if it
-    cannot tell. Otherwise "auto" raises nothing, and warns (BackendFallbackWarning) where it passes over one: once for
-    each set of backends that it passes over, and why.
+    Raises TypeError for what is no name, ValueError for an unknown one, BackendNotAvailableError with the reason if it
+    cannot run here, AllocationError with both figures if its memory (with "auto": everyone's) is too small, or without
+    its own if it cannot tell. Otherwise "auto" raises nothing, and warns (BackendFallbackWarning) where it passes over
+    one: once for each set of backends that it passes over, and why.
     """
+    if not isinstance(name, str):
+        raise TypeError(f"a backend is asked for by its name, such as 'cpu' or 'auto', got {name!r}")
     if require_bytes is not None:
-        require_bytes = _checked_bytes(require_bytes)
+        require_bytes = _integer("require_bytes", require_bytes)
+        if require_bytes < 0:
+            raise ValueError(f"require_bytes must be at least 0, got {require_bytes}")
     if name == "auto":
         return _first_available(require_bytes)
     if name not in _registered and name not in _known() and name not in NAMED:
@@ -180,16 +185,13 @@ def _not_yet(name: str) -> str:
     )
 
 
-def _checked_bytes(size: Any) -> int:
+def _integer(what: str, value: Any) -> int:
     from operator import index
 
     try:
-        size = index(size)
+        return index(value)
     except TypeError:
-        raise TypeError(f"require_bytes must be an integer, got {size!r}") from None
-    if size < 0:
-        raise ValueError(f"require_bytes must be at least 0, got {size}")
-    return size
+        raise TypeError(f"{what} must be an integer, got {value!r}") from None
 
 
 def _instance(name: str) -> Backend:
@@ -275,4 +277,4 @@ def _known() -> dict[str, Registered]:
 
 
 def _unknown(name: object) -> str:
-    return f"there is no backend {name!r}; there are: auto, {', '.join(backend_names())}"
+    return f"there is no backend {name!r}; there are: auto, {', '.join(all_names())}"

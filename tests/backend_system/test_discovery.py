@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -175,6 +176,18 @@ def test_the_summary(pool):
     name = re.escape(processor_name())
     assert re.fullmatch(rf"    \[0\] {name}: [0-9]+\.[0-9]{{2}} GB \([0-9]+\.[0-9]{{2}} GB free\)", lines[at + 1])
     assert lines[-2:] == ["", "Recommended backend: pool"]
+
+
+def test_the_summary_on_a_stream_that_has_no_marks(pool):
+    file = io.TextIOWrapper(io.BytesIO(), "ascii")
+    print_backend_summary(file)
+    file.seek(0)
+    lines = file.read().splitlines()
+    assert lines[1:3] == ["- CUDA (CUDA)", "    Error: there is no driver"] and "+ pool (registered)" in lines
+    assert any(line.endswith("register_backend('rocm', ?)") for line in lines)
+    command = [sys.executable, "-m", "pydotcompute", "backends"]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert (done.returncode, done.stderr) == (0, "") and "+ CPU (CPU)" in done.stdout
 
 
 def test_the_command(capsys, tmp_path):

@@ -117,7 +117,15 @@ def test_what_a_backend_does_unless_it_says_otherwise():
 def test_names(registered):
     with pytest.raises(ValueError) as caught:
         get_backend("gpu")
-    assert str(caught.value) == "there is no backend 'gpu'; there are: auto, cuda, cpu"
+    assert str(caught.value) == "there is no backend 'gpu'; there are: auto, cuda, rocm, metal, opencl, webgpu, cpu"
+    for wrong in (["cpu"], None, 3, get_backend("cpu")):
+        with pytest.raises(TypeError, match="a backend is asked for by its name, such as 'cpu' or 'auto', got "):
+            get_backend(wrong)
+        with pytest.raises(ValueError, match="there is no backend "):
+            unregister_backend(wrong)
+    for wrong in (1.7, "high"):
+        with pytest.raises(TypeError, match=f"priority must be an integer, got {wrong!r}"):
+            register_backend("minimal", Minimal, priority=wrong)
     for name in ("CPU", "", "a-b", "1a", 3, "auto"):
         with pytest.raises(ValueError, match="lower-case letters"):
             register_backend(name, Minimal)
