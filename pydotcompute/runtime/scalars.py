@@ -50,7 +50,7 @@ def convert(value: Any, dtype: str, who: str) -> np.generic:
             raise OverflowError(f"{who}: {_short(value)} does not fit {dtype}") from None
     with np.errstate(over="ignore"):
         result = wanted.type(number)
-    if wanted.kind in "fc" and np.isinf(result) and not np.isinf(value):
+    if wanted.kind in "fc" and np.isinf(result) and not np.isinf(number):
         raise OverflowError(f"{who}: {_short(value)} does not fit {dtype}")
     return result
 

@@ -75,6 +75,8 @@ ERRORS = [
     ("saxpy", (1j, X, X), {}, TypeError, "saxpy: argument 'a' must be float32, got complex (1j)"),
     ("saxpy", (X, X, X), {}, TypeError, "saxpy: argument 'a' is a scalar (float32), got an array of shape (6,)"),
     ("saxpy", (1e39, X, X), {}, OverflowError, "saxpy: argument 'a': 1e+39 does not fit float32"),
+    ("saxpy", (10**39, X, X), {}, OverflowError,
+     "saxpy: argument 'a': 1000000000000000000000000000000000000000 does not fit float32"),
     ("saxpy", (10**400, X, X), {}, OverflowError,
      "saxpy: argument 'a': 1000000000000000000000000000000000000... does not fit float32"),
     ("saxpy", (np.complex64(1), X, X), {}, TypeError,
