@@ -3,23 +3,32 @@
 One rule for operands on different backends: an operation happens where its first array is, the others are brought
 there (`to_backend`) and stay valid where they were; outputs that are given must be there already. A call of a kernel
 itself, `pydotcompute.kernels.add(x, y)`, refuses such a mixture instead. Views that are not contiguous are copied.
-Types are those that the kernels are declared for, float32 and float64, and nothing is converted.
+
+Types are those that the kernels are declared for, float32 and float64. Arrays of different types are refused. A number
+beside an array becomes one of its type, as a scalar argument of a kernel does: Python's if the value fits (beside
+float32, 1e300 is an OverflowError and 1j a TypeError), NumPy's from the same kind (a np.float64 is rounded to float32).
+NumPy's are what `sum` of a NumPy array gives, so where no operand is an array, the first of them counts as one.
 """
 
 from __future__ import annotations
 
 import builtins
-from operator import index
+import sys
+from math import prod
 from typing import Any, Sequence
 
 import numpy as np
 
 from . import kernels
+from .backends.cpu import checked_shape
 from .backends.registry import get_backend
-from .backends.transfer import backend_of, to_backend
+from .backends.transfer import to_backend
+from .errors import AllocationError
 from .runtime.dispatch import owner_of
+from .runtime.scalars import convert, is_scalar, type_name
 
 Shape = int | Sequence[int]
+_KINDS = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}  # of dtypes: a number becomes one of its own kind or a higher one
 _LINES, _LINE = 128, 512  # what is worth a block of its own in a sum over an axis: so many lines of so many elements
 
 # ------------------------------------------------------------------------------------------------------- creation
@@ -38,10 +47,13 @@ def ones(shape: Shape, dtype: Any = np.float32, backend: str = "auto") -> Any:
 def full(shape: Shape, value: float, dtype: Any = np.float32, backend: str = "auto") -> Any:
     """An array with `value` everywhere, on the backend of this name; "auto": the best that is available.
 
-    Raises ValueError for a negative size, TypeError for a dtype without a kernel, AllocationError, and
-    BackendNotAvailableError.
+    Raises ValueError for a negative size, TypeError for a shape of other than integers and for a dtype without a
+    kernel, OverflowError for a value that does not fit it, AllocationError, and BackendNotAvailableError.
     """
-    out = get_backend(backend).allocate(shape, np.dtype(dtype))
+    sizes, kind = _sizes(shape), np.dtype(dtype)
+    if 0 in sizes and prod(filter(None, sizes)) * kind.itemsize > sys.maxsize:
+        raise ValueError(f"shape {sizes} is too large, even for an array without elements")
+    out = get_backend(backend).allocate(sizes, kind)
     kernels.fill(int(out.size), value, out.reshape(-1))
     return out
 
@@ -49,18 +61,29 @@ def full(shape: Shape, value: float, dtype: Any = np.float32, backend: str = "au
 def from_list(data: Any, shape: Shape | None = None, dtype: Any = np.float32, backend: str = "auto") -> Any:
     """A new array of the numbers in `data`, a sequence (of sequences) or an array, in the order of rows.
 
-    shape: default that of `data`. Raises ValueError with both counts where it has another number of elements.
+    shape: default that of `data`. Raises ValueError with both counts where it has another number of elements, and for
+    rows of different lengths; TypeError for what is no number or of a kind that does not become the dtype (complex
+    float32, float int64), OverflowError for a number that does not fit it, AllocationError.
     """
-    values = np.array(data, np.dtype(dtype), order="C")
-    if shape is not None:
-        sizes = tuple(index(size) for size in (shape if isinstance(shape, (tuple, list)) else (shape,)))
-        count = 1
-        for size in sizes:
-            count *= size
-        if count != values.size or any(size < 0 for size in sizes):
-            raise ValueError(f"shape {sizes} has {count} elements, the data {values.size}")
-        values = values.reshape(sizes)
-    return to_backend(values, backend)
+    kind = np.dtype(dtype)
+    try:
+        found = np.asarray(data)
+    except ValueError as error:
+        raise ValueError("the data must be numbers, in rows of equal lengths") from error
+    if found.dtype == object:  # of integers beyond 64 bits, if of numbers at all
+        found = np.array([convert(one, kind.name, "the data") for one in found.flat], kind).reshape(found.shape)
+    if found.size and _KINDS.get(found.dtype.kind, 4) > _KINDS.get(kind.kind, -1):
+        raise TypeError(f"the data is {found.dtype}, which does not become {kind}")
+    sizes = found.shape if shape is None else _sizes(shape)
+    if prod(sizes) != found.size:
+        raise ValueError(f"shape {sizes} has {prod(sizes)} elements, the data {found.size}")
+    values = get_backend("cpu").allocate(found.shape, kind)
+    with np.errstate(over="ignore"):
+        values[...] = found
+    lost = values != found if kind.kind in "iu" else np.isinf(values) & ~np.isinf(found)
+    if lost.any():
+        raise OverflowError(f"the data has {found[lost][0]}, which does not fit {kind}")
+    return to_backend(values.reshape(sizes), backend)
 
 
 def to_list(x: Any) -> list:
@@ -72,47 +95,51 @@ def to_list(x: Any) -> list:
 
 
 def add(x: Any, y: Any) -> Any:
-    """x + y with NumPy's broadcasting; one of them may be a number. Raises ValueError for shapes that do not fit."""
-    return kernels.add(*_operands(x, y))
+    """x + y with NumPy's broadcasting; one of them may be a number.
+
+    Raises ValueError for shapes that do not fit; for a number that does not fit the array's type OverflowError, or
+    TypeError if it is of another kind.
+    """
+    return kernels.add(*_operands("add", x=x, y=y))
 
 
 def sub(x: Any, y: Any) -> Any:
     """x - y, as `add`."""
-    return kernels.sub(*_operands(x, y))
+    return kernels.sub(*_operands("sub", x=x, y=y))
 
 
 def mul(x: Any, y: Any) -> Any:
     """x * y, as `add`."""
-    return kernels.mul(*_operands(x, y))
+    return kernels.mul(*_operands("mul", x=x, y=y))
 
 
 def div(x: Any, y: Any) -> Any:
     """x / y, as `add`; by IEEE's rules: x / 0 is an infinity with the sign of both, 0 / 0 is NaN."""
-    return kernels.div(*_operands(x, y))
+    return kernels.div(*_operands("div", x=x, y=y))
 
 
 def matmul(a: Any, b: Any) -> Any:
     """The matrix product of (m, k) and (k, n). Raises ValueError, naming both, for other shapes."""
-    a, b = map(_contiguous, _operands(a, b))
+    a, b = map(_contiguous, _operands("matmul", a=a, b=b))
     return kernels.matmul(a, b)
 
 
 def matmul_vec(w: Any, x: Any) -> Any:
     """The product of a matrix (n, d) and a vector (d). Raises ValueError, naming both, for other shapes."""
-    w, x = map(_contiguous, _operands(w, x))
+    w, x = map(_contiguous, _operands("matmul_vec", w=w, x=x))
     return kernels.matmul_vec(w, x)
 
 
 def matmul_vec_into(w: Any, x: Any, out: Any) -> None:
     """`matmul_vec` into `out` (n). Raises ValueError if it has another length, or shares memory with w or x."""
-    w, x = map(_contiguous, _operands(w, x))
-    kernels.matmul_vec(w, x, out)
+    w, x = map(_contiguous, _operands("matmul_vec_into", w=w, x=x))
+    kernels.matmul_vec(w, x, _array(out, "matmul_vec_into: 'out'"))
 
 
 def compute_attention_scores(q: Any, keys: Any, scores: Any, scale: float) -> None:
     """scores[i] = scale * (keys[i] @ q), for q (d), keys (n, d) and scores (n): no mask, no softmax."""
-    q, keys = map(_contiguous, _operands(q, keys))
-    kernels.attention_scores(q, keys, scale, scores)
+    q, keys = map(_contiguous, _operands("compute_attention_scores", q=q, keys=keys))
+    kernels.attention_scores(q, keys, scale, _array(scores, "compute_attention_scores: 'scores'"))
 
 
 # ----------------------------------------------------------------------------------------------------- reductions
@@ -157,31 +184,58 @@ def argmax(x: Any, axis: int | None = None) -> Any:
     return kernels.argmax(_contiguous(x)) if axis is None else _plain(kernels.argmax_last(_moved(x, axis)))
 
 
-def _operands(*values: Any) -> list[Any]:
+def _operands(kernel: str, **values: Any) -> list[Any]:
     """All of them where the first array is; numbers become arrays of its dtype."""
-    home = next((value for value in values if owner_of(value)), None)
-    if home is None:
-        raise TypeError(f"one operand must be an array, got {' and '.join(type(value).__name__ for value in values)}")
-    backend = backend_of(home)
+    homes = [value for value in values.values() if owner_of(value)]
+    homes += [value for value in values.values() if isinstance(value, np.generic)]
+    if not homes:
+        raise TypeError(f"{kernel}: one operand must be an array, got {' and '.join(map(type_name, values.values()))}")
+    home, backend = homes[0], get_backend(owner_of(homes[0]) or "cpu")
     result = []
-    for value in values:
-        if isinstance(value, (bool, int, float)):
-            value = np.asarray(value, home.dtype)
-        result.append(to_backend(value, backend))
+    for name, value in values.items():
+        if is_scalar(value):
+            dtype = (home if isinstance(home, (np.ndarray, np.generic)) else backend.arrays.plain(home)).dtype
+            if dtype.kind == "f":  # others no kernel here takes, and the kernel says so
+                value = convert(value, dtype.name, f"{kernel}: operand '{name}'")
+            value = np.asarray(value)
+        result.append(to_backend(_array(value, f"{kernel}: operand '{name}'"), backend))
     return result
+
+
+def _array(value: Any, who: str) -> Any:
+    """The value, if it is an array."""
+    if not owner_of(value):
+        raise TypeError(f"{who} must be an array, got {type_name(value)}")
+    return value
+
+
+def _sizes(shape: Shape) -> tuple[int, ...]:
+    """A shape as a tuple."""
+    try:
+        return checked_shape(shape)
+    except TypeError:
+        raise TypeError(f"shape must be an integer or a sequence of integers, got {shape!r}") from None
 
 
 def _contiguous(x: Any) -> Any:
     """The array, or a copy that lies in the order of its indices."""
-    return x if not hasattr(x, "flags") or x.flags.c_contiguous else x.copy(order="C")
+    if not hasattr(x, "flags") or x.flags.c_contiguous:
+        return x
+    try:
+        return x.copy(order="C")
+    except MemoryError as error:
+        told = f"no memory for a contiguous copy of {x.nbytes} bytes (shape {tuple(x.shape)}, {x.dtype.name})"
+        raise AllocationError(told) from error
 
 
 def _axis(x: Any, axis: int) -> int:
-    number = index(axis)
-    if not 0 <= number < x.ndim:
+    _array(x, "'x'")
+    if not isinstance(axis, (int, np.integer)) or isinstance(axis, bool):
+        raise TypeError(f"axis must be None or one integer, got {axis!r}")
+    if not 0 <= axis < x.ndim:
         there = f"there are 0 to {x.ndim - 1}" if x.ndim else "there is none"
-        raise ValueError(f"axis {number} is out of range for an array of shape {tuple(x.shape)}; {there}")
-    return number
+        raise ValueError(f"axis {axis} is out of range for an array of shape {tuple(x.shape)}; {there}")
+    return int(axis)
 
 
 def _over(x: Any, axis: int, divisor: int) -> Any:

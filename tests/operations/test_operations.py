@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 
 import numpy as np
 import pytest
@@ -50,9 +51,14 @@ def test_creation_refuses_and_copies():
     made = op.from_list(source, backend="cpu")
     made[0] = 9
     assert source[0] == 0 and op.from_list([[1, 2], [3, 4]], backend="cpu").shape == (2, 2)
-    for wrong, error in [((-1,), ValueError), ((2.5,), TypeError)]:
-        with pytest.raises(error):
+    with pytest.raises(ValueError):
+        op.zeros((-1,), backend="cpu")
+    for wrong in ((2.5,), 2.0, "ab", None):
+        told = f"shape must be an integer or a sequence of integers, got {re.escape(repr(wrong))}"
+        with pytest.raises(TypeError, match=told):
             op.zeros(wrong, backend="cpu")
+    with pytest.raises(TypeError, match="shape must be an integer"):
+        op.from_list([1, 2], 2.0, backend="cpu")
     with pytest.raises(ValueError):
         op.from_list([1, 2], (-1, -2), backend="cpu")
     with pytest.raises(TypeError, match="float32"):
@@ -60,6 +66,41 @@ def test_creation_refuses_and_copies():
     for huge in ((1 << 40, 1 << 40), 1 << 60):
         with pytest.raises(AllocationError):
             op.zeros(huge, backend="cpu")
+    with pytest.raises(ValueError, match=r"\(4611686018427387904, 0\) is too large, even for .* without elements"):
+        op.zeros((1 << 62, 0), backend="cpu")
+    assert op.zeros((1 << 60, 0), backend="cpu").shape == (1 << 60, 0)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_list_loses_nothing():
+    for data, dtype, expected in [
+        ([[1, 2.5]], "f4", [[1, 2.5]]), ([], "i8", []), (range(3), "u1", [0, 1, 2]), ([True, 2], "f8", [1, 2]),
+        ([1 << 70, -1], "f4", [2.0**70, -1]), ([np.inf, -np.inf], "f4", [np.inf, -np.inf]), ([1, 2j], "c8", [1, 2j]),
+    ]:  # fmt: skip
+        made = op.from_list(data, dtype=dtype, backend="cpu")
+        assert made.dtype == dtype and made.tolist() == expected
+    for data, dtype, error, told in [
+        ([1, 1e300], "f4", OverflowError, "the data has 1e[+]300, which does not fit float32"),
+        ([10**400], "f8", OverflowError, "does not fit float64"),
+        ([1, 70000], "i2", OverflowError, "70000, which does not fit int16"),
+        (np.array([3, -1]), "u1", OverflowError, "-1, which does not fit uint8"),
+        (np.array([1 + 2j]), "f8", TypeError, "the data is complex128, which does not become float64"),
+        ([1.5], "i8", TypeError, "float64, which does not become int64"),
+        (["1", "2"], "f4", TypeError, "which does not become float32"),
+        ([None, 1], "f4", TypeError, "the data must be float32, got NoneType"),
+        (iter([1, 2]), "f4", TypeError, "the data must be float32, got list_iterator"),
+        ([[1, 2], [3]], "f4", ValueError, "the data must be numbers, in rows of equal lengths"),
+    ]:
+        with pytest.raises(error, match=told):
+            op.from_list(data, dtype=dtype, backend="cpu")
+
+
+def test_copies_that_are_too_large_are_errors_of_allocation():
+    wide = np.broadcast_to(np.float32(1), (1 << 45,))
+    with pytest.raises(AllocationError, match=f"{1 << 47} bytes"):
+        op.from_list(wide, backend="cpu")
+    with pytest.raises(AllocationError, match=f"a contiguous copy of {1 << 47} bytes"):
+        op.sum(wide)
 
 
 @TYPES
@@ -84,6 +125,41 @@ def test_arithmetic_broadcasts_and_divides_as_ieee_says(dtype):
         op.add(np.ones(3, dtype), np.ones(4, dtype))
     with pytest.raises(TypeError, match="one operand must be an array, got int and float"):
         op.add(1, 2.0)
+
+
+@TYPES
+def test_results_of_reductions_are_operands(dtype):
+    x = np.arange(1, 5, dtype=dtype)
+    for got, expected in [
+        (op.div(x, op.sum(x)), x / x.sum()), (op.sub(x, op.mean(x)), x - x.mean()), (op.mul(op.max(x), x), x.max() * x),
+        (op.add(x, op.argmax(x)), x + 3), (op.add(x, op.sum(x, 0)), x + 10), (op.div(op.sum(x), op.max(x)), 2.5),
+        (op.div(op.sum(x), 4), 2.5),
+    ]:  # fmt: skip
+        assert got.dtype == dtype
+        np.testing.assert_array_equal(got, np.asarray(expected, dtype))
+
+
+@pytest.mark.filterwarnings("error")
+def test_numbers_take_the_type_of_the_array_as_in_a_call_of_a_kernel(standard_kernels):
+    x = np.ones(2, np.float32)
+    for number in (2, 0.1, True, np.float64(0.1), np.float32(0.1), np.int64(3), 10**20, np.inf, 1e-60):
+        got = op.mul(x, number)
+        assert got.dtype == np.float32
+        np.testing.assert_array_equal(got, standard_kernels.fill(2, number, np.empty(2, np.float32)))
+    for number, error in [
+        (1e300, OverflowError), (np.float64(1e300), OverflowError), (10**400, OverflowError), (-1e39, OverflowError),
+        (10**39, OverflowError), (1j, TypeError), (np.complex64(1), TypeError), (np.str_("1"), TypeError),
+        ("1", TypeError), (None, TypeError), ([1, 2], TypeError),
+    ]:  # fmt: skip
+        for function in (op.add, op.sub, op.mul, op.div):
+            with pytest.raises(error, match=f"{function.__name__}: operand 'y'"):
+                function(x, number)
+            with pytest.raises(error, match=f"{function.__name__}: operand 'x'"):
+                function(number, x)
+    with pytest.raises(TypeError, match="'y' is float64, but 'x' is float32"):
+        op.add(x, np.ones((), np.float64))  # an array, of no dimensions
+    with pytest.raises(TypeError, match="'y' must be float32 or float64, got int64"):
+        op.add(0.5, np.arange(3))
 
 
 @TYPES
@@ -114,8 +190,11 @@ def test_reductions_over_everything_and_every_axis(dtype, shape):
         for axis in (x.ndim, -1, x.ndim + 5):
             with pytest.raises(ValueError, match=f"axis {axis} is out of range for an array of shape"):
                 function(x, axis)
-        with pytest.raises(TypeError):
-            function(x, 1.0)
+        for axis in (1.0, (0, 1), True, "0"):
+            with pytest.raises(TypeError, match=f"axis must be None or one integer, got {re.escape(repr(axis))}"):
+                function(x, axis)
+        with pytest.raises(TypeError, match="'x' must be an array, got list"):
+            function([1.0, 2.0], 0)
 
 
 @TYPES
@@ -149,6 +228,8 @@ def test_matrix_products(dtype):
     square = np.ones((4, 4), dtype)
     with pytest.raises(ValueError, match="share memory"):
         op.matmul_vec_into(square, x, x)
+    with pytest.raises(TypeError, match="'out' must be an array, got NoneType"):
+        op.matmul_vec_into(w, x, None)
 
 
 @TYPES
@@ -163,6 +244,8 @@ def test_attention_scores_and_weighted_rows(dtype, standard_kernels):
         near(out, w.astype(float) @ keys.astype(float), dtype, n)
     with pytest.raises(ValueError, match="'keys' has d = 3"):
         op.compute_attention_scores(np.ones(2, dtype), np.ones((4, 3), dtype), np.ones(4, dtype), 1.0)
+    with pytest.raises(TypeError, match="'scores' must be an array, got NoneType"):
+        op.compute_attention_scores(np.ones(3, dtype), np.ones((4, 3), dtype), None, 1.0)
 
 
 @TYPES
