@@ -101,14 +101,34 @@ def _difference(one: SpecialisationRecord, chosen: SpecialisationRecord) -> str:
 
 
 def _missing(record, chosen, backend: Backend, pinned: str | None, root: str, rejected: list[Rejected]) -> str:
-    target = pinned or default_target(backend.name)
+    head = title(record.name, chosen.name)
     own = [r for r in rejected if r.specialization == chosen.name]
+    unfit = "" if pinned is None else next((r.reason for r in own if r.target == pinned), _no_level(pinned))
+    target = pinned or default_target(backend.name)
+    native = target.removesuffix("+bounds") == "cpu:native"  # which a build here makes for this processor
+    if unfit and not native:
+        others = ", ".join(r.target for r in own if r.target != pinned) or "nothing"
+        return f"{head} cannot run as {pinned} here: {unfit}; pin another target, or none (built besides: {others})"
+    what = f"is built for {target} of another processor" if unfit else f"is not built for {target}"
     built = "; ".join(f"{r.target}: {r.reason}" for r in own) or "nothing is built"
     bounds = " --bounds" if target.endswith("+bounds") else ""
     return (
-        f"{title(record.name, chosen.name)} is not built for {target} ({built}); "
+        f"{head} {what} ({built}); "
         f"run: pydotcompute build {record.name} -t {target.removesuffix('+bounds')}{bounds} -C {root}"
     )
+
+
+def _no_level(target: str) -> str:
+    """Why nothing that is built for a level of the CPU could run here; empty for a level that this one has, and for
+    targets of which only their artifacts can tell."""
+    from .levels import LEVELS, level
+
+    kind, _, name = target.removesuffix("+bounds").partition(":")
+    if kind != "cpu" or name == "native":
+        return ""
+    if name not in LEVELS:
+        return f"there is no level {name!r}, only {', '.join(LEVELS)} and native"
+    return "" if LEVELS.index(name) <= LEVELS.index(level()) else f"this processor has the level {level()}"
 
 
 def default_target(backend: str) -> str:

@@ -128,6 +128,7 @@ def test_a_specialisation_without_an_artifact(tmp_path):
 
 def test_a_pinned_target(tmp_path, monkeypatch):
     write_saxpy(tmp_path)
+    monkeypatch.setattr(levels, "level", lambda: "x86-64-v3")
     told = (f"saxpy[T=float32] is not built for cpu:x86-64-v3 (cpu:x86-64: the target cpu:x86-64-v3 is pinned); "
             f"run: pydotcompute build saxpy -t cpu:x86-64-v3 -C {tmp_path}")  # fmt: skip
     fails(tmp_path, told, target="cpu:x86-64-v3")
@@ -147,6 +148,29 @@ def test_a_target_that_this_processor_lacks(tmp_path, monkeypatch):
     monkeypatch.setattr(levels, "level", lambda: "x86-64-v2")
     fails(tmp_path, f"saxpy[T=float32] is not built for cpu:x86-64-v2 (cpu:x86-64-v4: this processor has the level "
                     f"x86-64-v2); run: pydotcompute build saxpy -t cpu:x86-64-v2 -C {tmp_path}")  # fmt: skip
+
+
+def test_a_pinned_target_that_cannot_run_here(tmp_path, monkeypatch):
+    write_saxpy(tmp_path, target="cpu:x86-64-v4")
+    monkeypatch.setattr(levels, "level", lambda: "x86-64-v3")
+    lacks = "this processor has the level x86-64-v3; pin another target, or none (built besides: "
+    fails(tmp_path, f"saxpy[T=float32] cannot run as cpu:x86-64-v4 here: {lacks}nothing)", target="cpu:x86-64-v4")
+    fails(tmp_path, f"saxpy[T=float32] cannot run as cpu:x86-64-v4+bounds here: {lacks}cpu:x86-64-v4)",
+          target="cpu:x86-64-v4+bounds")  # fmt: skip
+    told = ("saxpy[T=float32] cannot run as cpu:x86-64-v9 here: there is no level 'x86-64-v9', only x86-64, x86-64-v2, "
+            "x86-64-v3, x86-64-v4 and native; pin another target, or none (built besides: cpu:x86-64-v4)")  # fmt: skip
+    fails(tmp_path, told, target="cpu:x86-64-v9")
+    fails(tmp_path, f"saxpy[T=float32] is not built for cpu:native (cpu:x86-64-v4: the target cpu:native is pinned); "
+                    f"run: pydotcompute build saxpy -t cpu:native -C {tmp_path}", target="cpu:native")  # fmt: skip
+
+    def add(data):
+        artifacts = data["kernels"]["saxpy"]["specializations"]["T=float32"]["artifacts"]
+        artifacts["cpu:native"] = {**artifacts.pop("cpu:x86-64-v4"), "meta": {"features": ["no-such-thing"]}}
+
+    edit_manifest(tmp_path, add)
+    fails(tmp_path, f"saxpy[T=float32] is built for cpu:native of another processor (cpu:native: this processor lacks "
+                    f"no-such-thing); run: pydotcompute build saxpy -t cpu:native -C {tmp_path}",
+          target="cpu:native")  # fmt: skip
 
 
 def test_which_says_what_would_run_and_why_nothing_else_would(tmp_path, monkeypatch):
@@ -185,7 +209,7 @@ def test_which_says_what_would_run_and_why_nothing_else_would(tmp_path, monkeypa
     assert pinned.which(2.0, X, X).target == "cpu:x86-64-v2+bounds"
     hole = pydotcompute.load(tmp_path, target="cpu:x86-64-v4").saxpy.which(2.0, X, X)
     assert hole.artifact is None and hole.target is None and str(hole).startswith(hole.missing)
-    assert hole.missing.endswith(f"run: pydotcompute build saxpy -t cpu:x86-64-v4 -C {tmp_path}")
+    assert hole.missing.startswith("saxpy[T=float32] cannot run as cpu:x86-64-v4 here: this processor has the level")
 
 
 def test_stale_artifacts_warn_once_or_are_refused(tmp_path):
