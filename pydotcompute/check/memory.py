@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
+import ctypes
+import mmap
+
 import numpy as np
 
-GUARD = 64  # elements before and after every array that a kernel writes
+PAGE = mmap.PAGESIZE
+GUARD = 64  # elements at least before and after every array that a kernel writes
+REACH = 1 << 26  # bytes before and after the guards that nobody can read or write
 POISON = 0xA5  # the byte that fills guards and outputs: no plausible result in any type
 LINE = 64  # bytes, to which nothing is aligned that is shifted
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.mprotect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 
 
 def guarded(
     shape: tuple[int, ...], dtype: np.dtype, shift: int = 0, strides: tuple[int, ...] | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """A poisoned array of this shape (C-contiguous, or with these strides in bytes) that begins `shift` elements past a
-    multiple of LINE, and the buffer around it."""
+    multiple of LINE, and the buffer around it.
+
+    The buffer reaches GUARD elements and one step along any axis further than the array; whoever writes beyond it, in
+    REACH, is killed by SIGSEGV. Raises MemoryError.
+    """
     strides = strides if strides is not None else contiguous(shape, dtype.itemsize)
     before = sum(-step * (n - 1) for step, n in zip(strides, shape) if step < 0 and n)
     after = sum(step * (n - 1) for step, n in zip(strides, shape) if step > 0 and n) + dtype.itemsize
-    edge = GUARD * dtype.itemsize
-    buffer = _past(2 * edge + before + after, (edge - shift * dtype.itemsize) % LINE)
+    edge = _pages(GUARD * dtype.itemsize + max(map(abs, strides), default=0))
+    start = edge + shift * dtype.itemsize
+    buffer = _fenced(_pages(start + before + after + edge))
     buffer[...] = POISON
-    return np.ndarray(shape, dtype, buffer, edge + before, strides), buffer
+    return np.ndarray(shape, dtype, buffer, start + before, strides), buffer
 
 
 def contiguous(shape: tuple[int, ...], step: int) -> tuple[int, ...]:
@@ -52,10 +65,10 @@ def shifted(values: np.ndarray, past: int) -> np.ndarray:
 
 def overrun(array: np.ndarray, buffer: np.ndarray) -> int:
     """How many bytes of the buffer around `array`, and between its elements, have changed."""
-    own = np.zeros(buffer.shape, bool)
+    changed = buffer != POISON
     first = array.ctypes.data - buffer.ctypes.data
-    np.ndarray((*array.shape, array.dtype.itemsize), bool, own, first, (*array.strides, 1))[...] = True
-    return int(np.count_nonzero((buffer != POISON) & ~own))
+    np.ndarray((*array.shape, array.dtype.itemsize), bool, changed, first, (*array.strides, 1))[...] = False
+    return int(np.count_nonzero(changed))
 
 
 def unwritten(array: np.ndarray) -> int:
@@ -71,3 +84,21 @@ def _past(size: int, short: int) -> np.ndarray:
     whole = np.empty(size + 2 * LINE, np.uint8)
     first = (-short - whole.ctypes.data) % LINE
     return whole[first : first + size]
+
+
+def _pages(size: int) -> int:
+    """The same, rounded up to whole pages."""
+    return -(-size // PAGE) * PAGE
+
+
+def _fenced(size: int) -> np.ndarray:
+    """That many bytes, whole pages, with REACH bytes before and after them that kill whoever touches them."""
+    try:
+        memory = mmap.mmap(-1, size + 2 * REACH, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except (OSError, OverflowError) as error:
+        raise MemoryError(f"no {size} bytes: {error}") from error
+    whole = np.frombuffer(memory, np.uint8)  # keeps the memory as long as a view of it lives
+    for first in (0, REACH + size):
+        if _libc.mprotect(whole.ctypes.data + first, REACH, 0):
+            raise OSError(ctypes.get_errno(), "mprotect")
+    return whole[REACH : REACH + size]
