@@ -5,13 +5,19 @@
 
 Sizes: none, one, odd, prime, around vector widths and block sizes, large, and those declared. Besides ordinary
 values: special ones (NaN, infinities, signed zeros, denormals, extremes), views that are not contiguous, arrays that
-begin where no vector would, guards around whatever a kernel writes and between elements that do not touch, elements that it should have written, and the
-interpreter in three orders. Calls that a vendor's BLAS serves are the target cpu:vendor, or cuda:vendor. A failure is
-printed with the command that repeats it."""
+begin where no vector would, guards around whatever a kernel writes and between elements that do not touch, elements
+that it should have written, and the interpreter in three orders. Compiled code checks its indices in the artifacts
+of 'pydotcompute build --bounds' alone: where they are built, they are checked too. Calls that a vendor's BLAS serves
+are the target cpu:vendor, or cuda:vendor. A failure is printed with the command that repeats it.
+
+An artifact whose source has changed since it was built fails. What cannot run here, or is not built, is listed as not
+run. The exit code is 1 if anything failed, or if no case ran of a kernel that is named, of any where none is."""
 
 from __future__ import annotations
 
 import argparse
+import sys
+from typing import Any
 
 from .arguments import add_common, check_names, print_json, project_root
 from .terminal import paint, say
@@ -25,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="only artifacts for this target; repeatable",
     )  # fmt: skip
     parser.add_argument("--specialization", help="only this one, e.g. T=float32")
-    parser.add_argument("--seed", type=int, default=0, help="draw other inputs (default: 0)")
+    parser.add_argument("--seed", type=_seed, default=0, help="draw other inputs: a number from 0 (default: 0)")
     parser.add_argument("--quick", action="store_true", help="small sizes alone, and references before the interpreter")
     parser.add_argument("--case", help="only this case, as a failure prints it")
 
@@ -36,6 +42,7 @@ def run(options: argparse.Namespace) -> int:
 
     root = project_root(options)
     declaration = declare.load(root)
+    _check_settings()
     check_names(options.kernels, declaration.kernels, "kernel", declaration.path)
     if options.specialization is not None:
         kernels = [declaration.kernels[name] for name in options.kernels or declaration.kernels]
@@ -45,39 +52,69 @@ def run(options: argparse.Namespace) -> int:
         known = built_targets(root)
         check_names(options.targets, known, "target", f"what is built here: {', '.join(known)}")
     verdicts = []
-    chosen = {"specialisation": options.specialization, "seed": options.seed, "only": options.case, "quick": options.quick}
-    for verdict in check(root, options.kernels, options.targets, **chosen):
+    for verdict in check(
+        root, options.kernels, options.targets, specialisation=options.specialization, seed=options.seed,
+        only=options.case, quick=options.quick, slow=_say_slow,
+    ):  # fmt: skip
         verdicts.append(verdict)
         if not options.json:
             _print(verdict)
     failed = [v for v in verdicts if v.failures]
     idle = [v for v in verdicts if v.not_run]
-    cases = sum(v.cases for v in verdicts)
     if options.json:
         print_json({"version": 1, "artifacts": [_row(v) for v in verdicts]})
+    cases = sum(v.cases for v in verdicts)
     say(f"{cases} cases of {len(verdicts) - len(idle)} artifacts, {len(failed)} failed, {len(idle)} not run")
-    return 1 if failed or not cases else 0
+    ran = {v.kernel for v in verdicts if v.cases}
+    return 1 if failed or not ran or set(options.kernels) - ran else 0
 
 
-def _print(v) -> None:
-    import sys
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0")
+    return int(text)
 
-    name = f"{v.kernel} {v.specialisation} {v.target}".rstrip()
+
+def _check_settings() -> None:
+    """What every program that loads kernels refuses is refused here, before anything runs."""
+    from ..runtime import settings
+    from . import UsageError
+
+    try:
+        settings.target(None)
+        settings.threads()
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def _say_slow(unit: Any, target: str, case: str, seconds: float) -> None:
+    say(f"{_name(unit.kernel.name, unit.specialisation, target)}: in the case {case} for {seconds:.0f} s")
+
+
+def _name(kernel: str, specialisation: object, target: str) -> str:
+    return " ".join(filter(None, (kernel, str(specialisation), target)))
+
+
+def _print(v: Any) -> None:
+    name = _name(v.kernel, v.specialisation, v.target)
     if v.not_run:
         print(f"{paint('not run', 'yellow', sys.stdout)}  {name}: {v.not_run}", flush=True)
-    elif v.failures:
-        print(f"{paint('FAILED', 'red', sys.stdout)}   {name}: {len(v.failures)} findings in {v.cases} cases")
+        return
+    cases = f"{v.cases} cases" + (f" ({v.unheld} with no values to compare)" if v.unheld else "")
+    if v.failures:
+        print(f"{paint('FAILED', 'red', sys.stdout)}   {name}: {len(v.failures)} findings in {cases}")
         for failure in v.failures:
             print(f"  {failure.case}, seed {failure.seed}: {failure.what}\n    repeat: {failure.command}")
         sys.stdout.flush()
     else:
-        print(f"{paint('ok', 'green', sys.stdout)}       {name}: {v.cases} cases, error {v.worst:.2g} of what is allowed", flush=True)
+        ok = paint("ok", "green", sys.stdout)
+        print(f"{ok}       {name}: {cases}, error {v.worst:.2g} of what is allowed", flush=True)
 
 
-def _row(v) -> dict:
+def _row(v: Any) -> dict[str, Any]:
     return {
         "kernel": v.kernel, "specialization": v.specialisation, "target": v.target,
         "status": "not run" if v.not_run else "failed" if v.failures else "ok", "reason": v.not_run,
-        "cases": v.cases, "worst": v.worst if v.worst < float("inf") else None,
+        "cases": v.cases, "cases_without_values": v.unheld, "worst": v.worst if v.worst < float("inf") else None,
         "failures": [f._asdict() for f in v.failures],
     }  # fmt: skip
