@@ -198,9 +198,9 @@ def _instance(name: str) -> Backend:
     backend = _instances.get(name)
     if backend is None:
         with _lock:
-            if name not in _instances:
-                _instances[name] = _made(name)
-            backend = _instances[name]
+            backend = _instances.get(name)
+            if backend is None:
+                backend = _instances[name] = _made(name)
     return backend
 
 
@@ -222,7 +222,7 @@ def _made(name: str) -> Backend:
     if not available:
         raise BackendNotAvailableError(f"the backend '{name}' is not available here")
     if called != name:
-        told = f"the backend registered as '{name}' calls itself {called!r}: its arrays and targets go by that name"
+        told = f"the backend registered as '{name}' calls itself {called!r}: targets and moves of arrays go by the latter"
         warnings.warn(told, stacklevel=4)
     return backend
 
