@@ -111,22 +111,24 @@ class CUDABackend(Backend):
             ) from error
 
     def to_device(self, data: Any) -> Any:
-        """A CuPy array on this device: `data` itself if it is one already, else a C-contiguous copy.
+        """A CuPy array on this device: `data` itself, or its memory, if it lies here already; else a C-contiguous copy.
 
         Raises TypeError for objects and other dtypes without numbers, AllocationError when memory is out.
         """
-        if isinstance(data, self._cupy.ndarray):
-            if data.device.id == self._number:
-                return data
-            with self._device():
-                return self._cupy.array(data)
-        array = np.asarray(data)
-        if array.dtype.kind not in "biufc":
-            raise TypeError(f"an array of {array.dtype} cannot be a kernel's; its elements are no numbers")
-        array = np.require(array, array.dtype.newbyteorder("="), ["C", "A"])
+        if self.arrays.owns(data):
+            array = self.arrays.plain(data)
+            if array.device.id == self._number:
+                return array
+            with array.device:  # the copy is made on a stream of this device, which does not wait for that one's
+                self._cupy.cuda.get_current_stream().synchronize()
+        else:
+            array = np.asarray(data)
+            if array.dtype.kind not in "biufc":
+                raise TypeError(f"an array of {array.dtype} cannot be a kernel's; its elements are no numbers")
+            array = np.require(array, array.dtype.newbyteorder("="), ["C", "A"])
         try:
             with self._device():
-                return self._cupy.asarray(array)
+                return self._cupy.array(array, order="C")
         except self._cupy.cuda.memory.OutOfMemoryError as error:
             free, total = self.get_memory_info()
             raise AllocationError(
@@ -189,7 +191,8 @@ class CUDABackend(Backend):
 
     def launch_kernel(self, kernel: Callable, grid: tuple[int, ...], block: tuple[int, ...], *args: Any) -> None:
         """Launch what `compile_kernel` gave, a function jitted by numba.cuda, or a CuPy RawKernel, on the current
-        stream of this device, without waiting. Arguments are CuPy arrays (or what has `__cuda_array_interface__`) and numbers.
+        stream of this device, without waiting. Arguments are CuPy arrays (or what has `__cuda_array_interface__`) and
+        numbers.
 
         Raises ValueError for sizes that no device runs, TypeError and ValueError for arguments that do not fit.
         """

@@ -101,6 +101,9 @@ def empty(shape: tuple[int, ...], dtype: str) -> cupy.ndarray:
 
 
 def fill(array: cupy.ndarray, value: Any) -> None:
+    if array.dtype.kind == "f" and value == 0 and np.signbit(value):  # CuPy clears the bytes for every zero
+        bits = f"u{array.itemsize}"
+        array, value = array.view(bits), np.asarray(value, array.dtype).view(bits)[()]
     array.fill(value)
 
 

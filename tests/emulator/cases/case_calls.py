@@ -6,6 +6,7 @@ import pytest
 from cupy import _machine
 
 import pydotcompute
+from pydotcompute.backends import cuda_arrays
 from pydotcompute.backends.cuda import CUDABackend
 from pydotcompute.runtime import vendor
 
@@ -144,8 +145,19 @@ def test_arrays_of_other_packages(library, draw, wrapped):
 def test_read_only_arrays(library, backend, draw):
     x = backend.to_device(draw(40))
     assert library.silu(Interface(x, True)).shape == (40,)
+    assert backend.to_device(Interface(x)).data.ptr == x.data.ptr
     with pytest.raises(ValueError, match="read-only"):
         library.silu(x, Interface(x, True))
+
+
+def test_fills_keep_the_sign_of_zero(backend):
+    for dtype in ("float32", "float64"):
+        for shape in ((3,), ()):
+            array = cupy.empty(shape, dtype)
+            cuda_arrays.fill(array, np.dtype(dtype).type(-0.0))
+            assert np.signbit(backend.to_host(array)).all()
+    cuda_arrays.fill(array, np.float64(0.0))
+    assert not np.signbit(backend.to_host(array))
 
 
 def test_memory_that_is_out(library, backend):

@@ -103,6 +103,7 @@ class ndarray:
         if self.data.device_id != _machine.number():
             raise AssertionError(f"device {self.data.device_id}'s array filled from device {_machine.number()}")
         number = np.asarray(value).astype(self.dtype)
+        number = number if number else np.zeros_like(number)  # -0.0 too, as CuPy does
         _machine.start(lambda: self._elements().fill(number))
 
     def copy(self, order="C") -> ndarray:

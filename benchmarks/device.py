@@ -1,11 +1,11 @@
 """CUDA: how much of the device's bandwidth kernels use, what a launch costs, how soon a process has its first result.
 
-    python benchmarks/cuda.py [bandwidth] [launch] [start]        needs a device, CuPy, and kernels built for it:
+    python benchmarks/device.py [bandwidth] [launch] [start]      needs a device, CuPy, and kernels built for it:
     pydotcompute build axpy silu add sum softmax rmsnorm -t cuda:compute_80
 
 Bandwidth: bytes read and written by each kernel over its time, against a copy of as many bytes in the same run.
 Launch: microseconds of the host for one call of many. Start: seconds of a process, the median; cold means that what
-the peer keeps on the disk was deleted before. Numba and Triton are measured where they are installed.
+it, CuPy and the driver keep on the disk was deleted before. Numba and Triton are measured where they work.
 """
 
 from __future__ import annotations
@@ -67,16 +67,19 @@ axpy[(1,)](2.0, x, x, out, 1000, BLOCK=1024)
 assert out[0].item() == 3
 """,
 }
-CACHES = {"pydotcompute": (), "numba": ("NUMBA_CACHE_DIR",), "triton": ("TRITON_CACHE_DIR",)}
+CACHES = {"pydotcompute": ("CUPY_CACHE_DIR",), "numba": ("NUMBA_CACHE_DIR",), "triton": ("TRITON_CACHE_DIR",)}
+DRIVER_CACHE = "CUDA_CACHE_PATH"  # of what the driver makes from PTX
 
 
 def seconds(work: Callable[[], Any], rounds: int = 30) -> float:
-    """Of the device, the median of several rounds after three that do not count."""
+    """Of the device, the median of several rounds after three that do not count. The device is kept busy while the
+    host prepares what is timed, so that the host's time is not in it."""
     import cupy
 
     samples = []
     for k in range(rounds + 3):
         begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+        work()
         begin.record()
         work()
         end.record()
@@ -145,44 +148,42 @@ def launch(n: int = 1000, number: int = 20_000, rounds: int = 7) -> None:
 
 
 def peer(name: str, folder: str, text: str) -> Any:
-    """A module of a peer's kernel, from a file because their compilers want one; None where it is not installed."""
+    """A module of a peer's kernel, from a file because their compilers want one; None where it does not work."""
     from importlib import import_module
-    from importlib.util import find_spec
 
-    if not find_spec({"numba": "numba_cuda"}.get(name, name)):
-        print(f"  {name:32s} is not installed")
-        return None
     with open(f"{folder}/axpy_of_{name}.py", "w") as file:
         file.write(text)
-    return import_module(f"axpy_of_{name}")
+    try:
+        return import_module(f"axpy_of_{name}")
+    except Exception as error:  # whatever somebody else's package does where it does not work
+        print(f"  {name:32s} does not work here: {type(error).__name__}: {str(error).partition(chr(10))[0]}")
+        return None
 
 
 def start(rounds: int = 9) -> None:
-    from importlib.util import find_spec
-
     for name, text in FIRST.items():
-        if name != "pydotcompute" and not find_spec({"numba": "numba_cuda"}.get(name, name)):
-            continue
         with tempfile.TemporaryDirectory() as folder:
             program, kept = f"{folder}/first.py", f"{folder}/kept"
             with open(program, "w") as file:
                 file.write(text)
-            environment = {**os.environ, "PYTHONPATH": ROOT, **{variable: kept for variable in CACHES[name]}}
+            modules = os.pathsep.join([ROOT, *filter(None, [os.environ.get("PYTHONPATH")])])
+            environment = {**os.environ, "PYTHONPATH": modules, DRIVER_CACHE: kept, **dict.fromkeys(CACHES[name], kept)}
 
             def process() -> float:
                 started = time.perf_counter()
-                subprocess.run([sys.executable, program], env=environment, check=True)
+                subprocess.run([sys.executable, program], env=environment, check=True, capture_output=True, text=True)
                 return time.perf_counter() - started
 
-            process()
-            figures = [f"warm {statistics.median(process() for _ in range(rounds)):.2f} s"]
-            if CACHES[name]:
-                cold = []
-                for _ in range(3):
-                    shutil.rmtree(kept, ignore_errors=True)
-                    cold.append(process())
-                figures.append(f"cold {statistics.median(cold):.2f} s")
-            print(f"  {name:32s} {', '.join(figures)}")
+            try:
+                process()
+            except subprocess.CalledProcessError as error:
+                print(f"  {name:32s} does not work here: {error.stderr.strip().splitlines()[-1]}")
+                continue
+            warm, cold = statistics.median(process() for _ in range(rounds)), []
+            for _ in range(3):
+                shutil.rmtree(kept, ignore_errors=True)
+                cold.append(process())
+            print(f"  {name:32s} warm {warm:.2f} s, cold {statistics.median(cold):.2f} s")
 
 
 def main() -> int:
