@@ -9,6 +9,8 @@ from .base import Verdict
 from .cuda_driver import Version, cuda_for_ptx
 
 EXACT = 10_000  # cubins come before PTX
+# CUDA C++ Programming Guide, "Binary Compatibility": cubins of Tegra's processors and of others exclude each other.
+TEGRA = {(5, 3), (6, 2), (7, 2), (8, 7), (10, 1), (11, 0)}
 
 
 def judged(target: str, meta: Mapping[str, Any], capability: Version, driver: Version) -> Verdict:
@@ -25,8 +27,10 @@ def judged(target: str, meta: Mapping[str, Any], capability: Version, driver: Ve
     if kind == "a" and made != capability or kind == "f" and (made[0] != capability[0] or made > capability):
         return Verdict(reason=f"{device}, and {form}_{match[2]}{match[3]}{kind} is for {_for(made, kind)}")
     if form == "sm":
-        if made[0] != capability[0] or made[1] > capability[1]:
-            return Verdict(reason=f"{device}, and a cubin for {made[0]}.{made[1]} runs on {_for(made, 'f')}")
+        alone = "a" if made in TEGRA else "f"
+        if made[0] != capability[0] or made[1] > capability[1] or made != capability and {made, capability} & TEGRA:
+            tegra = ", and not on Tegra's processors" if capability in TEGRA and alone == "f" else ""
+            return Verdict(reason=f"{device}, and a cubin for {made[0]}.{made[1]} runs on {_for(made, alone)}{tegra}")
         return Verdict(EXACT + 10 * made[1] + bool(kind))
     if made > capability:
         return Verdict(reason=f"{device}, and this PTX needs {made[0]}.{made[1]}")

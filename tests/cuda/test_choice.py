@@ -33,6 +33,9 @@ def test_cubins_of_the_device_come_first_then_the_newest_ptx():
     assert best(targets, (12, 0)) == "cuda:compute_80"
     assert best(targets, (7, 5)) == "cuda:compute_75"
     assert best(targets, (7, 0)) is None
+    assert best(targets, (8, 7)) == "cuda:compute_80"
+    assert best(["cuda:sm_87", "cuda:compute_80"], (8, 9)) == "cuda:compute_80"
+    assert best(["cuda:sm_87", "cuda:sm_86"], (8, 7)) == "cuda:sm_87"
     assert best(["cuda:sm_100f", "cuda:sm_100a"], (10, 3)) == "cuda:sm_100f"
 
 
@@ -44,6 +47,9 @@ HAS = "this device has compute capability"
     [
         ("cuda:sm_80", (9, 0), (12, 0), "", f"{HAS} 9.0, and a cubin for 8.0 runs on 8.0 to 8.9"),
         ("cuda:sm_86", (8, 0), (12, 0), "", f"{HAS} 8.0, and a cubin for 8.6 runs on 8.6 to 8.9"),
+        ("cuda:sm_86", (8, 7), (12, 0), "",
+         f"{HAS} 8.7, and a cubin for 8.6 runs on 8.6 to 8.9, and not on Tegra's processors"),
+        ("cuda:sm_87", (8, 9), (12, 0), "", f"{HAS} 8.9, and a cubin for 8.7 runs on 8.7 alone"),
         ("cuda:sm_90a", (8, 9), (12, 0), "", "this device has compute capability 8.9, and sm_90a is for 9.0 alone"),
         ("cuda:compute_80", (7, 5), (12, 0), "7.0", "this device has compute capability 7.5, and this PTX needs 8.0"),
         ("cuda:compute_80", (9, 0), (12, 2), "8.8",
