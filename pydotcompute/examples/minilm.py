@@ -13,7 +13,7 @@ from typing import Any, Iterator, NamedTuple, Sequence
 import numpy as np
 
 MOST_TOKENS = 256  # what the model was trained for; what is beyond is cut off
-TOGETHER = 2048  # tokens that go through the layers at once, with 25 KB each; more are no faster
+TOGETHER = 4096  # tokens that go through the layers at once, with 25 KB each; more are no faster
 
 
 class Config(NamedTuple):
