@@ -222,7 +222,7 @@ def _made(name: str) -> Backend:
     if not available:
         raise BackendNotAvailableError(f"the backend '{name}' is not available here")
     if called != name:
-        told = f"the backend registered as '{name}' calls itself {called!r}: targets and moves of arrays go by the latter"
+        told = f"the backend registered as '{name}' calls itself {called!r}: targets and moves of arrays go by that"
         warnings.warn(told, stacklevel=4)
     return backend
 
