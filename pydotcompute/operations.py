@@ -22,7 +22,7 @@ import numpy as np
 from . import kernels
 from .backends.cpu import checked_shape
 from .backends.registry import get_backend
-from .backends.transfer import to_backend
+from .backends.transfer import backend_of, to_backend
 from .errors import AllocationError
 from .runtime.dispatch import owner_of
 from .runtime.scalars import convert, is_scalar, type_name
@@ -190,7 +190,8 @@ def _operands(kernel: str, **values: Any) -> list[Any]:
     homes += [value for value in values.values() if isinstance(value, np.generic)]
     if not homes:
         raise TypeError(f"{kernel}: one operand must be an array, got {' and '.join(map(type_name, values.values()))}")
-    home, backend = homes[0], get_backend(owner_of(homes[0]) or "cpu")
+    home = homes[0]
+    backend = backend_of(home) if owner_of(home) else get_backend("cpu")
     result = []
     for name, value in values.items():
         if is_scalar(value):

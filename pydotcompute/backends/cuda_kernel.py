@@ -42,7 +42,8 @@ class CUDAKernel:
                 self.functions: dict[str, Any] = {entry: module.get_function(entry) for entry in entries}
         except (cupy.cuda.driver.CUDADriverError, cupy.cuda.runtime.CUDARuntimeError) as error:
             if error.status == OUT_OF_MEMORY:
-                raise AllocationError(f"{artifact}: no memory on CUDA device {device} for its code ({error})") from error
+                told = f"{artifact}: no memory on CUDA device {device} for its code ({error})"
+                raise AllocationError(told) from error
             raise KernelNotBuiltError(
                 f"{artifact}: device {device} cannot load {artifact.path} ({error}); run: {artifact.command}"
             ) from error

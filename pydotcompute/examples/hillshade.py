@@ -27,10 +27,11 @@ def elevation_model() -> tuple[np.ndarray, float, float]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m pydotcompute.examples.hillshade", description=__doc__.split("\n")[0])
+    program, what = "python -m pydotcompute.examples.hillshade", __doc__.split("\n")[0]
+    parser = argparse.ArgumentParser(prog=program, description=what)
     parser.add_argument("--azimuth", type=float, default=315.0, help="of the light, in degrees clockwise from north")
     parser.add_argument("--altitude", type=float, default=45.0, help="of the light, in degrees above the horizon")
-    parser.add_argument("-o", "--output", default="hillshade.png", help="the picture to write")
+    parser.add_argument("-o", "--output", default="hillshade.png", help="the picture to write, as PNG")
     options = parser.parse_args(arguments)
     return run(lambda: relief(options))
 
@@ -50,7 +51,7 @@ def relief(options: argparse.Namespace) -> int:
 
     from matplotlib import image
 
-    image.imsave(options.output, shade, cmap="gray", vmin=0.0, vmax=1.0)
+    image.imsave(options.output, shade, cmap="gray", vmin=0.0, vmax=1.0, format="png")
     rows, columns = shade.shape
     print(f"{rows} x {columns} cells of {dx:.0f} x {dy:.0f} m, {elevation.min():.0f} to {elevation.max():.0f} m high")
     print(f"shaded in {1e3 * elapsed:.1f} ms, the loading of the kernel included; written to {options.output}")

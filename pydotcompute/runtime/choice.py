@@ -104,7 +104,7 @@ def _missing(record, chosen, backend: Backend, pinned: str | None, root: str, re
     head = title(record.name, chosen.name)
     own = [r for r in rejected if r.specialization == chosen.name]
     unfit = "" if pinned is None else next((r.reason for r in own if r.target == pinned), _no_level(pinned))
-    target = pinned or default_target(backend.name)
+    target = pinned or default_target(backend)
     native = target.removesuffix("+bounds") == "cpu:native"  # which a build here makes for this processor
     if unfit and not native:
         others = ", ".join(r.target for r in own if r.target != pinned) or "nothing"
@@ -131,10 +131,13 @@ def _no_level(target: str) -> str:
     return "" if LEVELS.index(name) <= LEVELS.index(level()) else f"this processor has the level {level()}"
 
 
-def default_target(backend: str) -> str:
+def default_target(backend: Backend) -> str:
     """The target that a user of this machine would build."""
-    if backend == "cpu":
+    if backend.name == "cpu":
         from .levels import level
 
         return f"cpu:{level()}"
-    return "cuda:compute_80" if backend == "cuda" else f"{backend}:…"
+    if backend.name == "cuda":
+        major, minor = min((8, 0), backend.compute_capability)
+        return f"cuda:compute_{major}{minor}"
+    return f"{backend.name}:…"

@@ -11,6 +11,7 @@ from cupy import _machine
 
 import pydotcompute
 from pydotcompute import KernelNotBuiltError, get_backend
+from pydotcompute.backends.cuda import CUDABackend
 from pydotcompute.backends.registry import backend_names
 
 
@@ -114,3 +115,12 @@ def test_operations(library, backend, draw, monkeypatch):
     assert type(out) is cupy.ndarray
     np.testing.assert_array_equal(backend.to_host(out), x - y)
     assert (backend.to_host(operations.ones((3, 2), backend="cuda")) == 1).all()
+    there = CUDABackend(device_id=1).to_device(x)
+    for right, wanted in ((2.0, x - 2), (y, x - y), (backend.to_device(y), x - y)):
+        out = operations.sub(there, right)  # where its first array is
+        assert out.device.id == 1
+        np.testing.assert_array_equal(backend.to_host(out), wanted)
+    total = operations.sum(there)
+    assert total.shape == () and operations.div(there, total).device.id == 1
+    assert pydotcompute.to_backend(there, "cuda") is there
+    assert pydotcompute.to_backend(there, backend).device.id == 0
