@@ -9,7 +9,7 @@ import numpy as np
 
 PAGE = mmap.PAGESIZE
 GUARD = 64  # elements at least before and after every array that a kernel writes
-REACH = 1 << 26  # bytes before and after the guards that nobody can read or write
+REACH = 1 << 24  # bytes before and after the guards that nobody can read or write
 POISON = 0xA5  # the byte that fills guards and outputs: no plausible result in any type
 LINE = 64  # bytes, to which nothing is aligned that is shifted
 
