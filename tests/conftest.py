@@ -1,5 +1,6 @@
 """Settings of the whole suite, and the repository's own kernels."""
 
+import signal
 import subprocess
 import sys
 import warnings
@@ -11,6 +12,9 @@ from hypothesis import settings
 # A shared machine stops for longer than any deadline now and then; how fast things are is the benchmarks' matter.
 settings.register_profile("project", deadline=None, print_blob=True)
 settings.load_profile("project")
+
+# A shell starts what runs in the background with SIGINT ignored, and children inherit that; some tests interrupt them.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parents[1]
 
