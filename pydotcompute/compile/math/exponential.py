@@ -82,28 +82,26 @@ LN2 = {  # two parts of ln 2
 }
 
 
-def scaling(f: Format) -> Callable:
-    """scale(p, bits): p * 2**k for p near 1 and the bits of `magic + k`."""
-    one, shift = f.one, f.shift
-    unit = f.int(1)
+def scaling(f: Format) -> tuple[float, Callable]:
+    """A magic number and scale(p, bits): p * 2**k for p near 1 and the bits of `magic + k`, which end in k and the
+    exponents that two factors of 1 have."""
+    shift, unit = f.shift, f.int(1)
 
     @scalar
     def scale(p, bits):
-        whole = shift_left(bits, shift)  # what the magic number itself has there is shifted out
-        half = shift_left(shift_right(bits, unit), shift)
-        return p * as_float(iadd(half, one)) * as_float(iadd(isub(whole, half), one))
+        half = shift_left(shift_right(bits, unit), shift)  # what the magic number itself has there is shifted out
+        return p * as_float(half) * as_float(isub(shift_left(bits, shift), half))
 
-    return scale
+    return f.magic + f.float(2 * f.bias), scale
 
 
 def exp_of_sum(f: Format, table: tuple, low: float, high: float) -> Callable:
     """exp(x + tail) for a tail of at most some ulp of x; beyond low and high the result is 0 and infinity."""
     T = f.float
-    magic, one = f.magic, T(1)
-    inverse = T(1.4426950408889634)
+    one, inverse = T(1), T(1.4426950408889634)
     ln2_high, ln2_low = (T(-part) for part in LN2[f.name])
     low, high = T(low), T(high)
-    scale = scaling(f)
+    magic, scale = scaling(f)
 
     @scalar
     def exp(x, tail):
@@ -122,9 +120,9 @@ def exp_of_sum(f: Format, table: tuple, low: float, high: float) -> Callable:
 def exp2_of_sum(f: Format, table: tuple, low: float, high: float) -> Callable:
     """2**(x + tail), |tail| far below 1."""
     T = f.float
-    magic, one = f.magic, T(1)
+    one = T(1)
     low, high = T(low), T(high)
-    scale = scaling(f)
+    magic, scale = scaling(f)
 
     @scalar
     def exp2(x, tail):
