@@ -24,7 +24,7 @@ POISON = 0xA5
 class Emulated:
     """Takes the driver's place until `monkeypatch` ends. `launched` counts the launches of each entry."""
 
-    def __init__(self, monkeypatch, devices: int = 1, capability: tuple[int, int] = (9, 0), driver: int = 12090):
+    def __init__(self, monkeypatch, devices: int = 1, capability: tuple[int, int] = (9, 0), driver: int = 13000):
         self.memory, self.current, self.launched = Memory(), 0, {}
         self.modules: list[tuple[Module, str]] = []
         self.out_of_memory = False
