@@ -241,9 +241,8 @@ def _axis(x: Any, axis: int) -> int:
 
 def _over(x: Any, axis: int, divisor: int) -> Any:
     """Sums over an axis that is not the last, divided; of a long one, in parts first."""
-    shape, inner, chunks = x.shape, 1, 0
-    for size in shape[axis + 1 :]:
-        inner *= size
+    shape, chunks = x.shape, 0
+    inner = prod(shape[axis + 1 :])
     part = _LINES * builtins.max(inner, _LINE)
     x = _contiguous(x)
     while chunks != 1:
@@ -256,12 +255,10 @@ def _over(x: Any, axis: int, divisor: int) -> Any:
 def _moved(x: Any, axis: int) -> Any:
     """The array with this axis as its last."""
     axis = _axis(x, axis)
-    shape, inner = x.shape, 1
+    shape = x.shape
     if axis == x.ndim - 1:
         return _contiguous(x)
-    for size in shape[axis + 1 :]:
-        inner *= size
-    folded = kernels.transpose(_contiguous(x).reshape(*shape[: axis + 1], inner))
+    folded = kernels.transpose(_contiguous(x).reshape(*shape[: axis + 1], prod(shape[axis + 1 :])))
     return folded.reshape(*shape[:axis], *shape[axis + 1 :], shape[axis])
 
 

@@ -109,10 +109,7 @@ class CPUBackend(Backend):
             return Verdict(NATIVE_RANK)
         if wanted not in levels.LEVELS:
             return Verdict(reason=f"the backend 'cpu' knows no level {wanted!r}")
-        rank, have = levels.LEVELS.index(wanted), levels.level()
-        if rank > levels.LEVELS.index(have):
-            return Verdict(reason=f"this processor has the level {have}")
-        return Verdict(rank)
+        return Verdict(levels.LEVELS.index(wanted), levels.too_high(wanted))
 
     def load_kernel(self, artifact: Artifact) -> CPUKernel:
         """Load a shared object. Raises KernelNotBuiltError if it is damaged."""

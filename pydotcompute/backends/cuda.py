@@ -105,10 +105,7 @@ class CUDABackend(Backend):
             with self._device():
                 return self._cupy.zeros(sizes, kind)
         except self._cupy.cuda.memory.OutOfMemoryError as error:
-            raise AllocationError(
-                f"no memory on CUDA device {self._number} for {wanted} bytes (shape {sizes}, {kind.name}); "
-                f"{free} of {total} are free"
-            ) from error
+            raise self._lacks(wanted, sizes, kind) from error
 
     def to_device(self, data: Any) -> Any:
         """A CuPy array on this device: `data` itself, or its memory, if it lies here already; else a C-contiguous copy.
@@ -130,11 +127,15 @@ class CUDABackend(Backend):
             with self._device():
                 return self._cupy.array(array, order="C")
         except self._cupy.cuda.memory.OutOfMemoryError as error:
-            free, total = self.get_memory_info()
-            raise AllocationError(
-                f"no memory on CUDA device {self._number} for {array.nbytes} bytes (shape {array.shape}, "
-                f"{array.dtype.name}); {free} of {total} are free"
-            ) from error
+            raise self._lacks(array.nbytes, array.shape, array.dtype) from error
+
+    def _lacks(self, size: int, shape: tuple[int, ...], dtype: np.dtype) -> AllocationError:
+        """Of so many bytes, for an array that was asked for."""
+        free, total = self.get_memory_info()
+        return AllocationError(
+            f"no memory on CUDA device {self._number} for {size} bytes (shape {shape}, {dtype.name}); "
+            f"{free} of {total} are free"
+        )
 
     def to_host(self, data: Any) -> np.ndarray:
         """A copy, once all work of the array's device is done; raises what went wrong in that work.

@@ -10,7 +10,10 @@ from .registry import get_backend
 
 
 def backend_of(array: Any) -> Backend:
-    """The backend that an array belongs to, of the device that it lies on. Raises TypeError for what is no array of any backend in use."""
+    """The backend that an array belongs to, of the device that it lies on.
+
+    Raises TypeError for what is no array of any backend in use.
+    """
     owner = owner_of(array)
     if not owner:
         raise TypeError(f"{type(array).__name__} is no array of any backend in use; np.asarray makes a NumPy array")

@@ -40,7 +40,8 @@ def served_by_vendor(call: Callable, target: str, specialisation: Specialisation
 def _takes_unaligned(call: Callable, target: str, specialisation: Specialisation, case: draw.Case) -> str:
     """What is wrong with calls one of whose arrays is not even aligned for its type: each must be refused, and nothing
     written."""
-    arrays = {name: value for name, value in {**case.arguments, **case.outputs}.items() if isinstance(value, np.ndarray)}
+    both = {**case.arguments, **case.outputs}
+    arrays = {name: value for name, value in both.items() if isinstance(value, np.ndarray)}
     for name, array in arrays.items():
         if array.size == 0 or array.dtype.alignment == 1:
             continue
@@ -84,14 +85,15 @@ def findings(
             yield f"the interpreter ({order}) raised {values}", np.inf
             continue
         for name, got in written.items():
-            yield _compared(kernel, name, got, values[name], f"the interpreter ({order})")
+            yield compared(kernel, name, got, values[name], f"the interpreter ({order})")
     if kind != "special" and expected.reference:
         for (name, got), wanted in zip(written.items(), expected.reference, strict=True):
             if got.dtype.kind not in "biu" or not expected.interpreted:
-                yield _compared(kernel, name, got, wanted, "the reference")
+                yield compared(kernel, name, got, wanted, "the reference")
 
 
-def _compared(kernel: Kernel, name: str, got: np.ndarray, wanted: Any, against: str) -> tuple[str, float]:
+def compared(kernel: Kernel, name: str, got: np.ndarray, wanted: Any, against: str) -> tuple[str, float]:
+    """(what is wrong or "", error over tolerance) for one array that was written."""
     allowed = measure.tolerance(kernel.tolerance, got.dtype)
     worst = measure.difference(got, wanted)
     if worst is None:

@@ -11,11 +11,11 @@ from typing import Callable
 
 import numpy as np
 
-from ..errors import Position
 from . import arithmetic
+from .interpret_source import Site
 
 
-def accesses(sites: tuple[tuple[tuple[Position | None, ...], str], ...]) -> dict[str, Callable]:
+def accesses(sites: tuple[Site, ...]) -> dict[str, Callable]:
     """load, item (a Python bool or int), store and update (an atomic), for 0, 1, 2 and more indices. The last
     argument is the number of the access in `sites`. IndexError for any index outside 0 ≤ i < n."""
 

@@ -121,14 +121,14 @@ def _missing(record, chosen, backend: Backend, pinned: str | None, root: str, re
 def _no_level(target: str) -> str:
     """Why nothing that is built for a level of the CPU could run here; empty for a level that this one has, and for
     targets of which only their artifacts can tell."""
-    from .levels import LEVELS, level
+    from .levels import LEVELS, too_high
 
     kind, _, name = target.removesuffix("+bounds").partition(":")
     if kind != "cpu" or name == "native":
         return ""
     if name not in LEVELS:
         return f"there is no level {name!r}, only {', '.join(LEVELS)} and native"
-    return "" if LEVELS.index(name) <= LEVELS.index(level()) else f"this processor has the level {level()}"
+    return too_high(name)
 
 
 def default_target(backend: Backend) -> str:

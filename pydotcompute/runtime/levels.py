@@ -45,6 +45,12 @@ def level() -> str:
     return level_of(features) if features is not None else linux_level_of(linux_flags())
 
 
+def too_high(name: str) -> str:
+    """Why code for one of LEVELS cannot run on this processor; empty if it can."""
+    have = level()
+    return "" if LEVELS.index(name) <= LEVELS.index(have) else f"this processor has the level {have}"
+
+
 def level_of(features: Mapping[str, bool]) -> str:
     """The level for NumPy's table of features."""
     found = LEVELS[0]

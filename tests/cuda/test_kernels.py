@@ -11,7 +11,7 @@ from cuda_support import from_cache
 
 from pydotcompute import declare
 from pydotcompute.cache.layout import object_path
-from pydotcompute.check import draw, measure, memory, sizes
+from pydotcompute.check import draw, judge, memory, sizes
 from pydotcompute.check.expected import Expected
 
 DECLARATION = declare.load(ROOT)
@@ -45,8 +45,8 @@ def test_cached_ptx_agrees_with_the_reference(project, name, label):
             assert not memory.overrun(both[n], buffer), (dims, n)
         for (n, got), wanted in zip(written.items(), references, strict=True):
             assert got.dtype.itemsize == 1 or not memory.unwritten(got), (dims, n)
-            worst = measure.difference(got, wanted)
-            assert worst is None or worst.error <= measure.tolerance(kernel.tolerance, got.dtype), (dims, n, worst)
+            wrong, _ = judge.compared(kernel, n, got, wanted, "the reference")
+            assert not wrong, (dims, wrong)
 
 
 def test_every_specialisation_is_there_for_every_architecture(project):

@@ -13,7 +13,7 @@ import pydotcompute
 from pydotcompute import declare
 from pydotcompute.backends.cuda_again import Again
 from pydotcompute.check import draw as drawn
-from pydotcompute.check import measure, sizes
+from pydotcompute.check import judge, sizes
 from pydotcompute.check.expected import Expected
 
 TARGET = "cuda:compute_80"
@@ -56,10 +56,8 @@ def test_every_kernel(project, pinned, backend, served):
                 pinned[name](**given, **dict(specialisation.params))
                 assert served.count == (call == 2), (name, specialisation, call)
                 for n, w in zip(written, wanted, strict=True):
-                    got = backend.to_host(given[n])
-                    worst = measure.difference(got, np.broadcast_to(w, got.shape) if np.ndim(w) == 0 else w)
-                    allowed = measure.tolerance(kernel.tolerance, got.dtype)
-                    assert worst is None or worst.error <= allowed, (name, specialisation, case.dims, worst)
+                    wrong, _ = judge.compared(kernel, n, backend.to_host(given[n]), w, "the reference")
+                    assert not wrong, (name, specialisation, case.dims, wrong)
 
 
 def test_a_thread_that_has_done_nothing_on_the_device(pinned, backend, served):
