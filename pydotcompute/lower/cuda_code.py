@@ -6,7 +6,7 @@ Where a statement of a block stands, every thread executes it, but for stores an
 from __future__ import annotations
 
 from .cuda_arrays import Array
-from .cuda_batches import touched
+from .early_loads import touched
 from .python_source import Names, PythonSource
 from .tree import ArrayName, Atomic, Call, CallHelper, Expr, Helper, KernelTree, Load, NewArray, Store
 

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from .barriers import barriers
-from .cuda_batches import batch
-from .cuda_reductions import CudaReductions
-from .tree import Atomic, CallHelper, Const, Continue, Expr, For, If, Load, Parallel, Stmt, Store, While, walk
+from .cuda_batches import CudaBatches
+from .tree import Continue, For, If, Load, Parallel, Stmt, Store, While, walk
 
 MOST_CHUNKS = 4096  # of a reduction over a grid
-SMALL = 40  # nodes of the tree of a loop that is unrolled
 MOST_UNROLLED = 16  # turns of a `threads` loop of known length
 CHUNK_TERMS = 4  # of each thread, at least, before there are two chunks
 
 
-class CudaLoops(CudaReductions):
-    """`advance` is the line that goes to the next iteration of the innermost loop, where that is parallel."""
-
-    advance = ""
+class CudaLoops(CudaBatches):
     path: tuple[int, ...] | None = None  # of the statement at block level that is being written
 
     def begin(self) -> None:
@@ -71,21 +66,6 @@ class CudaLoops(CudaReductions):
         super().write_while(s)
         self.advance = outer
 
-    def stride_loop(
-        self, name: str, first: str, stop: str, step: str, body: Callable[[], None], unrolled: bool = False
-    ) -> None:
-        """`for name in range(first, stop, step)` for a step above 0, without numba's count of iterations."""
-        place = self.names.fresh("_place")
-        self.line(f"{place} = {first}")
-        outer, self.advance = self.advance, f"{place} = {'advanced' if unrolled else 'add'}({place}, {step})"
-        with self.block(f"while lt({place}, {stop}):"):
-            self.line(f"{name} = {place}")
-            body()
-            if unrolled:
-                self.line("unrolled()")
-            self.line(self.advance)
-        self.advance = outer
-
     # --------------------------------------------------------------------------------------------------- grid
 
     def write_grid(self, s: Parallel, counts: tuple[str, ...]) -> None:
@@ -106,46 +86,6 @@ class CudaLoops(CudaReductions):
 
         level(0)
 
-    def at_once(self, s: Parallel) -> int:
-        """How many iterations of a grid a thread does at once."""
-        return self.early_loads(s)[1] if s.kind == "grid" and len(s.counts) == 1 and _is_small(s) else 1
-
-    def early_loads(self, s: Parallel) -> tuple[tuple[Load, ...], int]:
-        return batch(s, self.tree.arrays.keys(), self.tree.aliases)
-
-    def write_batches(self, s: Parallel, count: str) -> None:
-        """A block does a run of iterations as long as several of it; a thread those that are a block apart, all their
-        loads before anything else. Not at the end, and not where an array's view takes divisions."""
-        loads, at_once = self.early_loads(s)
-        name = self.names.of(s.names[0])
-        views = [a for a in self.arrays.values() if a.view]
-        is_flat = "".join(f"band(eq({a.view[0]}, int64(0)), " for a in views)
-        run, each = self.names.fresh("_run"), [self.names.fresh("_each") for _ in range(at_once)]
-
-        def one_run() -> None:
-            for k, one in enumerate(each):
-                self.line(f"{one} = at(int64({k}), ntid_x(), {run})")
-            with self.block(f"if {is_flat}lt({each[-1]}, {count}){')' * len(views)}:"):
-                whole, self.arrays = self.arrays, {name: a.flat for name, a in self.arrays.items()}
-                early: list[dict[Load, str]] = []
-                for one in each:
-                    self.line(f"{name} = {one}")
-                    self.early = {}
-                    for load in loads:
-                        self.early[load] = self.held_text("_early", self.expression(load))
-                    early.append(self.early)
-                for one, self.early in zip(each, early):
-                    self.line(f"{name} = {one}")
-                    self.statements(s.body)
-                self.early, self.arrays = {}, whole
-            with self.block("else:"):
-                last = f"minimum({count}, at(int64({at_once}), ntid_x(), {run}))"
-                self.stride_loop(name, run, self.held_text("_last", last), "ntid_x()", lambda: self.statements(s.body))
-
-        first = f"at(mul(ctaid_x(), int64({at_once})), ntid_x(), tid_x())"
-        step = f"mul(mul(nctaid_x(), int64({at_once})), ntid_x())"
-        self.stride_loop(run, first, count, step, one_run)
-
     def write_chunks(self, s: Parallel, counts: tuple[str, ...], scratch: list[str]) -> None:
         """A reduction over a grid: fixed chunks, which depend on the counts alone, a partial value for each."""
         total, chunks, length = self.chunks(counts)
@@ -154,15 +94,11 @@ class CudaLoops(CudaReductions):
         def one_chunk() -> None:
             lanes = self.open_lanes(s.reductions)
             self.line(f"{last} = minimum({total}, at({chunk}, {length}, {length}))")
-            where = self.names.fresh("_at")
-            self.position = where
-
-            def iteration() -> None:
-                self.unpack(s.names, counts, where)
-                self.statements(s.body)
-
-            first, step = f"at({chunk}, {length}, _thread)", f"int64({self.block_size})"
-            self.stride_loop(where, first, last, step, iteration, unrolled=_is_small(s))
+            self.position = where = self.names.fresh("_at")
+            first = f"at({chunk}, {length}, _thread)"
+            self.write_turns(
+                s, where, first, last, lambda: self.unpack(s.names, counts, where), lambda: self.statements(s.body)
+            )
             self.combine_block(lanes)
             parts = [name for lane in lanes for name, _ in lane.parts]
             with self.block("if eq(_thread, int64(0)):"):
@@ -288,8 +224,10 @@ class CudaLoops(CudaReductions):
         padded = widths != counts
         where = self.names.fresh("_at")
 
-        def iteration() -> None:
+        def number() -> None:
             self.unpack(s.names, widths, where)
+
+        def iteration() -> None:
             if not padded:
                 self._iteration(s, counts, where)
                 return
@@ -312,13 +250,15 @@ class CudaLoops(CudaReductions):
                 self.slot = f"to_int64({turn})"
                 self.line(f"{where} = at({self.slot}, int64({self.block_size}), _thread)")
                 if fixed == turns * self.block_size:
+                    number()
                     iteration()
                 else:
                     with self.block(f"if lt({where}, {total}):"):
+                        number()
                         iteration()
             self.advance, self.slot = advance, slot
         else:
-            self.stride_loop(where, "_thread", total, f"int64({self.block_size})", iteration, unrolled=_is_small(s))
+            self.write_turns(s, where, "_thread", total, number, iteration, all_exist=not padded)
         self.by_one, self.path = outer
         if lanes:
             self.combine_block(lanes)
@@ -351,21 +291,6 @@ class CudaLoops(CudaReductions):
         return any(
             isinstance(n, (Load, Store)) and n.array in arrays and arrays[n.array].kind == "private" for n in walk(s)
         )
-
-    def held(self, base: str, e: Expr) -> str:
-        """The value of an expression under a name of its own; a constant as it is."""
-        return self.expression(e) if isinstance(e, Const) else self.held_text(base, self.expression(e))
-
-    def held_text(self, base: str, text: str) -> str:
-        name = self.names.fresh(base)
-        self.line(f"{name} = {text}")
-        return name
-
-
-def _is_small(s: Parallel) -> bool:
-    """Whether a loop's iterations are worth doing several at once: short, and mostly waiting for memory."""
-    nodes = list(walk(s))
-    return len(nodes) <= SMALL and not any(isinstance(n, (For, While, Atomic, CallHelper)) for n in nodes)
 
 
 def _fixed(counts: tuple[str, ...]) -> int | None:

@@ -1,4 +1,4 @@
-"""Grids whose threads do several iterations at once: the same bits, and loads that do not wait for each other."""
+"""Threads that do several iterations at once: the same bits, and loads that do not wait for each other."""
 
 import re
 
@@ -55,7 +55,73 @@ def test_broadcast(shapes):
     np.testing.assert_array_equal(built.call(x[::-1], y), x[::-1] - y)
 
 
+def accesses(built):
+    """Loads and stores of global memory in each straight piece of the PTX."""
+    return [re.findall(r"ld\.global|st\.global", part) for part in re.split(r"\n\$L", built.ptx)]
+
+
 def test_all_loads_come_before_the_first_store():
     built = kernel("(x: float32[n], y: float32[n]) -> (out: float32[n])", "out[i] = x[i] + y[i]")
-    batches = [re.findall(r"ld\.global|st\.global", part) for part in re.split(r"\n\$L", built.ptx)]
-    assert ["ld.global"] * 8 + ["st.global"] * 4 in batches
+    assert ["ld.global"] * 8 + ["st.global"] * 4 in accesses(built)
+
+
+ROWS = """
+    for r in blocks(m):
+        s = float32(0)
+        for c in threads(n):
+            s += x[r, c]
+        for c in threads(n):
+            x[r, c] = x[r, c] - s
+            out[r, c] = x[r, c] * w[c]
+"""
+
+
+@pytest.mark.parametrize("n", [0, 1, 31, 32, 33, 127, 128, 129, 200, 300])
+def test_rows(n):
+    signature = "(x: inout float32[m, n], w: float32[n]) -> (out: float32[m, n])"
+    built = loop(signature, ROWS, "fastmath: []", "launch: {block: 32}")
+    x = np.random.default_rng(n).integers(-9, 9, (3, n)).astype("f4")  # sums of them are exact
+    agree(built, x, draw(n), seed=n)
+
+
+def test_loads_of_a_row_wait_together():
+    built = loop(
+        "(x: float32[m, n]) -> (out: float32[m])", "for r in blocks(m):\n    out[r] = max(x[r, c] for c in threads(n))"
+    )
+    assert ["ld.global"] * 4 in accesses(built)
+
+
+def test_a_reduction_over_a_grid_has_more_under_way():
+    built = loop("(x: float32[n]) -> (out: float32)", "s = float32(0)\nfor i in grid(n):\n    s += x[i]\nout[()] = s")
+    assert ["ld.global"] * 8 in accesses(built)
+
+
+@pytest.mark.parametrize("n", [0, 1, 255, 256, 257, 2047, 2048, 2049, 5000])
+def test_reductions_over_a_grid(n):
+    body = "best = argmax(x[i] for i in grid(n))\nout[()] = best"
+    agree(loop("(x: float32[n]) -> (out: int64)", body), np.round(draw(n, seed=n)), seed=n)
+
+
+def test_reductions_over_a_grid_of_two_counts():
+    body = "s = float32(0)\nfor i, j in grid(m, n):\n    s += x[i, j] * y[j]\nout[()] = s"
+    built = loop("(x: float32[m, n], y: float32[n]) -> (out: float32)", body)
+    rng = np.random.default_rng(0)
+    x, y = (rng.integers(-9, 9, shape).astype("f4") for shape in ((37, 61), (61,)))
+    assert agree(built, x, y) == (x * y).sum()
+
+
+def test_rows_with_private_elements_that_are_wider_than_the_loop():
+    body = """
+        for b in blocks(m):
+            held = private((4, 40), float32)
+            for i, j in threads(4, 40):
+                held[i, j] = x[b, i, j]
+            s = float32(0)
+            for i, j in threads(4, n):
+                s += x[b, i, j]
+            for i, j in threads(4, n):
+                out[b, i, j] = held[i, j] * s
+    """
+    signature = "(x: float32[m, 4, 40], n: int64) -> (out: float32[m, 4, n])"
+    x = np.random.default_rng(0).integers(-9, 9, (2, 4, 40)).astype("f4")
+    agree(loop(signature, body, "launch: {block: 32}"), x, 33)
