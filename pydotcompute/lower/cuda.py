@@ -3,8 +3,8 @@ and how they are launched.
 
 `launches`, in order: {"entry", "block": threads, "grid": {"kind", "counts"}}. `counts` are expressions over dimensions,
 integer scalars and params, outermost first, or None where only the kernel can know them; kinds:
-    "grid"    an element a thread, or "at_once" many, one to three counts; a grid-stride loop, so any grid computes
-              the same
+    "grid"    an element a thread, or "at_once" many along the last count but one, of one to three counts; a
+              grid-stride loop, so any grid computes the same
     "blocks"  a block each, the product of the counts; block-stride
     "chunks"  a block for each chunk of a reduction over the grid; block-stride
     "one"     one block, also where nothing is counted

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .cuda_reductions import CudaReductions
-from .early_loads import early_loads
-from .tree import Atomic, CallHelper, Const, Expr, For, Load, Parallel, While, walk
+from .early_loads import BYTES, Early, early_loads
+from .tree import Atomic, CallHelper, Const, Expr, For, Load, Parallel, Stmt, While, walk
 
-SMALL = 40  # nodes of the tree of a loop that is unrolled
+SMALL = 64  # nodes of the tree of a loop that is unrolled
 CHUNK_BYTES = 32  # of each array, under way in a thread of a reduction over a grid, which does little else
 
 
@@ -44,96 +44,125 @@ class CudaBatches(CudaReductions):
     # ---------------------------------------------------------------------------------------------- of a grid
 
     def at_once(self, s: Parallel) -> int:
-        """How many iterations of a grid a thread does at once."""
-        alone = s.kind == "grid" and len(s.counts) == 1 and not s.reductions
-        return self.early_loads(s)[1] if alone else 1
+        """How many iterations of a grid a thread does at once, along `batched_axis`."""
+        early = self.early_loads(s) if s.kind == "grid" and not s.reductions else None
+        return early.at_once if early else 1
 
-    def early_loads(self, s: Parallel) -> tuple[tuple[Load, ...], int]:
+    def early_loads(self, s: Parallel) -> Early | None:
         if not is_small(s):
-            return (), 1
-        size = {"size": CHUNK_BYTES} if s.kind == "grid" and s.reductions else {}
-        return early_loads(s, self.tree.arrays.keys(), self.tree.aliases, **size)
+            return None
+        size = CHUNK_BYTES if s.kind == "grid" and s.reductions else BYTES
+        return early_loads(s, self.tree.arrays.keys(), self.tree.aliases, size)
 
-    def write_batches(self, s: Parallel, count: str) -> None:
-        """A block does a run of iterations as long as several of it; a thread those that are a block apart, all their
-        loads before anything else. Not at the end, and not where an array's view takes divisions."""
-        loads, at_once = self.early_loads(s)
-        name = self.names.of(s.names[0])
+    def write_grid(self, s: Parallel, counts: tuple[str, ...]) -> None:
+        """One to three nested grid-stride loops, the last count along x; along one of them in batches."""
+        axes = "xyz"[: len(counts)][::-1]
+        names = [self.names.of(n) for n in s.names]
+        early, batched = self.early_loads(s), batched_axis(len(counts))
+        run = self.names.fresh("_run")
+
+        def level(k: int) -> None:
+            if k == len(counts):
+                if early:
+                    self.write_batch(s, early, names[batched], counts[batched], run, f"ntid_{axes[batched]}()")
+                else:
+                    self.statements(s.body)
+                return
+            first, step = f"ctaid_{axes[k]}()", f"nctaid_{axes[k]}()"
+            if several := early and k == batched:
+                first, step = (f"mul({text}, int64({early.at_once}))" for text in (first, step))
+            width, thread = f"ntid_{axes[k]}()", f"tid_{axes[k]}()"
+            self.stride_loop(
+                run if several else names[k], f"at({first}, {width}, {thread})", counts[k], f"mul({step}, {width})",
+                lambda: level(k + 1),
+            )  # fmt: skip
+
+        level(0)
+
+    def write_batch(self, s: Parallel, early: Early, name: str, count: str, run: str, width: str) -> None:
+        """The iterations from `run` on that are a block's width apart, all their loads before anything else. One by
+        one at the end, and where an array's view takes divisions."""
         views = [a for a in self.arrays.values() if a.view]
         is_flat = "".join(f"band(eq({a.view[0]}, int64(0)), " for a in views)
-        run, each = self.names.fresh("_run"), [self.names.fresh("_each") for _ in range(at_once)]
+        each = [self.names.fresh("_each") for _ in range(early.at_once)]
+        for k, one in enumerate(each):
+            self.line(f"{one} = at(int64({k}), {width}, {run})")
+        with self.block(f"if {is_flat}lt({each[-1]}, {count}){')' * len(views)}:"):
+            whole, self.arrays = self.arrays, {name: a.flat for name, a in self.arrays.items()}
+            loaded = []
+            for one in each:
+                self.line(f"{name} = {one}")
+                loaded.append(self.load_early(early))
+            for one, self.early in zip(each, loaded):
+                self.line(f"{name} = {one}")
+                self.statements(early.body)
+            self.early, self.arrays = {}, whole
+        with self.block("else:"):
+            last = self.held_text("_last", f"minimum({count}, at(int64({early.at_once}), {width}, {run}))")
+            self.stride_loop(name, run, last, width, lambda: self.statements(s.body))
 
-        def one_run() -> None:
-            for k, one in enumerate(each):
-                self.line(f"{one} = at(int64({k}), ntid_x(), {run})")
-            with self.block(f"if {is_flat}lt({each[-1]}, {count}){')' * len(views)}:"):
-                whole, self.arrays = self.arrays, {name: a.flat for name, a in self.arrays.items()}
-                early = []
-                for one in each:
-                    self.line(f"{name} = {one}")
-                    early.append(self.load_early(loads))
-                for one, self.early in zip(each, early):
-                    self.line(f"{name} = {one}")
-                    self.statements(s.body)
-                self.early, self.arrays = {}, whole
-            with self.block("else:"):
-                last = f"minimum({count}, at(int64({at_once}), ntid_x(), {run}))"
-                self.stride_loop(name, run, self.held_text("_last", last), "ntid_x()", lambda: self.statements(s.body))
-
-        first = f"at(mul(ctaid_x(), int64({at_once})), ntid_x(), tid_x())"
-        step = f"mul(mul(nctaid_x(), int64({at_once})), ntid_x())"
-        self.stride_loop(run, first, count, step, one_run)
-
-    def load_early(self, loads: tuple[Load, ...]) -> dict[Load, str]:
-        """Names for the values of the loads of the iteration whose indices are set."""
+    def load_early(self, early: Early) -> dict[str, str]:
+        """Names for the early values of the iteration whose indices are set."""
         self.early = {}
-        for load in loads:
-            self.early[load] = self.held_text("_early", self.expression(load))
+        for name, value in early.values.items():
+            self.early[name] = self.held_text("_early", self.expression(value))
         return self.early
 
     # --------------------------------------------------------------------------------------------- of a block
 
     def write_turns(
         self, s: Parallel, where: str, first: str, stop: str, number: Callable[[], None],
-        iteration: Callable[[], None], all_exist: bool = True,
+        iteration: Callable[[tuple[Stmt, ...]], None], all_exist: bool = True,
     ) -> None:  # fmt: skip
         """A block's iterations from `first` on, those of a thread a block apart, in order. `where` is the name of an
-        iteration's position; `number` sets the indices of the iteration there; `all_exist` if every position has one.
+        iteration's position; `number` sets the indices of the iteration there, `iteration` writes it; `all_exist` if
+        every position has one.
 
         Few loops over a block are whole batches: rows are as long as they are. So each iteration of a batch is done if
         there is one, and where there is none, what is loaded is what the first of the batch loads, which is known to
         be there.
         """
-        loads, at_once = self.early_loads(s)
+        early = self.early_loads(s)
         step = f"int64({self.block_size})"
-        if not all_exist or at_once < 2 or any(self.arrays[load.array].view for load in loads):
+        if not all_exist or not early or any(self.arrays[a].view for a in _read(early)):
 
             def one() -> None:
                 number()
-                iteration()
+                iteration(s.body)
 
             self.stride_loop(where, first, stop, step, one, unrolled=is_small(s))
             return
-        run, each = self.names.fresh("_run"), [self.names.fresh("_each") for _ in range(at_once)]
+        run, each = self.names.fresh("_run"), [self.names.fresh("_each") for _ in range(early.at_once)]
 
         def batch() -> None:
-            early = []
+            loaded = []
             for k, one in enumerate(each):
                 self.line(f"{one} = at(int64({k}), {step}, {run})")
                 self.line(f"{where} = select(lt({one}, {stop}), {one}, {run})")
                 number()
-                early.append(self.load_early(loads))
-            for one, self.early in zip(each, early):
+                loaded.append(self.load_early(early))
+            for one, self.early in zip(each, loaded):
                 with self.block(f"if lt({one}, {stop}):"):
                     self.line(f"{where} = {one}")
                     number()
-                    iteration()
+                    iteration(early.body)
             self.early = {}
 
-        self.stride_loop(run, first, stop, f"int64({at_once * self.block_size})", batch)
+        self.stride_loop(run, first, stop, f"int64({early.at_once * self.block_size})", batch)
+
+
+def batched_axis(counts: int) -> int:
+    """Which count of a grid's a thread does several iterations along: the rows of a block's threads, which may be few
+    or many, where the last is often short; the only one of one."""
+    return max(counts - 2, 0)
 
 
 def is_small(s: Parallel) -> bool:
     """Whether a loop's iterations are worth doing several at once: short, and mostly waiting for memory."""
     nodes = list(walk(s))
     return len(nodes) <= SMALL and not any(isinstance(n, (For, While, Atomic, CallHelper)) for n in nodes)
+
+
+def _read(early: Early) -> set[str]:
+    """The arrays of its loads."""
+    return {n.array for value in early.values.values() for n in walk(value) if isinstance(n, Load)}

@@ -6,9 +6,8 @@ Where a statement of a block stands, every thread executes it, but for stores an
 from __future__ import annotations
 
 from .cuda_arrays import Array
-from .early_loads import touched
 from .python_source import Names, PythonSource
-from .tree import ArrayName, Atomic, Call, CallHelper, Expr, Helper, KernelTree, Load, NewArray, Store
+from .tree import ArrayName, Atomic, Call, CallHelper, Expr, Helper, KernelTree, Load, NewArray, Store, Var
 
 
 class CudaCode(PythonSource):
@@ -19,7 +18,7 @@ class CudaCode(PythonSource):
         self.made: dict[tuple, str] = {}  # (helper, arrays) → the name of the function made for them
         self.pending: list[tuple[str, Helper, tuple[Array, ...]]] = []  # functions still to be written
         self.by_one = False  # at block level: the first thread stores
-        self.early: dict[Load, str] = {}  # loads that were done before the statements that want them
+        self.early: dict[str, str] = {}  # what stands for names that early_loads.py gives
         self.slot = ""  # which of its elements of a private array a thread is at
 
     # -------------------------------------------------------------------------------------------- expressions
@@ -35,6 +34,9 @@ class CudaCode(PythonSource):
             return self.expression(e.arguments[0]) if e.function != "imag" else self.constant(0, dtype)
         return super()._call(e)
 
+    def _var(self, e: Var) -> str:
+        return self.early.get(e.name) or super()._var(e)
+
     def _unary(self, e) -> str:
         if e.op == "not" and e.operand.type != "bool":
             return f"invert(to_bool({self.expression(e.operand)}))"
@@ -46,17 +48,12 @@ class CudaCode(PythonSource):
         return self.slot if array.kind == "private" else array.offset([self.expression(i) for i in indices])
 
     def _load(self, e: Load) -> str:
-        if e in self.early:
-            return self.early[e]
         array = self.arrays[e.array]
         return f"load{array.suffix}({array.pointer}, {self.place(array, e.indices)})"
 
     def write_store(self, s: Store) -> None:
         array = self.arrays[s.array]
         self.alone(f"store{array.suffix}({array.pointer}, {self.place(array, s.indices)}, {self.expression(s.value)})")
-        if self.early:
-            changed = touched(s.array, self.tree.aliases)
-            self.early = {load: name for load, name in self.early.items() if load.array not in changed}
 
     def write_atomic(self, s: Atomic) -> None:
         array = self.arrays[s.array]

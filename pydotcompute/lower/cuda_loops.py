@@ -68,24 +68,6 @@ class CudaLoops(CudaBatches):
 
     # --------------------------------------------------------------------------------------------------- grid
 
-    def write_grid(self, s: Parallel, counts: tuple[str, ...]) -> None:
-        """One to three nested grid-stride loops, the last count along x; a single one in batches."""
-        if self.at_once(s) > 1:
-            self.write_batches(s, counts[0])
-            return
-        axes = "xyz"[: len(counts)][::-1]
-
-        def level(k: int) -> None:
-            if k == len(counts):
-                self.statements(s.body)
-                return
-            axis = axes[k]
-            first = f"at(ctaid_{axis}(), ntid_{axis}(), tid_{axis}())"
-            step = f"mul(nctaid_{axis}(), ntid_{axis}())"
-            self.stride_loop(self.names.of(s.names[k]), first, counts[k], step, lambda: level(k + 1))
-
-        level(0)
-
     def write_chunks(self, s: Parallel, counts: tuple[str, ...], scratch: list[str]) -> None:
         """A reduction over a grid: fixed chunks, which depend on the counts alone, a partial value for each."""
         total, chunks, length = self.chunks(counts)
@@ -96,9 +78,7 @@ class CudaLoops(CudaBatches):
             self.line(f"{last} = minimum({total}, at({chunk}, {length}, {length}))")
             self.position = where = self.names.fresh("_at")
             first = f"at({chunk}, {length}, _thread)"
-            self.write_turns(
-                s, where, first, last, lambda: self.unpack(s.names, counts, where), lambda: self.statements(s.body)
-            )
+            self.write_turns(s, where, first, last, lambda: self.unpack(s.names, counts, where), self.statements)
             self.combine_block(lanes)
             parts = [name for lane in lanes for name, _ in lane.parts]
             with self.block("if eq(_thread, int64(0)):"):
@@ -227,15 +207,15 @@ class CudaLoops(CudaBatches):
         def number() -> None:
             self.unpack(s.names, widths, where)
 
-        def iteration() -> None:
+        def iteration(body: tuple[Stmt, ...]) -> None:
             if not padded:
-                self._iteration(s, counts, where)
+                self._iteration(s, body, counts, where)
                 return
             names = [self.names.of(n) for n in s.names]
             inside = [f"lt({n}, {c})" for n, c in zip(names[1:], counts[1:])]
             condition = inside[0] if len(inside) == 1 else f"band({inside[0]}, {inside[1]})"
             with self.block(f"if {condition}:"):
-                self._iteration(s, counts, where)
+                self._iteration(s, body, counts, where)
 
         fixed = _fixed((counts[0], *widths[1:]))
         total = (
@@ -251,11 +231,11 @@ class CudaLoops(CudaBatches):
                 self.line(f"{where} = at({self.slot}, int64({self.block_size}), _thread)")
                 if fixed == turns * self.block_size:
                     number()
-                    iteration()
+                    iteration(s.body)
                 else:
                     with self.block(f"if lt({where}, {total}):"):
                         number()
-                        iteration()
+                        iteration(s.body)
             self.advance, self.slot = advance, slot
         else:
             self.write_turns(s, where, "_thread", total, number, iteration, all_exist=not padded)
@@ -264,7 +244,7 @@ class CudaLoops(CudaBatches):
             self.combine_block(lanes)
             self.finish_lanes(lanes)
 
-    def _iteration(self, s: Parallel, counts: tuple[str, ...], where: str) -> None:
+    def _iteration(self, s: Parallel, body: tuple[Stmt, ...], counts: tuple[str, ...], where: str) -> None:
         self.position = where
         if any(r.op in ("argmin", "argmax") for r in s.reductions) and len(counts) > 1:
             self.position = self.names.fresh("_position")
@@ -272,7 +252,7 @@ class CudaLoops(CudaBatches):
             for name, count in zip(s.names[1:], counts[1:]):
                 text = f"at({text}, {count}, {self.names.of(name)})"
             self.line(f"{self.position} = {text}")
-        self.statements(s.body)
+        self.statements(body)
 
     def _widths(self, counts: tuple[str, ...]) -> tuple[str, ...]:
         private = self.widths.get(len(counts))

@@ -7,8 +7,8 @@ met alone and loop indices are int64. `at` is where the user wrote it, or None f
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Callable, Iterator
 
 from ..errors import Position
 from ..signature import Parameter
@@ -305,3 +305,14 @@ def walk(node) -> Iterator:
     yield node
     for child in children(node):
         yield from walk(child)
+
+
+def rebuilt(node, change: Callable):
+    """The node with what `change` makes of each node directly inside it."""
+    inside = {}
+    for name, value in node.__dict__.items():
+        if isinstance(value, Node):
+            inside[name] = change(value)
+        elif isinstance(value, tuple) and any(isinstance(item, Node) for item in value):
+            inside[name] = tuple(change(item) if isinstance(item, Node) else item for item in value)
+    return replace(node, **inside) if inside else node

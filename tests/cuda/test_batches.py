@@ -125,3 +125,79 @@ def test_rows_with_private_elements_that_are_wider_than_the_loop():
     signature = "(x: float32[m, 4, 40], n: int64) -> (out: float32[m, 4, n])"
     x = np.random.default_rng(0).integers(-9, 9, (2, 4, 40)).astype("f4")
     agree(loop(signature, body, "launch: {block: 32}"), x, 33)
+
+
+@pytest.mark.parametrize("m, n", [(0, 5), (1, 1), (3, 40), (4, 300), (9, 33), (33, 2)])
+def test_rows_of_a_grid(m, n):
+    signature = "(x: inout float32[m, n], y: float32[n]) -> (out: float32[m, n])"
+    body = "for i, j in grid(m, n):\n    x[i, j] = x[i, j] + y[j]\n    out[i, j] = x[i, j] - 1"
+    built = loop(signature, body, "fastmath: []")
+    assert built.meta["launches"][0]["grid"]["at_once"] == 4
+    agree(built, draw(m, n), draw(n, seed=1))
+
+
+@pytest.mark.parametrize("k, m, n", [(2, 0, 3), (3, 5, 4), (2, 9, 70), (1, 1, 1)])
+def test_planes_of_a_grid(k, m, n):
+    body = "for i, j, c in grid(k, m, n):\n    out[j, i, c] = x[i, j, c]"
+    agree(loop("(x: float64[k, m, n]) -> (out: float64[m, k, n])", body), draw(k, m, n, dtype="f8"))
+
+
+@pytest.mark.parametrize("m, n", [(1, 1), (2, 9), (7, 40), (12, 300)])
+def test_loads_that_a_condition_guards(m, n):
+    body = """
+        for i, j in grid(m, n):
+            if 0 < i < m - 1 and j > 0:
+                above = i - 1
+                out[i, j] = x[above, j] + x[i + 1, j - 1]
+            else:
+                out[i, j] = x[i, j]
+    """
+    built = loop("(x: float32[m, n]) -> (out: float32[m, n])", body, "fastmath: []")
+    assert built.meta["launches"][0]["grid"]["at_once"] == 4
+    agree(built, draw(m, n))
+
+
+def test_a_guarded_load_is_done_again_where_the_guard_does_not_hold():
+    body = """
+        for i in grid(n):
+            if x[i] > 0:
+                out[i] = y[i]
+            else:
+                out[i] = 1
+            out[i] = out[i] + (z[i] if x[i] > 1 else y[i])
+    """
+    built = loop("(x: float32[n], y: float32[n], z: float32[n]) -> (out: float32[n])", body, "fastmath: []")
+    assert built.meta["launches"][0]["grid"]["at_once"] == 4
+    agree(built, draw(1500), draw(1500, seed=1), draw(1500, seed=2))
+
+
+def test_conditions_that_are_not_known_early():
+    body = """
+        for i in grid(n):
+            t = x[i]
+            t += y[i]
+            if t > 1:
+                y[i] = z[i]
+                if w[i] > 0:
+                    y[i] = y[i] + w[i]
+            out[i] = y[i] * t
+    """
+    built = loop("(x: float32[n], y: inout float32[n], z: float32[n], w: float32[n]) -> (out: float32[n])", body)
+    agree(built, *(draw(1100, seed=k) for k in range(4)))
+
+
+def test_nested_conditions_and_stores_in_them():
+    body = """
+        for i in grid(n):
+            k = m[i]
+            if k >= 0:
+                t = x[k]
+                if k > 3 and t > 0:
+                    y[i] = t + y[i]
+                else:
+                    y[i] = x[k + 1]
+            y[i] = y[i] * 2
+    """
+    built = loop("(m: int64[n], x: float32[p], y: inout float32[n]) -> (out: float32)", body + "        out[()] = 0\n")
+    m = np.random.default_rng(0).integers(-5, 19, 1400)
+    agree(built, m, draw(20), draw(1400, seed=1))
