@@ -222,7 +222,7 @@ class CudaLoops(CudaBatches):
             f"int64({fixed})" if fixed is not None else self.held_text("_total", self.product([counts[0], *widths[1:]]))
         )
         private = self._touches_private(s)
-        if private or fixed is not None and fixed <= MOST_UNROLLED * self.block_size:
+        if private or fixed is not None and fixed <= MOST_UNROLLED * self.block_size and not self.early_loads(s):
             turns = self.slots(len(counts)) if private else -(-fixed // self.block_size)
             turn = self.names.fresh("_turn_of")
             advance, self.advance, slot = self.advance, "", self.slot

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field, replace
 from ..signature import DTYPE_BYTES
 from .python_source import is_cheap
 from .tree import (
-    Accumulate, Assign, Binary, BoolOp, Const, Expr, If, Load, Node, Parallel, Select, Stmt, Store, Unary, Var,
-    children, rebuilt, walk,
+    Accumulate, Assign, BoolOp, Const, Expr, If, Load, Parallel, Select, Stmt, Store, Unary, Var, rebuilt, walk,
 )  # fmt: skip
 
 BYTES = 16  # of each array, under way in a thread
@@ -53,16 +52,19 @@ def early_loads(loop: Parallel, own: Set[str], aliases: Iterable[tuple[str, str]
 
 @dataclass
 class _Scope:
-    """What is known where a statement stands."""
+    """What is known where a statement or an expression stands."""
 
     loaded: dict[Load, Var] = field(default_factory=dict)
     defined: dict[str, Expr] = field(default_factory=dict)  # locals whose values can be worked out early
     stored: set[str] = field(default_factory=set)  # arrays that may have changed
-    guard: Expr | None = None  # condition under which the statement is executed
+    guard: Expr | None = None  # condition under which all this is executed
+    open: bool = True  # whether that is known early, so that loads can be done
 
-    def inside(self, condition: Expr) -> _Scope:
-        both = condition if self.guard is None else BoolOp("and", self.guard, condition)
-        return _Scope(dict(self.loaded), dict(self.defined), set(self.stored), both)
+    def inside(self, condition: Expr | None) -> _Scope:
+        """Where that holds too; None for a condition that is not known early."""
+        guard = condition if self.guard is None or condition is None else BoolOp("and", self.guard, condition)
+        is_open = self.open and condition is not None
+        return _Scope(dict(self.loaded), dict(self.defined), set(self.stored), guard, is_open)
 
 
 class _Loads:
@@ -76,10 +78,11 @@ class _Loads:
 
     def statement(self, s: Stmt, scope: _Scope) -> Stmt:
         if isinstance(s, If):
-            return self.branches(s, scope)
-        for e in children(s):
-            self.load(e, scope)
-        done = rebuilt(s, lambda e: self.replaced(e, scope))
+            condition, holds, fails = self.sides(s.condition, scope)
+            body, orelse = self.body(s.body, holds), self.body(s.orelse, fails)
+            self.store(holds.stored | fails.stored, scope)
+            return replace(s, condition=condition, body=body, orelse=orelse)
+        done = rebuilt(s, lambda e: self.expression(e, scope))
         if isinstance(done, Assign):
             value = self.early(done.value, scope)
             if self.assigned[s.name] == 1 and value is not None:
@@ -88,43 +91,42 @@ class _Loads:
             self.store(touched(s.array, self.aliases), scope)
         return done
 
-    def branches(self, s: If, scope: _Scope) -> If:
-        self.load(s.condition, scope)
-        condition = self.replaced(s.condition, scope)
-        early = self.early(condition, scope)
-        parts = []
-        for branch, holds in ((s.body, early), (s.orelse, early and Unary("not", early, "bool"))):
-            if holds is None:  # nothing in it can be done before it is known whether it is executed
-                parts.append(branch)
-                changed = {
-                    a for n in _statements(branch) if isinstance(n, Store) for a in touched(n.array, self.aliases)
-                }
-            else:
-                inner = scope.inside(holds)
-                parts.append(self.body(branch, inner))
-                changed = inner.stored
-            scope.stored |= changed
-        self.store(scope.stored, scope)
-        return replace(s, condition=condition, body=parts[0], orelse=parts[1])
-
     def store(self, arrays: set[str], scope: _Scope) -> None:
         scope.stored |= arrays
         scope.loaded = {load: name for load, name in scope.loaded.items() if load.array not in arrays}
 
-    def load(self, e: Expr, scope: _Scope) -> None:
-        """Enter the loads that this expression does, whatever the values are."""
-        for load in _unconditional(e):
-            if load in scope.loaded or load.array in self.own | scope.stored:
-                continue
-            indices = [self.early(self.replaced(i, scope), scope) for i in load.indices]
-            if None in indices:
-                continue
-            value: Expr = replace(load, indices=tuple(indices))
-            if scope.guard is not None:
-                value = Select(scope.guard, value, Const(False if load.type == "bool" else 0, load.type), load.type)
-            name = next((n for n, known in self.values.items() if known == value), f"{len(self.values)} early")
-            self.values[name] = value
-            scope.loaded[load] = Var(name, load.type)
+    def sides(self, condition: Expr, scope: _Scope) -> tuple[Expr, _Scope, _Scope]:
+        """A condition, and what is known where it holds and where it does not."""
+        condition = self.expression(condition, scope)
+        early = self.early(condition, scope)
+        return condition, scope.inside(early), scope.inside(early and Unary("not", early, "bool"))
+
+    def expression(self, e: Expr, scope: _Scope) -> Expr:
+        """The expression with names in place of loads, those that it adds and those that were there."""
+        if isinstance(e, Load) and e in scope.loaded:
+            return scope.loaded[e]
+        if isinstance(e, Select):
+            condition, holds, fails = self.sides(e.condition, scope)
+            then, otherwise = self.expression(e.then, holds), self.expression(e.otherwise, fails)
+            return replace(e, condition=condition, then=then, otherwise=otherwise)
+        if isinstance(e, BoolOp):
+            left, holds, fails = self.sides(e.left, scope)
+            return replace(e, left=left, right=self.expression(e.right, holds if e.op == "and" else fails))
+        done = rebuilt(e, lambda part: self.expression(part, scope))
+        return self.load(e, done, scope) if isinstance(e, Load) else done
+
+    def load(self, load: Load, done: Load, scope: _Scope) -> Expr:
+        """A name for what it loads, if that can be early; `done` has names in place of the loads in its indices."""
+        indices = [self.early(i, scope) for i in done.indices]
+        if not scope.open or load.array in self.own | scope.stored or None in indices:
+            return done
+        value: Expr = replace(done, indices=tuple(indices))
+        if scope.guard is not None:
+            value = Select(scope.guard, value, Const(False if load.type == "bool" else 0, load.type), load.type)
+        name = next((n for n, known in self.values.items() if known == value), f"{len(self.values)} early")
+        self.values[name] = value
+        scope.loaded[load] = Var(name, load.type)
+        return scope.loaded[load]
 
     def early(self, e: Expr, scope: _Scope) -> Expr | None:
         """The expression as it can be worked out before everything else, if it can at little cost."""
@@ -137,12 +139,6 @@ class _Loads:
         names = {n.name for n in nodes if isinstance(n, Var)}
         return e if is_cheap(e) and len(nodes) <= MOST_NODES and not names & self.assigned.keys() else None
 
-    def replaced(self, e: Expr, scope: _Scope) -> Expr:
-        """The expression with names in place of the loads that are done."""
-        if isinstance(e, Load) and e in scope.loaded:
-            return scope.loaded[e]
-        return rebuilt(e, lambda part: self.replaced(part, scope))
-
 
 def touched(array: str, aliases: Iterable[tuple[str, str]]) -> set[str]:
     """The arrays that a store to this one may change."""
@@ -153,16 +149,3 @@ def _statements(body: Iterable[Stmt]) -> Iterator[Stmt]:
     """These and those inside them."""
     for s in body:
         yield from (n for n in walk(s) if isinstance(n, Stmt))
-
-
-def _unconditional(node: Node) -> Iterator[Load]:
-    """The loads that are evaluated whatever the values are, inner ones first."""
-    parts = children(node)
-    if isinstance(node, Select):
-        parts = iter((node.condition,))
-    elif isinstance(node, BoolOp):
-        parts = iter((node.left,))
-    for part in parts:
-        yield from _unconditional(part)
-    if isinstance(node, Load):
-        yield node

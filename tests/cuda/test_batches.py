@@ -201,3 +201,36 @@ def test_nested_conditions_and_stores_in_them():
     built = loop("(m: int64[n], x: float32[p], y: inout float32[n]) -> (out: float32)", body + "        out[()] = 0\n")
     m = np.random.default_rng(0).integers(-5, 19, 1400)
     agree(built, m, draw(20), draw(1400, seed=1))
+
+
+def test_loads_of_one_side():
+    body = """
+        for i in grid(n):
+            left = x[i - 1] if i > 0 else float32(0)
+            ok = i + 1 < n and x[i + 1] > 0
+            if ok or y[i] > 0:
+                out[i] = left + (y[i] if ok else x[i])
+            else:
+                out[i] = left
+    """
+    built = loop("(x: float32[n], y: float32[n]) -> (out: float32[n])", body, "fastmath: []")
+    assert built.meta["launches"][0]["grid"]["at_once"] > 1
+    for n in (0, 1, 2, 700, 1500):
+        agree(built, draw(n), draw(n, seed=1))
+
+
+def test_loads_of_a_tile_wait_together():
+    body = """
+        for b in blocks(m):
+            tile = shared((16, 33), float32)
+            for i, j in threads(16, 32):
+                if j < n:
+                    tile[i, j] = x[b, i, j]
+            for j, i in threads(32, 16):
+                if j < n:
+                    out[b, j, i] = tile[i, j]
+    """
+    built = loop("(x: float32[m, 16, n]) -> (out: float32[m, n, 16])", body, "launch: {block: 128}")
+    agree(built, draw(2, 16, 30))
+    first_store = built.ptx.index("st.shared")
+    assert built.ptx[:first_store].count("ld.global") == 4
