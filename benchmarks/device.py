@@ -1,7 +1,7 @@
 """CUDA: how much of the device's bandwidth kernels use, what a launch costs, how soon a process has its first result.
 
     python benchmarks/device.py [bandwidth] [launch] [start]      needs a device, CuPy, and kernels built for it:
-    pydotcompute build axpy silu add sum softmax rmsnorm -t cuda:compute_80
+    pydotcompute build -t cuda:compute_80
 
 Bandwidth: bytes read and written by each kernel over its time, against a copy of as many bytes in the same run.
 Launch: microseconds of the host for one call of many. Start: seconds of a process, the median; cold means that what
@@ -92,25 +92,31 @@ def seconds(work: Callable[[], Any], rounds: int = 30) -> float:
 def bandwidth(n: int) -> None:
     import cupy
 
-    from pydotcompute.kernels import add, axpy, rmsnorm, silu, softmax, sum
+    from pydotcompute import kernels
 
     x, y, out = (cupy.random.random(n, dtype="float32") for _ in range(3))
     w, total = cupy.ones(WIDTH, "float32"), cupy.zeros((), "float32")
-    rows, results = (v[: n // WIDTH * WIDTH].reshape(-1, WIDTH) for v in (x, out))
+    count = n // WIDTH
+    rows, results = (v[: count * WIDTH].reshape(count, WIDTH) for v in (x, out))
+    columns, sums, index = results.reshape(WIDTH, count), out[:count], cupy.random.permutation(count)
     copied = 2 * x.nbytes / seconds(lambda: cupy.cuda.runtime.memcpyAsync(
         out.data.ptr, x.data.ptr, x.nbytes, cupy.cuda.runtime.memcpyDeviceToDevice, cupy.cuda.get_current_stream().ptr
     ))  # fmt: skip
-    print(f"{n} float32 elements; a copy moves {copied / 1e9:.0f} GB/s")
-    for label, arrays, work in (
-        ("silu(x, out)", 2, lambda: silu(x, out)), ("axpy(2.0, x, y, out)", 3, lambda: axpy(2.0, x, y, out)),
-        ("add(x, y, out)", 3, lambda: add(x, y, out)), ("sum(x, total)", 1, lambda: sum(x, total)),
-        (f"softmax of rows of {WIDTH}", 2, lambda: softmax(rows, results)),
-        (f"rmsnorm of rows of {WIDTH}", 2, lambda: rmsnorm(rows, w, 1e-5, results)),
-        ("cupy.add(x, y, out)", 3, lambda: cupy.add(x, y, out)),
-        ("x.sum(out=total) of CuPy", 1, lambda: x.sum(out=total)),
+    print(f"{n} float32 elements, in rows of {WIDTH}; a copy moves {copied / 1e9:.0f} GB/s")
+    for kernel, moved, arguments in (
+        ("silu", 2, (x, out)), ("axpy", 3, (2.0, x, y, out)), ("add", 3, (x, y, out)), ("sum", 1, (x, total)),
+        ("sum_last", 1, (rows, sums)), ("attention_scores", 1, (w, rows, 1.0, sums)), ("softmax", 2, (rows, results)),
+        ("rmsnorm", 2, (rows, w, 1e-5, results)), ("layernorm", 2, (rows, w, w, 1e-5, results)),
+        ("laplacian", 2, (rows, results)), ("transpose", 2, (rows, columns)), ("gather", 2, (rows, index, results)),
     ):  # fmt: skip
-        moved = arrays * x.nbytes / seconds(work)
-        print(f"  {label:32s} {moved / 1e9:6.0f} GB/s   {moved / copied:5.0%} of a copy")
+        show(kernel, moved * x.nbytes, copied, lambda: getattr(kernels, kernel)(*arguments))
+    show("cupy.add", 3 * x.nbytes, copied, lambda: cupy.add(x, y, out))
+    show("cupy.sum", x.nbytes, copied, lambda: x.sum(out=total))
+
+
+def show(label: str, moved: int, copied: float, work: Callable[[], Any]) -> None:
+    rate = moved / seconds(work)
+    print(f"  {label:32s} {rate / 1e9:6.0f} GB/s   {rate / copied:5.0%} of a copy")
 
 
 def launch(n: int = 1000, number: int = 20_000, rounds: int = 7) -> None:
