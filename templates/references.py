@@ -38,7 +38,8 @@ def sum_axis(x, inner, chunks, divisor):
     each = -(-rows // chunks)
     whole = np.zeros((*leading, chunks * each * inner))
     whole[..., :m] = x
-    return whole.reshape(*leading, chunks, each, inner).sum(axis=-2) / divisor
+    # NumPy adds along such an axis one by one, with a larger error than a kernel may have.
+    return whole.reshape(*leading, chunks, each, inner).sum(axis=-2, dtype=np.longdouble) / divisor
 
 
 def softmax(x):

@@ -9,9 +9,10 @@ import threading
 import numpy as np
 import pytest
 from cuda_support import ROOT
-from device_calls import call_every_kernel
+from device_calls import call_every_kernel, call_large, targets
 
 import pydotcompute
+from pydotcompute import declare
 from pydotcompute.backends.cuda import CUDABackend, unavailable
 from pydotcompute.compile import cuda_toolchain
 
@@ -77,7 +78,18 @@ def test_functions(backend):
 
 
 def test_every_built_kernel(project):
-    assert call_every_kernel(project) > 1000
+    """As calls come, and with the cubins and the PTX each."""
+    assert call_every_kernel(project, [None, *targets(project)]) > 2000
+
+
+@pytest.mark.parametrize("name", sorted(declare.load(ROOT).kernels))
+def test_every_kernel_on_large_arrays(project, name):
+    import cupy
+
+    try:
+        assert call_large(project, [None, *targets(project)], name, 10**8)
+    finally:
+        cupy.get_default_memory_pool().free_all_blocks()  # other workers of a run want some
 
 
 def test_calls_take_and_return_device_arrays_on_the_current_stream(project):
