@@ -101,11 +101,14 @@ class CudaBatches(CudaReductions):
             last = self.held_text("_last", f"minimum({count}, at(int64({early.at_once}), {width}, {run}))")
             self.stride_loop(name, run, last, width, lambda: self.statements(s.body))
 
-    def load_early(self, early: Early) -> dict[str, str]:
-        """Names for the early values of the iteration whose indices are set."""
+    def load_early(self, early: Early, condition: str = "") -> dict[str, str]:
+        """Names for the early values of the iteration whose indices are set, if there is one."""
         self.early = {}
         for name, value in early.values.items():
-            self.early[name] = self.held_text("_early", self.expression(value))
+            text = self.expression(value)
+            if condition:
+                text = f"({text} if {condition} else {self.constant(0, value.type)})"
+            self.early[name] = self.held_text("_early", text)
         return self.early
 
     # --------------------------------------------------------------------------------------------- of a block
@@ -118,9 +121,8 @@ class CudaBatches(CudaReductions):
         iteration's position; `number` sets the indices of the iteration there, `iteration` writes it; `all_exist` if
         every position has one.
 
-        Few loops over a block are whole batches: rows are as long as they are. So each iteration of a batch is done if
-        there is one, and where there is none, what is loaded is what the first of the batch loads, which is known to
-        be there.
+        Few loops over a block are whole batches: rows are as long as they are. So each iteration of a batch after the
+        first has a condition, and the GPU its predicates: nothing waits, and nothing is loaded that is not there.
         """
         early = self.early_loads(s)
         step = f"int64({self.block_size})"
@@ -138,9 +140,9 @@ class CudaBatches(CudaReductions):
             loaded = []
             for k, one in enumerate(each):
                 self.line(f"{one} = at(int64({k}), {step}, {run})")
-                self.line(f"{where} = select(lt({one}, {stop}), {one}, {run})")
+                self.line(f"{where} = {one}")
                 number()
-                loaded.append(self.load_early(early))
+                loaded.append(self.load_early(early, f"lt({one}, {stop})" if k else ""))
             for one, self.early in zip(each, loaded):
                 with self.block(f"if lt({one}, {stop}):"):
                     self.line(f"{where} = {one}")
