@@ -288,8 +288,7 @@ def _swap_until_kept(b, t, address, combine: Callable) -> None:
     start = b.and_(place, ir.Constant(I64, -(word.width // 8))) if partial else place
     shift = b.trunc(b.mul(b.sub(place, start), ir.Constant(I64, 8)), word) if partial else None
     cell = b.inttoptr(start, word.as_pointer())
-    first = b.load(cell)
-    first.volatile = True
+    first = b.load(cell)  # a guess: the first swap says if it was right
     before, again, done = b.block, b.append_basic_block("swap"), b.append_basic_block("swapped")
     b.branch(again)
     b.position_at_end(again)

@@ -71,7 +71,8 @@ class Built:
 
     def launch(self, values: dict[str, Any], call: arguments.Call, seed: int) -> None:
         memory, known = Memory(), {}
-        roots = []
+        roots, padded = [], []
+        swaps_words = "atom.cas.b32" in self.ptx  # also for a byte, whose word may end behind the array
 
         def address(array: np.ndarray) -> int:
             root = array
@@ -79,8 +80,11 @@ class Built:
                 root = root.base
             if id(root) not in known:
                 roots.append(root)
-                whole = root.view(np.uint8) if root.ndim else root.reshape(1).view(np.uint8)
-                known[id(root)] = memory.add(str(len(known)), whole.reshape(-1)) if root.size else 64
+                whole = (root.view(np.uint8) if root.ndim else root.reshape(1).view(np.uint8)).reshape(-1)
+                if swaps_words and whole.size % 4:
+                    padded.append((whole, np.append(whole, np.full(-whole.size % 4, POISON, np.uint8))))
+                    whole = padded[-1][1]
+                known[id(root)] = memory.add(str(len(known)), whole) if root.size else 64
             return known[id(root)] + arrays.address(array) - arrays.address(root)
 
         parameters = self.specialisation.parameters
@@ -92,6 +96,9 @@ class Built:
         module = Module(self.ptx)
         for k, launch in enumerate(cuda_launch.launches(self.meta, names)):
             module.launch(launch.entry, launch.grid, launch.block, given, memory, seed + k)
+        for whole, copy in padded:
+            whole[...] = copy[: whole.size]
+            assert (copy[whole.size :] == POISON).all(), "bytes behind an array have changed"
 
 
 class Poisoned:
