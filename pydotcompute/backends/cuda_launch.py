@@ -33,9 +33,6 @@ def launches(meta: Mapping[str, Any], names: Mapping[str, Any]) -> list[Launch]:
     result = []
     for item in meta["launches"]:
         counts = [None if text is None else int(evaluate(text, names)) for text in item["grid"]["counts"]]
-        if at_once := item["grid"].get("at_once"):  # of the iterations along an axis, a thread
-            axis = max(len(counts) - 2, 0)
-            counts[axis] = counts[axis] and -(-counts[axis] // at_once)
         planned = _GRIDS[item["grid"]["kind"]](counts, item["block"])
         if planned is not None:
             grid, block = planned

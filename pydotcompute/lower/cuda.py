@@ -3,8 +3,8 @@ and how they are launched.
 
 `launches`, in order: {"entry", "block": threads, "grid": {"kind", "counts"}}. `counts` are expressions over dimensions,
 integer scalars and params, outermost first, or None where only the kernel can know them; kinds:
-    "grid"    an element a thread, or "at_once" many along the last count but one, of one to three counts; a
-              grid-stride loop, so any grid computes the same
+    "grid"    a thread each, one to three counts; a grid-stride loop, so any grid computes the same. Where threads do
+              several iterations (cuda_batches.py), the counts are those of threads
     "blocks"  a block each, the product of the counts; block-stride
     "chunks"  a block for each chunk of a reduction over the grid; block-stride
     "one"     one block, also where nothing is counted
@@ -23,6 +23,7 @@ from typing import Any
 from ..errors import DeclarationError, Position
 from ..signature import DTYPE_BYTES
 from .cuda_arrays import arguments_of, arrays_of, complex_scalars
+from .cuda_batches import batched_axis
 from .cuda_loops import MOST_CHUNKS, CudaLoops
 from .python_source import Names, all_names
 from .tree import Assign, Binary, Call, Const, Convert, Expr, KernelTree, Parallel, Stmt, Unary, Var, walk
@@ -197,10 +198,11 @@ class _Module:
             return {"kind": "given", "counts": [f"max({with_params(str(p), self.params)}, 1)" for p in parts]}
         kind = "chunks" if self.reduces else self.main.kind
         known = self.set_up()
-        result = {"kind": kind, "counts": [expression(c, known) for c in self.main.counts]}
-        if (at_once := self.code.at_once(self.main)) > 1:
-            result["at_once"] = at_once
-        return result
+        counts = [expression(c, known) for c in self.main.counts]
+        if kind == "grid" and (early := self.code.early_loads(self.main)):
+            axis = batched_axis(len(counts))
+            counts[axis] = counts[axis] and f"-(-{counts[axis]} // {early.at_once})"
+        return {"kind": kind, "counts": counts}
 
     def set_up(self) -> dict[str, str | None]:
         """Names that a launch can know → expressions: dimensions, integer scalars, and locals made of them."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .cuda_reductions import CudaReductions
-from .early_loads import BYTES, Early, early_loads
+from .early_loads import Early, early_loads
 from .tree import Atomic, CallHelper, Const, Expr, For, Load, Parallel, Stmt, While, walk
 
 SMALL = 64  # nodes of the tree of a loop that is unrolled
+BYTES = 16  # of each array, under way in a thread
 CHUNK_BYTES = 32  # of each array, under way in a thread of a reduction over a grid, which does little else
 
 
@@ -43,16 +44,16 @@ class CudaBatches(CudaReductions):
 
     # ---------------------------------------------------------------------------------------------- of a grid
 
-    def at_once(self, s: Parallel) -> int:
-        """How many iterations of a grid a thread does at once, along `batched_axis`."""
-        early = self.early_loads(s) if s.kind == "grid" and not s.reductions else None
-        return early.at_once if early else 1
-
     def early_loads(self, s: Parallel) -> Early | None:
+        """What a loop does several iterations at once with; None for one that does one after the other."""
         if not is_small(s):
             return None
         size = CHUNK_BYTES if s.kind == "grid" and s.reductions else BYTES
-        return early_loads(s, self.tree.arrays.keys(), self.tree.aliases, size)
+        early = early_loads(s, self.tree.arrays.keys(), self.tree.aliases, size)
+        if not early or s.kind == "grid" and not s.reductions:  # which asks the views themselves
+            return early
+        loads = [n for value in early.values.values() for n in walk(value) if isinstance(n, Load)]
+        return None if any(self.arrays[load.array].view for load in loads) else early
 
     def write_grid(self, s: Parallel, counts: tuple[str, ...]) -> None:
         """One to three nested grid-stride loops, the last count along x; along one of them in batches."""
@@ -88,7 +89,7 @@ class CudaBatches(CudaReductions):
         for k, one in enumerate(each):
             self.line(f"{one} = at(int64({k}), {width}, {run})")
         with self.block(f"if {is_flat}lt({each[-1]}, {count}){')' * len(views)}:"):
-            whole, self.arrays = self.arrays, {name: a.flat for name, a in self.arrays.items()}
+            whole, self.arrays = self.arrays, {a.name: a.flat for a in self.arrays.values()}
             loaded = []
             for one in each:
                 self.line(f"{name} = {one}")
@@ -114,19 +115,18 @@ class CudaBatches(CudaReductions):
     # --------------------------------------------------------------------------------------------- of a block
 
     def write_turns(
-        self, s: Parallel, where: str, first: str, stop: str, number: Callable[[], None],
-        iteration: Callable[[tuple[Stmt, ...]], None], all_exist: bool = True,
+        self, s: Parallel, early: Early | None, where: str, first: str, stop: str, number: Callable[[], None],
+        iteration: Callable[[tuple[Stmt, ...]], None],
     ) -> None:  # fmt: skip
         """A block's iterations from `first` on, those of a thread a block apart, in order. `where` is the name of an
-        iteration's position; `number` sets the indices of the iteration there, `iteration` writes it; `all_exist` if
-        every position has one.
+        iteration's position; `number` sets the indices of the iteration there, `iteration` writes it. With `early`
+        several at once.
 
         Few loops over a block are whole batches: rows are as long as they are. So each iteration of a batch after the
         first has a condition, and the GPU its predicates: nothing waits, and nothing is loaded that is not there.
         """
-        early = self.early_loads(s)
         step = f"int64({self.block_size})"
-        if not all_exist or not early or any(self.arrays[a].view for a in _read(early)):
+        if not early:
 
             def one() -> None:
                 number()
@@ -163,8 +163,3 @@ def is_small(s: Parallel) -> bool:
     """Whether a loop's iterations are worth doing several at once: short, and mostly waiting for memory."""
     nodes = list(walk(s))
     return len(nodes) <= SMALL and not any(isinstance(n, (For, While, Atomic, CallHelper)) for n in nodes)
-
-
-def _read(early: Early) -> set[str]:
-    """The arrays of its loads."""
-    return {n.array for value in early.values.values() for n in walk(value) if isinstance(n, Load)}

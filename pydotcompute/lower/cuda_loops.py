@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import partial, reduce
 
 from .barriers import barriers
 from .cuda_batches import CudaBatches
@@ -78,7 +79,8 @@ class CudaLoops(CudaBatches):
             self.line(f"{last} = minimum({total}, at({chunk}, {length}, {length}))")
             self.position = where = self.names.fresh("_at")
             first = f"at({chunk}, {length}, _thread)"
-            self.write_turns(s, where, first, last, lambda: self.unpack(s.names, counts, where), self.statements)
+            number = partial(self.unpack, s.names, counts, where)
+            self.write_turns(s, self.early_loads(s), where, first, last, number, self.statements)
             self.combine_block(lanes)
             parts = [name for lane in lanes for name, _ in lane.parts]
             with self.block("if eq(_thread, int64(0)):"):
@@ -111,7 +113,7 @@ class CudaLoops(CudaBatches):
     def chunks(self, counts: tuple[str, ...]) -> tuple[str, str, str]:
         """Names of: the number of iterations, of chunks, and of iterations in a chunk."""
         total, chunks, length = (self.names.fresh(n) for n in ("_total", "_chunks", "_length"))
-        self.line(f"{total} = {self.product([f'maximum({c}, int64(0))' for c in counts])}")
+        self.line(f"{total} = {self.product(counts)}")
         unit = CHUNK_TERMS * self.block_size
         wanted = f"maximum(divided(add({total}, int64({unit - 1})), int64({unit})), int64(1))"
         self.line(f"{chunks} = minimum({wanted}, int64({MOST_CHUNKS}))")
@@ -121,11 +123,10 @@ class CudaLoops(CudaBatches):
         return total, chunks, length
 
     @staticmethod
-    def product(factors: list[str]) -> str:
-        result = factors[0]
-        for factor in factors[1:]:
-            result = f"mul({result}, {factor})"
-        return result
+    def product(counts: tuple[str, ...]) -> str:
+        """How many iterations there are; a negative count is none."""
+        first, *others = (f"maximum({c}, int64(0))" for c in counts)
+        return reduce(lambda one, other: f"mul({one}, {other})", others, first)
 
     def unpack(self, names: tuple[str, ...], widths: tuple[str, ...], flat: str) -> None:
         """The indices of a row-major position; `widths` are the extents, the first of which is not needed."""
@@ -143,7 +144,7 @@ class CudaLoops(CudaBatches):
         """A block-stride loop over all counts as one."""
         flat = self.names.fresh("_block")
         total = self.names.fresh("_total")
-        self.line(f"{total} = {self.product([f'maximum({c}, int64(0))' for c in counts])}")
+        self.line(f"{total} = {self.product(counts)}")
 
         def body() -> None:
             self.unpack(s.names, counts, flat)
@@ -204,8 +205,7 @@ class CudaLoops(CudaBatches):
         padded = widths != counts
         where = self.names.fresh("_at")
 
-        def number() -> None:
-            self.unpack(s.names, widths, where)
+        number = partial(self.unpack, s.names, widths, where)
 
         def iteration(body: tuple[Stmt, ...]) -> None:
             if not padded:
@@ -217,12 +217,12 @@ class CudaLoops(CudaBatches):
             with self.block(f"if {condition}:"):
                 self._iteration(s, body, counts, where)
 
-        fixed = _fixed((counts[0], *widths[1:]))
-        total = (
-            f"int64({fixed})" if fixed is not None else self.held_text("_total", self.product([counts[0], *widths[1:]]))
-        )
+        sizes = (counts[0], *widths[1:])
+        fixed = _fixed(sizes)
+        total = f"int64({fixed})" if fixed is not None else self.held_text("_total", self.product(sizes))
         private = self._touches_private(s)
-        if private or fixed is not None and fixed <= MOST_UNROLLED * self.block_size and not self.early_loads(s):
+        early = None if private or padded else self.early_loads(s)
+        if private or fixed is not None and fixed <= MOST_UNROLLED * self.block_size and not early:
             turns = self.slots(len(counts)) if private else -(-fixed // self.block_size)
             turn = self.names.fresh("_turn_of")
             advance, self.advance, slot = self.advance, "", self.slot
@@ -238,7 +238,7 @@ class CudaLoops(CudaBatches):
                         iteration(s.body)
             self.advance, self.slot = advance, slot
         else:
-            self.write_turns(s, where, "_thread", total, number, iteration, all_exist=not padded)
+            self.write_turns(s, early, where, "_thread", total, number, iteration)
         self.by_one, self.path = outer
         if lanes:
             self.combine_block(lanes)

@@ -11,12 +11,11 @@ from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field, replace
 
 from ..signature import DTYPE_BYTES
-from .python_source import is_cheap
+from .python_source import FLOATS, is_cheap, product_of
 from .tree import (
     Accumulate, Assign, BoolOp, Const, Expr, If, Load, Parallel, Select, Stmt, Store, Unary, Var, rebuilt, walk,
 )  # fmt: skip
 
-BYTES = 16  # of each array, under way in a thread
 MOST_ITERATIONS = 8
 MOST_LOADS = 16  # under way in a thread: each needs a register or two
 MOST_NODES = 20  # of an expression that is worked out early as well as in its place
@@ -32,7 +31,7 @@ class Early:
     at_once: int
 
 
-def early_loads(loop: Parallel, own: Set[str], aliases: Iterable[tuple[str, str]], size: int = BYTES) -> Early | None:
+def early_loads(loop: Parallel, own: Set[str], aliases: Iterable[tuple[str, str]], size: int) -> Early | None:
     """The loads of several iterations at once; None where two or more are not worth it.
 
     own: the kernel's own arrays; aliases: as KernelTree has them; size: bytes of each array under way in a thread.
@@ -43,11 +42,11 @@ def early_loads(loop: Parallel, own: Set[str], aliases: Iterable[tuple[str, str]
         return None
     loads = _Loads(loop, own, set(aliases))
     body = loads.body(loop.body, _Scope())
-    if not loads.values:
+    if not loads.names:
         return None
-    widest = max(DTYPE_BYTES[e.type] for e in loads.values.values())
-    at_once = min(size // widest, MOST_ITERATIONS, MOST_LOADS // len(loads.values))
-    return Early(loads.values, body, at_once) if at_once > 1 else None
+    widest = max(DTYPE_BYTES[value.type] for value in loads.names)
+    at_once = min(size // widest, MOST_ITERATIONS, MOST_LOADS // len(loads.names))
+    return Early({name: value for value, name in loads.names.items()}, body, at_once) if at_once > 1 else None
 
 
 @dataclass
@@ -71,7 +70,7 @@ class _Loads:
     def __init__(self, loop: Parallel, own: Set[str], aliases: set[tuple[str, str]]):
         self.own, self.aliases = own, aliases
         self.assigned = Counter(s.name for s in _statements(loop.body) if isinstance(s, Assign))
-        self.values: dict[str, Expr] = {}
+        self.names: dict[Expr, str] = {}  # of what is loaded early
 
     def body(self, body: tuple[Stmt, ...], scope: _Scope) -> tuple[Stmt, ...]:
         return tuple(self.statement(s, scope) for s in body)
@@ -85,13 +84,15 @@ class _Loads:
         done = rebuilt(s, lambda e: self.expression(e, scope))
         if isinstance(done, Assign):
             value = self.early(done.value, scope)
-            if self.assigned[s.name] == 1 and value is not None:
+            # A sum with a product in place of its name would be rounded once, and not as it is in the body.
+            if self.assigned[s.name] == 1 and value and not (value.type in FLOATS and product_of(value)):
                 scope.defined[s.name] = value
         if isinstance(s, Store):
-            self.store(touched(s.array, self.aliases), scope)
+            self.store({s.array, *(name for pair in self.aliases if s.array in pair for name in pair)}, scope)
         return done
 
     def store(self, arrays: set[str], scope: _Scope) -> None:
+        """What is known where these arrays may have changed."""
         scope.stored |= arrays
         scope.loaded = {load: name for load, name in scope.loaded.items() if load.array not in arrays}
 
@@ -123,9 +124,7 @@ class _Loads:
         value: Expr = replace(done, indices=tuple(indices))
         if scope.guard is not None:
             value = Select(scope.guard, value, Const(False if load.type == "bool" else 0, load.type), load.type)
-        name = next((n for n, known in self.values.items() if known == value), f"{len(self.values)} early")
-        self.values[name] = value
-        scope.loaded[load] = Var(name, load.type)
+        scope.loaded[load] = Var(self.names.setdefault(value, f"{len(self.names)} early"), load.type)
         return scope.loaded[load]
 
     def early(self, e: Expr, scope: _Scope) -> Expr | None:
@@ -138,11 +137,6 @@ class _Loads:
         nodes = list(walk(e))
         names = {n.name for n in nodes if isinstance(n, Var)}
         return e if is_cheap(e) and len(nodes) <= MOST_NODES and not names & self.assigned.keys() else None
-
-
-def touched(array: str, aliases: Iterable[tuple[str, str]]) -> set[str]:
-    """The arrays that a store to this one may change."""
-    return {array, *(name for pair in aliases if array in pair for name in pair)}
 
 
 def _statements(body: Iterable[Stmt]) -> Iterator[Stmt]:

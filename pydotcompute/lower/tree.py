@@ -21,10 +21,16 @@ class Node:
     at: Position | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Const(Node):
     value: bool | int | float | complex  # already a value of `type`; inf and nan are floats
     type: str
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Const) and repr(self) == repr(other)  # 0.0 is not -0.0, and nan is nan
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
 
 
 @dataclass(frozen=True)

@@ -15,17 +15,23 @@ def kernel(signature, *statements):
     return loop(signature, "for i in grid(n):\n" + "\n".join(f"    {s}" for s in statements), "fastmath: []")
 
 
+def at_once(built):
+    """How many iterations a thread of the grid does together."""
+    counts = " ".join(built.meta["launches"][0]["grid"]["counts"])
+    return int(re.search(r"// (\d+)\)", counts)[1])
+
+
 @pytest.mark.parametrize("n", SIZES)
 def test_elementwise(n):
     built = kernel("(a: float32, x: float32[n], y: float32[n]) -> (out: float32[n])", "out[i] = a * x[i] + y[i]")
-    assert built.meta["launches"][0]["grid"]["at_once"] == 4
+    assert at_once(built) == 4
     agree(built, np.float32(1.5), draw(n), draw(n, seed=1))
 
 
-@pytest.mark.parametrize("dtype, at_once", [("int8", 8), ("int16", 8), ("float32", 4), ("float64", 2)])
-def test_as_many_as_keep_16_bytes_under_way(dtype, at_once):
+@pytest.mark.parametrize("dtype, wanted", [("int8", 8), ("int16", 8), ("float32", 4), ("float64", 2)])
+def test_as_many_as_keep_16_bytes_under_way(dtype, wanted):
     built = kernel(f"(x: {dtype}[n]) -> (out: {dtype}[n])", "out[i] = x[i] + x[i]")
-    assert built.meta["launches"][0]["grid"]["at_once"] == at_once
+    assert at_once(built) == wanted
     agree(built, draw(2500, dtype=dtype))
 
 
@@ -137,7 +143,7 @@ def test_rows_of_a_grid(m, n):
     signature = "(x: inout float32[m, n], y: float32[n]) -> (out: float32[m, n])"
     body = "for i, j in grid(m, n):\n    x[i, j] = x[i, j] + y[j]\n    out[i, j] = x[i, j] - 1"
     built = loop(signature, body, "fastmath: []")
-    assert built.meta["launches"][0]["grid"]["at_once"] == 4
+    assert at_once(built) == 4
     agree(built, draw(m, n), draw(n, seed=1))
 
 
@@ -158,7 +164,7 @@ def test_loads_that_a_condition_guards(m, n):
                 out[i, j] = x[i, j]
     """
     built = loop("(x: float32[m, n]) -> (out: float32[m, n])", body, "fastmath: []")
-    assert built.meta["launches"][0]["grid"]["at_once"] == 4
+    assert at_once(built) == 4
     agree(built, draw(m, n))
 
 
@@ -172,7 +178,7 @@ def test_a_guarded_load_is_done_again_where_the_guard_does_not_hold():
             out[i] = out[i] + (z[i] if x[i] > 1 else y[i])
     """
     built = loop("(x: float32[n], y: float32[n], z: float32[n]) -> (out: float32[n])", body, "fastmath: []")
-    assert built.meta["launches"][0]["grid"]["at_once"] == 4
+    assert at_once(built) == 4
     agree(built, draw(1500), draw(1500, seed=1), draw(1500, seed=2))
 
 
@@ -219,7 +225,7 @@ def test_loads_of_one_side():
                 out[i] = left
     """
     built = loop("(x: float32[n], y: float32[n]) -> (out: float32[n])", body, "fastmath: []")
-    assert built.meta["launches"][0]["grid"]["at_once"] > 1
+    assert at_once(built) > 1
     for n in (0, 1, 2, 700, 1500):
         agree(built, draw(n), draw(n, seed=1))
 
@@ -239,3 +245,31 @@ def test_loads_of_a_tile_wait_together():
     agree(built, draw(2, 16, 30))
     first_store = built.ptx.index("st.shared")
     assert built.ptx[:first_store].count("ld.global") == 4
+
+
+def test_a_guard_is_rounded_early_as_in_its_place():
+    """With the product in place of its name a sum would be rounded once, and the guard be another one."""
+    body = """
+        for i in grid(n):
+            t = x[i] * y[i]
+            d = t + z[i]
+            if d <= 0:
+                out[i] = w[0 if d == 0 else 1]
+            else:
+                out[i] = 7
+    """
+    signature = "(x: float32[n], y: float32[n], z: float32[n], w: float32[2]) -> (out: float32[n])"
+    built, n = loop(signature, body), 1500
+    x, z, w = np.full(n, 1 + 2**-12, "f4"), np.full(n, -(1 + 2**-11), "f4"), np.array([3, 4], "f4")
+    assert (agree(built, x, x, z, w) == 3).all()
+
+
+def test_loads_that_differ_in_the_sign_of_zero():
+    body = """
+        for i in grid(n):
+            below = x[1 if copysign(y[i], -0.0) < 0 else 0]
+            above = x[1 if copysign(y[i], 0.0) < 0 else 0]
+            out[i] = below - 10 * above
+    """
+    built = loop("(x: float32[2], y: float32[n]) -> (out: float32[n])", body)
+    assert (agree(built, np.array([1, 2], "f4"), np.ones(1500, "f4")) == -8).all()

@@ -216,3 +216,16 @@ def test_shared_arrays_that_leave_no_room_to_combine_in():
     x = np.arange(3 * 300, dtype="f4").reshape(3, 300)
     smaller = loop("(x: float32[r, c]) -> (out: float32[r])", body.replace("12288", "12272"))
     np.testing.assert_array_equal(smaller.call(x), x.sum(1))
+
+
+@pytest.mark.parametrize("counts", [(-2, -2, 3), (2, -3, -1), (-1, 0, -5), (2, 3, 1)])
+def test_negative_counts_are_none(counts):
+    body = """
+        for r in blocks(1):
+            s = 0
+            for i, j, l in threads(a, b, c):
+                s += 1
+            out[()] = s
+    """
+    built = loop("(a: int64, b: int64, c: int64) -> (out: int64)", body)
+    assert built.call(*counts) == built.python(*counts) == np.prod(np.maximum(counts, 0))
