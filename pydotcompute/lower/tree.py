@@ -27,10 +27,11 @@ class Const(Node):
     type: str
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Const) and repr(self) == repr(other)  # 0.0 is not -0.0, and nan is nan
+        # By what is written: 0.0 is not -0.0, and nan is nan.
+        return isinstance(other, Const) and self.type == other.type and repr(self.value) == repr(other.value)
 
     def __hash__(self) -> int:
-        return hash(repr(self))
+        return hash((self.type, repr(self.value)))
 
 
 @dataclass(frozen=True)
