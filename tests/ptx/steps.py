@@ -150,7 +150,8 @@ def _parts(operand: str) -> list[str]:
 def _ld(program, i: Instruction) -> Step:
     space, count, kind = _access(i)
     item, dtype = TYPE_BYTES[kind], DTYPES[kind]
-    writes = [writer(program, p, kind) for p in _parts(i.operands[0])]
+    parts = _parts(i.operands[0])
+    writes = [writer(program, p, kind) for p in parts]
     if space == "param":
         name, offset = _parameter(i.operands[1])
         if name not in program.parameters:
@@ -180,6 +181,9 @@ def _ld(program, i: Instruction) -> Step:
             raise PtxError(f"{text}: misaligned")
         for k, write in enumerate(writes):
             places = addresses + np.uint64(k * item)
+            if count > 1 and parts[k] not in program.read:  # one load of four where three are wanted
+                batch.reach(space, places, index, item, text)
+                continue
             write(batch, index, batch.load(space, places, index, item, text).view(dtype))
             if constant:
                 for found, _, offsets in batch.memory.find(places, text):
