@@ -1,6 +1,6 @@
 """Every built kernel called on a device, held to its reference: for the tests, and as a program for the sanitizer.
 
-python device_calls.py PROJECT MOST        calls of at most so many elements, each array in memory of its own
+    python device_calls.py PROJECT MOST        calls of at most so many elements, each array in memory of its own
 """
 
 import sys
@@ -15,16 +15,14 @@ from pydotcompute.check import draw, judge, sizes
 from pydotcompute.check.expected import Expected
 from pydotcompute.declare.model import Declaration, Kernel, Specialisation
 
-
-BACKEND = "cuda"
 Targets = Sequence[str | None]  # to call with; None: what is chosen, a vendor's code where it is faster
 
 
 def targets(project: str) -> list[str]:
     """Those of a project that this device runs: its own cubins, and PTX."""
     major, minor = CUDABackend().compute_capability
-    built = {t for kernel in map(pydotcompute.load(project).__getitem__, pydotcompute.load(project))
-             for s in kernel.specializations for t in s.targets}  # fmt: skip
+    library = pydotcompute.load(project)
+    built = {target for name in library for s in library[name].specializations for target in s.targets}
     return [t for t in (f"cuda:sm_{major}{minor}", "cuda:compute_80") if t in built]
 
 
@@ -34,8 +32,8 @@ def call_every_kernel(project: str, chosen: Targets, most: float = float("inf"))
     declaration, calls = declare.load(project), 0
     for kernel in declaration.kernels.values():
         for specialisation in kernel.specialisations:
-            for dims in sizes.cases(kernel, specialisation, 0):
-                calls += call(project, declaration, kernel, specialisation, dims, chosen, most)
+            for seed, dims in enumerate(sizes.cases(kernel, specialisation, 0)):
+                calls += call(project, declaration, kernel, specialisation, dims, chosen, seed, most)
     return calls
 
 
@@ -44,24 +42,24 @@ def call_large(project: str, chosen: Targets, name: str, elements: int) -> int:
     declaration = declare.load(project)
     kernel, calls = declaration.kernels[name], 0
     for specialisation in kernel.specialisations:
-        calls += call(project, declaration, kernel, specialisation, large(kernel, elements), chosen)
+        calls += call(project, declaration, kernel, specialisation, large(kernel, elements), chosen, 0)
     return calls
 
 
 def call(
     project: str, declaration: Declaration, kernel: Kernel, specialisation: Specialisation, dims: dict[str, int],
-    chosen: Targets, most: float = float("inf"),
+    chosen: Targets, seed: int, most: float = float("inf"),
 ) -> int:  # fmt: skip
     """A call with each target, its outputs poisoned."""
     reference: tuple = ()
     for target in chosen:
-        case = draw.draw(kernel, specialisation, dims, np.random.default_rng(0), project)
+        case = draw.draw(kernel, specialisation, dims, np.random.default_rng(seed), project)
         values = {**case.arguments, **case.outputs}
         if sum(map(np.size, values.values())) > most:
             return 0
         reference = reference or Expected(declaration, kernel, specialisation, case, None).reference
         library = pydotcompute.load(project, target=target)
-        library[kernel.name](**values, **dict(specialisation.params), backend=BACKEND)
+        library[kernel.name](**values, **dict(specialisation.params), backend="cuda")
         written = [p.name for p in kernel.signature.parameters if p.writable]
         for name, wanted in zip(written, reference, strict=True):
             wrong, _ = judge.compared(kernel, name, values[name], wanted, "the reference")
