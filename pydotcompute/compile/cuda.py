@@ -57,7 +57,8 @@ def compile_kernel(
 
 def source_compiler(source: CudaSource, source_file: str, name: str) -> Make:
     """What compiles lowered Python for one target after the other."""
-    from .cuda_names import NAMES
+    from .cuda_memory import generation
+    from .cuda_names import namespace
 
     entries = [cuda_nvvm.EntryPoint(e.name, e.types, e.noalias, source.block, e.function) for e in source.entries]
     meta = {
@@ -65,15 +66,14 @@ def source_compiler(source: CudaSource, source_file: str, name: str) -> Make:
         "launches": list(source.launches),
         "scratch": list(source.scratch),
     }
-    modules: dict[bool, list[str]] = {}
+    modules: dict[tuple[int, int], list[str]] = {}  # by generation
 
     def ptx(arch: str) -> str:
-        capability = cuda_nvvm.capability_of(arch)
-        old = capability < (6, 0)  # no atomic addition of float64: all that the front end's work depends on
+        of = generation(cuda_nvvm.capability_of(arch))
         try:
-            if old not in modules:
-                modules[old] = cuda_nvvm.module_ir(source.text, source_file, entries, capability, NAMES, source.helpers)
-            return cuda_nvvm.to_ptx(modules[old], arch)
+            if of not in modules:
+                modules[of] = cuda_nvvm.module_ir(source.text, source_file, entries, of, namespace(of), source.helpers)
+            return cuda_nvvm.to_ptx(modules[of], arch)
         except CompilationError as error:
             raise CompilationError(explained(str(error), source, source_file, name)) from error
 

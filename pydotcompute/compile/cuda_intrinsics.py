@@ -109,10 +109,15 @@ def operation(name: str, arity: int, kinds: str, result: Callable | None = None)
     return decorate
 
 
+def of_types(arity: int, typed: Callable) -> Callable:
+    """The intrinsic of `typed(*operand types)`."""
+    names = ", ".join(f"a{k}" for k in range(arity))
+    return intrinsic(eval(f"lambda typing_context, {names}: typed({names})", {"typed": typed}))
+
+
 def enter(name: str, arity: int, typed: Callable) -> None:
     """Put the intrinsic of `typed(*operand types)` into the table."""
-    names = ", ".join(f"a{k}" for k in range(arity))
-    INTRINSICS[name] = intrinsic(eval(f"lambda typing_context, {names}: typed({names})", {"typed": typed}))
+    INTRINSICS[name] = of_types(arity, typed)
 
 
 def boolean(t):

@@ -7,6 +7,7 @@ nothing here looks for negative ones, and its arithmetic carries `nsw`. A bool i
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 from llvmlite import ir
 from numba import types
@@ -14,13 +15,22 @@ from numba.extending import intrinsic
 
 from .cuda_intrinsics import (
     DTYPES, I1, I32, I64, INTRINSICS, PARTS, REAL_LLVM, call, device, enter, from_half, join, kind, llvm_type,
-    parts, to_half,
+    of_types, parts, to_half,
 )  # fmt: skip
 
 
 I8 = ir.IntType(8)
 SHARED = 3  # NVVM's address space of shared memory
-capability = [(8, 0)]  # of what is compiled for; set by cuda_nvvm, because intrinsics are told nothing of it
+Capability = tuple[int, int]
+# The capabilities from which on something here is done by other instructions, latest first: before 6.0 there is no atomic
+# addition of float64, before 7.0 no swap of 16 bits.
+GENERATIONS: tuple[Capability, ...] = ((7, 0), (6, 0), (0, 0))
+
+
+def generation(capability: Capability) -> Capability:
+    """The first capability for which the same instructions are made: all that the front end is told of one, so that
+    what it makes is the same for all of a generation."""
+    return next(first for first in GENERATIONS if capability >= first)
 
 
 def stored_type(t) -> ir.Type:
@@ -234,7 +244,17 @@ def _exchanged(b, t, value, members, mode: int, operand):
 # -------------------------------------------------------------------------------------------------- atomics
 
 
-def _atomic(op: str, in_bytes: bool) -> Callable:
+@cache
+def atomics(capability: Capability) -> dict[str, Callable]:
+    """The intrinsics `atomic_OP` and `atomic_OP_bytes` for a generation."""
+    return {
+        f"atomic_{op}{suffix}": of_types(3, _atomic(op, suffix == "_bytes", capability))
+        for op in ("add", "min", "max")
+        for suffix in ("", "_bytes")
+    }
+
+
+def _atomic(op: str, in_bytes: bool, capability: Capability) -> Callable:
     def typed(pointer, offset, value):
         """Update one element for every thread to see."""
         if not _is_pointer(pointer) or types.unliteral(value) != pointer.dtype:
@@ -244,26 +264,22 @@ def _atomic(op: str, in_bytes: bool) -> Callable:
             return None
 
         def emit(context, b, signature, values):
-            _update(b, t, op, _at(b, t, *values[:2], in_bytes), values[2])
+            _update(b, t, op, _at(b, t, *values[:2], in_bytes), values[2], capability)
 
         return types.void(pointer, types.int64, t), emit
 
     return typed
 
 
-for _op in ("add", "min", "max"):
-    enter(f"atomic_{_op}", 3, _atomic(_op, False))
-    enter(f"atomic_{_op}_bytes", 3, _atomic(_op, True))
-
-
-def _update(b, t, op: str, address, value) -> None:
+def _update(b, t, op: str, address, value, capability: Capability) -> None:
     which, width = kind(t), t.bitwidth
     if which in ("int", "uint") and width >= 32:
         b.atomic_rmw(("u" if which == "uint" and op != "add" else "") + op, address, value, "monotonic")
-    elif which == "float" and op == "add" and (t == types.float32 or capability[0] >= (6, 0)):
+    elif which == "float" and op == "add" and (t == types.float32 or capability >= (6, 0)):
         call(b, f"llvm.nvvm.atomic.load.add.f{width}.p0f{width}", REAL_LLVM[t], address, value)
     else:
-        _swap_until_kept(b, t, address, lambda old: _combined(b, t, op, old, value))
+        word = ir.IntType(max(width, 16 if capability >= (7, 0) else 32))
+        _swap_until_kept(b, t, address, word, lambda old: _combined(b, t, op, old, value))
 
 
 def _combined(b, t, op: str, old, value):
@@ -278,11 +294,9 @@ def _combined(b, t, op: str, old, value):
     return b.select(compare("<" if op == "min" else ">", old, value), old, value)
 
 
-def _swap_until_kept(b, t, address, combine: Callable) -> None:
-    """Compare-and-swap of what holds the element, until no one came between: 64, 32 or (from 7.0 on) 16 bits of its own,
-    or the aligned 32 bits around it."""
+def _swap_until_kept(b, t, address, word: ir.IntType, combine: Callable) -> None:
+    """Compare-and-swap of the aligned word that holds the element, until no one came between."""
     bits = t.bitwidth
-    word = ir.IntType(bits if bits >= 32 or bits == 16 and capability[0] >= (7, 0) else 32)
     partial = bits < word.width
     place = b.ptrtoint(address, I64)
     start = b.and_(place, ir.Constant(I64, -(word.width // 8))) if partial else place

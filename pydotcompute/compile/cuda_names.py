@@ -8,6 +8,11 @@ from typing import Any
 from . import cuda_loops, cuda_math, cuda_memory, cuda_reduce  # noqa: F401  (each adds its intrinsics)
 from .cuda_intrinsics import DTYPES, INTRINSICS
 
-NAMES: dict[str, Any] = {
-    **{name: t for name, t in DTYPES.items() if name != "bool"}, **INTRINSICS, "inf": math.inf, "nan": math.nan,
-}  # fmt: skip
+
+def namespace(capability: cuda_memory.Capability) -> dict[str, Any]:
+    """A fresh dictionary of globals for a generated module, for one generation of compute capabilities."""
+    dtypes = {name: t for name, t in DTYPES.items() if name != "bool"}
+    return {**dtypes, **INTRINSICS, **cuda_memory.atomics(capability), "inf": math.inf, "nan": math.nan}
+
+
+NAMES = frozenset(namespace(cuda_memory.GENERATIONS[0]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import types as python_types
 import warnings
@@ -25,23 +24,15 @@ class EntryPoint(NamedTuple):
     function: str = ""  # its name in Python, where that is another
 
 
-def compile_module(
-    text: str, filename: str, entries: Sequence[EntryPoint], arch: str, names: dict | None = None,
-    helpers: Sequence[str] = (),
-) -> str:  # fmt: skip
-    """The functions of a Python module in one PTX text for compute_`arch`, with exactly these entry names.
-
-    `filename` is what numba's messages call the text, `names` what the text finds in its module, `helpers` its
-    functions that others call. Raises CompilationError.
-    """
-    return to_ptx(module_ir(text, filename, entries, capability_of(arch), names, helpers), arch)
-
-
 def module_ir(
     text: str, filename: str, entries: Sequence[EntryPoint], capability: tuple[int, int], names: dict | None = None,
     helpers: Sequence[str] = (),
 ) -> list[str]:  # fmt: skip
-    """The front end's half of `compile_module`: LLVM modules, with what numba knows of the compute capability."""
+    """LLVM modules of the functions of a Python module, with exactly these entry names, for a compute capability.
+
+    `filename` is what numba's messages call the text, `names` what the text finds in its module, `helpers` its
+    functions that others call. Raises CompilationError.
+    """
     cuda_toolchain.require()
     from numba import cuda
 
@@ -93,15 +84,17 @@ def _linked(function: Callable, entry: EntryPoint, arch: str, unlinked: Unlinked
     from numba.cuda.compiler import _compile_pyfunc_with_fixup
     from numba.cuda.cudadrv import driver
 
+    from .cuda_device import Callees
+
     capability = capability_of(arch)
     if not cuda_toolchain.has_linker() or not driver._have_nvjitlink():
         raise unlinked
     arguments = [argument_type(t) for t in entry.types]
     try:
-        with _pretending(capability), warnings.catch_warnings():
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             library, _ = _compile_pyfunc_with_fixup(
-                function, types.void(*arguments), debug=False, lineinfo=False, device=False, opt=True, cc=capability,
+                Callees(capability).bound(function), types.void(*arguments), debug=False, lineinfo=False, device=False, opt=True, cc=capability,
                 abi="numba", abi_info={"abi_name": entry.name}, launch_bounds=entry.block or None, lto=True,
             )  # fmt: skip
             library._lto = True
@@ -116,14 +109,14 @@ def _linked(function: Callable, entry: EntryPoint, arch: str, unlinked: Unlinked
 def functions_ir(functions: Sequence[tuple[Callable, EntryPoint]], capability: tuple[int, int]) -> list[str]:
     """LLVM modules of Python functions, an entry each, and of what they call. Raises CompilationError."""
     cuda_toolchain.require()
-    from . import cuda_loops, cuda_memory
+    from .cuda_device import Callees
+    from .cuda_loops import mark_unrolled
 
-    cuda_memory.capability[0] = capability
+    callees = Callees(capability)
     modules: list[str] = []
-    with _pretending(capability):
-        for function, entry in functions:
-            texts = map(cuda_loops.mark_unrolled, _front_end(function, entry, capability))
-            modules += [text for text in texts if text not in modules]
+    for function, entry in functions:
+        texts = map(mark_unrolled, _front_end(callees.bound(function), entry, capability))
+        modules += [text for text in texts if text not in modules]
     return modules
 
 
@@ -205,19 +198,6 @@ def _front_end(function: Callable, entry: EntryPoint, capability: tuple[int, int
         if free:
             argument.add_attribute("noalias")
     return [str(module) for module in library.modules]
-
-
-@contextlib.contextmanager
-def _pretending(capability: tuple[int, int]):
-    """numba-cuda reads the current device's capability where it compiles a helper; without a driver, this answers."""
-    from numba.cuda import dispatcher
-
-    saved = dispatcher.get_current_device
-    dispatcher.get_current_device = lambda: python_types.SimpleNamespace(compute_capability=capability)
-    try:
-        yield
-    finally:
-        dispatcher.get_current_device = saved
 
 
 def _first_line(error: Exception) -> str:

@@ -151,6 +151,7 @@ class _Pipeline(compiler.CompilerBase):
 
 
 def _run(context, library, function, signature, flags) -> compiler.CompileResult:
+    context = context.subtarget(fastmath=flags.fastmath)  # else a callee without flags would take its caller's
     types_, result = signature.args, signature.return_type
     return _Pipeline(context.typing_context, context, library, types_, result, flags, {}).compile_extra(function)
 

@@ -26,11 +26,19 @@ SAXPY = """
         if i < n:
             y[i] = axpy(a, x[i], y[i])
 """
+
+
+def compiled(arch):
+    """SAXPY as PTX."""
+    modules = cuda_nvvm.module_ir(textwrap.dedent(SAXPY), "/some/where/saxpy.py", [ENTRY], cuda_nvvm.capability_of(arch))
+    return cuda_nvvm.to_ptx(modules, arch)
+
+
 ENTRY = cuda_nvvm.EntryPoint("saxpy", ("int64", "float32", "float32*", "float32*"), (False, False, True, False), 128)
 
 
 def test_a_python_function_becomes_canonical_ptx():
-    ptx = cuda_nvvm.compile_module(textwrap.dedent(SAXPY), "/some/where/saxpy.py", [ENTRY], "80")
+    ptx = compiled("80")
     assert ptx.startswith(".version 8.8\n.target sm_80\n")
     assert re.findall(r"\.visible \.entry (\w+)\(", ptx) == ["saxpy"]
     assert re.findall(r"\.param (\.\w+)", ptx) == [".u64", ".f32", ".u64", ".u64"]
@@ -42,7 +50,7 @@ def test_a_python_function_becomes_canonical_ptx():
 def test_the_ptx_version_is_the_lowest_that_code_and_target_allow():
     floors = {"50": "4.0", "75": "6.3", "80": "7.0", "90": "7.8", "100": "8.6", "120": "8.7"}
     for arch, floor in floors.items():
-        ptx = cuda_nvvm.compile_module(textwrap.dedent(SAXPY), "saxpy.py", [ENTRY], arch)
+        ptx = compiled(arch)
         lowered, version, resources = cuda_ptxas.lowered(ptx, arch)
         assert version == floor and lowered.startswith(f".version {floor}\n") and resources["saxpy"].registers > 4
         # One step lower is not accepted.
@@ -105,7 +113,7 @@ def test_architectures_are_the_toolchains():
 
 
 def test_what_was_made_for_another_architecture_is_refused():
-    ptx = cuda_nvvm.compile_module(textwrap.dedent(SAXPY), "saxpy.py", [ENTRY], "80")
+    ptx = compiled("80")
     with pytest.raises(CompilationError, match="made code for sm_80 where sm_90 was asked for"):
         cuda_nvvm.canonical(ptx, "90")
 
