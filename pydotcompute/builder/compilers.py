@@ -43,15 +43,13 @@ def _compile_cpu(job: Job) -> Answer:
     try:
         from ..compile.cpu import TRIPLE, emit_object, entry_object, host_cpu, kernel_ir
         from ..compile.entry import entry_ir
-        from ..compile.link import SETTING, link
+        from ..compile.link import link
         from ..lower.cpu import lower
         from ..lower.frontend import build_tree
         from ..lower.races import check
     except ModuleNotFoundError as error:
         raise _missing(error) from None
     clock.tick("import")
-    if job.linker:
-        os.environ[SETTING] = job.linker
     write_source(job, ".py", job.rendered.text)
     tree = check(build_tree(job.kernel, job.specialisation, job.rendered))
     clock.tick("front end")
@@ -73,7 +71,7 @@ def _compile_cpu(job: Job) -> Answer:
         try:
             code = emit_object(text, target, job.kernel.name)
             clock.tick("LLVM")
-            data = link(f"{job.kernel.name} for {target}", code, entry)
+            data = link(f"{job.kernel.name} for {target}", code, entry, linker=job.linker)
             clock.tick("link")
         except CompilationError as error:
             failures[target] = str(error)

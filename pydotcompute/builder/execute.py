@@ -12,7 +12,7 @@ from ..cache.writer import write_object
 from .compilers import unavailable
 from .jobs import Answer, Job
 from .outcome import Outcome, Result, record_name
-from .plan import Item, Name, Plan
+from .plan import BOUNDS, Item, Name, Plan
 from .pool import Died, Finished, Started, run_jobs
 
 
@@ -85,13 +85,14 @@ def adopt(plan: Plan, outcome: Outcome, settle: Callable[[Result], None]) -> Non
 
 
 def jobs_of(plan: Plan, items: list[Item], rendered: str, linker: str) -> list[Job]:
-    """One job for each specialisation and backend, with all its stale targets."""
-    groups: dict[tuple[str, str, str], list[Item]] = {}
+    """One job for each specialisation and backend, with or without checks of indices, for all its stale targets."""
+    groups: dict[tuple[str, str, str, bool], list[Item]] = {}
     for item in items:
-        groups.setdefault((item.kernel.name, str(item.specialisation), _backend(item)), []).append(item)
+        place = (item.kernel.name, str(item.specialisation), _backend(item), item.target.endswith(BOUNDS))
+        groups.setdefault(place, []).append(item)
     return [
         Job(
-            group[0].kernel, group[0].specialisation, plan.rendered[place], tuple(item.target for item in group),
+            group[0].kernel, group[0].specialisation, plan.rendered[place[:3]], tuple(item.target for item in group),
             os.path.abspath(rendered), linker,
         )
         for place, group in groups.items()

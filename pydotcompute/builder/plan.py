@@ -41,7 +41,8 @@ class Reason(NamedTuple):
         return f"{label} {self.old} → {self.new}"
 
 
-SHOWN_BY_NAME = ("source", "positions", "processor")  # digests and long lists say nothing to a reader
+SHOWN_BY_NAME = ("source", "positions", "processor", "interface")  # digests and long lists say nothing to a reader
+FOLLOWS = {"interface": "signature"}  # fields that another one decides: not worth a word beside it
 
 
 @dataclass(frozen=True)
@@ -178,12 +179,15 @@ def key_fields(
     fields = {
         "kernel": kernel.name,
         "signature": " ".join(kernel.signature.text.split()),
+        # what was read out of it: the order of the words of a call, and what outputs hold before
+        "interface": canonical([*map(tuple, kernel.signature.parameters), kernel.signature.symbols]),
         "types": canonical(dict(specialisation.types)),
         "declared types": canonical(kernel.types),  # an entry point knows which others there are
         "params": canonical(dict(specialisation.params)),
         "requires": canonical(list(kernel.requires)),
         "vendor": canonical(kernel.vendor),  # an entry point hands such calls on
         "source": digest(rendered.text),
+        "flag raw": "yes" if rendered.raw else "no",
         "flag fastmath": f"[{', '.join(kernel.fastmath)}]",
         "flag bounds": "yes" if bounds else "no",
         "target": target,
@@ -225,9 +229,12 @@ def why_stale(
     record = history(entry["key"])
     if record is None:
         return (Reason("changed", "something", note="the history of the cache was lost"),)
+    changed = changes(record["fields"], fields)
+    told = {name for name, _, _ in changed}
     return tuple(
         Reason("changed", name, old, new, source_note(record, sources) if name == "source" else "")
-        for name, old, new in changes(record["fields"], fields)
+        for name, old, new in changed
+        if FOLLOWS.get(name) not in told
     )
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from functools import cache
 
 from ..cache.keys import digest
@@ -18,6 +20,7 @@ TOOLS: dict[str, dict[str, tuple[str, ...]]] = {
     "cuda": {
         "numba": ("numba",),
         "numba-cuda": ("numba_cuda",),
+        "cuda-bindings": ("cuda_bindings",),
         "llvmlite": ("llvmlite",),
         "numpy": ("numpy",),
         "nvcc": ("nvidia_cuda_nvcc_cu12", "nvidia_cuda_nvcc"),
@@ -26,6 +29,22 @@ TOOLS: dict[str, dict[str, tuple[str, ...]]] = {
         "nvvm": ("nvidia_nvvm",),
     },
 }
+# Folders and files of ours that reach no artifact, though some of theirs do: what is new, or moves, counts until it is
+# named here.
+WITHOUT = (
+    "__init__.py", "__main__.py", "errors.py", "kernels.py", "operations.py", "backends", "bench", "builder", "cache",
+    "calls", "check", "cli", "devices", "docs", "examples", "interpreter", "jit", "packaging", "runtime",
+)  # fmt: skip
+WITHIN = ("builder/compilers.py", "builder/cuda_job.py", "runtime/expressions.py")
+# What makes the artifacts of one backend alone, and what makes none: the interpreter, and functions compiled on demand.
+OWN = {
+    "cpu": (
+        "lower/cpu*.py", "compile/cpu.py", "compile/entry*.py", "compile/run.py", "compile/link.py", "compile/elf.py",
+        "compile/fma.py", "targets/cpu",
+    ),
+    "cuda": ("lower/cuda*.py", "compile/cuda*.py", "builder/cuda_job.py", "targets/cuda"),
+    "": ("lower/interpret*.py", "compile/*plain.py", "compile/fingerprint.py", "compile/function_store.py"),
+}  # fmt: skip
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CODE = "pydotcompute"  # the field that stands for our own code generation
 NOT_INSTALLED = "not installed"
@@ -89,7 +108,7 @@ def linker_version(linker: str) -> str:
 
 @cache
 def code_digest(backend: str) -> str:
-    """A digest of the sources that generate code for a backend: those of `code_files`."""
+    """A digest of our code that makes a backend's artifacts: of `code_files`."""
     parts = []
     for path in code_files(backend):
         with open(os.path.join(PACKAGE, path), "rb") as file:
@@ -98,22 +117,20 @@ def code_digest(backend: str) -> str:
 
 
 def code_files(backend: str) -> list[str]:
-    """lower/, compile/ and what they share, relative to the package and sorted.
-
-    Files that begin with another backend's name are left out, and the interpreter, which makes no code.
-    """
-    found = ["abi.py", "signature.py", "builder/compilers.py"]
-    for top in ("lower", "compile"):
-        for folder, _, names in os.walk(os.path.join(PACKAGE, top)):
-            found += [
-                os.path.relpath(os.path.join(folder, name), PACKAGE).replace(os.sep, "/")
-                for name in names if name.endswith(".py") and _is_for(name, backend)
-            ]  # fmt: skip
-    return sorted(found)
+    """The files of ours that can reach the bytes of a backend's artifacts, relative to the package and sorted: all but
+    those that are known not to."""
+    found = []
+    for folder, _, names in os.walk(PACKAGE):
+        place = os.path.relpath(folder, PACKAGE).replace(os.sep, "/")
+        paths = [name if place == "." else f"{place}/{name}" for name in names if name.endswith(".py")]
+        found += [path for path in paths if _is_in(path, WITHIN) or not _is_in(path, WITHOUT)]
+    others = [part for other, parts in OWN.items() if other != backend for part in parts]
+    return sorted(path for path in found if not _is_in(path, others))
 
 
-def _is_for(name: str, backend: str) -> bool:
-    return not name.startswith("interpret") and not any(name.startswith(other) for other in TOOLS if other != backend)
+def _is_in(path: str, places: Iterable[str]) -> bool:
+    """Whether a file is one of these, or in one of these folders."""
+    return any(path.startswith(f"{place}/") or fnmatchcase(path, place) for place in places)
 
 
 @cache

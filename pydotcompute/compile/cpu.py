@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import builtins
 from functools import cache
-from importlib import metadata
 from typing import Sequence
 
 import llvmlite.binding as llvm
@@ -23,7 +22,7 @@ from .elf import undefined_symbols
 from .fma import emulated, fma_ir
 from .frontend import Refused, compile_functions, subroutine
 from .intrinsics import NUMBA_TYPES
-from .link import link, version
+from .link import link
 from .namespace import namespace
 from .run import run_ir
 
@@ -179,13 +178,3 @@ def _optimised(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> bytes:
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
     return machine.emit_object(module)
-
-
-def tool_versions() -> dict[str, str]:
-    """Everything whose version can change the bytes."""
-    return {
-        "numba": metadata.version("numba"),
-        "llvmlite": metadata.version("llvmlite"),
-        "llvm": ".".join(map(str, llvm.llvm_version_info)),
-        "linker": version(),
-    }

@@ -1,6 +1,6 @@
 """Objects → shared object, by LLD from the `ziglang` wheel: no compiler on the machine, the same bytes everywhere.
 
-PYDOTCOMPUTE_LINKER names another command (`ld`, `ld.lld`, `mold`), which takes GNU ld's options.
+A setting names another command (`ld`, `ld.lld`, `mold`), which takes GNU ld's options.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import os
 import shlex
 import subprocess
 import tempfile
-from importlib import metadata
 from pathlib import Path
 
 from ..errors import CompilationError
@@ -22,11 +21,11 @@ OPTIONS = (
 SETTING = "PYDOTCOMPUTE_LINKER"
 
 
-def command() -> list[str]:
-    """The linker and its first arguments; a CompilationError where there is none."""
-    chosen = os.environ.get(SETTING)
-    if chosen:
-        return shlex.split(chosen)
+def command(linker: str = "") -> list[str]:
+    """The linker and its first arguments, that of the wheel where none is given; a CompilationError where there is
+    none."""
+    if linker:
+        return shlex.split(linker)
     try:
         import ziglang
     except ImportError:
@@ -36,24 +35,15 @@ def command() -> list[str]:
     return [str(Path(ziglang.__file__).with_name("zig")), "ld.lld"]
 
 
-def version() -> str:
-    """What stands for the linker in a cache key."""
-    chosen = os.environ.get(SETTING)
-    if chosen:
-        shown = subprocess.run([*shlex.split(chosen), "--version"], capture_output=True, text=True, check=False)
-        return f"{chosen}: {shown.stdout.splitlines()[0] if shown.stdout else 'unknown'}"
-    return f"ziglang {metadata.version('ziglang')}"
-
-
-def link(what: str, *objects: bytes) -> bytes:
-    """The shared object made of relocatable objects. what: what a message calls it."""
+def link(what: str, *objects: bytes, linker: str = "") -> bytes:
+    """The shared object made of relocatable objects. what: what a message calls it. linker: as for `command`."""
     with tempfile.TemporaryDirectory(prefix="pydotcompute-") as folder:
         names = [f"{number}.o" for number in range(len(objects))]
         for name, code in zip(names, objects):
             Path(folder, name).write_bytes(code)
         environment = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": folder, "ZIG_LOCAL_CACHE_DIR": folder}
         done = subprocess.run(
-            [*command(), *OPTIONS, *names, "-o", "kernel.so"],
+            [*command(linker), *OPTIONS, *names, "-o", "kernel.so"],
             cwd=folder,
             env=environment,
             capture_output=True,

@@ -97,15 +97,13 @@ def test_a_refusal_of_the_compiler_names_the_users_line():
     assert "nonesuch_float32" in str(caught.value)
 
 
-def test_a_linker_of_ones_own(monkeypatch):
+def test_a_linker_of_ones_own():
     tree = tree_of("for i in grid(size):\n    out[i] = x[i]")
     text = cpu.kernel_ir(cpu.lower(tree), "f.py")
     code = cpu.emit_object(text, "cpu:x86-64-v2", "f")
-    monkeypatch.setenv(link.SETTING, " ".join(link.command()))
-    assert load(link.link("f", code)).run
-    monkeypatch.setenv(link.SETTING, "false")
+    assert load(link.link("f", code, linker=" ".join(link.command()))).run
     with pytest.raises(CompilationError, match="f: the linker failed"):
-        link.link("f", code)
+        link.link("f", code, linker="false")
 
 
 def test_code_that_needs_a_library_is_refused():
