@@ -6,6 +6,7 @@ kept are out of date. It imports no compiler: a build with nothing to do costs l
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Mapping, NamedTuple
 
@@ -181,9 +182,9 @@ def key_fields(
         "signature": " ".join(kernel.signature.text.split()),
         # what was read out of it: the order of the words of a call, and what outputs hold before
         "interface": canonical([*map(tuple, kernel.signature.parameters), kernel.signature.symbols]),
-        "types": canonical(dict(specialisation.types)),
-        "declared types": canonical(kernel.types),  # an entry point knows which others there are
-        "params": canonical(dict(specialisation.params)),
+        "types": canonical(specialisation.types),
+        "declared types": canonical([*kernel.types.items()]),  # an entry point knows which others there are
+        "params": canonical(specialisation.params),
         "requires": canonical(list(kernel.requires)),
         "vendor": canonical(kernel.vendor),  # an entry point hands such calls on
         "source": digest(rendered.text),
@@ -193,7 +194,7 @@ def key_fields(
         "target": target,
     }
     if bounds:  # such an artifact knows the lines that it blames
-        fields["positions"] = digest(canonical(written_places(rendered)))
+        fields["positions"] = digest(canonical(written_places(kernel, rendered)))
     if target.startswith("cuda:"):
         fields["flag launch"] = canonical(kernel.launch)
     if target.removesuffix(BOUNDS) == "cpu:native":
@@ -203,9 +204,11 @@ def key_fields(
     return fields
 
 
-def written_places(rendered: Rendered) -> list[Any]:
-    """Where each rendered line was written, without the folder: what Rendered.position computes from."""
-    places: list[Any] = [rendered.shift, sorted(rendered.places.items())]
+def written_places(kernel: Kernel, rendered: Rendered) -> list[Any]:
+    """Where each rendered line was written, without the project's folder: what Rendered.position computes from."""
+    root = os.path.dirname(kernel.at.path)
+    files = [os.path.relpath(file, root) for file in rendered.files]
+    places: list[Any] = [files, rendered.shift, sorted(rendered.places.items())]
     for file, line in rendered.origins:
         source = rendered.lines[file]
         places.append([file, line, source[line - 1] if 0 < line <= len(source) else ""])
