@@ -1,9 +1,11 @@
 """`CUDABackend.compile_kernel` without a device: what is compiled, kept and marshalled; the PTX interpreted."""
 
 import os
+import re
 import subprocess
 import sys
 import textwrap
+import types
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from cuda_support import same
 from numba import cuda
 
 from pydotcompute.backends import cuda_function
-from pydotcompute.compile import cuda_plain
+from pydotcompute.compile import cuda_nvvm, cuda_plain, cuda_ptxas
 from pydotcompute.compile.function_store import FunctionStore
 from pydotcompute.errors import CompilationError
 from pydotcompute.runtime import arrays
@@ -176,3 +178,38 @@ def test_mistakes_are_raised_where_they_are_made(store):
         marshal(x[::2], x, x)
     with pytest.raises(ValueError, match="argument 0 is on the host, but k is for CUDA device 3"):
         cuda_function.marshalled("k", kernel.arguments, (x, x, x), arrays, "CUDA device 3")
+
+
+@cuda.jit(device=True)
+def added(total, value):
+    cuda.atomic.add(total, 0, value)  # an instruction from 6.0 on, a loop before
+
+
+@cuda.jit(device=True)
+def counted(total, n):
+    for _ in range(n):
+        added(total, 1.0)
+
+
+HELPERS = types.ModuleType("helpers")
+HELPERS.counted = counted
+
+
+@pytest.mark.parametrize("archs", [("90", "50", "60"), ("50", "90", "60")])
+def test_what_a_kernel_calls_is_compiled_for_its_capability(archs):
+    """Not for the current device's, nor for that of the kernel before; called by name, or as a module's."""
+
+    def by_name(total):
+        added(total, 2.0)
+
+    def by_module(total):
+        HELPERS.counted(total, 3)
+
+    for function in (by_name, by_module):
+        entry = cuda_nvvm.EntryPoint("k", ("float64[::1]",))
+        for arch in archs:
+            modules = cuda_nvvm.functions_ir([(function, entry)], cuda_nvvm.capability_of(arch))
+            ptx = cuda_nvvm.to_ptx(modules, arch)
+            used = set(re.findall(r"atom\.(?:global\.)?(\w+)", ptx))
+            assert used == ({"cas"} if arch == "50" else {"add"})
+            assert cuda_ptxas.assemble(ptx, arch)[1]["k"].registers
