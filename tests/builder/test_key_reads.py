@@ -208,11 +208,15 @@ def test_what_is_read_changes_the_key(root, name, target):
 def test_what_is_in_no_key_changes_no_byte(root, tmp_path, target):
     """Other lines, another folder: the places that messages name, and where rendered sources go."""
     job = job_of(root, "product", target)
-    (tmp_path / "kernels.yaml").write_text("# moved\n\n# down\n" + DECLARATION.replace("      for i, j", "      # a\n      for i, j"))
+    (tmp_path / "kernels.yaml").write_text(
+        "# moved\n\n# down\n" + DECLARATION.replace("      for i, j", "      # a\n      for i, j")
+    )
     (tmp_path / "templates").mkdir()
     (tmp_path / "templates/rows.py.j2").write_text(ROWS)
     other = job_of(tmp_path, "product", target)
-    moved = dataclasses.replace(other, rendered=dataclasses.replace(other.rendered, text=job.rendered.text, origins=job.rendered.origins))
+    moved = dataclasses.replace(
+        other, rendered=dataclasses.replace(other.rendered, text=job.rendered.text, origins=job.rendered.origins)
+    )
     assert moved.kernel.at != job.kernel.at and moved.folder != job.folder
     assert key_of(moved.kernel, moved.specialisation, target, moved.rendered) == key_of(
         job.kernel, job.specialisation, target, job.rendered

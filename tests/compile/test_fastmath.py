@@ -143,7 +143,9 @@ def test_flags_stand_in_the_kernels_own_functions_alone(flags, first):
                 most[r] = argmax(sin(x[r, c]) for c in threads(n))
     """
     signature = "(x: T[m, n], y: T[m]) -> (out: T[m], most: int64[m])"
-    tree = tree_of(signature=signature, types="{T: [float64]}", template=template, extra=f"fastmath: [{', '.join(flags)}]")
+    tree = tree_of(
+        signature=signature, types="{T: [float64]}", template=template, extra=f"fastmath: [{', '.join(flags)}]"
+    )
     source = lower(tree)
     own = {"compute", "body", "begin", "finish", *source.functions}
     flagged, all_of_them = flagged_functions(source)
