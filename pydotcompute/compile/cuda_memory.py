@@ -22,8 +22,8 @@ from .cuda_intrinsics import (
 I8 = ir.IntType(8)
 SHARED = 3  # NVVM's address space of shared memory
 Capability = tuple[int, int]
-# The capabilities from which on something here is done by other instructions, latest first: before 6.0 there is no atomic
-# addition of float64, before 7.0 no swap of 16 bits.
+# The capabilities from which on something here is done by other instructions, latest first: before 6.0 there is no
+# atomic addition of float64, before 7.0 no swap of 16 bits.
 GENERATIONS: tuple[Capability, ...] = ((7, 0), (6, 0), (0, 0))
 
 

@@ -94,7 +94,8 @@ def _linked(function: Callable, entry: EntryPoint, arch: str, unlinked: Unlinked
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             library, _ = _compile_pyfunc_with_fixup(
-                Callees(capability).bound(function), types.void(*arguments), debug=False, lineinfo=False, device=False, opt=True, cc=capability,
+                Callees(capability).bound(function), types.void(*arguments), debug=False, lineinfo=False, device=False,
+                opt=True, cc=capability,
                 abi="numba", abi_info={"abi_name": entry.name}, launch_bounds=entry.block or None, lto=True,
             )  # fmt: skip
             library._lto = True

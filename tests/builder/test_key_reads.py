@@ -12,8 +12,7 @@ from pydotcompute.builder.jobs import Job
 from pydotcompute.builder.plan import key_fields
 from pydotcompute.builder.tools import versions
 from pydotcompute.cache.keys import key
-from pydotcompute.declare.model import Kernel, Rendered, Specialisation
-from pydotcompute.errors import DeclarationError, Position
+from pydotcompute.errors import Position
 from pydotcompute.signature import Parameter, Signature
 
 DECLARATION = """\

@@ -1,5 +1,5 @@
-"""An artifact's bytes depend neither on the order in which things are compiled, nor on what else is, nor on who does it:
-random orders and subsets of kernels and targets, in processes of their own."""
+"""An artifact's bytes depend neither on the order in which things are compiled, nor on what else is, nor on who does
+it: random orders and subsets of kernels and targets, in processes of their own."""
 
 import json
 import random
