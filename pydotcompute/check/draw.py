@@ -37,11 +37,11 @@ class Case(NamedTuple):
 
 def draw(
     kernel: Kernel, specialisation: Specialisation, dims: dict[str, int], rng: np.random.Generator,
-    root: str, *, special: bool = False, extreme: str = "", strided: bool = False, misaligned: bool = False,
+    root: str, *, special: int = 0, extreme: str = "", strided: bool = False, misaligned: bool = False,
 ) -> Case:  # fmt: skip
-    """A call at these sizes. `special` strews NaN, infinities, signed zeros, ones and the float scalars of the call
-    over the floats, arrays and scalars without a declared range; `extreme` ("all", or "small" without the largest) does
-    so with denormals and the ends of the range too. `strided` gives every `strided` or `broadcast` parameter a view that
+    """A call at these sizes. `special`, from 1, strews NaN, infinities, signed zeros, ones and the float scalars of the
+    call over the arrays of floats, and gives one float scalar without a declared range, if there are any, another such
+    value each time; `extreme` ("all", or "small" without the largest) strews denormals and the ends of the range too. `strided` gives every `strided` or `broadcast` parameter a view that
     is not contiguous, with guards and gaps that nothing may touch; `misaligned` has every array begin one to three
     elements past what a vector is aligned to."""
     types = dict(specialisation.types)
@@ -50,11 +50,17 @@ def draw(
     drawn = _drawn(kernel, types, dims, names, leading, rng, root)
     if special or extreme:
         given = [*SPECIAL, *(v.item() for v in drawn.values() if v.ndim == 0 and v.dtype.kind == "f")]
-        for p in kernel.signature.inputs:
-            value = drawn[p.name]
-            if value.dtype.kind == "f" and (p.is_array or p.name not in (kernel.inputs or ())):
-                chosen = extremes(value.dtype, extreme == "all") if extreme else np.array(given, value.dtype)
-                drawn[p.name] = _strewn(value, rng, chosen)
+        floats = [p for p in kernel.signature.inputs if drawn[p.name].dtype.kind == "f"]
+        for p in floats:
+            dtype = drawn[p.name].dtype
+            if p.is_array:
+                chosen = extremes(dtype, extreme == "all") if extreme else np.array(given, dtype)
+                drawn[p.name] = _strewn(drawn[p.name], rng, chosen)
+        # The first time none, then each value in turn, of each scalar in turn.
+        turns = [(p.name, v) for v in (*SPECIAL[:3], -0.0) for p in floats if not p.is_array and p.name not in (kernel.inputs or ())]
+        if turns and special > 1:
+            name, value = turns[(special - 2) % len(turns)]
+            drawn[name] = np.array(value, drawn[name].dtype)
     arguments, outputs, buffers = {}, {}, {}
 
     def shift() -> int:
@@ -145,8 +151,8 @@ def _number(value: Any, names: dict[str, int]) -> float:
 
 
 def _strewn(values: np.ndarray, rng: np.random.Generator, special: np.ndarray) -> np.ndarray:
-    """The values, some of them replaced: one in twenty of an array, two at least on average; one scalar in four."""
-    share = max(0.05, 2 / max(values.size, 1)) if values.ndim else 0.25
+    """The values, some of them replaced: one in twenty of an array, two at least on average."""
+    share = max(0.05, 2 / max(values.size, 1))
     return np.where(rng.random(values.shape) < share, rng.choice(special, values.shape), values)
 
 

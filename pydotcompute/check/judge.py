@@ -11,7 +11,7 @@ from ..errors import BackendNotAvailableError
 from ..runtime.kernel import Kernel as Callable
 from . import draw, measure, memory
 from .expected import Expected
-from .verdict import DIFFERS, WRONG, counted
+from .verdict import BEFORE, DIFFERS, ORDER, UNWRITTEN, WRONG, counted
 
 
 def _arguments(target: str, specialisation: Specialisation, case: draw.Case) -> dict[str, Any]:
@@ -97,20 +97,21 @@ def findings(
         for name, array in case.outputs.items():
             poisons[name] &= memory.unwritten(array, second)
         runs.append({name: np.array(array) for name, array in written.items()})
+    raised = next((f"the interpreter ({o}) raised {v}" for o, v in expected.interpreted.items() if isinstance(v, str)), "")
     for name, buffer in case.buffers.items():
         if changed := memory.overrun(both[name], buffer):
             told = f"'{name}': {counted(changed, 'byte')} outside its elements {_were(changed)} written"
-            yield Found(told, cause="outside", about=name)
-    raised = {order: values for order, values in expected.interpreted.items() if isinstance(values, str)}
-    for order, values in raised.items():
-        place = values.partition(": index ")[0]  # of an index that is outside; the numbers differ from case to case
-        yield Found(f"the interpreter ({order}) raised {values}", cause=f"raised {place}", agree=False)
+            yield Found("; ".join(filter(None, (told, raised))), cause="outside", about=name)
+            if raised:
+                return
+    if raised:  # by an index that is outside, as a rule, whose number differs from case to case
+        yield Found(raised, cause=raised.partition(" raised ")[2].partition(": index ")[0], agree=False)
         return
     for name in written:
         if missing := int(np.count_nonzero(poisons.get(name, ()))):
-            told = f"'{name}': {counted(missing, 'element')} {_were(missing)} not written"
+            told = f"'{name}': {counted(missing, 'element')} {_were(missing)} not written, or only added to"
             agree = None if not (values := expected.interpreted) else _unwritten(values["forward"][name]) == missing
-            yield Found(told, cause="not written", about=name, agree=agree)
+            yield Found(told, cause=UNWRITTEN, about=name, agree=agree)
         else:
             yield from _values(kernel, name, [run[name] for run in runs], kind, expected, list(written).index(name))
 
@@ -128,29 +129,29 @@ def _values(
 ) -> Iterator[Found]:
     """One output, as each run left it, against the reference and the interpreter: the first that it is held to in vain
     is what is found."""
-    by = {f"the interpreter ({order})": values[name] for order, values in expected.interpreted.items()}
-    first = by.get("the interpreter (forward)")
+    interpreted = expected.interpreted
+    first = interpreted["forward"][name] if interpreted else None
     agree = None if first is None else not compared(kernel, name, runs[0], first, "", zeros=True)[0]
+    held_to = _references(kernel, kind, expected, number)
+    held_to += [("the interpreter (forward)", first, None)] if interpreted else []
+    tried = [(again, got, *wanted) for again, got in enumerate(runs) for wanted in held_to]
+    tried += [(0, runs[0], f"the interpreter ({o})", values[name], None) for o, values in interpreted.items()]
     share = 0.0
-    for again, got in enumerate(runs):
-        for against, wanted, held in [*_references(kernel, kind, expected, number), *((*one, None) for one in by.items())]:
-            inner = against != "the reference"
-            what, far = compared(kernel, name, got, wanted, against, held, inner)
-            share = max(share, far)
-            if not what:
-                continue
-            if again:
-                what += "; it is right where the output held something else before the call"
-                yield Found(what, share, "what an output held before the call counts", name, agree)
-            elif inner and agree:
-                yield Found(what, share, f"by {against}", name, agree)
-            else:
-                if not inner and agree is False:
-                    what += f", by the interpreter {_at(first, got, wanted, held)!r}"
-                if kind == "special" and not inner:
-                    what += " (a reference that is not meant for NaN, infinities and -0.0 says special: false)"
-                yield Found(what, share, DIFFERS if agree is False else WRONG, name, agree)
-            return
+    for again, got, against, wanted, held in tried:
+        outer = against == "the reference"
+        what, far = compared(kernel, name, got, wanted, against, held, not outer)
+        share = max(share, far)
+        if not what:
+            continue
+        cause = DIFFERS if agree is False else WRONG if outer else ORDER
+        if again:
+            what, cause = f"{what}; it is right where the output held something else before the call", BEFORE
+        elif outer and agree is False:
+            what += f", by the interpreter {_at(first, got, wanted, held)!r}"
+        if kind == "special" and outer:
+            what += " (a reference that is not meant for NaN, infinities and -0.0 says special: false)"
+        yield Found(what, share, cause, name, agree)
+        return
     yield Found("", share)
 
 

@@ -89,15 +89,17 @@ class _Plan(NamedTuple):
         root = self.declaration.root
         calls = {t: self.opened(None if t.endswith(VENDOR) else t)[kernel.name] for t in targets}
         tallies = {target: _Tally() for target in targets}
-        extremes = cache(lambda: "small" if leaves_rounding_open(kernel, specialisation, root) else "all")
+        extremes = "small" if leaves_rounding_open(kernel, specialisation, root) else "all"
+        turn = 0
         for number, (dims, kind) in enumerate(cases_of(kernel, specialisation, self.seed)):
+            turn += kind == "special"
             label = ",".join(f"{k}={v}" for k, v in dims.items()) + (f" {kind}" if kind else "")
             if self.only is not None and self.only != label or self.quick and not is_quick(kernel, dims, kind):
                 continue
 
             def drawn() -> draw.Case:
                 rng = np.random.default_rng(self.seed * SEEDS + number)
-                looks = {kind: extremes() if kind == "extreme" else True} if kind else {}
+                looks = {kind: {"special": turn, "extreme": extremes}.get(kind, True)} if kind else {}
                 with faults.of("arguments", label):
                     return draw.draw(kernel, specialisation, dims, rng, root, **looks)
 
@@ -126,8 +128,8 @@ class _Plan(NamedTuple):
         what = " ".join(found.what.split())
         at, note = self.places(unit.kernel.name, str(unit.specialisation)).of(what, found.about)
         # Numbers, and what stands in parentheses, differ from case to case.
-        cause = found.cause or re.sub(r"\([^()]*\)|\d[\d.e+-]*", "", what)
-        return Failure(label, self.seed, what, command, f"{cause} {found.about}", _size(label), at, note, found.agree)
+        cause = found.cause or re.sub(r"\([^()]*\)|[-+]?\d[\d.e+-]*", "", what)
+        return Failure(label, self.seed, what, command, cause, found.about, _size(label), at, note, found.agree)
 
     def dead(self, unit: Unit, death: Death) -> Verdict:
         what = f"the process ended {death.how} in this case"
@@ -137,10 +139,10 @@ class _Plan(NamedTuple):
         return Verdict(unit.kernel.name, str(unit.specialisation), *told)
 
 
-def _size(label: str) -> tuple[float, float]:
-    """Of a case as it is printed: its elements, then whether it is of a special kind."""
-    sizes = re.findall(r"=(\d+)", label)
-    return float(np.prod([float(n) for n in sizes])), float(" " in label)
+def _size(label: str) -> tuple[float, float, float]:
+    """Of a case as it is printed: its elements, whether it is of a special kind, the sum of its dimensions."""
+    sizes = [float(n) for n in re.findall(r"=(\d+)", label)]
+    return float(np.prod(sizes)), float(" " in label), sum(sizes)
 
 
 class _Tally:

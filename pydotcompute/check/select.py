@@ -64,7 +64,7 @@ class Selection(NamedTuple):
         build = build_command(self.root, self.declaration, kernel.name, target=target)
         again = check_command(self.root, kernel, chosen, target)
         what = f"the artifact is out of date ({reason}); run: {build}"
-        failure = Failure("-", self.seed, what, again, f"out of date: {reason}", (0.0, 0.0), kernel.at)
+        failure = Failure("-", self.seed, what, again, f"out of date: {reason}", "", (0.0, 0.0, 0.0), kernel.at)
         return Verdict(kernel.name, str(chosen), target, 0, 0.0, (failure,), "")
 
     def unbounded(self, units: Sequence[Unit]) -> Iterator[Verdict]:

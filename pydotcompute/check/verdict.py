@@ -10,7 +10,10 @@ from ..builder.plan import BOUNDS
 from ..declare.model import Declaration, Kernel, Specialisation
 from ..errors import Position
 
-WRONG, DIFFERS = "wrong", "interpreter and machine code differ"  # causes, before what they are about
+# Causes of wrong values in an output. The first two explain all others there.
+UNWRITTEN, BEFORE, WRONG, DIFFERS, ORDER = (
+    "not written", "made of what it held before", "wrong", "interpreter and machine code differ", "depends on the order",
+)  # fmt: skip
 
 
 class Failure(NamedTuple):
@@ -20,8 +23,9 @@ class Failure(NamedTuple):
     seed: int
     what: str  # one line
     command: str  # repeats just this case
-    cause: str  # what failures have in common that are one finding: without sizes, values, types and targets
-    size: tuple[float, float]  # of two cases, the one to look at first has the smaller
+    cause: str  # with `about` what failures have in common that are one finding: no sizes, values, types, targets
+    about: str  # the output, or the key of the declaration
+    size: tuple[float, float, float]  # of two cases, the one to look at first has the smaller
     at: Position | None = None  # the line that it is about
     note: str = ""  # what to know of that line
     agree: bool | None = None  # whether interpreter and machine code give the same; None: the interpreter was not asked
@@ -51,21 +55,32 @@ class Finding(NamedTuple):
 
 def grouped(verdicts: Iterable[Verdict]) -> list[Finding]:
     """One finding for each cause, in the order in which they were found."""
-    found: dict[tuple[str, str], list[tuple[Failure, str]]] = {}
+    found: dict[tuple[str, str, str], list[tuple[Failure, str]]] = {}
     for v in verdicts:
         for failure in v.failures:
             artifact = " ".join(filter(None, (v.specialisation.strip("-"), v.target)))
-            found.setdefault((v.kernel, failure.cause), []).append((failure, artifact))
-    for kernel, cause in list(found):  # of cases that are too large for the interpreter, which has judged smaller ones
-        same, large = (kernel, cause.replace(WRONG, DIFFERS, 1)), found[kernel, cause]
-        if cause.startswith(WRONG) and same in found and all(failure.agree is None for failure, _ in large):
-            found[same] += found.pop((kernel, cause))
+            found.setdefault((v.kernel, failure.about, failure.cause), []).append((failure, artifact))
+    for kernel, about, cause in list(found):
+        for other in _explaining(cause, found[kernel, about, cause]):
+            if (kernel, about, other) in found:
+                found[kernel, about, other] += found.pop((kernel, about, cause))
+                break
     result = []
-    for (kernel, _), failures in found.items():
-        first = min((failure for failure, _ in failures), key=lambda failure: failure.size)
+    for (kernel, _, cause), failures in found.items():
+        first = min((failure for failure, _ in failures if failure.cause in (cause, UNWRITTEN)), key=lambda failure: failure.size)
         artifacts = tuple(dict.fromkeys(artifact for _, artifact in failures))
         result.append(Finding(kernel, first, len(failures) - 1, artifacts))
     return result
+
+
+def _explaining(cause: str, failures: list[tuple[Failure, str]]) -> tuple[str, ...]:
+    """The causes in the same output of which such failures are an effect. Where no case was small enough for the
+    interpreter, smaller ones say whether it is to blame."""
+    if cause == UNWRITTEN:  # adding nothing to what was there
+        return (BEFORE,)
+    if cause == WRONG and all(failure.agree is None for failure, _ in failures):
+        return BEFORE, UNWRITTEN, DIFFERS
+    return (BEFORE, UNWRITTEN) if cause in (WRONG, DIFFERS, ORDER) else ()
 
 
 def counted(number: int, what: str) -> str:
