@@ -49,7 +49,8 @@ def draw(
     leading = _leading(kernel, names, rng)
     drawn = _drawn(kernel, types, dims, names, leading, rng, root)
     if special or extreme:
-        given = [*SPECIAL, *(v.item() for v in drawn.values() if v.ndim == 0 and v.dtype.kind == "f")]
+        given = [v.item() for v in drawn.values() if v.ndim == 0 and v.dtype.kind == "f"]
+        given = [*SPECIAL, *given * (len(SPECIAL) // max(len(given), 1))]  # an end of a range is as likely as all others
         floats = [p for p in kernel.signature.inputs if drawn[p.name].dtype.kind == "f"]
         for p in floats:
             dtype = drawn[p.name].dtype
