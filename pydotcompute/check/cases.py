@@ -17,24 +17,37 @@ QUICK = 150  # elements, or what the product of all dimensions counts
 
 
 def cases_of(kernel: Kernel, specialisation: Specialisation, seed: int) -> Iterator[tuple[dict[str, int], str]]:
-    """Sizes and the kind of each case: as declared, with views that are not contiguous, with arrays that begin where
-    no vector would, with special values."""
+    """Sizes and the kind of each case: as declared, with views that are not contiguous ("strided"), with arrays that
+    begin where no vector would ("misaligned"), with NaN, infinities and signed zeros among floats ("special"), with
+    denormals and the ends of the range too ("extreme"). The last two, for which the interpreter is asked, at every
+    third size that it takes, from the first on."""
     arrays = any(p.is_array for p in kernel.signature.parameters)
-    inputs = any(p.is_array and p.role != "out" for p in kernel.signature.parameters)
+    types = dict(specialisation.types)
+    floats = any(types.get(p.dtype, p.dtype).startswith("float") for p in kernel.signature.inputs)
     loose = any(p.layout != "C" for p in kernel.signature.parameters)
+    small = 0
     for number, dims in enumerate(sizes.cases(kernel, specialisation, seed)):
         yield dims, ""
         if loose:
             yield dims, "strided"
         if arrays and number % 3 == 1:
             yield dims, "misaligned"
-        if inputs and number % 3 == 0 and 0 < np.prod([float(n) for n in dims.values()]) <= INTERPRETED:
-            yield dims, "special"
+        if floats and 0 < elements(dims) <= INTERPRETED:
+            if small % 3 == 0:
+                yield dims, "special"
+                yield dims, "extreme"
+            small += 1
 
 
-def is_quick(dims: dict[str, int], kind: str) -> bool:
-    """Whether a case is small; special values are left out, whose measure is the interpreter."""
-    return kind != "special" and np.prod([float(n) for n in dims.values()]) <= QUICK
+def elements(dims: dict[str, int]) -> float:
+    """The product of all dimensions: how large a case is."""
+    return float(np.prod([float(n) for n in dims.values()]))
+
+
+def is_quick(kernel: Kernel, dims: dict[str, int], kind: str) -> bool:
+    """Whether a case is small, and what it is held to is quick: not the interpreter alone, where there is a reference."""
+    alone = kernel.reference is None or kind != "extreme" and (kind != "special" or kernel.special)
+    return alone and elements(dims) <= QUICK
 
 
 def leaves_rounding_open(kernel: Kernel, specialisation: Specialisation, root: str) -> bool:

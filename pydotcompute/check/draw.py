@@ -1,4 +1,4 @@
-"""Arguments for a case: drawn as `inputs` declares, laid out as asked, outputs poisoned and between guards."""
+"""Arguments for a case: drawn as `inputs` declares, laid out as asked, outputs between guards."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from .sizes import complete
 SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0)
 
 
-def special_values(dtype: np.dtype, extremes: bool) -> np.ndarray:
-    """NaN, infinities, signed zeros, denormals; and, if `extremes`, the largest numbers of both signs. Those are left
+def extremes(dtype: np.dtype, largest: bool) -> np.ndarray:
+    """Special values, denormals and the smallest normal numbers; if `largest`, those of both signs too, which are left
     out for sums: whether one overflows depends on its order, which the language leaves open."""
     info = np.finfo(dtype)
-    largest = (info.max, info.min) if extremes else ()
-    return np.array([*SPECIAL, info.tiny, info.smallest_subnormal, -info.tiny, *largest], dtype)
+    most = (info.max, info.min) if largest else ()
+    return np.array([*SPECIAL, info.tiny, info.smallest_subnormal, -info.tiny, *most], dtype)
 
 
 class Case(NamedTuple):
@@ -32,53 +32,78 @@ class Case(NamedTuple):
     dims: dict[str, int]
     arguments: dict[str, Any]
     outputs: dict[str, np.ndarray]
-    buffers: dict[str, np.ndarray]  # around arrays that the kernel writes, and strided ones: with guards, gaps poisoned
+    buffers: dict[str, np.ndarray]  # around arrays that the kernel writes, and strided ones: with guards and gaps
 
 
 def draw(
     kernel: Kernel, specialisation: Specialisation, dims: dict[str, int], rng: np.random.Generator,
-    root: str, *, special: str = "", strided: bool = False, misaligned: bool = False,
+    root: str, *, special: int = 0, extreme: str = "", strided: bool = False, misaligned: bool = False,
 ) -> Case:  # fmt: skip
-    """A call at these sizes. `special` ("all", or "small" without extremes) strews special values over the floats;
-    `strided` gives every `strided` or `broadcast` parameter a view that is not contiguous, with guards and gaps that
-    nothing may touch; `misaligned` has every array begin one to three elements past what a vector is aligned to."""
+    """A call at these sizes. `special`, from 1, strews NaN, infinities, signed zeros, ones and the float scalars of the
+    call over the arrays of floats, and gives one float scalar without a declared range, if there are any, another such
+    value each time; `extreme` ("all", or "small" without the largest) strews denormals and the ends of the range too. `strided` gives every `strided` or `broadcast` parameter a view that
+    is not contiguous, with guards and gaps that nothing may touch; `misaligned` has every array begin one to three
+    elements past what a vector is aligned to."""
     types = dict(specialisation.types)
     names = {**dict(specialisation.params), **complete(kernel, dims)}
     leading = _leading(kernel, names, rng)
-    custom = _custom(kernel, names, types, rng, root)
-    arguments, outputs, buffers, widest = {}, {}, {}, False
+    drawn = _drawn(kernel, types, dims, names, leading, rng, root)
+    if special or extreme:
+        given = [v.item() for v in drawn.values() if v.ndim == 0 and v.dtype.kind == "f"]
+        given = [*SPECIAL, *given * (len(SPECIAL) // max(len(given), 1))]  # an end of a range is as likely as all others
+        floats = [p for p in kernel.signature.inputs if drawn[p.name].dtype.kind == "f"]
+        for p in floats:
+            dtype = drawn[p.name].dtype
+            if p.is_array:
+                chosen = extremes(dtype, extreme == "all") if extreme else np.array(given, dtype)
+                drawn[p.name] = _strewn(drawn[p.name], rng, chosen)
+        # The first time none, then each value in turn, of each scalar in turn.
+        turns = [(p.name, v) for v in (*SPECIAL[:3], -0.0) for p in floats if not p.is_array and p.name not in (kernel.inputs or ())]
+        if turns and special > 1:
+            name, value = turns[(special - 2) % len(turns)]
+            drawn[name] = np.array(value, drawn[name].dtype)
+    arguments, outputs, buffers = {}, {}, {}
 
     def shift() -> int:
         return int(rng.integers(1, 4)) if misaligned else 0
 
     for p in kernel.signature.parameters:
-        dtype = np.dtype(types.get(p.dtype, p.dtype))
+        dtype, apart = np.dtype(types.get(p.dtype, p.dtype)), strided and p.layout != "C"
         if p.role == "out":
             outputs[p.name], buffers[p.name] = guarded(_shape(p, names, leading), dtype, shift())
-            continue
-        if not p.is_array and p.name in dims:
-            arguments[p.name] = dims[p.name]
-            continue
+        elif not p.is_array:
+            arguments[p.name] = drawn[p.name].item()
+        elif p.role == "inout" or apart:
+            shape = drawn[p.name].shape
+            strides = scattered(shape, dtype.itemsize, rng) if apart else None
+            arguments[p.name], buffers[p.name] = guarded(shape, dtype, shift(), strides)
+            arguments[p.name][...] = drawn[p.name]
+        else:
+            arguments[p.name] = shifted(drawn[p.name], shift() * dtype.itemsize) if misaligned else drawn[p.name]
+    return Case(dims, arguments, outputs, buffers)
+
+
+def _drawn(
+    kernel: Kernel, types: dict[str, str], dims: dict[str, int], names: dict[str, int], leading: tuple[int, ...],
+    rng: np.random.Generator, root: str,
+) -> dict[str, np.ndarray]:  # fmt: skip
+    """The value of every argument as it is declared; of a scalar an array without dimensions."""
+    custom = _custom(kernel, names, types, rng, root)
+    result, widest = {}, False
+    for p in kernel.signature.inputs:
+        dtype = np.dtype(types.get(p.dtype, p.dtype))
         shape = _shape(p, names, leading)
         if p.layout == "broadcast":
             shape = _narrow(shape, rng) if widest else shape
             widest = True  # one of them has the whole shape
-        if p.name in custom:
-            with faults.of("its inputs", f"{p.name} by {kernel.inputs}"):
-                values = np.asarray(custom[p.name], dtype).reshape(shape)
+        if not p.is_array and p.name in dims:
+            result[p.name] = np.array(dims[p.name])
+        elif p.name in custom:
+            with faults.of("inputs", f"{p.name} by {kernel.inputs}"):
+                result[p.name] = np.asarray(custom[p.name], dtype).reshape(shape)
         else:
-            values = _values(kernel, p, dtype, shape, names, rng)
-        if special and p.is_array:
-            values = _strew(values, rng, special == "all")
-        if not p.is_array:
-            arguments[p.name] = values.item()
-        elif p.role == "inout" or strided and p.layout != "C":
-            apart = scattered(shape, dtype.itemsize, rng) if strided and p.layout != "C" else None
-            arguments[p.name], buffers[p.name] = guarded(shape, dtype, shift(), apart)
-            arguments[p.name][...] = values
-        else:
-            arguments[p.name] = shifted(values, shift() * dtype.itemsize) if misaligned else values
-    return Case(dims, arguments, outputs, buffers)
+            result[p.name] = _values(kernel, p, dtype, shape, names, rng)
+    return result
 
 
 def _leading(kernel: Kernel, names: dict[str, int], rng: np.random.Generator) -> tuple[int, ...]:
@@ -126,18 +151,17 @@ def _number(value: Any, names: dict[str, int]) -> float:
     return evaluate(value, names) if isinstance(value, str) else value
 
 
-def _strew(values: np.ndarray, rng: np.random.Generator, extremes: bool) -> np.ndarray:
-    if values.dtype.kind != "f" or values.size == 0:
-        return values
-    where = rng.random(values.shape) < max(0.05, 2 / values.size)
-    return np.where(where, rng.choice(special_values(values.dtype, extremes), values.shape), values)
+def _strewn(values: np.ndarray, rng: np.random.Generator, special: np.ndarray) -> np.ndarray:
+    """The values, some of them replaced: one in twenty of an array, two at least on average."""
+    share = max(0.05, 2 / max(values.size, 1))
+    return np.where(rng.random(values.shape) < share, rng.choice(special, values.shape), values)
 
 
 def _custom(kernel: Kernel, names, types, rng, root: str) -> dict[str, Any]:
     """What `inputs: file.py:function` gives: function(rng, names) -> {argument: values}."""
     if not isinstance(kernel.inputs, str):
         return {}
-    with faults.of("its inputs", kernel.inputs):
+    with faults.of("inputs", kernel.inputs):
         given = from_file(kernel.inputs, root)(rng, {**names, **types})
         if not isinstance(given, dict) or given.keys() - _inputs_of(kernel):
             raise TypeError(f"{given!r:.60} is not a dict of arguments: {', '.join(_inputs_of(kernel))}")

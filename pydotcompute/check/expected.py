@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 import warnings
 from functools import cached_property
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 
 from ..declare.model import Declaration, Kernel, Specialisation
-from ..runtime.kernel import Kernel as Callable
-from . import draw, faults, sizes
+from ..lower.interpret_runtime import poison
+from ..runtime.kernel import Kernel as Built
+from . import draw, faults, measure, sizes
 
 ORDERS = ("forward", "reverse", "random")
 INTERPRETED = 1500  # elements at most for which the interpreter is asked
@@ -22,7 +23,7 @@ class Expected:
     """The expected values of one case, computed when they are first asked for and then kept for every target."""
 
     def __init__(
-        self, declaration: Declaration, kernel: Kernel, specialisation: Specialisation, case: draw.Case, call: Callable,
+        self, declaration: Declaration, kernel: Kernel, specialisation: Specialisation, case: draw.Case, call: Built,
         quick: bool = False,
     ):  # fmt: skip
         """`quick`: the interpreter, which is slow, is asked only where there is no reference."""
@@ -47,7 +48,9 @@ class Expected:
 
     def _interpret(self, order: str) -> dict[str, np.ndarray] | str:
         arguments = {name: copy(value) for name, value in self.case.arguments.items()}
-        outputs = {name: np.zeros_like(value) for name, value in self.case.outputs.items()}
+        outputs = {name: np.empty_like(value) for name, value in self.case.outputs.items()}
+        for output in outputs.values():
+            poison(output, order == "reverse")
         try:
             self.call.python(**arguments, **outputs, **dict(self.specialisation.params), order=order)
         except Exception as error:  # whatever it raises is the finding
@@ -56,15 +59,45 @@ class Expected:
         return {p.name: both[p.name] for p in self.kernel.signature.parameters if p.writable}
 
     @cached_property
-    def reference(self) -> tuple[Any, ...]:
-        """One value for each written argument, in the order of the signature; nothing if none is declared."""
+    def reference(self) -> tuple[np.ndarray, ...]:
+        """One value for each written argument, in the order of the signature, computed in float64; nothing if none is
+        declared. Raises FaultyDeclaration, of a value that no element of the argument can be too."""
+        found, _ = self._evaluated(_widened)
+        for value, (name, array) in zip(found, self._written.items()):
+            if (wrong := measure.beyond(value, array.dtype)).any():
+                first = value[wrong].flat[0].item()
+                why = f"gives {first!r} for '{name}', which {array.dtype} cannot hold"
+                raise faults.fault("reference", self.kernel.reference, why)
+        return found
+
+    @cached_property
+    def special(self) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+        """The same where inputs are NaN, infinities or -0.0, and which elements it is right to hold to it.
+
+        Whether a number is finite, is what it is in the kernel's own type. Of integers those count that NumPy defines:
+        none of a reference that converts NaN or an infinity.
+        """
+        (wide, cut), (own, _) = self._evaluated(_widened), self._evaluated(_own)
+        result = []
+        for v, u, array in zip(wide, own, self._written.values()):
+            if array.dtype.kind in "iu":
+                held = ~measure.beyond(v, array.dtype) & np.array(not cut)
+            else:
+                with np.errstate(all="ignore"):
+                    v, u = v.astype(array.dtype), u.astype(array.dtype)
+                v, held = np.where(measure.kinds(v) == measure.kinds(u), v, u), np.ones(v.shape, bool)
+            result.append((v, held))
+        return tuple(result)
+
+    def _evaluated(self, seen: Callable[[Any], Any]) -> tuple[tuple[np.ndarray, ...], bool]:
+        """What the reference gives for the arguments as `seen`, and whether it made integers of NaN or infinities."""
         text = self.kernel.reference
         if text is None:
-            return ()
-        wide = {name: _widen(value) for name, value in self.case.arguments.items()}
-        names = {**dict(self.specialisation.params), **sizes.complete(self.kernel, self.case.dims), **wide}
-        with faults.of("its reference", text), np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of NumPy, about means of nothing
+            return (), False
+        arguments = {name: seen(value) for name, value in self.case.arguments.items()}
+        names = {**dict(self.specialisation.params), **sizes.complete(self.kernel, self.case.dims), **arguments}
+        with faults.of("reference", text), np.errstate(all="warn"), warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
             if isinstance(text, str) and ".py:" in text:
                 function = draw.from_file(text, self.declaration.root)
                 asked = inspect.signature(function).parameters
@@ -74,17 +107,21 @@ class Expected:
             else:
                 result = eval(text, {"np": np, **names})
             result = result if isinstance(result, tuple) else (result,)
-            return self._fitting(result)
+            return self._fitting(result), any("in cast" in str(warning.message) for warning in said)
+
+    @property
+    def _written(self) -> dict[str, np.ndarray]:
+        both = {**self.case.arguments, **self.case.outputs}
+        return {p.name: both[p.name] for p in self.kernel.signature.parameters if p.writable}
 
     def _fitting(self, result: tuple[Any, ...]) -> tuple[np.ndarray, ...]:
         """As arrays of numbers, each of the shape of what it is the reference of. Raises FaultyDeclaration."""
-        both = {**self.case.arguments, **self.case.outputs}
-        written = {p.name: both[p.name] for p in self.kernel.signature.parameters if p.writable}
+        written = self._written
         wrong = [_misfit(value, name, array) for value, (name, array) in zip(result, written.items())]
         if len(result) != len(written):
             wrong = [f"gives {len(result)} values; the kernel writes {len(written)}: {', '.join(written)}"]
         if any(wrong):
-            raise faults.fault("its reference", self.kernel.reference, next(filter(None, wrong)))
+            raise faults.fault("reference", self.kernel.reference, next(filter(None, wrong)))
         return tuple(map(np.asarray, result))
 
 
@@ -101,10 +138,16 @@ def _misfit(value: Any, name: str, array: np.ndarray) -> str:
 
 
 def copy(value: Any) -> Any:
-    return np.array(value) if isinstance(value, np.ndarray) else value
+    return np.array(value, order="C") if isinstance(value, np.ndarray) else value
 
 
-def _widen(value: Any) -> Any:
+def _widened(value: Any) -> Any:
+    """In float64, where it is a float. Contiguous: along other axes than the last in memory NumPy adds one by one."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "fc":
-        return value.astype(np.float64 if value.dtype.kind == "f" else np.complex128)
+        return value.astype(np.float64 if value.dtype.kind == "f" else np.complex128, order="C")
     return copy(value)
+
+
+def _own(value: Any) -> Any:
+    """In the type that kernels compute in."""
+    return value.astype(np.float32, order="C") if isinstance(value, np.ndarray) and value.dtype == np.float16 else copy(value)

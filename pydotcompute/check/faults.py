@@ -7,20 +7,24 @@ from typing import Iterator
 
 
 class FaultyDeclaration(Exception):
-    """`reference` or `inputs` of a kernel cannot be used: which, and why."""
+    """`reference` or `inputs` of a kernel cannot be used: why, and which."""
+
+    @property
+    def key(self) -> str:
+        return self.args[1]
 
 
-def fault(what: str, text: object, why: str) -> FaultyDeclaration:
-    """The fault of `what`, declared as `text`."""
-    return FaultyDeclaration(f"{what} ({text}) {why}")
+def fault(key: str, text: object, why: str) -> FaultyDeclaration:
+    """The fault of what this key of a declaration says, which is `text`."""
+    return FaultyDeclaration(f"its {key} ({text}) {why}", key)
 
 
 @contextmanager
-def of(what: str, text: object) -> Iterator[None]:
-    """Turns whatever is raised inside into a FaultyDeclaration about `what`, declared as `text`."""
+def of(key: str, text: object) -> Iterator[None]:
+    """Turns whatever is raised inside into a FaultyDeclaration about this key, declared as `text`."""
     try:
         yield
     except FaultyDeclaration:
         raise
     except Exception as error:  # whatever a user's own function raises is the finding
-        raise fault(what, text, f"raised {type(error).__name__}: {error}") from error
+        raise fault(key, text, f"raised {type(error).__name__}: {error}") from error

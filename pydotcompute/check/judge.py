@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterator
+from typing import Any, Iterator, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from ..errors import BackendNotAvailableError
 from ..runtime.kernel import Kernel as Callable
 from . import draw, measure, memory
 from .expected import Expected
+from .verdict import BEFORE, DIFFERS, ORDER, UNWRITTEN, WRONG, counted
 
 
 def _arguments(target: str, specialisation: Specialisation, case: draw.Case) -> dict[str, Any]:
@@ -59,48 +60,130 @@ def _takes_unaligned(call: Callable, target: str, specialisation: Specialisation
     return ""
 
 
+class Found(NamedTuple):
+    """What is wrong in one case of one artifact ("": nothing), and how far it is from what is allowed."""
+
+    what: str
+    share: float = np.inf  # error over tolerance
+    cause: str = ""  # what cases have in common in which this is wrong, with `about`
+    about: str = ""  # an output, or the key of the declaration that is at fault
+    agree: bool | None = None  # whether the interpreter gives what the machine code gives
+
+
 def findings(
     call: Callable, target: str, kernel: Kernel, specialisation: Specialisation, case: draw.Case, kind: str,
     expected: Expected,
-) -> Iterator[tuple[str, float]]:
-    """(what is wrong or "", error over tolerance) for everything that is looked at in one case."""
+) -> Iterator[Found]:  # fmt: skip
+    """Everything that is looked at in one case. What explains the rest ends it: a call that raises, an interpreter
+    that does."""
     if kind == "misaligned" and (wrong := _takes_unaligned(call, target, specialisation, case)):
-        yield wrong, np.inf
-    try:
-        call(**_arguments(target, specialisation, case))
-    except Exception as error:  # whatever a call raises is the finding
-        yield f"the call raised {type(error).__name__}: {error}", np.inf
-        return
+        yield Found(wrong, cause="alignment")
     both = {**case.arguments, **case.outputs}
     written = {p.name: both[p.name] for p in kernel.signature.parameters if p.writable}
+    before = {name: np.array(both[name]) for name in written if name not in case.outputs}
+    runs: list[dict[str, np.ndarray]] = []
+    poisons = {name: np.ones(array.shape, bool) for name, array in case.outputs.items()}
+    for second in (False, True) if case.outputs else (False,):
+        for name, array in written.items():
+            if name in case.outputs:
+                memory.poison(array, second)
+            else:
+                array[...] = before[name]
+        try:
+            call(**_arguments(target, specialisation, case))
+        except Exception as error:  # whatever a call raises is the finding
+            yield Found(f"the call raised {type(error).__name__}: {error}", about="signature")
+            return
+        for name, array in case.outputs.items():
+            poisons[name] &= memory.unwritten(array, second)
+        runs.append({name: np.array(array) for name, array in written.items()})
+    raised = next((f"the interpreter ({o}) raised {v}" for o, v in expected.interpreted.items() if isinstance(v, str)), "")
     for name, buffer in case.buffers.items():
         if changed := memory.overrun(both[name], buffer):
-            yield f"'{name}': {changed} bytes outside its elements were written", np.inf
-    for name, array in case.outputs.items():
-        # A byte may well be what the poison is; in a bool it is not.
-        if (array.dtype.itemsize > 1 or array.dtype == bool) and (missing := memory.unwritten(array)):
-            yield f"'{name}': {missing} elements were not written", np.inf
-    for order, values in expected.interpreted.items():
-        if isinstance(values, str):
-            yield f"the interpreter ({order}) raised {values}", np.inf
+            told = f"'{name}': {counted(changed, 'byte')} outside its elements {_were(changed)} written"
+            yield Found("; ".join(filter(None, (told, raised))), cause="outside", about=name)
+            if raised:
+                return
+    if raised:  # by an index that is outside, as a rule, whose number differs from case to case
+        yield Found(raised, cause=raised.partition(" raised ")[2].partition(": index ")[0], agree=False)
+        return
+    for name in written:
+        if missing := int(np.count_nonzero(poisons.get(name, ()))):
+            told = f"'{name}': {counted(missing, 'element')} {_were(missing)} not written, or only added to"
+            agree = None if not (values := expected.interpreted) else _unwritten(values["forward"][name]) == missing
+            yield Found(told, cause=UNWRITTEN, about=name, agree=agree)
+        else:
+            yield from _values(kernel, name, [run[name] for run in runs], kind, expected, list(written).index(name))
+
+
+def _were(number: int) -> str:
+    return "was" if number == 1 else "were"
+
+
+def _unwritten(array: np.ndarray) -> int:
+    return int(np.count_nonzero(memory.unwritten(array)))
+
+
+def _values(
+    kernel: Kernel, name: str, runs: list[np.ndarray], kind: str, expected: Expected, number: int
+) -> Iterator[Found]:
+    """One output, as each run left it, against the reference and the interpreter: the first that it is held to in vain
+    is what is found."""
+    interpreted = expected.interpreted
+    first = interpreted["forward"][name] if interpreted else None
+    agree = None if first is None else not compared(kernel, name, runs[0], first, "", zeros=True)[0]
+    held_to = _references(kernel, kind, expected, number)
+    held_to += [("the interpreter (forward)", first, None)] if interpreted else []
+    tried = [(again, got, *wanted) for again, got in enumerate(runs) for wanted in held_to]
+    tried += [(0, runs[0], f"the interpreter ({o})", values[name], None) for o, values in interpreted.items()]
+    share = 0.0
+    for again, got, against, wanted, held in tried:
+        outer = against == "the reference"
+        what, far = compared(kernel, name, got, wanted, against, held, not outer)
+        share = max(share, far)
+        if not what:
             continue
-        for name, got in written.items():
-            yield compared(kernel, name, got, values[name], f"the interpreter ({order})")
-    if kind != "special" and expected.reference:
-        for (name, got), wanted in zip(written.items(), expected.reference, strict=True):
-            if got.dtype.kind not in "biu" or not expected.interpreted:
-                yield compared(kernel, name, got, wanted, "the reference")
+        cause = DIFFERS if agree is False else WRONG if outer else ORDER
+        if again:
+            what, cause = f"{what}; it is right where the output held something else before the call", BEFORE
+        elif outer and agree is False:
+            what += f", by the interpreter {_at(first, got, wanted, held)!r}"
+        if kind == "special" and outer:
+            what += " (a reference that is not meant for NaN, infinities and -0.0 says special: false)"
+        yield Found(what, share, cause, name, agree)
+        return
+    yield Found("", share)
 
 
-def compared(kernel: Kernel, name: str, got: np.ndarray, wanted: Any, against: str) -> tuple[str, float]:
-    """(what is wrong or "", error over tolerance) for one array that was written."""
+def _references(kernel: Kernel, kind: str, expected: Expected, number: int) -> list[tuple[str, np.ndarray, Any]]:
+    """What the reference gives for an output, and which elements it is right to hold to that; none of extreme values,
+    nor of special ones that it is not meant for."""
+    if kernel.reference is None or kind == "extreme" or kind == "special" and not kernel.special:
+        return []
+    if kind == "special":
+        return [("the reference", *expected.special[number])]
+    return [("the reference", expected.reference[number], None)]
+
+
+def _at(other: np.ndarray, got: np.ndarray, wanted: Any, held: np.ndarray | None) -> Any:
+    """What another array has where two others differ most."""
+    return other[measure.difference(got, wanted, held).index].item()
+
+
+def compared(
+    kernel: Kernel, name: str, got: np.ndarray, wanted: Any, against: str, held: np.ndarray | None = None,
+    zeros: bool = False,
+) -> tuple[str, float]:  # fmt: skip
+    """(what is wrong or "", error over tolerance) for one array that was written. `held`, `zeros`: as `difference`."""
     allowed = measure.tolerance(kernel.tolerance, got.dtype)
-    worst = measure.difference(got, wanted)
+    worst = measure.difference(got, wanted, held, zeros)
     if worst is None:
         return "", 0.0
     share = worst.error / allowed if allowed else worst.error
     if worst.error <= allowed:
         return "", share
-    place = f"{name}[{', '.join(map(str, worst.index))}]"
-    told = f"{place} is {worst.got!r}, by {against} {worst.wanted!r}: error {worst.error:.3g}, tolerance {allowed:.3g}"
-    return told, share
+    place = f"{name}[{', '.join(map(str, worst.index))}]" if got.ndim else name
+    told = f"{place} is {worst.got!r}, by {against} {worst.wanted!r}"
+    if got.dtype.kind in "biu" or worst.error == np.inf:
+        return told, share
+    return f"{told}: error {worst.error:.3g}, tolerance {allowed:.3g}", share

@@ -1,4 +1,4 @@
-"""How far a result is from its reference."""
+"""How far a result is from what is expected of it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ class Difference(NamedTuple):
     error: float
 
 
-def difference(got: np.ndarray, wanted: np.ndarray) -> Difference | None:
+def difference(
+    got: np.ndarray, wanted: np.ndarray, held: np.ndarray | None = None, zeros: bool = False
+) -> Difference | None:
     """The worst element of two arrays of one shape, or None where it has no elements.
 
     The error of an element is |got - wanted| / max(|wanted|, largest finite |wanted| of the output), where `wanted`
-    is rounded to the type of `got` first. NaN and infinities must match in kind; integers and booleans exactly.
+    is rounded to the type of `got` first. NaN and infinities must match in kind; integers and booleans exactly; with
+    `zeros` the signs of zeros too. `held`: which elements count, booleans of the same shape (default: all).
     """
     got = np.asarray(got)
     if got.size == 0:
@@ -30,21 +33,51 @@ def difference(got: np.ndarray, wanted: np.ndarray) -> Difference | None:
         if got.dtype.kind in "biu":
             errors = np.where(got == wanted, 0.0, np.inf)
         else:
-            errors = _relative(got, wanted)
+            errors = _relative(got, wanted, zeros)
+    errors = errors if held is None else np.where(held, errors, 0.0)
     index = np.unravel_index(int(np.argmax(errors)), errors.shape)
     return Difference(tuple(int(i) for i in index), got[index].item(), wanted[index].item(), float(errors[index]))
 
 
-def _relative(got: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+def _relative(got: np.ndarray, wanted: np.ndarray, zeros: bool) -> np.ndarray:
     if got.dtype.kind == "c":
-        return np.maximum(_relative(got.real, wanted.real), _relative(got.imag, wanted.imag))
+        return np.maximum(_relative(got.real, wanted.real, zeros), _relative(got.imag, wanted.imag, zeros))
     wide = np.longdouble if got.dtype == np.float64 else np.float64
     g, w = got.astype(wide), wanted.astype(wide)
     finite = np.isfinite(w)
-    scale = max(np.abs(w[finite]).max(initial=0), np.finfo(got.dtype).tiny)
+    # The largest |wanted| of the output is no smaller than that of the element; of nothing but zeros, the smallest
+    # number makes any other result infinitely wrong.
+    scale = np.abs(w[finite]).max(initial=0) or np.finfo(got.dtype).smallest_subnormal
     errors = (np.abs(g - w) / scale).astype(float)
-    same_kind = np.where(finite, np.isfinite(g), (g == w) | (np.isnan(g) & np.isnan(w)))
-    return np.where(same_kind, np.where(finite, errors, 0.0), np.inf)
+    other = np.where(finite, ~np.isfinite(g), (g != w) & ~(np.isnan(g) & np.isnan(w)))
+    if zeros:
+        other |= (g == 0) & (w == 0) & (np.signbit(g) != np.signbit(w))
+    return np.where(other, np.inf, np.where(finite, errors, 0.0))
+
+
+def kinds(values: np.ndarray) -> np.ndarray:
+    """Of each number what it is: 0 finite, 1 and -1 the infinities, 2 NaN."""
+    return np.where(np.isnan(values), 2, np.where(np.isinf(values), np.sign(values), 0)).astype(int)
+
+
+def beyond(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Which of these numbers no value of `dtype` stands for: integers out of its range, once a fraction is cut off as
+    a store does; NaN and infinities of integers; a finite number that rounds to an infinity."""
+    if dtype.kind == "b":
+        return (values != 0) & (values != 1)
+    if dtype.kind == "c":
+        part = np.dtype(f"f{dtype.itemsize // 2}")
+        return beyond(values.real, part) | beyond(values.imag, part)
+    with np.errstate(all="ignore"):
+        if dtype.kind == "f":
+            return np.isfinite(values) & ~np.isfinite(values.astype(dtype))
+        if values.dtype.kind == "b":
+            return np.zeros(values.shape, bool)
+        # Of floats, whose range may end beside an integer's, the exclusive bounds are exact.
+        info, whole = np.iinfo(dtype), np.trunc(values) if values.dtype.kind == "f" else values
+        if values.dtype.kind == "f":
+            return ~((whole >= float(info.min)) & (whole < float(info.max // 2 + 1) * 2))
+        return (whole < info.min) | (whole > info.max)
 
 
 def tolerance(declared: float | dict[str, float] | None, dtype: np.dtype) -> float:

@@ -1,4 +1,4 @@
-"""Where the arrays of a case lie: between guards, poisoned, aligned or not, and what a kernel left around them."""
+"""Where the arrays of a case lie: between guards, aligned or not, and what a kernel left around and in them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import mmap
 
 import numpy as np
 
+from ..lower.interpret_runtime import poison
+
 PAGE = mmap.PAGESIZE
 GUARD = 64  # elements at least before and after every array that a kernel writes
 REACH = 1 << 24  # bytes before and after the guards that nobody can read or write
-POISON = 0xA5  # the byte that fills guards and outputs: no plausible result in any type
+GAP = 0xA5  # the byte that fills guards and the gaps between elements
 LINE = 64  # bytes, to which nothing is aligned that is shifted
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -20,7 +22,7 @@ _libc.mprotect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 def guarded(
     shape: tuple[int, ...], dtype: np.dtype, shift: int = 0, strides: tuple[int, ...] | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """A poisoned array of this shape (C-contiguous, or with these strides in bytes) that begins `shift` elements past a
+    """An array of this shape (C-contiguous, or with these strides in bytes) that begins `shift` elements past a
     multiple of LINE, and the buffer around it.
 
     The buffer reaches GUARD elements and one step along any axis further than the array; whoever writes beyond it, in
@@ -32,7 +34,7 @@ def guarded(
     edge = _pages(GUARD * dtype.itemsize + max(map(abs, strides), default=0))
     start = edge + shift * dtype.itemsize
     buffer = _fenced(_pages(start + before + after + edge))
-    buffer[...] = POISON
+    buffer[...] = GAP
     return np.ndarray(shape, dtype, buffer, start + before, strides), buffer
 
 
@@ -65,18 +67,19 @@ def shifted(values: np.ndarray, past: int) -> np.ndarray:
 
 def overrun(array: np.ndarray, buffer: np.ndarray) -> int:
     """How many bytes of the buffer around `array`, and between its elements, have changed."""
-    changed = buffer != POISON
+    changed = buffer != GAP
     first = array.ctypes.data - buffer.ctypes.data
     np.ndarray((*array.shape, array.dtype.itemsize), bool, changed, first, (*array.strides, 1))[...] = False
     return int(np.count_nonzero(changed))
 
 
-def unwritten(array: np.ndarray) -> int:
-    """How many elements still hold the poison."""
-    if array.size == 0:
-        return 0
-    rows = np.ascontiguousarray(array).view(np.uint8).reshape(array.size, array.dtype.itemsize)
-    return int((rows == POISON).all(axis=1).sum())
+def unwritten(array: np.ndarray, second: bool = False) -> np.ndarray:
+    """Which elements still hold the poison of a run, to the bit: booleans of the array's shape."""
+    held = np.empty_like(array, order="C")
+    poison(held, second)
+    width = array.dtype.itemsize
+    found, wanted = (np.ascontiguousarray(a).reshape(array.size).view(np.uint8).reshape(array.size, width) for a in (array, held))
+    return (found == wanted).all(axis=1).reshape(array.shape)
 
 
 def _past(size: int, short: int) -> np.ndarray:

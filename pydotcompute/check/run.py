@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import cache
 from typing import Callable, Iterator, NamedTuple, Sequence
 
@@ -17,7 +18,8 @@ from . import draw, faults
 from .cases import cases_of, is_quick, leaves_rounding_open
 from .expected import Expected
 from .isolate import Death, Tell, Unit, isolated
-from .judge import cannot_run, findings, served_by_vendor
+from .judge import Found, cannot_run, findings, served_by_vendor
+from .places import Places
 from .select import VENDOR, Selection, vendor_of
 from .stale import out_of_date
 from .verdict import Failure, Verdict, check_command
@@ -48,7 +50,8 @@ def check(
             units.append(item)
         else:
             yield item
-    plan = _Plan(declaration, opened, seed, only, quick)
+    places = cache(lambda kernel, label: Places(declaration, kernel, label))
+    plan = _Plan(declaration, opened, places, seed, only, quick)
     yield from isolated(units, plan.verdicts, plan.dead, slow)
     if not targets and only is None:
         yield from selection.unbounded(units)
@@ -75,6 +78,7 @@ class _Plan(NamedTuple):
 
     declaration: Declaration
     opened: Callable[[str | None], KernelLibrary]
+    places: Callable[[str, str], Places]
     seed: int
     only: str | None
     quick: bool
@@ -85,25 +89,26 @@ class _Plan(NamedTuple):
         root = self.declaration.root
         calls = {t: self.opened(None if t.endswith(VENDOR) else t)[kernel.name] for t in targets}
         tallies = {target: _Tally() for target in targets}
-        extremes = cache(lambda: not leaves_rounding_open(kernel, specialisation, root))
+        extremes = "small" if leaves_rounding_open(kernel, specialisation, root) else "all"
+        turn = 0
         for number, (dims, kind) in enumerate(cases_of(kernel, specialisation, self.seed)):
+            turn += kind == "special"
             label = ",".join(f"{k}={v}" for k, v in dims.items()) + (f" {kind}" if kind else "")
-            if self.only is not None and self.only != label or self.quick and not is_quick(dims, kind):
+            if self.only is not None and self.only != label or self.quick and not is_quick(kernel, dims, kind):
                 continue
 
             def drawn() -> draw.Case:
                 rng = np.random.default_rng(self.seed * SEEDS + number)
-                looks = {"strided": kind == "strided", "misaligned": kind == "misaligned"}
-                looks["special"] = ("all" if extremes() else "small") if kind == "special" else ""
-                with faults.of("its arguments", label):
+                looks = {kind: {"special": turn, "extreme": extremes}.get(kind, True)} if kind else {}
+                with faults.of("arguments", label):
                     return draw.draw(kernel, specialisation, dims, rng, root, **looks)
 
             call = calls[targets[0]]
             expected = cache(lambda: Expected(self.declaration, kernel, specialisation, drawn(), call, self.quick))
             for target, tally in tallies.items():
                 tell("begins", target, label)
-                for what in _found(calls[target], target, unit, drawn, kind, expected, tally):
-                    tally.failures.append(self._failure(unit, target, label, what))
+                for found in _found(calls[target], target, unit, drawn, kind, expected, tally):
+                    tally.failures.append(self._failure(unit, target, label, found))
                     tell("found", target, tally.failures[-1])
         for target, tally in tallies.items():
             idle = tally.not_run or ("" if tally.cases or tally.failures else self._no_case(tally))
@@ -117,16 +122,27 @@ class _Plan(NamedTuple):
             return f"it has no case '{self.only}'"
         return "no case of it is small enough for --quick" if self.quick else "no case of these sizes is allowed"
 
-    def _failure(self, unit: Unit, target: str, label: str, what: str) -> Failure:
+    def _failure(self, unit: Unit, target: str, label: str, found: Found) -> Failure:
         options = ("--seed", str(self.seed), "--case", label)
         command = check_command(self.declaration.root, *unit[:2], target, *options)
-        return Failure(label, self.seed, " ".join(what.split()), command)
+        what = " ".join(found.what.split())
+        at, note = self.places(unit.kernel.name, str(unit.specialisation)).of(what, found.about)
+        # Numbers, and what stands in parentheses, differ from case to case.
+        cause = found.cause or re.sub(r"\([^()]*\)|[-+]?\d[\d.e+-]*", "", what)
+        return Failure(label, self.seed, what, command, cause, found.about, _size(label), at, note, found.agree)
 
     def dead(self, unit: Unit, death: Death) -> Verdict:
         what = f"the process ended {death.how} in this case"
-        last = self._failure(unit, death.target, death.cases[-1] if death.cases else "-", what)
+        found = Found(what, about=next(p.name for p in unit.kernel.signature.parameters if p.writable))
+        last = self._failure(unit, death.target, death.cases[-1] if death.cases else "-", found)
         told = (death.target, len(death.cases), np.inf, (*death.found, last), "")
         return Verdict(unit.kernel.name, str(unit.specialisation), *told)
+
+
+def _size(label: str) -> tuple[float, float, float]:
+    """Of a case as it is printed: its elements, whether it is of a special kind, the sum of its dimensions."""
+    sizes = [float(n) for n in re.findall(r"=(\d+)", label)]
+    return float(np.prod(sizes)), float(" " in label), sum(sizes)
 
 
 class _Tally:
@@ -141,7 +157,7 @@ class _Tally:
 def _found(
     call: runtime.Kernel, target: str, unit: Unit, drawn: Callable[[], draw.Case], kind: str,
     expected: Callable[[], Expected], tally: _Tally,
-) -> Iterator[str]:  # fmt: skip
+) -> Iterator[Found]:  # fmt: skip
     """What is wrong in one case of one artifact."""
     tally.tried += 1
     try:
@@ -152,9 +168,9 @@ def _found(
             return
         tally.cases += 1
         tally.unheld += not expected().is_known
-        for what, error in findings(call, target, unit.kernel, unit.specialisation, case, kind, expected()):
-            tally.worst = max(tally.worst, error)
-            if what:
-                yield what
+        for found in findings(call, target, unit.kernel, unit.specialisation, case, kind, expected()):
+            tally.worst = max(tally.worst, found.share)
+            if found.what:
+                yield found
     except faults.FaultyDeclaration as fault:
-        yield str(fault)
+        yield Found(fault.args[0], about=fault.key)

@@ -63,7 +63,8 @@ class Selection(NamedTuple):
         reason = self.stale[kernel.name, str(chosen), target]
         build = build_command(self.root, self.declaration, kernel.name, target=target)
         again = check_command(self.root, kernel, chosen, target)
-        failure = Failure("-", self.seed, f"the artifact is out of date ({reason}); run: {build}", again)
+        what = f"the artifact is out of date ({reason}); run: {build}"
+        failure = Failure("-", self.seed, what, again, f"out of date: {reason}", "", (0.0, 0.0, 0.0), kernel.at)
         return Verdict(kernel.name, str(chosen), target, 0, 0.0, (failure,), "")
 
     def unbounded(self, units: Sequence[Unit]) -> Iterator[Verdict]:
@@ -75,7 +76,7 @@ class Selection(NamedTuple):
         if names:
             few = tuple(names) if self.kernels or len(names) <= 3 else ()
             command = build_command(self.root, self.declaration, *few, target=BOUNDS)
-            which = ", ".join(few) or f"{len(names)} kernels"
+            which = ", ".join(few) or f"{len(names)} kernels"  # more than three
             yield Verdict("", "", BOUNDS, 0, 0.0, (), f"not built for {which}; run: {command}")
 
 

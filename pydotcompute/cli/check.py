@@ -4,11 +4,13 @@
   pydotcompute check softmax -t cpu:x86-64-v3
 
 Sizes: none, one, odd, prime, around vector widths and block sizes, large, and those declared. Besides ordinary
-values: special ones (NaN, infinities, signed zeros, denormals, extremes), views that are not contiguous, arrays that
-begin where no vector would, guards around whatever a kernel writes and between elements that do not touch, elements
-that it should have written, and the interpreter in three orders. Compiled code checks its indices in the artifacts
+values: NaN, infinities and -0.0, to which the reference is held as well (unless the kernel says special: false),
+denormals and extremes, views that are not contiguous, arrays that begin where no vector would, guards around whatever a
+kernel writes and between elements that do not touch, elements that it should have written, two runs that differ in what
+outputs held before, and the interpreter in three orders. Compiled code checks its indices in the artifacts
 of 'pydotcompute build --bounds' alone: where they are built, they are checked too. Calls that a vendor's BLAS serves
-are the target cpu:vendor, or cuda:vendor. A failure is printed with the command that repeats it.
+are the target cpu:vendor, or cuda:vendor. Failures with one cause are one finding: the
+smallest case, how many others there are, the line, and the command that repeats it.
 
 An artifact whose source has changed since it was built fails. What cannot run here, or is not built, is listed as not
 run. The exit code is 1 if anything failed, or if no case ran of a kernel that is named, of any where none is."""
@@ -39,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from .. import declare
     from ..check.run import built_targets, check
+    from ..check.verdict import counted, grouped
 
     root = project_root(options)
     declaration = declare.load(root)
@@ -51,27 +54,36 @@ def run(options: argparse.Namespace) -> int:
     if options.targets:
         known = built_targets(root)
         check_names(options.targets, known, "target", f"what is built here: {', '.join(known)}")
-    verdicts = []
+    verdicts: list[Any] = []
     for verdict in check(
         root, options.kernels, options.targets, specialisation=options.specialization, seed=options.seed,
         only=options.case, quick=options.quick, slow=_say_slow,
     ):  # fmt: skip
+        if not options.json and verdicts and verdicts[-1].kernel != verdict.kernel:
+            _print_findings(verdicts)
         verdicts.append(verdict)
         if not options.json:
             _print(verdict)
     failed = [v for v in verdicts if v.failures]
     idle = [v for v in verdicts if v.not_run]
+    found = grouped(verdicts)
     if options.json:
-        print_json({"version": 1, "artifacts": [_row(v) for v in verdicts]})
-    cases = sum(v.cases for v in verdicts)
-    say(f"{cases} cases of {len(verdicts) - len(idle)} artifacts, {len(failed)} failed, {len(idle)} not run")
+        rows = {"artifacts": [_row(v) for v in verdicts], "findings": [_finding(f) for f in found]}
+        print_json({"version": 1, **rows})
+    elif verdicts:
+        _print_findings(verdicts)
+    cases, artifacts = sum(v.cases for v in verdicts), len(verdicts) - len(idle)
+    told = f", {counted(len(found), 'finding')}" if found else ""
+    say(
+        f"{counted(cases, 'case')} of {counted(artifacts, 'artifact')}, {len(failed)} failed{told}, {len(idle)} not run"
+    )
     ran = {v.kernel for v in verdicts if v.cases}
     return 1 if failed or not ran or set(options.kernels) - ran else 0
 
 
 def _seed(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0")
     return int(text)
 
 
@@ -96,19 +108,50 @@ def _name(kernel: str, specialisation: object, target: str) -> str:
 
 
 def _print(v: Any) -> None:
+    from ..check.verdict import counted
+
     name = _name(v.kernel, v.specialisation, v.target)
     if v.not_run:
         print(f"{paint('not run', 'yellow', sys.stdout)}  {name}: {v.not_run}", flush=True)
         return
-    cases = f"{v.cases} cases" + (f" ({v.unheld} with no values to compare)" if v.unheld else "")
+    cases = counted(v.cases, "case") + (f" ({v.unheld} with no values to compare)" if v.unheld else "")
     if v.failures:
-        print(f"{paint('FAILED', 'red', sys.stdout)}   {name}: {len(v.failures)} findings in {cases}")
-        for failure in v.failures:
-            print(f"  {failure.case}, seed {failure.seed}: {failure.what}\n    repeat: {failure.command}")
-        sys.stdout.flush()
+        wrong = len({failure.case for failure in v.failures})
+        print(f"{paint('FAILED', 'red', sys.stdout)}   {name}: {wrong} of {cases}", flush=True)
     else:
         ok = paint("ok", "green", sys.stdout)
         print(f"{ok}       {name}: {cases}, error {v.worst:.2g} of what is allowed", flush=True)
+
+
+def _print_findings(verdicts: list[Any]) -> None:
+    """Those of the kernel that the last verdicts are of: each in its smallest case, with all that is known of it."""
+    from ..check.places import marked
+    from ..check.verdict import counted, grouped
+
+    last = verdicts[-1].kernel
+    for finding in grouped(v for v in verdicts if v.kernel == last):
+        first = finding.first
+        print(f"  {first.case}, seed {first.seed}: {first.what}")
+        if finding.others:
+            few = ", ".join(finding.artifacts[:3]) + (", …" if len(finding.artifacts) > 3 else "")
+            of = f", of {counted(len(finding.artifacts), 'artifact')}: {few}" if len(finding.artifacts) > 1 else ""
+            print(f"    and {counted(finding.others, 'more case')} like it{of}")
+        if first.at:
+            lines = marked(first.at).splitlines()
+            print("\n".join(f"    {line}" for line in (lines[0] + (f", {first.note}" if first.note else ""), *lines[1:])))
+        if first.agree is not None:
+            print(f"    interpreter and machine code {'agree' if first.agree else 'differ'}")
+        print(f"    repeat: {first.command}")
+    sys.stdout.flush()
+
+
+def _finding(finding: Any) -> dict[str, Any]:
+    first = finding.first
+    place = {"path": first.at.path, "line": first.at.line, "column": first.at.column} if first.at else {}
+    return {
+        "kernel": finding.kernel, "case": first.case, "seed": first.seed, "what": first.what, "others": finding.others,
+        "artifacts": list(finding.artifacts), **place, "interpreter_agrees": first.agree, "command": first.command,
+    }  # fmt: skip
 
 
 def _row(v: Any) -> dict[str, Any]:
@@ -116,5 +159,5 @@ def _row(v: Any) -> dict[str, Any]:
         "kernel": v.kernel, "specialization": v.specialisation, "target": v.target,
         "status": "not run" if v.not_run else "failed" if v.failures else "ok", "reason": v.not_run,
         "cases": v.cases, "cases_without_values": v.unheld, "worst": v.worst if v.worst < float("inf") else None,
-        "failures": [f._asdict() for f in v.failures],
+        "failures": [{"case": f.case, "seed": f.seed, "what": f.what, "command": f.command} for f in v.failures],
     }  # fmt: skip

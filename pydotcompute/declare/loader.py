@@ -71,8 +71,8 @@ def _kernels(document: Document, root: str, name: str, key: Node, node: Node) ->
     shared = dict(
         signature=signature, types=types, params=params, requires=entry.requires(), vendor=entry.vendor(),
         launch=entry.launch(), fastmath=tuple(values.get("fastmath", ("contract",))), tolerance=values.get("tolerance"),
-        inputs=entry.inputs(), sizes=entry.sizes(), work=entry.work(), positions=positions,
-        source=document.lines, **entry.code(),
+        inputs=entry.inputs(), sizes=entry.sizes(), work=entry.work(), special=values.get("special", True),
+        positions=positions, source=document.lines, **entry.code(),
     )  # fmt: skip
     members = {name: (key, {})}
     if family := node.value.get("family"):

@@ -41,6 +41,7 @@ class Kernel:
     inputs: dict[str, dict[str, Any]] | str | None
     sizes: dict[str, tuple[dict[str, int], ...]]
     work: dict[str, str]
+    special: bool  # whether the reference is meant for NaN, infinities and -0.0 as inputs
     at: Position = field(compare=False)
     # of each key's value ("body"), and of parameters ("signature.x")
     positions: dict[str, Position] = field(default_factory=dict, compare=False)

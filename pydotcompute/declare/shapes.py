@@ -227,6 +227,23 @@ class Either(NamedTuple):
         return {"anyOf": [shape.schema() for shape in self.shapes]}
 
 
+class Truth(NamedTuple):
+    """true or false."""
+
+    what: str = "true or false"
+
+    def accepts(self, node: Node) -> bool:
+        return isinstance(node.value, bool)
+
+    def check(self, document: Document, node: Node) -> None:
+        if not self.accepts(node):
+            hint = f"write {node.text.lower()}, without quotes" if node.text.lower() in ("true", "false") else ""
+            raise document.error(node, f"expected {self.what}, found {shown(node)}", hint)
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "boolean"}
+
+
 class Constant(NamedTuple):
     value: Any
     what: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..signature import DTYPES
 from . import names, targets
-from .shapes import Constant, Either, Key, ListOf, MapOf, Number, Record, Text
+from .shapes import Constant, Either, Key, ListOf, MapOf, Number, Record, Text, Truth
 
 FASTMATH_FLAGS = ("nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc", "fast")
 INT64_MAX = 2**63 - 1
@@ -156,6 +156,10 @@ KERNEL = Record(
                 },
             ),
             "{check: [{n: 0}, {n: 1000}], bench: [{n: 1e6}]}",
+        ),
+        "special": Key(
+            Truth(),
+            "false: the reference is not meant for NaN, infinities and -0.0 as inputs, which check else holds to it too",
         ),
         "work": Key(
             Record(

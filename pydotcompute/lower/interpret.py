@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+from functools import partial
 from types import CodeType
 from typing import Any, Mapping
 
@@ -36,14 +37,15 @@ def run(
 
     arguments: for each parameter its NumPy array as the kernel sees it (`T[...]` flat, `T[..., n]` as (rows, n), an
     output scalar as an array of shape ()), or a scalar that fits. dims: the value of each dimension symbol.
-    order: of the iterations of every `grid`, `blocks` and `threads` loop; `seed` decides "random".
+    order: of the iterations of every `grid`, `blocks` and `threads` loop; `seed` decides "random". Arrays that are
+    made in the kernel hold poison, in reverse order another than else.
     path: where to write the translation, for a debugger; else it carries the positions of the user's file.
     Raises IndexError, with file, line and column, for an index outside 0 ≤ i < n.
     """
     source, codes = _translated(tree, path)
     functions = {
         "span": runtime.span,
-        "poisoned": runtime.poisoned,
+        "poisoned": partial(runtime.poisoned, order == "reverse"),
         **runtime.REDUCTIONS,
         **runtime.loops(order, seed),
         **runtime.accesses(source.sites),

@@ -125,16 +125,27 @@ def span(start: int, stop: int, step: int):
     return range(start, stop, step) if step else ()
 
 
-def poisoned(shape: tuple[int, ...], dtype: str) -> np.ndarray:
-    """A new kernel array: NaN, True, or integers of bytes 0xA5, so that reading what was never written shows."""
+def poisoned(second: bool, shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    """A new kernel array, whose elements hold poison until they are written."""
     array = np.empty(shape, dtype)
-    if array.dtype.kind in "fc":
-        array[...] = complex(np.nan, np.nan) if array.dtype.kind == "c" else np.nan
-    elif dtype == "bool":
-        array[...] = True
-    else:
-        array.view(np.uint8)[...] = 0xA5
+    poison(array, second)
     return array
+
+
+def poison(array: np.ndarray, second: bool = False) -> None:
+    """Fill an array that nobody has written with what shows when it is read, or left as it is: NaN, of integers the
+    largest, True. In a second run with the largest and smallest numbers in turn, of integers the smallest, False: no
+    result may depend on which of them it was, and what still holds both, each in its run, was never written."""
+    kind, dtype = array.dtype.kind, array.dtype
+    if kind == "b":
+        array[...] = not second
+    elif kind in "iu":
+        array[...] = np.iinfo(dtype).min if second else np.iinfo(dtype).max
+    elif not second:
+        array[...] = complex(np.nan, np.nan) if kind == "c" else np.nan
+    else:
+        pair = np.array([np.finfo(dtype).max, np.finfo(dtype).min], dtype)
+        array[...] = np.resize(pair, array.shape)
 
 
 # ----------------------------------------------------------------------------------------------- reductions

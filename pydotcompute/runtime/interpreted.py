@@ -22,7 +22,7 @@ _trees: dict[tuple[str, str, str], tuple[Any, Any, Any]] = {}  # (root, kernel, 
 def execute(
     record: KernelRecord, root: str, args: tuple, kwargs: Mapping[str, Any], order: str = "forward", seed: int = 0
 ) -> Any:
-    """Check a call, run the kernel's typed tree in Python, return its outputs.
+    """Check a call, run the kernel's typed tree in Python, return its outputs, which hold poison where it wrote none.
 
     Raises ValueError for an unknown order, KernelNotBuiltError where the sources are missing or declare another
     signature, CompilerNotInstalledError, DeclarationError, IndexError with the line, and what a call raises.
@@ -34,6 +34,9 @@ def execute(
     values, finish = call.complete()
     with build_half("the interpreter") as module:
         tree = _tree(record, root, call.specialisation.name, module)
+        for p in tree.parameters:
+            if p.name in call.missing and p.fill is None:
+                module("lower.interpret_runtime").poison(values[p.name], order == "reverse")
         seen = {p.name: _as_seen(p, values[p.name], call) for p in tree.parameters}
         module("lower.interpret").run(tree, seen, call.dims, order, seed)
     for p in tree.parameters:

@@ -73,5 +73,5 @@ def test_a_compiler_with_a_mistake_is_found(tmp_path, mutant):
     first = next(line for line in done.stdout.splitlines() if "repeat: " in line).partition("repeat: ")[2]
     again = run(*shlex.split(first)[1:])
     assert again.returncode == 1
-    assert again.stderr.startswith("1 cases of 1 artifacts, 1 failed")
+    assert again.stderr.startswith("1 case of 1 artifact, 1 failed")
     assert found[0] == next(line for line in again.stdout.splitlines() if ", seed 0: " in line).partition(", seed 0: ")

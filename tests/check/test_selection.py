@@ -155,7 +155,7 @@ def test_a_pinned_target_of_the_environment_does_not_count(project, target):
     [
         ((), {"PYDOTCOMPUTE_TARGET": "bogus"}, "pydotcompute: PYDOTCOMPUTE_TARGET='bogus' is no target; "),
         ((), {"PYDOTCOMPUTE_THREADS": "zero"}, "pydotcompute: PYDOTCOMPUTE_THREADS='zero' is no number of threads; "),
-        (("--seed", "-1"), {}, "pydotcompute check: error: argument --seed: '-1' is no whole number from 0"),
+        (("--seed", "-1"), {}, "pydotcompute check: error: argument --seed: '-1' is not a whole number from 0"),
     ],
 )
 def test_settings_that_are_none_are_refused_before_anything_runs(project, arguments, environment, told):
@@ -222,9 +222,9 @@ def test_indices_of_compiled_code_are_checked_where_they_are_built_so_and_else_i
 
 def test_cases_without_values_to_compare_are_counted(project):
     (row, _) = lines(run("check", "negative", "-C", project))
-    assert row.partition(", ")[0].endswith(": 35 cases (4 with no values to compare)")
+    assert row.partition(", ")[0].endswith(": 41 cases (4 with no values to compare)")
     (row, _) = json.loads(run("check", "negative", "-C", project, "--json").stdout)["artifacts"]
-    assert (row["cases"], row["cases_without_values"]) == (35, 4)
+    assert (row["cases"], row["cases_without_values"]) == (41, 4)
 
 
 def test_the_help_fits_a_terminal_and_names_the_exit_codes():

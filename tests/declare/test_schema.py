@@ -22,7 +22,7 @@ WHOLE = {
             "requires": ["n == 1"], "body": "y = 1", "family": {"add": {"OP": "+"}, "sub": {"OP": -1}},
             "launch": {"block": [1, "N"], "grid": 4}, "fastmath": ["contract"], "reference": ["x", "y"],
             "tolerance": {"float32": 1e-6}, "inputs": {"x": {"low": -3, "high": "n"}},
-            "sizes": {"check": [{"n": 0}], "bench": []}, "work": {"bytes": "n", "operations": 3},
+            "sizes": {"check": [{"n": 0}], "bench": []}, "work": {"bytes": "n", "operations": 3}, "special": False,
         },
         "t": {"signature": "()", "template": "t.py.j2", "tolerance": 0, "inputs": "a.py:f", "reference": "x",
               "launch": {"block": 1024}},
@@ -90,5 +90,5 @@ def test_agree(data):
 
 def test_every_key_is_described():
     kernel = declare.schema()["properties"]["kernels"]["additionalProperties"]
-    assert len(kernel["properties"]) == 16
+    assert len(kernel["properties"]) == 17
     assert all(part["description"] for part in kernel["properties"].values())

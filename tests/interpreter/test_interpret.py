@@ -195,20 +195,28 @@ def test_shared_private_and_atomics(run):
     assert top.tolist() == [max(parts)]
 
 
-def test_kernel_arrays_start_with_poison(run):
+@pytest.mark.parametrize(
+    "order, floats, integers", [("forward", np.nan, 2**31 - 1), ("random", np.nan, 2**31 - 1), ("reverse", "f4", -(2**31))]
+)
+def test_kernel_arrays_start_with_poison_another_in_reverse_order(tree, order, floats, integers):
     body = """
     for i in grid(n):
         h = local((2,), float32)
         w = local((2,), int32)
+        b = local((1,), bool)
         if i == 0:
             h[0] = 1
             w[0] = 1
         out[i] = h[0]
         whole[i] = w[0]
+        flag[i] = b[0]
     """
-    out, whole = run("(n: int64) -> (out: float32[n], whole: int32[n])", body, {"n": 3}, n=3)
-    assert out[0] == 1 and np.isnan(out[1:]).all()
-    assert whole[0] == 1 and whole[1] == whole[2] == np.frombuffer(b"\xa5" * 4, "i4")[0]
+    built = tree("(n: int64) -> (out: float32[n], whole: int32[n], flag: bool[n])", body)
+    out, whole, flag = np.zeros(3, "f4"), np.zeros(3, "i4"), np.zeros(3, bool)
+    interpret.run(built, {"n": 3, "out": out, "whole": whole, "flag": flag}, {"n": 3}, order)
+    floats = np.finfo("f4").max if floats == "f4" else floats
+    np.testing.assert_array_equal(out, [1, floats, floats])
+    assert whole.tolist() == [1, integers, integers] and flag.tolist() == [order != "reverse"] * 3
 
 
 def test_orders_show_what_the_program_leaves_open(tree):
