@@ -33,6 +33,7 @@ class Module:
     function: ast.FunctionDef  # the kernel
     helpers: dict[str, ast.FunctionDef]
     heights: dict[int, int] = field(default_factory=dict)  # id of a node → how deep it is nested
+    statements: dict[int, ast.stmt] = field(default_factory=dict)  # id of a node → the assignment or return around it
     positions: dict[tuple[int, int], Position] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)  # every name of the text; fresh ones are none of these
 
@@ -52,6 +53,10 @@ class Module:
 
     def refuse(self, node: ast.AST, message: str, hint: str = "") -> NoReturn:
         raise DeclarationError(message, self.position(node), hint)
+
+    def statement_of(self, node: ast.AST) -> ast.AST:
+        """The assignment or `return` that an expression stands in; else the expression itself."""
+        return self.statements.get(id(node), node)
 
     def meaning(self, name: str) -> str:
         """What a name is that nobody may assign or define, or ""."""
@@ -152,6 +157,9 @@ def _measure(module: Module, parsed: ast.Module) -> None:
     for node in reversed(list(ast.walk(parsed))):  # children before parents
         heights = (module.heights.get(id(child), 0) for child in ast.iter_child_nodes(node))
         module.heights[id(node)] = 1 + max(heights, default=0)
+    for statement in ast.walk(parsed):
+        if isinstance(statement, (ast.Assign, ast.AugAssign, ast.Return, ast.Expr)):
+            module.statements |= dict.fromkeys((id(node) for node in ast.walk(statement)), statement)
     for node in ast.walk(parsed):
         if isinstance(node, ast.expr) and module.heights[id(node)] > MOST_LEVELS:
             module.refuse(
