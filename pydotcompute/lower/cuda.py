@@ -158,6 +158,10 @@ class _Module:
         elif self.reduces:
             code.write_chunks(main, counts, partial)
         else:
+            if len(counts) > 1 and (self.launch.get("grid") or None in self.grid()["counts"]):
+                # It may be launched for nothing, and of nested loops the outer one be endless, the inner one empty.
+                some = " and ".join(f"gt({count}, int64(0))" for count in counts[1:])
+                counts = (code.held_text("_count", f"({counts[0]} if {some} else int64(0))"), *counts[1:])
             code.write_grid(main, counts)
 
     def write_finish(self, partial: list[str]) -> None:
