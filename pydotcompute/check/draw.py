@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..declare.model import Kernel, Specialisation
-from ..runtime.expressions import evaluate
+from ..artifact.dimensions import evaluate
 from ..signature import Parameter
 from . import faults
 from .memory import guarded, scattered, shifted

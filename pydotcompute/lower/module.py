@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
-from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
 from typing import Iterable, NoReturn
 
+from ..artifact.dimensions import substituted
 from ..declare.model import Kernel, Rendered, Specialisation
 from ..declare.python_text import check_definition, parse_python
 from ..errors import DeclarationError, Position
@@ -85,7 +84,7 @@ def parse(kernel: Kernel, specialisation: Specialisation, rendered: Rendered) ->
     check_definition(kernel, rendered, parsed)
     types, params = dict(specialisation.types), dict(specialisation.params)
     parameters = tuple(
-        p._replace(dtype=types.get(p.dtype, p.dtype), dims=p.dims and tuple(_concrete(d, params) for d in p.dims))
+        p._replace(dtype=types.get(p.dtype, p.dtype), dims=p.dims and tuple(substituted(d, params) for d in p.dims))
         for p in kernel.signature.parameters
     )
     module = Module(kernel, rendered, parameters, types, params, ast.FunctionDef(), {})
@@ -127,17 +126,6 @@ def parse(kernel: Kernel, specialisation: Specialisation, rendered: Rendered) ->
     module.used |= {kernel.name, *functions, *kernel.signature.symbols, *(p.name for p in parameters)}
     module.used |= {*FUNCTIONS, *CONSTANTS, *WORDS, *DTYPES, *types, *params}
     return module
-
-
-def _concrete(dim: str | int, params: dict[str, int | float | bool]) -> str | int:
-    """A dim of an output with its params as numbers."""
-    if isinstance(dim, int):
-        return dim
-    text = re.sub(r"[A-Za-z_]\w*", lambda name: f"({params[name[0]]})" if name[0] in params else name[0], dim)
-    if {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)} <= {"min", "max", "abs"}:
-        with suppress(ArithmeticError):  # which is the call's to report
-            return int(eval(text, {}))  # the declaration has checked what stands in it
-    return text
 
 
 def _outside(module: Module, statement: ast.stmt) -> NoReturn:
