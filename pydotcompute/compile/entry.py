@@ -76,7 +76,8 @@ def _is_servable(parameters, symbols, requires: Sequence[Tree], params: Mapping[
     """Whether every symbol, every condition and every shape of an output follows from the inputs by arithmetic."""
     inputs = [p for p in parameters if p.role != "out"]
     leading = any(p.ellipsis for p in inputs)
-    bound = {d for p in inputs for d in p.dims or () if isinstance(d, str)} | {p.name for p in inputs if _may_be_dimension(p)}
+    bound = {d for p in inputs for d in p.dims or () if isinstance(d, str)}
+    bound |= {p.name for p in inputs if _may_be_dimension(p)}
     if leading:
         bound |= {"size", "rows"}
     for p in parameters:

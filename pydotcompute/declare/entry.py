@@ -81,7 +81,7 @@ class Entry:
                 return self.expression(item, "integer", names, what) if isinstance(item.value, str) else int(item.value)
 
             result[key] = tuple(map(one, value.value)) if isinstance(value.value, list) else one(value)
-        block = result["block"] if isinstance(result["block"], tuple) else (result["block"],)
+        block = result["block"] if isinstance(node.value["block"].value, list) else (result["block"],)
         threads = 1
         for size in block:
             threads *= size if isinstance(size, int) else 1

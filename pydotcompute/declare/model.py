@@ -31,7 +31,7 @@ class Kernel:
     types: dict[str, tuple[str, ...]]
     params: dict[str, tuple[int | float | bool, ...]]  # the first value is the default
     requires: tuple[Tree, ...]
-    vendor: dict[str, Tree]  # "call": who else computes the same, a function of NumPy's and CuPy's; "when": where faster
+    vendor: dict[str, Tree]  # "call": who else computes the same, a function of NumPy's and CuPy's; "when": where so
     body: str | None  # the text of `body:`, or
     template: str | None  # the file under templates/, as written
     family: dict[str, str | int | float]  # the values of this member of a family

@@ -1,8 +1,8 @@
 """The typed tree as Python for numba-cuda: a module of one kernel, or of two where a reduction runs over the grid,
 and how they are launched.
 
-`launches`, in order: {"entry", "block": threads, "grid": {"kind", "counts"}}. `counts` are expressions over dimensions,
-integer scalars and params, outermost first, or None where only the kernel can know them; kinds:
+`launches`, in order: {"entry", "block": threads, "grid": {"kind", "counts"}}. `counts` are expressions over dimensions
+and integer scalars, as data (artifact/dimensions.py), outermost first, or None where only the kernel can know them; kinds:
     "grid"    a thread each, one to three counts; a grid-stride loop, so any grid computes the same. Where threads do
               several iterations (cuda_batches.py), the counts are those of threads
     "blocks"  a block each, the product of the counts; block-stride
@@ -198,9 +198,10 @@ class _Module:
         if self.main is None:
             return {"kind": "one", "counts": []}
         if declared := self.launch.get("grid"):
-            parts = declared if isinstance(declared, (tuple, list)) else (declared,)
+            parts = up_to_three(declared)
             # At least one block: all of them together do everything, however many there are.
-            return {"kind": "given", "counts": [data(Operation("max", (substituted(p, self.params), 1))) for p in parts]}
+            counts = [Operation("max", (substituted(p, self.params), 1)) for p in parts]
+            return {"kind": "given", "counts": list(map(data, counts))}
         kind = "chunks" if self.reduces else self.main.kind
         known = self.set_up()
         counts = [expression(c, known) for c in self.main.counts]
@@ -259,10 +260,15 @@ def expression(e: Expr, known: Mapping[str, Tree | None]) -> Tree | None:
     return None
 
 
+def up_to_three(declared: Tree | tuple[Tree, ...]) -> tuple[Tree, ...]:
+    """What `block` or `grid` of a declaration says, as one to three expressions."""
+    return declared if isinstance(declared, tuple) and not isinstance(declared, Operation) else (declared,)
+
+
 def block_of(launch: dict[str, Any], params: dict[str, Any]) -> tuple[int, list[int]]:
     """The threads of a declared block, and its one to three sizes. Raises DeclarationError if no GPU runs so many."""
     declared = launch["block"]
-    parts = declared if isinstance(declared, (tuple, list)) else (declared,)
+    parts = up_to_three(declared)
     sizes = [p if isinstance(p, int) else int(evaluate(p, params)) for p in parts]
     threads = 1
     for size in sizes:

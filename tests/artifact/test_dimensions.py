@@ -23,9 +23,8 @@ LEAVES = st.sampled_from(["n", "m", "K", "n", "m"]) | NUMBERS
 
 def operations(parts):
     plain = st.builds(lambda op, a, b: Operation(op, (a, b)), st.sampled_from(["+", "-", "*", "//", "%"]), parts, parts)
-    shifted = st.builds(
-        lambda op, a, k: Operation(op, (a, k)), st.sampled_from(["**", "<<", ">>"]), parts, st.sampled_from([0, 1, 2, 5, 63])
-    )
+    by = st.sampled_from([0, 1, 2, 5, 63])
+    shifted = st.builds(lambda op, a, k: Operation(op, (a, k)), st.sampled_from(["**", "<<", ">>"]), parts, by)
     truth = st.builds(lambda op, a, b: Operation(op, (a, b)), st.sampled_from([*COMPARE, "and", "or"]), parts, parts)
     one = st.builds(lambda op, a: Operation(op, (a,)), st.sampled_from(["neg", "not", "abs"]), parts)
     some = st.builds(lambda op, a: Operation(op, tuple(a)), st.sampled_from(["min", "max"]),

@@ -61,7 +61,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path):
         "[]",
         '{"version": VERSION}',
         '{"version": VERSION, "kernels": {"a": 1}}',
-        '{"version": VERSION, "kernels": {"a": {"specializations": {"-": {"artifacts": {"cpu:native": {"object": 0}}}}}}}',
+        '{"version": VERSION, "kernels": {"a": {"specializations": {"-": {"artifacts": {"cpu:native": {}}}}}}}',
         '{"version": 0, "kernels": {}}',
         "\xff",
     ],

@@ -239,7 +239,8 @@ def test_sums_and_products_of_small_integers_are_numpys(dtype, where):
     for update, start, exact in (("+", 0, np.sum), ("*", 1, np.prod)):
         lines = [f"s = {start}", f"for c in {where}(n):", f"    s {update}= x[c]", "out[()] = s"]
         text = "\n".join(("    " if where == "threads" else "") + line for line in lines)
-        built = loop(f"(x: {dtype}[n]) -> (out: {wide})", "for r in blocks(1):\n" + text if where == "threads" else text)
+        text = "for r in blocks(1):\n" + text if where == "threads" else text
+        built = loop(f"(x: {dtype}[n]) -> (out: {wide})", text)
         x = np.full(700, True if dtype == "bool" else 113).astype(dtype)
         for data in (x, x[:0]):
             assert built.call(data) == built.python(data) == exact(data), (update, len(data))

@@ -11,7 +11,7 @@ from pydotcompute.signature import DTYPES
 INTEGERS = [dtype for dtype in DTYPES if "int" in dtype]
 LOOPS = {
     "range": "for i in grid(n):\n    s = {start}\n    for k in range(3):\n        {update}\n    out[i] = s",
-    "while": "for i in grid(n):\n    s = {start}\n    w = 3\n    while w > 0:\n        w -= 1\n        {update}\n    out[i] = s",
+    "while": "for i in grid(n):\n    s = {start}\n    while s != s:\n        {update}\n    out[i] = s",
     "grid": "s = {start}\nfor i in grid(n):\n    {update}\ntotal[()] = s",
     "threads": "for i in blocks(n):\n    s = {start}\n    for c in threads(n):\n        {update}\n    out[i] = s",
     "if": "for i in grid(n):\n    s = {start}\n    if i > 2:\n        {update}\n    out[i] = s",

@@ -227,7 +227,8 @@ class Statements(Expressions):
                 self.line(f"{name} = {bare(self.typed(dtype, 2).text)}")
         if rank(dtype) == 1 and self.chance(0.4):  # another size of integer, which the name holds too
             small = [d for d in INTEGERS if d != "uint64" and (d[0] == "u" or dtype[0] == "i")]
-            self.line(f"{name} {self.rng.choice(('+=', '^=', '-='))} {bare(self.typed(self.rng.choice(small), 2).text)}")
+            value = bare(self.typed(self.rng.choice(small), 2).text)
+            self.line(f"{name} {self.rng.choice(('+=', '^=', '-='))} {value}")
         self.scope.add(Expr(name, adopted(dtype)))
 
     def branches_that_set(self) -> None:

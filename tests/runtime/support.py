@@ -152,7 +152,8 @@ def kernel_entry(name, parameters, artifacts, types=None, params=None, requires=
     ]
     return {
         "doc": doc, "signature": signature_text(parameters), "types": types or {}, "params": params or {},
-        "requires": [dimensions.data(tree(r, "condition")) for r in requires], "parameters": written, "symbols": list(symbols),
+        "requires": [dimensions.data(tree(r, "condition")) for r in requires],
+        "parameters": written, "symbols": list(symbols),
         "specializations": {
             label: {
                 "types": chosen, "params": constants, "aliases": [list(pair) for pair in aliases],

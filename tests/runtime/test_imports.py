@@ -41,7 +41,8 @@ def run(program: str, *args: str) -> str:
 
 
 ALLOWED_OURS = {
-    "pydotcompute", "abi", "artifact", "artifact.dimensions", "backends", "backends.base", "backends.cpu", "backends.cpu_kernel", "backends.registry",
+    "pydotcompute", "abi", "artifact", "artifact.dimensions",
+    "backends", "backends.base", "backends.cpu", "backends.cpu_kernel", "backends.registry",
     "cache",
     "cache.layout", "cache.manifest", "cache.objects", "errors", "runtime", "runtime.arguments", "runtime.arrays",
     "runtime.choice", "runtime.dispatch", "runtime.kernel", "runtime.levels", "runtime.library",
