@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from .artifact.dimensions import Tree
+
 DTYPE_BYTES = {
     "bool": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8,
     "float16": 2, "float32": 4, "float64": 8, "complex64": 8, "complex128": 16,
@@ -18,12 +20,12 @@ class Parameter(NamedTuple):
     `dims` is None for a scalar (an output scalar is written `name[()]` in the kernel). `ellipsis` says that the
     dims begin with `...`: alone (`T[...]`, dims = ()) the array is seen flat, with `size` elements; with trailing
     dims (`T[..., n]`) the leading ones are seen as one, `rows`, so the kernel's rank is 1 + len(dims).
-    A dim is a symbol (str identifier), a number (int) or, in outputs, an expression over them (str).
+    A dim is a symbol (str), a number (int) or, in outputs, an expression over them and params (artifact/dimensions).
     """
 
     name: str
     dtype: str  # a dtype, or a type variable
-    dims: tuple[str | int, ...] | None
+    dims: tuple[Tree, ...] | None
     role: str  # "in" "inout" "out"
     ellipsis: bool = False
     layout: str = "C"  # "C" "strided" "broadcast"

@@ -8,11 +8,11 @@ have the texts and the last word.
 
 from __future__ import annotations
 
-import re
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 from cupy.cuda import runtime
 
+from ..artifact.dimensions import from_data, names as names_of
 from ..cache.manifest import KernelRecord
 from ..runtime.arguments import Call
 from .cuda_launch import Launch
@@ -58,8 +58,9 @@ class Again:
         launches: the handles of functions with their grids and blocks; words: the arguments of every launch, which
         have their places from `meta`.
         """
-        counts = " ".join(count or "" for one in meta["launches"] for count in one["grid"]["counts"])
-        if not self.known.issuperset(counted := re.findall(r"[A-Za-z_]\w*", counts)):
+        counts = [count for one in meta["launches"] for count in one["grid"]["counts"] if count is not None]
+        counted = {name for count in counts for name in names_of(from_data(count))}
+        if not self.known.issuperset(counted):
             self.known.update(counted)
             self.forms.clear()
         names = [*self.names[: len(args)], *kwargs]

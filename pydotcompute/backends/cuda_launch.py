@@ -7,7 +7,7 @@ from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 import numpy as np
 
-from ..runtime.expressions import evaluate
+from ..artifact.dimensions import evaluate, from_data
 from ..signature import Parameter
 
 VIEW_LEVELS = 7
@@ -32,7 +32,7 @@ def launches(meta: Mapping[str, Any], names: Mapping[str, Any]) -> list[Launch]:
     """
     result = []
     for item in meta["launches"]:
-        counts = [None if text is None else int(evaluate(text, names)) for text in item["grid"]["counts"]]
+        counts = [None if count is None else int(evaluate(from_data(count), names)) for count in item["grid"]["counts"]]
         planned = _GRIDS[item["grid"]["kind"]](counts, item["block"])
         if planned is not None:
             grid, block = planned

@@ -61,7 +61,7 @@ def _compile_cpu(job: Job) -> Answer:
     ir = entry_ir(
         tree.parameters, tree.symbols, tree.aliases, declared=job.kernel.signature.parameters, types=job.kernel.types,
         requires=job.kernel.requires, params=dict(job.specialisation.params),
-        vendor=job.kernel.vendor.get("when", "0 == 0") if job.kernel.vendor else None,
+        vendor=job.kernel.vendor.get("when", True) if job.kernel.vendor else None,
     )  # fmt: skip
     entry = entry_object(ir, job.kernel.name)
     clock.tick("entry point")

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
+from ..artifact.dimensions import data
 from ..cache.layout import VERSION
 from ..declare.model import Kernel
 from ..signature import Parameter
@@ -106,8 +107,8 @@ def header(kernel: Kernel) -> dict[str, Any]:
         "signature": kernel.signature.text,
         "types": {name: list(dtypes) for name, dtypes in kernel.types.items()},
         "params": {name: list(values) for name, values in kernel.params.items()},
-        "requires": list(kernel.requires),
-        "vendor": dict(kernel.vendor),
+        "requires": list(map(data, kernel.requires)),
+        "vendor": {key: data(value) for key, value in kernel.vendor.items()},
         "parameters": [parameter_entry(parameter) for parameter in kernel.signature.parameters],
         "symbols": list(kernel.signature.symbols),
     }
@@ -116,5 +117,5 @@ def header(kernel: Kernel) -> dict[str, Any]:
 def parameter_entry(parameter: Parameter) -> dict[str, Any]:
     """A parameter without its defaults."""
     entry = parameter._asdict()
-    entry["dims"] = None if parameter.dims is None else list(parameter.dims)
+    entry["dims"] = None if parameter.dims is None else list(map(data, parameter.dims))
     return {name: value for name, value in entry.items() if value != Parameter._field_defaults.get(name, ...)}

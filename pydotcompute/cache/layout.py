@@ -28,7 +28,7 @@ For CPU artifacts `meta` has {"triple", "features": […]} ("features": what `cp
 
 from __future__ import annotations
 
-VERSION = 1
+VERSION = 2
 MANIFEST = "manifest.json"
 OBJECTS = "objects"
 KEYS = "keys"

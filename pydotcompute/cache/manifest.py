@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ..artifact.dimensions import Tree, from_data
 from ..errors import KernelNotBuiltError
 from ..signature import DTYPES, Parameter, Signature
 from .layout import MANIFEST, PROJECT_CACHE, VERSION, object_path
@@ -71,10 +72,10 @@ class KernelRecord(NamedTuple):
     signature: Signature
     types: dict[str, tuple[str, ...]]  # type variable → dtypes, in the order of the declaration
     params: dict[str, tuple[Any, ...]]  # the first value is the default
-    requires: tuple[str, ...]
+    requires: tuple[Tree, ...]
     specialisations: dict[str, SpecialisationRecord]
     vendor: str = ""  # the function of NumPy's and CuPy's that computes the same, or none
-    vendor_when: str = ""  # the condition under which it does so in the kernel's place; none: always
+    vendor_when: Tree | None = None  # the condition under which it does so in the kernel's place; none: always
 
 
 def find(path: str) -> tuple[str, str]:
@@ -187,17 +188,17 @@ def _kernel(entry: dict[str, Any], name: str, folder: str, root: str) -> KernelR
         Signature(_text(entry["signature"]), parameters, symbols),
         {k: tuple(map(_dtype, v)) for k, v in entry.get("types", {}).items()},
         {k: tuple(v) for k, v in entry.get("params", {}).items()},
-        tuple(map(_text, entry.get("requires", ()))),
+        tuple(map(from_data, entry.get("requires", ()))),
         specialisations,
         _vendor(entry.get("vendor", {}).get("call", "")),
-        _text(entry.get("vendor", {}).get("when", "")),
+        _optional(entry.get("vendor", {}).get("when")),
     )
 
 
 def _parameter(p: dict[str, Any]) -> Parameter:
     dims = p["dims"]
     if dims is not None:
-        dims = tuple(d if isinstance(d, int) else _text(d) for d in dims)
+        dims = tuple(map(from_data, dims))
     fill = p.get("fill")
     role, layout = p.get("role", "in"), p.get("layout", "C")
     if role not in ("in", "inout", "out") or layout not in ("C", "strided", "broadcast"):
@@ -232,6 +233,10 @@ def _vendor(value: Any) -> str:
     if value not in ("", *VENDOR_CALLS):
         raise ValueError(f"{value!r} is no function of a vendor's")
     return value
+
+
+def _optional(value: Any) -> Tree | None:
+    return None if value is None else from_data(value)
 
 
 def _suffix(value: Any) -> str:

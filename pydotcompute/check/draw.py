@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..declare.model import Kernel, Specialisation
-from ..runtime.expressions import evaluate
+from ..artifact.dimensions import evaluate
 from ..signature import Parameter
 from . import faults
 from .memory import guarded, scattered, shifted
@@ -133,7 +133,7 @@ def _narrow(shape: tuple[int, ...], rng: np.random.Generator) -> tuple[int, ...]
 
 def _values(kernel, p: Parameter, dtype: np.dtype, shape, names, rng: np.random.Generator) -> np.ndarray:
     declared = kernel.inputs.get(p.name, {}) if isinstance(kernel.inputs, dict) else {}
-    limits = {key: _number(value, names) for key, value in declared.items() if key in ("low", "high")}
+    limits = {key: evaluate(value, names) for key, value in declared.items() if key in ("low", "high")}
     if dtype.kind == "b":
         return rng.integers(0, 2, shape).astype(dtype)
     if dtype.kind in "iu":
@@ -145,10 +145,6 @@ def _values(kernel, p: Parameter, dtype: np.dtype, shape, names, rng: np.random.
         return np.asarray(rng.standard_normal(shape)).astype(dtype)
     low, high = limits.get("low", 0.0), limits.get("high", 1.0)
     return np.asarray(rng.uniform(low, high, shape)).astype(dtype)
-
-
-def _number(value: Any, names: dict[str, int]) -> float:
-    return evaluate(value, names) if isinstance(value, str) else value
 
 
 def _strewn(values: np.ndarray, rng: np.random.Generator, special: np.ndarray) -> np.ndarray:

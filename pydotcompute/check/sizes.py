@@ -8,7 +8,7 @@ from typing import Iterator
 import numpy as np
 
 from ..declare.model import Kernel, Specialisation
-from ..runtime.expressions import evaluate
+from ..artifact.dimensions import evaluate
 
 ALONE = (0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 127, 128, 129, 255, 257, 1000, 1021, 1025, 4099, 65_537, 300_007)
 TOGETHER = (0, 1, 2, 3, 5, 8, 16, 17, 31, 32, 33, 64, 65, 127, 129, 257, 1021)
@@ -58,7 +58,7 @@ def _drawn(free: tuple[str, ...], seed: int) -> Iterator[dict[str, int]]:
 def _allowed(kernel: Kernel, specialisation: Specialisation, dims: dict[str, int]) -> bool:
     """Whether `requires` hold and no output would have a negative size."""
     names = {**dict(specialisation.params), **complete(kernel, dims)}
-    expressions = [d for p in kernel.signature.parameters for d in p.dims or () if isinstance(d, str)]
+    expressions = [d for p in kernel.signature.parameters for d in p.dims or () if not isinstance(d, int)]
     try:
         return all(evaluate(r, names) for r in kernel.requires) and all(evaluate(d, names) >= 0 for d in expressions)
     except ValueError:

@@ -19,9 +19,10 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from ..artifact.dimensions import data, substituted
 from ..declare.model import Kernel, Rendered, Specialisation
 from ..errors import CompilationError, DeclarationError
-from ..lower.cuda import CudaSource, block_of, lower, with_params
+from ..lower.cuda import CudaSource, block_of, lower, up_to_three
 from ..lower.tree import KernelTree
 from . import cuda_nvvm, cuda_ptxas, cuda_toolchain
 
@@ -110,7 +111,7 @@ def raw_compiler(kernel: Kernel, specialisation: Specialisation, rendered: Rende
             f"raw kernel {kernel.name} does not say how many blocks it is launched with", kernel.at,
             "add a grid to launch: {block: 128, grid: …}",
         )  # fmt: skip
-    counts = [with_params(str(g), params) for g in (grid if isinstance(grid, (tuple, list)) else (grid,))]
+    counts = [data(substituted(g, params)) for g in up_to_three(grid)]
     meta = {
         "arguments": described,
         "launches": [

@@ -170,37 +170,31 @@ def _power_integer(b, t, x, y):
     return b.select(b.icmp_signed("<", y, zero), inverse, next_result)
 
 
-def _turns(signed: bool) -> Callable:
-    def typed(start, stop, step):
-        start, stop, step = map(types.unliteral, (start, stop, step))
-        if not kind(start) == ("int" if signed else "uint") or start != stop or start != step:
-            return None
-
-        def emit(context, b, signature, values):
-            """How many iterations range(start, stop, step) has; none for a step of 0."""
-            start, stop, step = values
-            zero, one = ir.Constant(start.type, 0), ir.Constant(start.type, 1)
-            less = b.icmp_signed if signed else b.icmp_unsigned
-            up = b.icmp_signed(">", step, zero) if signed else b.icmp_signed("!=", step, zero)
-            size = b.select(up, step, b.sub(zero, step))
-            size = b.select(b.icmp_signed("==", step, zero), one, size)
-            way = b.select(up, b.sub(stop, start), b.sub(start, stop))
-            runs = b.select(
-                up, less("<", start, stop), b.icmp_signed("<", step, zero) if signed else ir.Constant(I1, 0)
-            )
-            runs = b.and_(runs, b.or_(up, less(">", start, stop)))
-            count = b.add(b.udiv(b.sub(way, one), size), one)
-            count = b.select(runs, count, zero)
-            wide = ir.IntType(64)
-            return count if count.type.width == 64 else b.zext(count, wide)
-
-        return types.int64(start, stop, step), emit
-
-    return typed
+MOST = ir.Constant(ir.IntType(64), 2**63 - 1)
 
 
-enter("turns_signed", 3, _turns(True))
-enter("turns_unsigned", 3, _turns(False))
+@operation("turns", 3, "int")
+def _turns(b, t, start, stop, step):
+    """How often range(start, stop, step) goes round, for int64; never for a step of 0. A distance may have 64 bits;
+    counts above the largest int64 are that: no loop gets there."""
+    zero, one = ir.Constant(start.type, 0), ir.Constant(start.type, 1)
+    up, down = b.icmp_signed(">", step, zero), b.icmp_signed("<", step, zero)
+    size = b.select(up, step, b.select(down, b.sub(zero, step), one))
+    way = b.select(up, b.sub(stop, start), b.sub(start, stop))
+    runs = b.or_(
+        b.and_(up, b.icmp_signed("<", start, stop)), b.and_(down, b.icmp_signed(">", start, stop))
+    )
+    count = b.add(b.udiv(b.sub(way, one), size), one)
+    count = b.select(b.icmp_unsigned(">", count, MOST), MOST, count)
+    return b.select(runs, count, zero)
+
+
+@operation("times", 2, "int")
+def _times(b, t, x, y):
+    """The product of two counts, neither negative; from 2**62 on it may be the largest number instead, as it is where
+    it does not fit: no loop gets there."""
+    spare = b.add(*(call(b, "llvm.ctlz.i64", ir.IntType(64), v, ir.Constant(I1, 0)) for v in (x, y)))
+    return b.select(b.icmp_unsigned("<", spare, ir.Constant(ir.IntType(64), 65)), MOST, b.mul(x, y))
 
 
 # --------------------------------------------------------------------------------------------- conversions

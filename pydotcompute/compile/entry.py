@@ -27,6 +27,7 @@ import numpy as np
 from llvmlite import ir
 
 from .. import abi
+from ..artifact.dimensions import Tree
 from ..signature import Parameter, fill_value
 from .entry_arguments import LEADING, TYPE_NUMBERS, Array, Shapes
 from .entry_arguments import read_array, read_scalar, require_apart, require_distinct
@@ -45,9 +46,9 @@ def entry_ir(
     *,
     declared: Sequence[Parameter] | None = None,
     types: Mapping[str, Sequence[str]] | None = None,
-    requires: Sequence[str] = (),
+    requires: Sequence[Tree] = (),
     params: Mapping[str, int | float | bool] | None = None,
-    vendor: str | None = None,
+    vendor: Tree | None = None,
 ) -> str:
     """LLVM IR of a module that defines `entry` and its variables, and expects `run`.
 
@@ -62,7 +63,7 @@ def entry_ir(
     code.begin("entry", [PTR, PTR, I64, PTR])
     _write_refusal(code)
     constants = {name: int(value) for name, value in (params or {}).items() if not isinstance(value, float)}
-    conditions = (*requires, *((vendor,) if vendor else ()))
+    conditions = (*requires, *(() if vendor is None else (vendor,)))
     if _is_servable(parameters, symbols, conditions, constants):
         decisive = _decisive(declared or parameters, types or {})
         _write_entry(code, parameters, symbols, aliases, decisive, requires, constants, vendor)
@@ -71,20 +72,21 @@ def entry_ir(
     return str(code.module)
 
 
-def _is_servable(parameters, symbols, requires: Sequence[str], params: Mapping[str, int]) -> bool:
+def _is_servable(parameters, symbols, requires: Sequence[Tree], params: Mapping[str, int]) -> bool:
     """Whether every symbol, every condition and every shape of an output follows from the inputs by arithmetic."""
     inputs = [p for p in parameters if p.role != "out"]
     leading = any(p.ellipsis for p in inputs)
-    bound = {d for p in inputs for d in p.dims or ()} | {p.name for p in inputs if _may_be_dimension(p)}
+    bound = {d for p in inputs for d in p.dims or () if isinstance(d, str)}
+    bound |= {p.name for p in inputs if _may_be_dimension(p)}
     if leading:
         bound |= {"size", "rows"}
     for p in parameters:
         if p.dtype not in TYPE_NUMBERS or p.ellipsis and not leading:
             return False
-        texts = [d for d in p.dims or () if isinstance(d, str) and (p.role == "out" or d not in bound)]
-        if any(p.role != "out" or not can_write(text, bound | set(params)) for text in texts):
+        trees = [d for d in p.dims or () if not isinstance(d, int) and (p.role == "out" or d not in bound)]
+        if any(p.role != "out" or not can_write(tree, bound | set(params)) for tree in trees):
             return False
-    return bound.issuperset(symbols) and all(can_write(text, bound | set(params)) for text in requires)
+    return bound.issuperset(symbols) and all(can_write(tree, bound | set(params)) for tree in requires)
 
 
 def _may_be_dimension(p: Parameter) -> bool:
@@ -246,12 +248,12 @@ def _compute_dimensions(
     names = {**shapes.values, **params}
     for condition in requires:
         code.require(truth(code, write(code, condition, names)))
-    for text in dict.fromkeys(d for p in outputs for d in p.dims or () if isinstance(d, str)):
-        if text not in shapes.values:
-            value = write(code, text, names)
+    for dim in dict.fromkeys(d for p in outputs for d in p.dims or () if not isinstance(d, int)):
+        if dim not in shapes.values:
+            value = write(code, dim, names)
             value = code.b.zext(value, I64) if value.type == I1 else value
             code.require(code.b.icmp_signed(">=", value, i64(0)))
-            shapes.values[text] = value
+            shapes.values[dim] = value
 
 
 def _check_overlap(code: Code, pairs, aliases: Collection[tuple[str, str]]) -> None:

@@ -152,6 +152,13 @@ def mul(b, t, x, y):
     return join(b, b.fsub(b.fmul(a, d), b.fmul(c, e)), b.fadd(b.fmul(a, e), b.fmul(c, d)))
 
 
+@operation("times", 2, "int")
+def times(b, t, x, y):
+    """The product of two counts, neither negative; one that does not fit is the largest number."""
+    pair = b.smul_with_overflow(x, y)
+    return b.select(b.extract_value(pair, 1), constant(t, 2**63 - 1), b.extract_value(pair, 0))
+
+
 @operation("div", 2, "float complex")
 def div(b, t, x, y):
     """IEEE division; complex by Smith's method (R. L. Smith, CACM 5, 1962), with NumPy's choices."""

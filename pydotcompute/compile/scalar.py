@@ -11,7 +11,7 @@ from numba.extending import intrinsic
 from .frontend import subroutine
 from .intrinsics import INTRINSICS, constant, kind
 
-int64 = types.int64
+int64, uint64 = types.int64, types.uint64
 add, sub, mul, div, neg, at = (INTRINSICS[n] for n in ("add", "sub", "mul", "div", "neg", "at"))
 band, bor, bxor, shl, shr = (INTRINSICS[n] for n in ("band", "bor", "bxor", "shl", "shr"))
 eq, ne, lt, le, gt, ge = (INTRINSICS[n] for n in ("eq", "ne", "lt", "le", "gt", "ge"))
@@ -19,7 +19,8 @@ select, minimum, maximum, absolute = (INTRINSICS[n] for n in ("select", "minimum
 floor, copysign, isnan, isfinite = (INTRINSICS[n] for n in ("floor", "copysign", "isnan", "isfinite"))
 floordiv_integer, advance, load = (INTRINSICS[n] for n in ("floordiv_integer", "advance", "load"))
 claim, set_word, word = INTRINSICS["claim"], INTRINSICS["set_word_int64"], INTRINSICS["word_int64"]
-to_int64, to_bool = INTRINSICS["to_int64"], INTRINSICS["to_bool"]
+to_int64, to_uint64, to_bool = (INTRINSICS[n] for n in ("to_int64", "to_uint64", "to_bool"))
+MOST = 2**63 - 1
 
 FUNCTIONS: dict[str, Callable] = {}
 
@@ -70,21 +71,15 @@ def power_integer(base, exponent):
 
 
 @function(types.int64)
-def turns_signed(start, stop, step):
-    """How often `range(start, stop, step)` goes round; never for a step of 0."""
-    zero, one = number(start, 0), number(start, 1)
-    if bor(band(gt(step, zero), lt(start, stop)), band(lt(step, zero), gt(start, stop))):
-        return add(
-            to_int64(floordiv_integer(sub(sub(stop, start), select(gt(step, zero), one, neg(one))), step)), int64(1)
-        )
-    return int64(0)
-
-
-@function(types.int64)
-def turns_unsigned(start, stop, step):
-    zero, one = number(start, 0), number(start, 1)
-    if band(gt(step, zero), lt(start, stop)):
-        return add(to_int64(floordiv_integer(sub(sub(stop, start), one), step)), int64(1))
+def turns(start, stop, step):
+    """How often `range(start, stop, step)` goes round, for int64; never for a step of 0. A distance may have 64 bits;
+    counts above the largest int64 are that: no loop gets there."""
+    up = gt(step, int64(0))
+    if bor(band(up, lt(start, stop)), band(lt(step, int64(0)), gt(start, stop))):
+        one = number(uint64(1), 1)
+        way = select(up, sub(to_uint64(stop), to_uint64(start)), sub(to_uint64(start), to_uint64(stop)))
+        size = to_uint64(select(up, step, neg(step)))
+        return to_int64(minimum(add(floordiv_integer(sub(way, one), size), one), to_uint64(int64(MOST))))
     return int64(0)
 
 
@@ -103,7 +98,7 @@ def passes_of(length, width):
 @function(types.int64)
 def chunk_size(n):
     """How many iterations of a reduction over a grid make one chunk: at most 256 chunks, by n alone."""
-    share = floordiv_integer(add(n, int64(255)), int64(256))
+    share = add(shr(sub(n, int64(1)), int64(8)), int64(1))  # n may be the largest int64
     return maximum(int64(4096), shl(shr(add(share, int64(1023)), int64(10)), int64(10)))
 
 

@@ -6,6 +6,7 @@ import os
 import re
 from typing import Any
 
+from ..artifact.dimensions import Tree
 from ..errors import Position
 from ..signature import Signature
 from . import expressions
@@ -49,14 +50,14 @@ class Entry:
         self.params, self.types = params, types
         self.numbers = (*signature.symbols, *params)
 
-    def expression(self, node: Node, kind: str, names: tuple[str, ...], what: str = "a dimension or param") -> str:
-        return expressions.check(node.value, kind, names, lambda k: self.document.at(node, k), what)
+    def expression(self, node: Node, kind: str, names: tuple[str, ...], what: str = "a dimension or param") -> Tree:
+        return expressions.read(node.value, kind, names, lambda k: self.document.at(node, k), what)
 
-    def requires(self) -> tuple[str, ...]:
+    def requires(self) -> tuple[Tree, ...]:
         node = self.node.get("requires")
         return tuple(self.expression(item, "condition", self.numbers) for item in node.value) if node else ()
 
-    def vendor(self) -> dict[str, str]:
+    def vendor(self) -> dict[str, Tree]:
         if not (node := self.node.get("vendor")):
             return {}
         if not _is_product(self.signature):
@@ -76,11 +77,11 @@ class Entry:
         for key, value in node.value.items():
             names, what = (self.params, "a param") if key == "block" else (self.numbers, "a dimension or param")
 
-            def one(item: Node) -> int | str:
+            def one(item: Node) -> Tree:
                 return self.expression(item, "integer", names, what) if isinstance(item.value, str) else int(item.value)
 
             result[key] = tuple(map(one, value.value)) if isinstance(value.value, list) else one(value)
-        block = result["block"] if isinstance(result["block"], tuple) else (result["block"],)
+        block = result["block"] if isinstance(node.value["block"].value, list) else (result["block"],)
         threads = 1
         for size in block:
             threads *= size if isinstance(size, int) else 1
@@ -182,11 +183,11 @@ class Entry:
             for key, choices in node.value.items()
         }
 
-    def work(self) -> dict[str, str]:
+    def work(self) -> dict[str, Tree]:
         if not (node := self.node.get("work")):
             return {}
         return {
-            key: self.expression(value, "number", self.numbers) if isinstance(value.value, str) else value.text
+            key: self.expression(value, "number", self.numbers) if isinstance(value.value, str) else value.value
             for key, value in node.value.items()
         }
 

@@ -1,19 +1,19 @@
-"""Expressions of a declaration: parsed with `ast`, every node and every name checked before anything is evaluated."""
+"""Expressions of a declaration: parsed with `ast`, every node and every name checked before anything is evaluated. Here
+alone text becomes a tree of artifact/dimensions.py; references stay Python's text."""
 
 from __future__ import annotations
 
 import ast
-import re
 import warnings
 from functools import lru_cache
 from typing import Callable, Collection
 
+from ..artifact.dimensions import FUNCTIONS, MOST_EXPONENT, MOST_LEVELS, Operation, Tree
 from ..errors import DeclarationError, Position
 from .names import near
 
 Spot = Callable[[int], Position]  # where the character at this offset of an expression stands
 
-FUNCTIONS = ("min", "max", "abs")
 _INTEGER = (
     ast.Expression, ast.Constant, ast.Name, ast.Load, ast.BinOp, ast.UnaryOp, ast.Call, ast.Compare, ast.BoolOp,
     ast.IfExp, ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.Pow, ast.LShift, ast.RShift, ast.USub, ast.UAdd,
@@ -40,8 +40,11 @@ SHOWN = {
 CONDITIONS = (ast.Compare, ast.BoolOp, ast.IfExp)
 CONSTANTS = {"integer": (int,), "number": (int, float), "condition": (int, float, bool)}
 INT64_MAX = 2**63 - 1
-MAX_EXPONENT = 64
-POINT = re.compile(r"(?<![\w.])\.(?=[0-9])")  # the run half reads 0.5, not .5
+_OPERATORS = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
+    ast.LShift: "<<", ast.RShift: ">>", ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">",
+    ast.GtE: ">=", ast.And: "and", ast.Or: "or", ast.Not: "not", ast.USub: "neg",
+}  # fmt: skip
 
 
 @lru_cache(4096)
@@ -78,7 +81,56 @@ def check(text: str, kind: str, names: Collection[str], spot: Spot, what: str = 
     if kind == "condition" and not isinstance(tree.body, CONDITIONS):
         if not (isinstance(tree.body, ast.UnaryOp) and isinstance(tree.body.op, ast.Not)):
             raise fail(tree.body, f"not a condition: {stripped}", "write a comparison, such as n % 2 == 0")
-    return stripped if kind == "reference" else POINT.sub("0.", stripped)
+    return stripped
+
+
+def read(text: str, kind: str, names: Collection[str], spot: Spot, what: str = "a dimension or param") -> Tree:
+    """The tree of an expression of a kind that is not "reference". Raises DeclarationError as `check` does."""
+    check(text, kind, names, spot, what)
+    tree, deep = _tree(parse(text).body)
+    if deep > MOST_LEVELS:
+        raise DeclarationError(f"an expression nested {deep} deep", spot(0), f"{MOST_LEVELS} levels are allowed")
+    return tree
+
+
+def _tree(node: ast.expr) -> tuple[Tree, int]:
+    """The tree of a checked expression, and how deep it is nested."""
+    match node:
+        case ast.Constant(value=value):
+            return value, 0
+        case ast.Name(id=name):
+            return name, 0
+        case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+            return _operation("+", [ast.Constant(0), operand])  # +True is 1
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=value)) if type(value) is not bool:
+            return -value, 0
+        case ast.UnaryOp(op=op, operand=operand):
+            return _operation(_OPERATORS[type(op)], [operand])
+        case ast.BinOp(op=op):
+            return _operation(_OPERATORS[type(op)], [node.left, node.right])
+        case ast.IfExp():
+            return _operation("if", [node.test, node.body, node.orelse])
+        case ast.Call(func=ast.Name(id=name), args=operands):
+            return _operation(name, operands)
+        case ast.BoolOp(op=op, values=operands):
+            return _chain(_OPERATORS[type(op)], [_tree(operand) for operand in operands])
+        case ast.Compare(left=left, ops=ops, comparators=others):
+            pairs = zip(ops, [left, *others], others)
+            return _chain("and", [_operation(_OPERATORS[type(op)], [a, b]) for op, a, b in pairs])
+    raise AssertionError(f"{type(node).__name__} passed the check")
+
+
+def _operation(op: str, operands: list[ast.expr]) -> tuple[Tree, int]:
+    parts = [_tree(operand) for operand in operands]
+    return Operation(op, tuple(tree for tree, _ in parts)), 1 + max(deep for _, deep in parts)
+
+
+def _chain(op: str, parts: list[tuple[Tree, int]]) -> tuple[Tree, int]:
+    """`a and b and c`, evaluated from the left."""
+    (tree, deep), *others = parts
+    for other, levels in others:
+        tree, deep = Operation(op, (tree, other)), 1 + max(deep, levels)
+    return tree, deep
 
 
 def _check_node(node: ast.AST, kind: str, names: Collection[str], what: str, fail: Callable) -> None:
@@ -109,7 +161,7 @@ def _check_node(node: ast.AST, kind: str, names: Collection[str], what: str, fai
             raise fail(node, f"{node.func.id} takes {count}")
     elif isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Pow, ast.LShift, ast.RShift)):
         right = node.right
-        if not (isinstance(right, ast.Constant) and type(right.value) is int and 0 <= right.value < MAX_EXPONENT):
+        if not (isinstance(right, ast.Constant) and type(right.value) is int and 0 <= right.value <= MOST_EXPONENT):
             raise fail(right, "an exponent or shift here is a number from 0 to 63")
 
 

@@ -7,6 +7,7 @@ from functools import cached_property
 from itertools import product
 from typing import Any, Sequence
 
+from ..artifact.dimensions import Tree
 from ..errors import Position
 from ..signature import Signature
 
@@ -29,8 +30,8 @@ class Kernel:
     signature: Signature
     types: dict[str, tuple[str, ...]]
     params: dict[str, tuple[int | float | bool, ...]]  # the first value is the default
-    requires: tuple[str, ...]
-    vendor: dict[str, str]  # "call": who else computes the same, a function of NumPy's and CuPy's; "when": where faster
+    requires: tuple[Tree, ...]
+    vendor: dict[str, Tree]  # "call": who else computes the same, a function of NumPy's and CuPy's; "when": where so
     body: str | None  # the text of `body:`, or
     template: str | None  # the file under templates/, as written
     family: dict[str, str | int | float]  # the values of this member of a family
@@ -40,7 +41,7 @@ class Kernel:
     tolerance: float | dict[str, float] | None
     inputs: dict[str, dict[str, Any]] | str | None
     sizes: dict[str, tuple[dict[str, int], ...]]
-    work: dict[str, str]
+    work: dict[str, Tree]
     special: bool  # whether the reference is meant for NaN, infinities and -0.0 as inputs
     at: Position = field(compare=False)
     # of each key's value ("body"), and of parameters ("signature.x")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Callable, Mapping, NamedTuple, Sequence
 
+from ..artifact.dimensions import Tree
 from ..errors import Position
 from ..signature import Parameter, Signature
 from . import expressions
@@ -80,7 +81,7 @@ def _check_names(reader: Reader, written: list[Written]) -> tuple[str, ...]:
                 hint = "'...' in an output needs an argument with '...'"
                 raise reader.fail(w.token, f"nothing gives '{p.name}' its shape", hint)
             symbols["rows" if p.dims else "size"] = None
-        values: list[str | int] = []
+        values: list[Tree] = []
         for dim in w.dims:
             named = isinstance(dim.value, str)
             values.append(_output_dim(reader, dim, known, parameters) if named and p.role == "out" else dim.value)
@@ -150,8 +151,8 @@ def _refuse_other_parameters(reader: Reader, dim: Dim, name: str, parameters: di
     raise reader.fail(dim.token, f"'{name}' cannot be a dimension: it is {what}", hint)
 
 
-def _output_dim(reader: Reader, dim: Dim, known: tuple[str, ...], parameters: dict[str, Parameter]) -> str:
-    """An output's dimension on one line, its names bound."""
+def _output_dim(reader: Reader, dim: Dim, known: tuple[str, ...], parameters: dict[str, Parameter]) -> Tree:
+    """An output's dimension, its names bound."""
     text, offset = reader.text[dim.token.offset : dim.end], dim.token.offset
     try:
         names = expressions.used_names(text)
@@ -159,5 +160,4 @@ def _output_dim(reader: Reader, dim: Dim, known: tuple[str, ...], parameters: di
         names = []  # told by the check below, with its place
     for name in names:
         _refuse_other_parameters(reader, dim, name, parameters)
-    expressions.check(text, "integer", known, lambda k: reader.spot(offset + k), "bound by any argument")
-    return " ".join(text.split())
+    return expressions.read(text, "integer", known, lambda k: reader.spot(offset + k), "bound by any argument")

@@ -166,7 +166,7 @@ class _Module:
             for k, (name, count) in enumerate(zip(self.counts, main.counts)):
                 code.line(f"{name} = maximum({code.expression(count)}, int64(0))")
                 code.line(f"set_word_int64(state, int64({1 + k}), {name})")
-                total = f"mul({total}, {name})" if total else name
+                total = f"times({total}, {name})" if total else name
             known = {s for s in self.tree.symbols} | set(self.saved)
             known |= {p.name for p in self.tree.parameters if not p.is_array and p.role != "out"}
             bounds, code.bounds = code.bounds, False  # the estimate looks at no elements
@@ -178,7 +178,7 @@ class _Module:
                 chunk = code.names.fresh("_chunk")
                 code.line(f"{chunk} = chunk_size({total})")
                 code.line(f"set_word_int64(state, int64(0), slice_of({SLICE}, mul({chunk}, {cost})))")
-                code.line(f"return turns_signed(int64(0), {total}, {chunk})")
+                code.line(f"return turns(int64(0), {total}, {chunk})")
             else:
                 units = f"slice_of({SLICE}, {cost})"
                 if self.atomic:  # several threads pay where there is other work
@@ -231,7 +231,7 @@ class _Module:
         )
         product = self.counts[0]
         for count in self.counts[1:]:
-            product = f"mul({product}, {count})"
+            product = f"times({product}, {count})"
         code.line(f"{total} = {product}")
         code.line(f"{chunk} = chunk_size({total})")
         with code.block(f"for {number} in range(start, stop):"):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass, replace
 from typing import Sequence
 
 from ..signature import DTYPE_BYTES, Parameter
+from .dimension_code import dimension
 from .tree import KernelTree, NewArray
 
 
@@ -64,72 +64,9 @@ class Array:
         return "_bytes" if self.strides is not None else self.suffix
 
 
-def dim(text: str | int, symbol) -> str:
-    """A dim of a signature as an expression: `symbol` says how a symbol is written."""
-    if isinstance(text, int):
-        return f"int64({text})"
-    return _arithmetic(ast.parse(text, mode="eval").body, symbol)
-
-
-_OPERATORS = {
-    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.FloorDiv: "floordiv_integer", ast.Mod: "mod_integer",
-    ast.Pow: "power_integer", ast.LShift: "shl", ast.RShift: "shr",
-}  # fmt: skip
-_COMPARE = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
-
-
-def _arithmetic(node: ast.expr, symbol) -> str:
-    def of(part: ast.expr) -> str:
-        return _arithmetic(part, symbol)
-
-    match node:
-        case ast.Name():
-            return symbol(node.id)
-        case ast.Constant():
-            return f"int64({int(node.value)})"
-        case ast.UnaryOp(op=ast.USub()):
-            return f"neg({of(node.operand)})"
-        case ast.UnaryOp(op=ast.UAdd()):
-            return of(node.operand)
-        case ast.BinOp():
-            return f"{_OPERATORS[type(node.op)]}({of(node.left)}, {of(node.right)})"
-        case ast.Call(func=ast.Name(id="abs")):
-            return f"maximum({of(node.args[0])}, neg({of(node.args[0])}))"
-        case ast.Call(func=ast.Name(id="min" | "max" as name)):
-            first, *rest = map(of, node.args)
-            for other in rest:
-                first = f"{name}imum({first}, {other})"
-            return first
-        case ast.IfExp():
-            return f"({of(node.body)} if {_truth(node.test, symbol)} else {of(node.orelse)})"
-        case ast.BoolOp(op=op, values=[first, *rest]):  # one of the operands, as in Python
-            result = of(first)
-            for other in rest:
-                sides = (of(other), result) if isinstance(op, ast.And) else (result, of(other))
-                result = f"({sides[0]} if ne({result}, int64(0)) else {sides[1]})"
-            return result
-        case ast.Compare() | ast.UnaryOp(op=ast.Not()):
-            return f"to_int64({_truth(node, symbol)})"
-    raise NotImplementedError(f"the dim {ast.unparse(node)!r} in compiled code")
-
-
-def _truth(node: ast.expr, symbol) -> str:
-    """A condition of a dim as an expression of bool."""
-    if isinstance(node, ast.Compare):
-        terms = [_arithmetic(part, symbol) for part in (node.left, *node.comparators)]
-        links = [f"{_COMPARE[type(op)]}({a}, {b})" for op, a, b in zip(node.ops, terms, terms[1:])]
-        result = links[0]
-        for link in links[1:]:
-            result = f"band({result}, {link})"
-        return result
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        return f"invert({_truth(node.operand, symbol)})"
-    return f"ne({_arithmetic(node, symbol)}, int64(0))"
-
-
 def of_parameter(p: Parameter, number: int, names, local: bool) -> Array:
     """The array of a parameter or output scalar. local: it is updated by atomics, which iterations share."""
-    extents = tuple(dim(d, names.of) for d in p.dims or ())
+    extents = tuple(dimension(d, names.of) for d in p.dims or ())
     if p.ellipsis:
         extents = (names.of("rows" if p.dims else "size"), *extents)
     strides = view = None

@@ -10,6 +10,7 @@ Exact reductions (integers, min, max, any, all) are plain accumulators.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from typing import Callable
 
 from .cpu_code import CpuCode
@@ -216,6 +217,8 @@ class CpuLoops(CpuCode):
         for count in loop.counts:
             held.append(self.names.fresh("_count"))
             self.line(f"{held[-1]} = maximum({self.expression(count)}, int64(0))")
+        if some := [f"gt({name}, int64(0))" for name in held[1:]]:  # of nested loops the outer one may be endless
+            self.line(f"{held[0]} = select({reduce(lambda a, b: f'band({a}, {b})', some)}, {held[0]}, int64(0))")
         return tuple(held)
 
     def lane_width(self, lanes: list[Lane], length: str) -> tuple[str, str]:

@@ -1,8 +1,8 @@
 """The typed tree as Python for numba-cuda: a module of one kernel, or of two where a reduction runs over the grid,
 and how they are launched.
 
-`launches`, in order: {"entry", "block": threads, "grid": {"kind", "counts"}}. `counts` are expressions over dimensions,
-integer scalars and params, outermost first, or None where only the kernel can know them; kinds:
+`launches`, in order: {"entry", "block": threads, "grid": {"kind", "counts"}}. `counts` are expressions over dimensions
+and integer scalars, as data (artifact/dimensions.py), outermost first, or None where only the kernel can know them; kinds:
     "grid"    a thread each, one to three counts; a grid-stride loop, so any grid computes the same. Where threads do
               several iterations (cuda_batches.py), the counts are those of threads
     "blocks"  a block each, the product of the counts; block-stride
@@ -15,11 +15,12 @@ integer scalars and params, outermost first, or None where only the kernel can k
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from ..artifact.dimensions import Operation, Tree, data, evaluate, substituted
 from ..errors import DeclarationError, Position
 from ..signature import DTYPE_BYTES
 from .cuda_arrays import arguments_of, arrays_of, complex_scalars
@@ -158,6 +159,10 @@ class _Module:
         elif self.reduces:
             code.write_chunks(main, counts, partial)
         else:
+            if len(counts) > 1 and (self.launch.get("grid") or None in self.grid()["counts"]):
+                # It may be launched for nothing, and of nested loops the outer one be endless, the inner one empty.
+                some = " and ".join(f"gt({count}, int64(0))" for count in counts[1:])
+                counts = (code.held_text("_count", f"({counts[0]} if {some} else int64(0))"), *counts[1:])
             code.write_grid(main, counts)
 
     def write_finish(self, partial: list[str]) -> None:
@@ -193,20 +198,23 @@ class _Module:
         if self.main is None:
             return {"kind": "one", "counts": []}
         if declared := self.launch.get("grid"):
-            parts = declared if isinstance(declared, (tuple, list)) else (declared,)
+            parts = up_to_three(declared)
             # At least one block: all of them together do everything, however many there are.
-            return {"kind": "given", "counts": [f"max({with_params(str(p), self.params)}, 1)" for p in parts]}
+            counts = [Operation("max", (substituted(p, self.params), 1)) for p in parts]
+            return {"kind": "given", "counts": list(map(data, counts))}
         kind = "chunks" if self.reduces else self.main.kind
         known = self.set_up()
         counts = [expression(c, known) for c in self.main.counts]
         if kind == "grid" and (early := self.code.early_loads(self.main)):
             axis = batched_axis(len(counts))
-            counts[axis] = counts[axis] and f"-(-{counts[axis]} // {early.at_once})"
-        return {"kind": kind, "counts": counts}
+            if counts[axis] is not None:  # rounded up; a grid of that many threads is as good as a larger one
+                few = Operation("min", (counts[axis], 2**62))
+                counts[axis] = Operation("//", (Operation("+", (few, early.at_once - 1)), early.at_once))
+        return {"kind": kind, "counts": list(map(data, counts))}
 
-    def set_up(self) -> dict[str, str | None]:
+    def set_up(self) -> dict[str, Tree | None]:
         """Names that a launch can know → expressions: dimensions, integer scalars, and locals made of them."""
-        known: dict[str, str | None] = {s: s for s in self.tree.symbols}
+        known: dict[str, Tree | None] = {s: s for s in self.tree.symbols}
         for p in self.tree.parameters:
             if not p.is_array and p.role != "out" and "int" in p.dtype:
                 known[p.name] = p.name
@@ -226,42 +234,41 @@ def assigned(body: Iterable[Stmt]) -> set[str]:
     }
 
 
-def expression(e: Expr, known: dict[str, str | None]) -> str | None:
-    """An int64 expression as text for the launch; None if it is made of more than that."""
+def expression(e: Expr, known: Mapping[str, Tree | None]) -> Tree | None:
+    """An int64 expression of a kernel as a tree for the launch, which wraps as in the kernel; None if it is made of
+    more than that."""
+
+    def operation(op: str, *parts: Expr) -> Tree | None:
+        values = tuple(expression(part, known) for part in parts)
+        return None if None in values else Operation(op, values)
+
     match e:
         case Const(value=int() as value):
-            return f"({value})" if value < 0 else str(value)
+            return value
         case Var(name=name):
-            text = known.get(name)
-            return text and (text if text.isidentifier() or text.isdigit() else f"({text})")
+            return known.get(name)
         case Convert(operand=operand, type="int64") if "int" in operand.type:
-            return expression(operand, known)
-        case Unary(op="-", operand=operand):
-            inner = expression(operand, known)
-            return inner and f"(-{inner})"
+            return operation("+%", operand, Const(0, "int64"))
+        case Unary(op="-", operand=operand, type="int64"):
+            return operation("-%", Const(0, "int64"), operand)
         case Binary(op="+" | "-" | "*" as op, left=left, right=right, type="int64"):
-            x, y = expression(left, known), expression(right, known)
-            return x and y and f"({x} {op} {y})"
-        case Binary(op="//" | "%" as op, left=left, right=Const(value=int() as by), type="int64") if by:
-            x = expression(left, known)
-            return x and f"({x} {op} {by})"
+            return operation(f"{op}%", left, right)
+        case Binary(op="//" | "%" as op, left=left, right=Const(value=int() as by) as right, type="int64"):
+            return operation(op, left, right) if by not in (0, -1) else None
         case Call(function="min" | "max" as name, arguments=(left, right), type="int64"):
-            x, y = expression(left, known), expression(right, known)
-            return x and y and f"{name}({x}, {y})"
+            return operation(name, left, right)
     return None
 
 
-def with_params(text: str, params: dict[str, Any]) -> str:
-    """An expression of the declaration's with params as their values."""
-    return re.sub(r"[A-Za-z_]\w*", lambda m: str(params.get(m[0], m[0])), text)
+def up_to_three(declared: Tree | tuple[Tree, ...]) -> tuple[Tree, ...]:
+    """What `block` or `grid` of a declaration says, as one to three expressions."""
+    return declared if isinstance(declared, tuple) and not isinstance(declared, Operation) else (declared,)
 
 
 def block_of(launch: dict[str, Any], params: dict[str, Any]) -> tuple[int, list[int]]:
     """The threads of a declared block, and its one to three sizes. Raises DeclarationError if no GPU runs so many."""
-    from ..runtime.expressions import evaluate
-
     declared = launch["block"]
-    parts = declared if isinstance(declared, (tuple, list)) else (declared,)
+    parts = up_to_three(declared)
     sizes = [p if isinstance(p, int) else int(evaluate(p, params)) for p in parts]
     threads = 1
     for size in sizes:

@@ -16,11 +16,11 @@ is not used is (1, 0).
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..signature import Parameter
+from .dimension_code import dimension
 from .python_source import COMPLEX, Names
 from .tree import KernelTree, NewArray
 
@@ -92,7 +92,7 @@ def arrays_of(tree: KernelTree, names: Names) -> dict[str, Array]:
 
 
 def _of_parameter(p: Parameter, names: Names) -> Array:
-    extents = tuple(dim(d, names.of) for d in p.dims or ())
+    extents = tuple(dimension(d, names.of) for d in p.dims or ())
     if p.ellipsis:
         extents = (names.of("rows" if p.dims else "size"), *extents)
     strides, view = None, ()
@@ -133,31 +133,3 @@ def complex_scalars(tree: KernelTree, names: Names) -> list[tuple[str, str, str]
     """(name, name of its real part, of its imaginary part) of every complex scalar."""
     found = [p.name for p in tree.parameters if not p.is_array and p.role != "out" and p.dtype in COMPLEX]
     return [(names.of(n), names.part(n, "real"), names.part(n, "imag")) for n in found]
-
-
-_OPERATORS = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.FloorDiv: "floordiv_integer", ast.Mod: "mod_integer"}
-
-
-def dim(text: str | int, symbol: Callable[[str], str]) -> str:
-    """A dim of a signature as int64 code."""
-    return f"int64({text})" if isinstance(text, int) else _arithmetic(ast.parse(text, mode="eval").body, symbol)
-
-
-def _arithmetic(node: ast.expr, symbol: Callable[[str], str]) -> str:
-    match node:
-        case ast.Name(id=name):
-            return symbol(name)
-        case ast.Constant(value=value):
-            return f"int64({int(value)})"
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return f"neg({_arithmetic(operand, symbol)})"
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-            return f"{_OPERATORS[type(op)]}({_arithmetic(left, symbol)}, {_arithmetic(right, symbol)})"
-        case ast.BinOp(left=left, op=ast.Pow(), right=right):
-            return f"power_integer({_arithmetic(left, symbol)}, {_arithmetic(right, symbol)})"
-        case ast.Call(func=ast.Name(id="min" | "max" as name), args=[first, *rest]):
-            result = _arithmetic(first, symbol)
-            for other in rest:
-                result = f"{name}imum({result}, {_arithmetic(other, symbol)})"
-            return result
-    raise NotImplementedError(f"the dim {ast.unparse(node)!r} in compiled code")

@@ -8,6 +8,7 @@ from functools import partial, reduce
 
 from .barriers import barriers
 from .cuda_batches import CudaBatches
+from .python_source import MOST
 from .tree import Continue, For, If, Load, Parallel, Stmt, Store, While, walk
 
 MOST_CHUNKS = 4096  # of a reduction over a grid
@@ -126,7 +127,7 @@ class CudaLoops(CudaBatches):
     def product(counts: tuple[str, ...]) -> str:
         """How many iterations there are; a negative count is none."""
         first, *others = (f"maximum({c}, int64(0))" for c in counts)
-        return reduce(lambda one, other: f"mul({one}, {other})", others, first)
+        return reduce(lambda one, other: f"times({one}, {other})", others, first)
 
     def unpack(self, names: tuple[str, ...], widths: tuple[str, ...], flat: str) -> None:
         """The indices of a row-major position; `widths` are the extents, the first of which is not needed."""
@@ -274,9 +275,10 @@ class CudaLoops(CudaBatches):
 
 
 def _fixed(counts: tuple[str, ...]) -> int | None:
-    """The product of counts that are all known."""
+    """The product of counts that are all known; at most the largest int64."""
     found = [re.fullmatch(r"int64\((-?\d+)\)", c) for c in counts]
-    return _product(tuple(max(int(f[1]), 0) for f in found)) if all(found) else None  # type: ignore[index]
+    known = tuple(max(int(f[1]), 0) for f in found if f)
+    return min(_product(known), MOST) if len(known) == len(counts) else None
 
 
 def _product(shape: tuple[int, ...]) -> int:

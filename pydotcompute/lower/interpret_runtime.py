@@ -6,7 +6,6 @@ sums and products by pairs, so that their results do not depend on the order in 
 
 from __future__ import annotations
 
-import itertools
 from typing import Callable
 
 import numpy as np
@@ -87,7 +86,7 @@ def loops(order: str, seed: int) -> dict[str, Callable]:
         raise ValueError(f'order is "forward", "reverse" or "random", not {order!r}')
     random = np.random.default_rng(seed)
 
-    def arranged(total: int):
+    def arranged(total: int):  # of any size: some loops are left before they end
         if order == "forward":
             return range(total)
         return range(total - 1, -1, -1) if order == "reverse" else random.permutation(total).tolist()
@@ -99,8 +98,8 @@ def loops(order: str, seed: int) -> dict[str, Callable]:
         return ((i, i) for i in arranged(max(n, 0)))
 
     def loop2(m, n):
-        if order == "forward":
-            return itertools.product(range(m), range(n))
+        if order == "forward" and n > 0:
+            return ((i, j) for i in range(m) for j in range(n))
         return (divmod(k, n) for k in arranged(max(m, 0) * max(n, 0)))
 
     def numbered2(m, n):

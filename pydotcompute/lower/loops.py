@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from . import expressions, reductions, statements, tree
+from . import expressions, operators, ranges, reductions, statements, tree
 from .module import near
 from .names import bindings, check, parallel_kind
 from .promotion import Type, Value, convert
@@ -40,7 +40,8 @@ def _sequential(s: Scope, node: ast.For) -> list[tree.Stmt]:
         s.refuse(
             node.iter, f"`range` takes 1 to 3 arguments, found {len(arguments)}", "write `range(start, stop, step)`"
         )
-    values = [_integer(s, argument, "`range`") for argument in arguments]
+    given = [expressions.expression(s, argument) for argument in arguments]
+    values = [_whole(s, value, argument, "`range`") for value, argument in zip(given, arguments)]
     zero, one = tree.Const(0, "int64", at=at), tree.Const(1, "int64", at=at)
     start, stop = (values[0], values[1]) if len(values) > 1 else (zero, values[0])
     step = values[2] if len(values) == 3 else one
@@ -53,7 +54,15 @@ def _sequential(s: Scope, node: ast.For) -> list[tree.Stmt]:
     index = s.renamed.get(name, name)
     dtype = s.join(name, Type("int64", True), node.target).dtype
     first: tuple[tree.Stmt, ...] = ()
-    if dtype != "int64":
+    before: list[tree.Stmt] = []
+    if any(value.expr.type == "uint64" for value in given):
+        weak = Value(zero, True), Value(one, True)
+        bounds = (weak[0], given[0], weak[1]) if len(given) == 1 else (*given, weak[1])[:3]
+        before, turns, value = ranges.turns(s, node, bounds)
+        index, start, stop, step = s.fresh(name, "int64"), zero, turns, one
+        value = convert(Value(value(tree.Var(index, "int64", at=at)), True), dtype, s.fault(node.target))
+        first = (tree.Assign(s.renamed.get(name, name), value, at=at),)
+    elif dtype != "int64":
         index = s.fresh(name, "int64")
         value = convert(Value(tree.Var(index, "int64", at=at), True), dtype, s.fault(node.target))
         first = (tree.Assign(s.renamed.get(name, name), value, at=at),)
@@ -69,7 +78,7 @@ def _sequential(s: Scope, node: ast.For) -> list[tree.Stmt]:
     for state in (*ends, *loop.breaks):
         after = merge(after, state, s.maybe)
     s.state = after
-    return [tree.For(index, start, stop, step, (*first, *body), at=at)]
+    return [*before, tree.For(index, start, stop, step, (*first, *body), at=at)]
 
 
 def build_while(s: Scope, node: ast.While) -> list[tree.Stmt]:
@@ -138,7 +147,15 @@ def _body(s: Scope, loop: Loop, body: list[ast.stmt], begin) -> list[tree.Stmt]:
 
 
 def _integer(s: Scope, node: ast.expr, what: str) -> tree.Expr:
+    """The count of a parallel loop. One of a uint64 that no int64 holds is the largest: no loop gets there."""
     value = expressions.expression(s, node)
+    if value.expr.type == "uint64":
+        most = Value(tree.Const(ranges.MOST, "uint64", at=s.at(node)))
+        value = operators.call("min", [value, most], s.fault(node), s.at(node))
+    return _whole(s, value, node, what)
+
+
+def _whole(s: Scope, value: Value, node: ast.expr, what: str) -> tree.Expr:
     if value.rank != 1:
         s.fault(node)(f"{what} takes integers, not {value.type}", "convert it: int64(…)")
         return tree.Const(1, "int64", at=s.at(node))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
-from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
 from typing import Iterable, NoReturn
 
+from ..artifact.dimensions import substituted
 from ..declare.model import Kernel, Rendered, Specialisation
 from ..declare.python_text import check_definition, parse_python
 from ..errors import DeclarationError, Position
@@ -33,6 +32,7 @@ class Module:
     function: ast.FunctionDef  # the kernel
     helpers: dict[str, ast.FunctionDef]
     heights: dict[int, int] = field(default_factory=dict)  # id of a node → how deep it is nested
+    statements: dict[int, ast.stmt] = field(default_factory=dict)  # id of a node → the assignment or return around it
     positions: dict[tuple[int, int], Position] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)  # every name of the text; fresh ones are none of these
 
@@ -52,6 +52,10 @@ class Module:
 
     def refuse(self, node: ast.AST, message: str, hint: str = "") -> NoReturn:
         raise DeclarationError(message, self.position(node), hint)
+
+    def statement_of(self, node: ast.AST) -> ast.AST:
+        """The assignment or `return` that an expression stands in; else the expression itself."""
+        return self.statements.get(id(node), node)
 
     def meaning(self, name: str) -> str:
         """What a name is that nobody may assign or define, or ""."""
@@ -80,7 +84,7 @@ def parse(kernel: Kernel, specialisation: Specialisation, rendered: Rendered) ->
     check_definition(kernel, rendered, parsed)
     types, params = dict(specialisation.types), dict(specialisation.params)
     parameters = tuple(
-        p._replace(dtype=types.get(p.dtype, p.dtype), dims=p.dims and tuple(_concrete(d, params) for d in p.dims))
+        p._replace(dtype=types.get(p.dtype, p.dtype), dims=p.dims and tuple(substituted(d, params) for d in p.dims))
         for p in kernel.signature.parameters
     )
     module = Module(kernel, rendered, parameters, types, params, ast.FunctionDef(), {})
@@ -124,17 +128,6 @@ def parse(kernel: Kernel, specialisation: Specialisation, rendered: Rendered) ->
     return module
 
 
-def _concrete(dim: str | int, params: dict[str, int | float | bool]) -> str | int:
-    """A dim of an output with its params as numbers."""
-    if isinstance(dim, int):
-        return dim
-    text = re.sub(r"[A-Za-z_]\w*", lambda name: f"({params[name[0]]})" if name[0] in params else name[0], dim)
-    if {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)} <= {"min", "max", "abs"}:
-        with suppress(ArithmeticError):  # which is the call's to report
-            return int(eval(text, {}))  # the declaration has checked what stands in it
-    return text
-
-
 def _outside(module: Module, statement: ast.stmt) -> NoReturn:
     if isinstance(statement, (ast.Import, ast.ImportFrom)):
         module.refuse(
@@ -152,6 +145,9 @@ def _measure(module: Module, parsed: ast.Module) -> None:
     for node in reversed(list(ast.walk(parsed))):  # children before parents
         heights = (module.heights.get(id(child), 0) for child in ast.iter_child_nodes(node))
         module.heights[id(node)] = 1 + max(heights, default=0)
+    for statement in ast.walk(parsed):
+        if isinstance(statement, (ast.Assign, ast.AugAssign, ast.Return, ast.Expr)):
+            module.statements |= dict.fromkeys((id(node) for node in ast.walk(statement)), statement)
     for node in ast.walk(parsed):
         if isinstance(node, ast.expr) and module.heights[id(node)] > MOST_LEVELS:
             module.refuse(

@@ -8,7 +8,7 @@ int64, float64 or complex128.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Callable, NamedTuple
+from typing import Callable, Collection, NamedTuple
 
 import numpy as np
 
@@ -69,15 +69,23 @@ def common(a: Type, b: Type) -> Type:
     return Type(str(np.promote_types(a.dtype, b.dtype)))
 
 
-def joined(a: Type, b: Type) -> Type | None:
-    """The one type of a name that is assigned both, or None: strong types must be equal, and a weak value adopts
-    a strong type that can hold its kind."""
-    if a.weak and b.weak:
-        return common(a, b)
-    if not a.weak and not b.weak:
-        return a if a == b else None
-    strong, weak = (b, a) if a.weak else (a, b)
-    return strong if weak.rank <= strong.rank else None
+def of_name(types: Collection[Type]) -> Type | None:
+    """The one type of a name that is assigned values of these types, or None.
+
+    Weak ones alone stay weak; strong ones alone must be equal. Of both, the name adopts the float or complex type of
+    the strong ones; where those are integers it is int64, or uint64 if they are unsigned, so that what starts from a
+    plain number and adds up small integers does not wrap.
+    """
+    weak, strong = max((t.rank for t in types if t.weak), default=-1), {t.dtype for t in types if not t.weak}
+    if not strong:
+        return Type(WEAK[weak], True)
+    if weak >= 0 and all(rank(dtype) == 1 for dtype in strong):
+        unsigned = {dtype for dtype in strong if dtype.startswith("u")}
+        if weak > 1 or "uint64" in unsigned and unsigned != strong:
+            return None
+        return Type("uint64" if unsigned == strong else "int64")
+    dtype = strong.pop()
+    return Type(dtype) if not strong and weak <= rank(dtype) else None
 
 
 def literal(value: bool | int | float | complex, at=None) -> Value:

@@ -62,6 +62,7 @@ _INTRINSIC_FUNCTIONS = {
     "imag": "imag", "abs": "absolute",
 }  # fmt: skip
 _SAME_FOR_INTEGERS = ("floor", "ceil", "trunc", "round", "conj", "real")
+MOST = 2**63 - 1
 _CHEAP = (Const, Var, Unary, Binary, Compare, BoolOp, Select, Convert)
 
 
@@ -257,24 +258,33 @@ class PythonSource:
             self.nonempty(s.body)
 
     def write_for(self, s: For) -> None:
-        """A loop over the number of iterations, so that the index cannot wrap and a step of 0 runs nothing."""
-        name = self.names.of(s.name)
-        if isinstance(s.step, Const) and s.step.value == 1 and s.start.type == "int64":
-            head = f"for {name} in range({self.expression(s.start)}, {self.expression(s.stop)}):"
-            with self.block(head):
+        """A loop over the number of iterations, so that the index cannot wrap and a step of 0 runs nothing. Neither
+        may the distance from start to stop: it has up to 64 bits."""
+        name, start = self.names.of(s.name), s.start.value if isinstance(s.start, Const) else None
+        if isinstance(s.step, Const) and s.step.value == 1:
+            first, stop = self.expression(s.start), self.expression(s.stop)
+            if start is None or start < 0:
+                held = first, stop = self.names.fresh("_start"), self.names.fresh("_stop")
+                for place, e in zip(held, (s.start, s.stop)):
+                    self.line(f"{place} = {self.expression(e)}")
+                self.line(f"{stop} = select(lt({first}, {stop}), {stop}, {first})")
+                beyond = f"lt(sub({stop}, {first}), int64(0))"
+                self.line(f"{stop} = select({beyond}, add({first}, int64({MOST})), {stop})")
+            elif start > 0:
+                stop = f"maximum({stop}, {first})"
+            with self.block(f"for {name} in range({first}, {stop}):"):
                 self.nonempty(s.body)
             return
-        start, step, turn = (self.names.fresh(base) for base in ("_start", "_step", "_turn"))
-        self.line(f"{start} = {self.expression(s.start)}")
+        first, step, turn = (self.names.fresh(base) for base in ("_start", "_step", "_turn"))
+        self.line(f"{first} = {self.expression(s.start)}")
         stop = self.expression(s.stop)
         if not isinstance(s.step, Const):
             held = self.names.fresh("_stop")
             self.line(f"{held} = {stop}")
             stop = held
         self.line(f"{step} = {self.expression(s.step)}")
-        kind = "unsigned" if s.start.type.startswith("u") else "signed"
-        with self.block(f"for {turn} in range(turns_{kind}({start}, {stop}, {step})):"):
-            self.line(f"{name} = add({start}, mul(to_{s.start.type}({turn}), {step}))")
+        with self.block(f"for {turn} in range(turns({first}, {stop}, {step})):"):
+            self.line(f"{name} = add({first}, mul(to_int64({turn}), {step}))")
             self.statements(s.body)
 
     def write_break(self, s: Break) -> None:

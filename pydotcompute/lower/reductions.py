@@ -61,7 +61,7 @@ def _shape(s: Scope, op: str, term: Value, node: ast.AST) -> tuple[Type, tree.Co
     if op in ("any", "all"):
         return Type("bool", True), tree.Const(op == "all", "bool"), truth(term), "bool"  # Python's own bool
     if op == "sum":
-        done = Type("int64", term.weak) if term.rank == 0 else term.type
+        done = Type(_whole(term.expr.type), term.weak) if term.rank <= 1 else term.type
         return done, constant(0, done.dtype), convert(term, done.dtype, fault), done.dtype
     if term.rank == 3:
         fault(f"`{op}` has no meaning for complex numbers", f"write `{op}(abs(z) …)`")
@@ -69,6 +69,11 @@ def _shape(s: Scope, op: str, term: Value, node: ast.AST) -> tuple[Type, tree.Co
     if op in ("argmin", "argmax"):
         return Type("int64"), constant(-1, "int64"), held(term, fault), term.expr.type
     return term.type, _identity(op, term.expr.type), held(term, fault), term.expr.type
+
+
+def _whole(dtype: str) -> str:
+    """The type of a sum of integers or bools, as NumPy's."""
+    return "uint64" if dtype.startswith("u") else "int64"
 
 
 def _identity(op: str, dtype: str) -> tree.Const:

@@ -46,8 +46,22 @@ class Loop:
 
 @dataclass
 class Joined:
-    type: Type
-    node: ast.AST  # of the assignment that decided it
+    """What a name is assigned."""
+
+    types: dict[Type, ast.AST]  # of the values, and where each is assigned first
+    type: Type  # the name's own, by them
+
+    @property
+    def weak(self) -> Type | None:
+        """The type of the weak values alone."""
+        weak = [t for t in self.types if t.weak]
+        return promotion.of_name(weak) if weak else None
+
+    @property
+    def adopted(self) -> ast.AST | None:
+        """Of a name that is given weak and strong values: where it gets its type from."""
+        strong = [node for t, node in self.types.items() if not t.weak]
+        return strong[0] if strong and self.weak else None
 
 
 State = dict  # name → SET or Unreadable; a local that is missing is not set
@@ -64,7 +78,8 @@ class Scope:
         self.assigned: dict[str, ast.AST] = {}  # locals → where first assigned
         self.array_nodes: dict[str, ast.AST] = {}  # kernel arrays → where first made
         self.plain: dict[str, ast.AST] = {}  # locals that are more than indices of parallel loops
-        self.before: dict[str, Type] = {}  # the types that the last pass found
+        self.before: dict[str, Joined] = {}  # what the last pass found
+        self.probing = False  # whether a name counts as weak in what it is assigned itself: see `helpers.settle`
         self.renamed: dict[str, str] = {}  # locals whose name in the tree is another
         self.final = False
         self.begin()
@@ -72,6 +87,7 @@ class Scope:
     def begin(self) -> None:
         """Start a pass."""
         self.now: dict[str, Joined] = {}
+        self.assigning: set[str] = set()  # the names that the statement under way assigns
         self.state: State | None = {}  # None: never reached
         self.shadow: dict[str, str] = {}  # live indices of parallel loops and reductions → name in the tree
         self.loops: list[Loop] = []
@@ -94,13 +110,27 @@ class Scope:
         self.module.refuse(node, message, hint)
 
     def fault(self, node: ast.AST) -> promotion.Fault:
-        """Report a mistake about types: only once they have settled."""
+        """Report a mistake about types: only once they have settled. Where names of this piece of the text have a
+        type that they adopted elsewhere, the hint says so."""
 
         def report(message: str, hint: str = "", at: Position | None = None) -> None:
             if self.final:
-                raise DeclarationError(message, at or self.at(node), hint)
+                adopted = "; ".join(self.adoptions(node, message))
+                raise DeclarationError(message, at or self.at(node), f"{hint}; {adopted}" if adopted else hint)
 
         return report
+
+    def adoptions(self, node: ast.AST, message: str, but: str = "") -> Iterator[str]:
+        """"`h` is uint64 by line 12" for each name in this piece of the text whose type a message names, and which
+        has it from another line."""
+        node = self.module.statement_of(node)
+        for name in sorted({inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)} - {but}):
+            known = self.before.get(name)
+            if known is None or (adopted := known.adopted) is None or known.type.dtype not in message:
+                continue
+            line = self.module.line(adopted)
+            if line != self.module.line(node):
+                yield f"`{name}` is {known.type} by line {line}, `{ast.unparse(self.module.statement_of(adopted))}`"
 
     # ---------------------------------------------------------------------------------------------- names
 
@@ -157,9 +187,11 @@ class Scope:
         return names | FUNCTIONS.keys() | self.module.helpers.keys() | WORDS | self.module.types.keys()
 
     def type_of(self, name: str) -> Type:
-        if name in self.before:
-            return self.before[name]
-        return self.now[name].type if name in self.now else Type("int64", True)
+        known = self.before.get(name)
+        if known is not None and not (self.probing and name in self.assigning):
+            return known.type
+        known = known or self.now.get(name)
+        return (known.weak or known.type) if known else Type("int64", True)
 
     def check_set(self, node: ast.Name) -> None:
         name = node.id
@@ -174,20 +206,30 @@ class Scope:
 
     def join(self, name: str, type_: Type, node: ast.AST, result: int = 0) -> Type:
         """Note an assignment of a value of this type; the type that the name has. With `result`, the name is the
-        helper's and the value its so-manieth result."""
+        helper's and the value its result of that number."""
         key = result_key(name, result) if result else name
-        known = self.now.get(key)
-        if known is None:
-            self.now[key] = Joined(type_, node)
-        elif (joined := promotion.joined(known.type, type_)) is None:
-            both = f"{type_} here and {known.type} on line {self.module.line(known.node)}"
-            message = f"helper `{name}` returns {both}" if result else f"`{name}` is {both}: a name has one type"
-            hint = f"convert one of them, `{_concrete(known.type, type_)}(…)`{'' if result else ', or use two names'}"
-            self.fault(node)(message, hint)
-            self.now[key] = Joined(promotion.common(known.type, type_), node)
-        elif joined != known.type:
-            self.now[key] = Joined(joined, node)
+        known = self.now.setdefault(key, Joined({}, type_))
+        types = {**known.types, type_: known.types.get(type_, node)}
+        found = promotion.of_name(types)
+        if found is None:
+            self._contradiction(name, type_, node, known, result)
+            found = promotion.common(known.type, type_)
+        known.types, known.type = types, found
         return self.type_of(key)
+
+    def _contradiction(self, name: str, type_: Type, node: ast.AST, known: Joined, result: int) -> None:
+        weak = [known.weak] if known.weak else []
+        other = next((t for t in known.types if promotion.of_name((*weak, t, type_)) is None), None)
+        other = other or next(t for t in known.types if not t.weak)
+        both = f"{type_} here and {other} on line {self.module.line(known.types[other])}"
+        message = f"helper `{name}` returns {both}" if result else f"`{name}` is {both}: a name has one type"
+        hint = f"convert one of them, `{_concrete(other, type_)}(…)`{'' if result else ', or use two names'}"
+        if type_.rank == other.rank == 1 and not (type_.weak or other.weak):
+            message += "" if result else ", and no integer type holds both"
+            hint = "convert one of them: int64(…) or uint64(…)"
+        if self.final:
+            notes = (*self.adoptions(node, str(type_), name), *self.adoptions(known.types[other], str(other), name))
+            raise DeclarationError(message, self.at(node), "; ".join((hint, *dict.fromkeys(notes))))
 
     def join_result(self, position: int, type_: Type, node: ast.AST) -> Type:
         """The same for one of a helper's results."""

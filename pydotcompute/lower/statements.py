@@ -6,7 +6,7 @@ import ast
 
 from . import arrays, expressions, loops, operators, reductions, tree
 from .functions import ATOMICS
-from .names import array_kind, parallel_kind
+from .names import array_kind, bindings, parallel_kind
 from .promotion import Value, convert
 from .scope import SET, Scope, merge
 
@@ -39,6 +39,7 @@ def block(s: Scope, body: list[ast.stmt]) -> list[tree.Stmt]:
 
 def statement(s: Scope, node: ast.stmt) -> list[tree.Stmt]:
     at = s.at(node)
+    s.assigning = {name for name, _, _ in bindings([node])} if isinstance(node, (ast.Assign, ast.AugAssign)) else set()
     match node:
         case ast.Pass():
             return []

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import ast
 from contextlib import contextmanager
 from typing import Iterator
 
+from ..artifact.dimensions import Operation, Tree
 from ..errors import Position
 from . import affine, tree as t
 from .accesses import Access, Accesses, Scope, Value
@@ -49,25 +49,16 @@ class Walk(Values):
         self.found.atoms[atom.id] = atom
         return atom
 
-    def extent(self, dim: str | int) -> Poly | None:
+    def extent(self, dim: Tree) -> Poly | None:
         """The size of one dim as a polynomial: a symbol, a number, or sums and products of them."""
-        try:
-            return self.dim(ast.parse(str(dim), mode="eval").body)
-        except (SyntaxError, LookupError):
+        if isinstance(dim, str):
+            return self.environment[dim].poly if dim in self.environment else None
+        if not isinstance(dim, Operation):
+            return affine.constant(int(dim))
+        parts = [self.extent(operand) for operand in dim.operands] if dim.op in ("+", "-", "*") else [None]
+        if None in parts:
             return None
-
-    def dim(self, node: ast.expr) -> Poly:
-        match node:
-            case ast.Name():
-                return self.environment[node.id].poly
-            case ast.Constant() if type(node.value) is int:
-                return affine.constant(node.value)
-            case ast.BinOp(op=ast.Add() | ast.Sub()):
-                factor = 1 if isinstance(node.op, ast.Add) else -1
-                return affine.add(self.dim(node.left), self.dim(node.right), factor)
-            case ast.BinOp(op=ast.Mult()):
-                return affine.multiply(self.dim(node.left), self.dim(node.right))
-        raise LookupError
+        return affine.multiply(*parts) if dim.op == "*" else affine.add(*parts, 1 if dim.op == "+" else -1)
 
     # --------------------------------------------------------------------------------------------- statements
 
@@ -278,7 +269,7 @@ def assigned(body: tuple[t.Stmt, ...]) -> set[str]:
     return names
 
 
-def kernel_dims(parameter) -> tuple[str | int, ...]:
+def kernel_dims(parameter) -> tuple[Tree, ...]:
     """The dims of an array as the kernel sees it: `T[...]` flat, the leading dims of `T[..., n]` as one."""
     dims = parameter.dims or ()
     if not parameter.ellipsis:

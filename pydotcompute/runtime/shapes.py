@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Sequence
 
+from ..artifact.dimensions import Tree, evaluate, shown, text
 from ..signature import Parameter
 
 Shape = tuple[int, ...]
@@ -89,16 +90,10 @@ class Dimensions:
         names = {**self.values, **params}
         shape = []
         for dim in p.dims or ():
-            size = dim if isinstance(dim, int) else names.get(dim)
-            if size is None:
-                from .expressions import evaluate
-
-                size = evaluate(dim, names)
+            size = dim if isinstance(dim, int) else evaluate(dim, names)
             if not isinstance(size, int) or size < 0:
-                from .expressions import values
-
-                said = f"{dim} = {size}" + ("" if dim in names else f" for {values(str(dim), names)}")
-                problem = "is negative" if isinstance(size, int) else "is no whole number"
+                said = f"{dim} = {size}" + ("" if isinstance(dim, str) else f" for {shown(dim, names)}")
+                problem = "is negative" if isinstance(size, int) else "is not a whole number"
                 raise ValueError(f"{self.kernel}: a dimension of output '{p.name}' {problem}: {said}")
             shape.append(int(size))  # a condition is a bool
         if not p.ellipsis:
@@ -109,7 +104,7 @@ class Dimensions:
             )
         return (*self.leading, *shape)
 
-    def require(self, symbols: Sequence[str], params: Mapping[str, Any], requires: Sequence[str]) -> None:
+    def require(self, symbols: Sequence[str], params: Mapping[str, Any], requires: Sequence[Tree]) -> None:
         """Every input and given output is there: give `size` and `rows` their value, and check the conditions."""
         if self.leading is not None:
             product = 1
@@ -119,11 +114,9 @@ class Dimensions:
                 if name in symbols:
                     self.values.setdefault(name, product)
         names = {**self.values, **params}
-        if requires:
-            from .expressions import evaluate, values
         for condition in requires:
             if not evaluate(condition, names):
-                raise ValueError(f"{self.kernel}: requires {condition}, got {values(condition, names)}")
+                raise ValueError(f"{self.kernel}: requires {text(condition)}, got {shown(condition, names)}")
 
     def _bind(self, symbol: str, value: int, origin: str, told: str) -> None:
         known = self.values.setdefault(symbol, value)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, Callable
 
+from ..artifact.dimensions import evaluate
 from ..cache.manifest import KernelRecord
-from .expressions import evaluate
 
 if TYPE_CHECKING:
     from ..backends.base import Backend
@@ -48,7 +48,7 @@ def function(record: KernelRecord, backend: str, pinned: str | None) -> Callable
 
 def is_faster(record: KernelRecord, call: Call) -> bool:
     """Whether the declaration says so for the sizes of this call."""
-    if not record.vendor_when:
+    if record.vendor_when is None:
         return True
     return bool(evaluate(record.vendor_when, {**call.dims, **call.specialisation.params}))
 

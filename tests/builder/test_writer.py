@@ -12,8 +12,9 @@ import pytest
 
 from pydotcompute.cache import writer
 from pydotcompute.cache.keys import digest
+from pydotcompute.cache.layout import VERSION
 
-MANIFEST = {"version": 1, "kernels": {}}
+MANIFEST = {"version": VERSION, "kernels": {}}
 
 
 def test_an_object_is_named_by_its_bytes_and_written_once(tmp_path):
@@ -58,15 +59,15 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path):
         "",
         "{",
         "[]",
-        '{"version": 1}',
-        '{"version": 1, "kernels": {"a": 1}}',
-        '{"version": 1, "kernels": {"a": {"specializations": {"-": {"artifacts": {"cpu:native": {"object": "x"}}}}}}}',
-        '{"version": 2, "kernels": {}}',
+        '{"version": VERSION}',
+        '{"version": VERSION, "kernels": {"a": 1}}',
+        '{"version": VERSION, "kernels": {"a": {"specializations": {"-": {"artifacts": {"cpu:native": {}}}}}}}',
+        '{"version": 0, "kernels": {}}',
         "\xff",
     ],
 )
 def test_a_damaged_manifest_is_an_empty_one_with_a_problem(tmp_path, text):
-    (tmp_path / "manifest.json").write_bytes(text.encode("latin-1"))
+    (tmp_path / "manifest.json").write_bytes(text.replace("VERSION", str(VERSION)).encode("latin-1"))
     manifest, problem = writer.read_manifest(str(tmp_path))
     assert manifest == MANIFEST
     assert problem.startswith(str(tmp_path / "manifest.json"))

@@ -232,3 +232,29 @@ def test_argmax_over_a_grid_of_rows():
     for m, n in ((1, 1), (100, 7), (7, 2000), (0, 3)):
         x = rng.integers(0, 50, (m, n)).astype("f4")
         agree(k, {"m": m, "n": n}, 3, x=x, p=np.zeros((), "i8"))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool"])
+def test_sums_and_products_of_integers_are_numpys(form, dtype):
+    """Small integers do not wrap: a sum has NumPy's result type, and a name that starts from a plain number."""
+    wide = "uint64" if dtype[0] == "u" else "int64"
+    outputs = [("total", wide), ("added", wide), ("multiplied", wide), ("own", dtype)]
+    outer, index, loop, indent = FORMS[form]
+    for name, lines in {
+        "total": [f"total[()] = sum(x[{index}] for {index} in {loop})"],
+        "added": ["s = 0", f"for {index} in {loop}:", f"    s += x[{index}]", "added[()] = s"],
+        "multiplied": ["s = 1", f"for {index} in {loop}:", f"    s *= x[{index}]", "multiplied[()] = s"],
+        "own": [f"s = {dtype}(0)", f"for {index} in {loop}:", f"    s += x[{index}]", "own[()] = s"],
+    }.items():
+        text = "\n".join(indent + line for line in lines)
+        text = text if form == "grid" else "for b in blocks(1):\n" + text
+        out = dict(outputs)[name]
+        k = kernel(text, f"(x: {dtype}[n]) -> ({name}: {out})", types="")
+        for x in (np.full(1000, 200 if dtype[0] == "u" else 100 if dtype != "bool" else True).astype(dtype),
+                  numbers(5000, dtype), numbers(0, dtype)):  # fmt: skip
+            got = agree(k, {"n": len(x)}, 3, x=x, **{name: np.zeros((), out)})[name]
+            with np.errstate(all="ignore"):
+                wanted = np.prod(x) if name == "multiplied" else np.sum(x)
+                assert got == (np.sum(x, dtype=dtype) if name == "own" else wanted), (name, len(x))
+                assert name == "own" or wanted.dtype == wide

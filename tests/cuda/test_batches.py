@@ -17,8 +17,7 @@ def kernel(signature, *statements):
 
 def at_once(built):
     """How many iterations a thread of the grid does together."""
-    counts = " ".join(built.meta["launches"][0]["grid"]["counts"])
-    return int(re.search(r"// (\d+)\)", counts)[1])
+    return next(c[2] for c in built.meta["launches"][0]["grid"]["counts"] if c[0] == "//")
 
 
 @pytest.mark.parametrize("n", SIZES)

@@ -85,7 +85,7 @@ def planned(kind, counts, block=256, **names):
 def test_grids():
     assert planned("grid", ["n"], n=0) is None
     assert planned("grid", ["n"], n=1) == ((1, 1, 1), (256, 1, 1))
-    assert planned("grid", ["(n + 1)"], n=256) == ((2, 1, 1), (256, 1, 1))
+    assert planned("grid", [["+", "n", 1]], n=256) == ((2, 1, 1), (256, 1, 1))
     assert planned("grid", ["n"], n=2**40) == ((2**31 - 1, 1, 1), (256, 1, 1))
     assert planned("grid", ["m", "n"], m=10, n=1000) == ((4, 10, 1), (256, 1, 1))
     assert planned("grid", ["m", "n"], m=10, n=40) == ((1, 3, 1), (64, 4, 1))

@@ -230,3 +230,23 @@ def test_negative_counts_are_none(counts):
     """
     built = loop("(a: int64, b: int64, c: int64) -> (out: int64)", body)
     assert built.call(*counts) == built.python(*counts) == np.prod(np.maximum(counts, 0))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "uint8", "uint16", "bool"])
+@pytest.mark.parametrize("where", ["grid", "threads"])
+def test_sums_and_products_of_small_integers_are_numpys(dtype, where):
+    wide = "uint64" if dtype[0] == "u" else "int64"
+    for update, start, exact in (("+", 0, np.sum), ("*", 1, np.prod)):
+        lines = [f"s = {start}", f"for c in {where}(n):", f"    s {update}= x[c]", "out[()] = s"]
+        text = "\n".join(("    " if where == "threads" else "") + line for line in lines)
+        text = "for r in blocks(1):\n" + text if where == "threads" else text
+        built = loop(f"(x: {dtype}[n]) -> (out: {wide})", text)
+        x = np.full(700, True if dtype == "bool" else 113).astype(dtype)
+        for data in (x, x[:0]):
+            assert built.call(data) == built.python(data) == exact(data), (update, len(data))
+    text = f"sum(x[c] for c in {where}(n))"
+    built = loop(
+        f"(x: {dtype}[n]) -> (out: {wide})",
+        f"for r in blocks(1):\n    out[()] = {text}" if where == "threads" else f"out[()] = {text}",
+    )
+    assert built.call(x) == built.python(x) == np.sum(x)

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pydotcompute.artifact.dimensions import Operation
 from pydotcompute.declare.signatures import parse_signature, print_signature
 from pydotcompute.errors import DeclarationError
 from pydotcompute.signature import DTYPES, Parameter
@@ -30,7 +31,7 @@ def parse(text):
         ("() -> (x: T)", Parameter("x", "T", None, "out")),
         ("() -> (x: T = -1.5)", Parameter("x", "T", None, "out", fill="-1.5")),
         ("() -> (x: bool[3] = true)", Parameter("x", "bool", (3,), "out", fill="True")),
-        ("() -> (x: T[ TILE*2 ,4])", Parameter("x", "T", ("TILE*2", 4), "out")),
+        ("() -> (x: T[ TILE*2 ,4])", Parameter("x", "T", (Operation("*", ("TILE", 2)), 4), "out")),
     ],
 )
 def test_one_parameter(text, parameter):
@@ -80,7 +81,10 @@ def parameters(draw):
         layout = draw(st.sampled_from([layout, "broadcast"])) if dims == () else layout
         role = "in" if dims is None or layout == "broadcast" else draw(st.sampled_from(["in", "inout"]))
         result.append(Parameter(name, draw(dtypes), dims, role, ellipsis, layout))
-    expressions = symbol_or_number | st.sampled_from(["m + n", "2 * n", "TILE", "min(m, TILE) // 2", "n % 3"])
+    expressions = symbol_or_number | st.sampled_from([
+        Operation("+", ("m", "n")), Operation("*", (2, "n")), "TILE", Operation("%", ("n", 3)),
+        Operation("//", (Operation("min", ("m", "TILE")), 2)),
+    ])  # fmt: skip
     for name in chosen[count:]:
         dims = draw(st.none() | st.lists(expressions, max_size=3).map(tuple))
         ellipsis = dims is not None and (not dims or draw(st.booleans()))
@@ -130,4 +134,6 @@ def test_one_wrong_character(written, data):
 def test_nested_a_thousand_times():
     with pytest.raises(DeclarationError):
         parse("(x: T[n]) -> (out: T[" + "(" * 1000 + "n" + ")" * 1000 + "])")
-    assert parse("(x: T[n]) -> (out: T[" + "-" * 50 + "n])").outputs[0].dims == ("-" * 50 + "n",)
+    with pytest.raises(DeclarationError, match="nested 150 deep"):
+        parse("(x: T[n]) -> (out: T[" + "-" * 150 + "n])")
+    assert parse("(x: T[n]) -> (out: T[" + "-" * 50 + "n])").outputs[0].dims[0].op == "neg"

@@ -77,8 +77,8 @@ def test_reductions_stand_before_their_statement(printed):
             for c in threads(n), max max_1: float32 from -inf:float32:
                 if b[c]:
                     max_1 <max> x[c]
-            for c in threads(r), sum sum_1: int32 from 0:int32:
-                sum_1 <sum> k[c]
+            for c in threads(r), sum sum_1: int64 from 0:
+                sum_1 <sum> int64(k[c])
             out[r] = float32((float64(max_1) + float64(sum_1)))
         """,
     )
@@ -111,7 +111,7 @@ def test_a_reduction_in_a_while_is_computed_before_each_turn(printed):
 
 IDENTITIES = {
     "sum(x[c] for c in threads(n))": "sum: float32 from 0.0:float32",
-    "sum(u[c] for c in threads(n))": "sum: uint8 from 0:uint8",
+    "sum(u[c] for c in threads(n))": "sum: uint64 from 0:uint64",
     "sum(b[c] for c in threads(n))": "sum: int64 from 0",
     "sum(1 for c in threads(n))": "sum: int64 from 0",
     "sum(0.5 for c in threads(n))": "sum: float64 from 0.0",
@@ -154,7 +154,7 @@ def test_accumulators(build):
     """
     loop = build(body).main
     assert [tree_print.reduction(r) for r in loop.reductions] == [
-        "sum s: float32", "prod p: float32", "min m: float32", "and t: bool", "xor c: int32",
+        "sum s: float32", "prod p: float32", "min m: float32", "and t: bool", "xor c: int64",
     ]  # fmt: skip
     same(
         tree_print.statements(loop.body),
@@ -165,7 +165,7 @@ def test_accumulators(build):
         p <prod> a
         m <min> x[i]
         t <and> b[i]
-        c <xor> k[i]
+        c <xor> int64(k[i])
         """,
     )
 

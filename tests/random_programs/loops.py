@@ -5,7 +5,7 @@ from __future__ import annotations
 from .scope import Array, Scope
 from .statements import Statements
 from .elements import bare
-from .values import COMPLEX, DTYPES, FLOATS, INTEGERS, Expr, rank
+from .values import COMPLEX, DTYPES, FLOATS, INTEGERS, Expr, adopted, rank
 
 _REDUCTIONS = ("sum", "min", "max", "any", "all", "argmin", "argmax")
 
@@ -118,7 +118,7 @@ class Loops(Statements):
         elif op == "sum":
             dtype = self.rng.choice(("bool", *INTEGERS, *FLOATS, *FLOATS, *COMPLEX))
             term = self.small(dtype) if rank(dtype) > 1 else self.typed(dtype, 2)
-            result = Expr("", "int64" if dtype == "bool" else dtype)
+            result = Expr("", "int64" if dtype == "bool" else adopted(dtype))
         else:
             term = self.of_any_kind(2)
             result = Expr("", "int64") if op.startswith("arg") else Expr("", term.dtype, term.weak)

@@ -8,7 +8,7 @@ from typing import Iterator
 from .elements import bare
 from .expressions import Expressions
 from .scope import Array, Scope
-from .values import COMPLEX, DTYPES, FLOATS, INTEGERS, Expr, Retry, common, fits, literal, rank
+from .values import COMPLEX, DTYPES, FLOATS, INTEGERS, Expr, Retry, adopted, common, fits, literal, rank
 
 
 class Statements(Expressions):
@@ -21,6 +21,7 @@ class Statements(Expressions):
     extents: list  # symbols that stay small, to run sequential loops over
     atomics: list[tuple[Array, str]]
     accumulators: list[tuple[Expr, str]]  # of the parallel loop around: name and op
+    terms: dict[str, str]  # accumulator → the type of its terms, where that is smaller than its own
     skips: bool  # a `continue` of this parallel loop has been written
 
     def line(self, text: str) -> None:
@@ -217,14 +218,18 @@ class Statements(Expressions):
     def adopting_name(self) -> None:
         """`v = 0` that takes the type of what is added to it later."""
         dtype, name = self.rng.choice((*INTEGERS, *FLOATS, *COMPLEX)), self.name()
-        self.line(f"{name} = {self.rng.choice(('0', '1') if rank(dtype) == 1 else ('0', '0.5', '1.0'))}")
+        self.line(f"{name} = {self.rng.choice(('0', '1', '200') if rank(dtype) == 1 else ('0', '0.5', '1.0'))}")
         if self.chance(0.5):
             with self.block(f"for {self.name('q')} in range({self.rng.randint(0, 3)}):"):
                 self.line(f"{name} += {bare(self.typed(dtype, 2).text)}")
         else:
             with self.block(f"if {bare(self.condition(1))}:"):
                 self.line(f"{name} = {bare(self.typed(dtype, 2).text)}")
-        self.scope.add(Expr(name, dtype))
+        if rank(dtype) == 1 and self.chance(0.4):  # another size of integer, which the name holds too
+            small = [d for d in INTEGERS if d != "uint64" and (d[0] == "u" or dtype[0] == "i")]
+            value = bare(self.typed(self.rng.choice(small), 2).text)
+            self.line(f"{name} {self.rng.choice(('+=', '^=', '-='))} {value}")
+        self.scope.add(Expr(name, adopted(dtype)))
 
     def branches_that_set(self) -> None:
         dtype, name = self.rng.choice(DTYPES), self.name()
@@ -299,7 +304,7 @@ class Statements(Expressions):
         self.update(*self.rng.choice(self.accumulators))
 
     def update(self, name: Expr, op: str) -> None:
-        term = self.term(name.dtype, op)
+        term = self.term(self.terms.get(name.text, name.dtype), op)
         if op in ("min", "max"):
             parts = [name.text, bare(term.text)]
             if self.chance(0.4):
@@ -325,6 +330,8 @@ class Statements(Expressions):
             start = literal(self.chance(0.5)) if dtype == "bool" else literal(self.rng.choice((0, 1, 2)))
             if op not in ("min", "max") and self.chance(0.6):
                 text = start.text if rank(dtype) < 2 else f"{start.text}.0" if self.chance(0.5) else start.text
+                if rank(dtype) == 1:
+                    self.terms[name], dtype = dtype, adopted(dtype)
             else:
                 value = self.typed(dtype, 1) if rank(dtype) < 2 or op in ("min", "max") else self.cast(start, dtype)
                 text = bare(value.text)

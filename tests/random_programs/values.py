@@ -63,6 +63,11 @@ def common(*parts: Expr) -> tuple[str, bool]:
     return done, not strong
 
 
+def adopted(dtype: str) -> str:
+    """The type of a name that starts from a plain number and is given values of this dtype; that of a sum of them."""
+    return {"i": "int64", "u": "uint64"}.get(np.dtype(dtype).kind, dtype)
+
+
 def fits(value: int, dtype: str) -> bool:
     info = np.iinfo(dtype)
     return info.min <= value <= info.max

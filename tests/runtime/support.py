@@ -21,9 +21,12 @@ import pytest
 
 import pydotcompute
 from pydotcompute import abi
-from pydotcompute.cache.layout import PROJECT_CACHE
+from pydotcompute.artifact import dimensions
+from pydotcompute.cache.layout import PROJECT_CACHE, VERSION
 from pydotcompute.cache.writer import make_private, write_manifest, write_object
 from pydotcompute.compile.entry import entry_ir
+from pydotcompute.declare import expressions
+from pydotcompute.errors import Position
 from pydotcompute.signature import Parameter
 
 SEEN_WORDS, VIEW_WORDS = 64, 40
@@ -36,7 +39,15 @@ def scalar(name: str, dtype: str, role: str = "in", fill: str | None = None) -> 
 def array(name: str, dtype: str, *dims, role: str = "in", layout: str = "C", fill: str | None = None) -> Parameter:
     """`array("x", "T", ..., "n")` is `x: T[..., n]`."""
     ellipsis = bool(dims) and dims[0] is ...
-    return Parameter(name, dtype, tuple(dims[ellipsis:]), role, ellipsis, layout, fill)
+    return Parameter(name, dtype, tuple(map(tree, dims[ellipsis:])), role, ellipsis, layout, fill)
+
+
+def tree(expression: str | int, kind: str = "integer"):
+    """An expression as the declaration's reader gives it; what is no text is one already."""
+    if not isinstance(expression, str):
+        return expression
+    spot = lambda offset: Position("expression", 1, offset + 1, expression)  # noqa: E731
+    return expressions.read(expression, kind, expressions.used_names(expression), spot)
 
 
 def symbols_of(parameters) -> tuple[str, ...]:
@@ -45,7 +56,7 @@ def symbols_of(parameters) -> tuple[str, ...]:
         if p.is_array and p.ellipsis:
             found["size" if not p.dims else "rows"] = None
         for d in p.dims or ():
-            if isinstance(d, str) and d.isidentifier():
+            if isinstance(d, str):
                 found[d] = None
     return tuple(found)
 
@@ -136,9 +147,13 @@ def shared_object(*texts: str) -> bytes:
 def kernel_entry(name, parameters, artifacts, types=None, params=None, requires=(), doc="", symbols=None):
     """One kernel of a manifest. artifacts: {specialisation label: (types, params, aliases, {target: bytes})}."""
     symbols = symbols_of(parameters) if symbols is None else symbols
+    written = [
+        {**p._asdict(), "dims": None if p.dims is None else list(map(dimensions.data, p.dims))} for p in parameters
+    ]
     return {
         "doc": doc, "signature": signature_text(parameters), "types": types or {}, "params": params or {},
-        "requires": list(requires), "parameters": [p._asdict() for p in parameters], "symbols": list(symbols),
+        "requires": [dimensions.data(tree(r, "condition")) for r in requires],
+        "parameters": written, "symbols": list(symbols),
         "specializations": {
             label: {
                 "types": chosen, "params": constants, "aliases": [list(pair) for pair in aliases],
@@ -170,7 +185,7 @@ def write_project(root, kernels: dict, objects=()) -> str:
     make_private(folder)
     for data in objects:
         write_object(folder, data, ".so")
-    write_manifest(folder, {"version": 1, "kernels": kernels})
+    write_manifest(folder, {"version": VERSION, "kernels": kernels})
     return str(root)
 
 
@@ -195,7 +210,7 @@ def write_kernel(
             aliases,
             declared=parameters,
             types=types,
-            requires=more.get("requires", ()),
+            requires=[tree(r, "condition") for r in more.get("requires", ())],
             params=params,
         )
         data = shared_object(entry, body)

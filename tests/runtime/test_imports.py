@@ -41,10 +41,11 @@ def run(program: str, *args: str) -> str:
 
 
 ALLOWED_OURS = {
-    "pydotcompute", "abi", "backends", "backends.base", "backends.cpu", "backends.cpu_kernel", "backends.registry",
+    "pydotcompute", "abi", "artifact", "artifact.dimensions",
+    "backends", "backends.base", "backends.cpu", "backends.cpu_kernel", "backends.registry",
     "cache",
     "cache.layout", "cache.manifest", "cache.objects", "errors", "runtime", "runtime.arguments", "runtime.arrays",
-    "runtime.choice", "runtime.dispatch", "runtime.expressions", "runtime.kernel", "runtime.levels", "runtime.library",
+    "runtime.choice", "runtime.dispatch", "runtime.kernel", "runtime.levels", "runtime.library",
     "runtime.native", "runtime.scalars", "runtime.settings", "runtime.shapes", "runtime.words", "signature",
 }  # fmt: skip
 ALLOWED_OTHERS = {
