@@ -12,11 +12,11 @@ from typing import Any, Callable, NamedTuple
 
 from ..errors import CompilationError
 from . import cuda_nvvm, cuda_ptxas, cuda_toolchain
-from .fingerprint import Unknown, fingerprint
+from .fingerprint import Unknown, fingerprint, type_text
 from .function_store import FunctionStore
 from .plain import argument_types
 
-FORMAT = "1"
+FORMAT = "2"
 
 
 class Request(NamedTuple):
@@ -37,11 +37,11 @@ def request(func: Callable, signature: tuple[Any, ...], capability: tuple[int, i
     types = argument_types(function, signature)
     arch = nearest(capability)
     try:
-        text = fingerprint(function)
+        described = (fingerprint(function), *map(type_text, types))
     except Unknown:
         return Request(function, types, arch, "")
     state = sha256()
-    for part in ("cuda", FORMAT, text, repr(types), arch, *_environment()):
+    for part in ("cuda", FORMAT, *described, arch, *_environment()):
         state.update(b"%d:" % len(part.encode()))
         state.update(part.encode())
     return Request(function, types, arch, state.hexdigest())

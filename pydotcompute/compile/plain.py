@@ -6,6 +6,7 @@ if everything that the code depends on is (compile/fingerprint.py), so an edited
 
 from __future__ import annotations
 
+import os
 import pickle
 import re
 import sys
@@ -25,7 +26,7 @@ from numba.core.serialize import dumps
 from numba.np.numpy_support import from_dtype
 
 from ..errors import CompilationError
-from .fingerprint import Unknown, fingerprint
+from .fingerprint import Unknown, fingerprint, type_text
 from .function_store import FunctionStore
 
 _PYTHON = {float: types.float64, int: types.int64, bool: types.boolean, complex: types.complex128}
@@ -150,8 +151,9 @@ def _check_count(function: FunctionType, count: int) -> None:
 
 
 def _key(text: str, argument_types: tuple[types.Type, ...]) -> str:
+    """Raises Unknown."""
     state = sha256()
-    for part in ("1", text, repr(argument_types), *_environment()):
+    for part in ("2", text, *map(type_text, argument_types), *_environment()):
         state.update(b"%d:" % len(part.encode()))
         state.update(part.encode())
     return state.hexdigest()
@@ -163,7 +165,8 @@ def _environment() -> tuple[str, ...]:
     import llvmlite.binding as llvm
 
     versions = [numba.__version__, llvmlite.__version__, np.__version__, sys.version, sys.platform]
-    return (*versions, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+    told = [f"{name}={value}" for name, value in sorted(os.environ.items()) if name.startswith("NUMBA_")]
+    return (*versions, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(), *told)
 
 
 def _reason(error: NumbaError) -> str:

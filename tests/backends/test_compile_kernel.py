@@ -200,7 +200,7 @@ def test_a_function_that_cannot_be_told_by_its_content_is_compiled_all_the_same(
         return x + 1
 
     def odd(x):
-        if False:
+        if x is None:
             thing
         return x
 
