@@ -68,6 +68,10 @@ def test_no_command_is_a_usage_error(capsys):
             "pydotcompute: targets = ['cpu:x86-64-v9'] (flag -t): "
             "unknown target 'cpu:x86-64-v9'; did you mean 'cpu:x86-64-v4'?",
         ),
+        (
+            ("build", "-n", "-t", "cpu:avx2"),
+            "pydotcompute: targets = ['cpu:avx2'] (flag -t): unknown target 'cpu:avx2'; did you mean 'cpu:x86-64-v3'?",
+        ),
         (("build", "-n", "-j", "0"), "pydotcompute: jobs = 0 (flag -j): expected a whole number from 1"),
         (("build", "-C", "nowhere"), "pydotcompute: -C nowhere: there is no such folder"),
         (("build", "-C", "kernels.yaml"), "pydotcompute: -C kernels.yaml: is not a folder"),
