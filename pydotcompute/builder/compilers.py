@@ -12,6 +12,7 @@ from time import perf_counter
 from typing import Callable
 
 from ..errors import CompilationError, CompilerNotInstalledError, DeclarationError
+from ..remedies import install
 from .jobs import Answer, Artifact, Job
 from .plan import BOUNDS
 from .rendered import write_source
@@ -108,7 +109,7 @@ def _missing(error: ModuleNotFoundError) -> Exception:
 
 
 def _not_installed(module: str) -> str:
-    return f"building needs {module}, which is not installed: pip install 'pydotcompute[build]'"
+    return f"building needs {module}, which is not installed: {install('build', module)}"
 
 
 def _compile_cuda(job: Job) -> Answer:

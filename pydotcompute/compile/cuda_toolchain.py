@@ -9,6 +9,7 @@ import subprocess
 from functools import cache
 
 from ..errors import CompilerNotInstalledError, DeclarationError
+from ..remedies import install
 
 EXTRA = "build-cuda"
 # Modules that compile and assemble, and the wheel of the extra that brings each.
@@ -34,13 +35,14 @@ def require() -> None:
     if absent := missing():
         raise CompilerNotInstalledError(
             f"CUDA targets need {', '.join(absent)}, which {'is' if len(absent) == 1 else 'are'} not installed here; "
-            f'pip install "pydotcompute[{EXTRA}]" (no GPU, driver or CUDA toolkit is needed; CPU targets build without)'
+            f"{install(EXTRA, *absent)} (no GPU, driver or CUDA toolkit is needed; CPU targets build without)"
         )
     if tuple(map(int, numpy.__version__.split(".")[:2])) >= NUMPY_BELOW:
         below = ".".join(map(str, NUMPY_BELOW))
+        older = install(EXTRA, f"'numpy<{below}'")
         raise CompilerNotInstalledError(
             f"CUDA targets need NumPy below {below}, which numba-cuda does not work with; NumPy {numpy.__version__} is "
-            f'installed here; pip install "pydotcompute[{EXTRA}]" (CPU targets build with both)'
+            f"installed here; {older} (CPU targets build with both)"
         )
 
 

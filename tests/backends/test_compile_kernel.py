@@ -14,6 +14,7 @@ from pydotcompute.backends import CPUBackend
 from pydotcompute.compile.fingerprint import Unknown, fingerprint
 from pydotcompute.compile.function_store import FunctionStore
 from pydotcompute.errors import CompilationError
+from pydotcompute.remedies import install
 
 
 @pytest.fixture(autouse=True)
@@ -255,5 +256,5 @@ def test_without_the_build_half(name):
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True)
     assert (
-        done.stdout == f"compiling a function needs {name}, which is not installed: pip install 'pydotcompute[build]'"
+        done.stdout == f"compiling a function needs {name}, which is not installed: {install('build', name)}"
     ), done.stderr

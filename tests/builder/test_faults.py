@@ -18,6 +18,7 @@ import pydotcompute
 from pydotcompute.builder.build import BuildError
 
 from .project import build_project, edit, manifest, objects, plan_project, stale
+from pydotcompute.remedies import install
 
 PROGRAM = [sys.executable, "-m", "pydotcompute", "build"]
 LOAD = (
@@ -277,7 +278,7 @@ def test_without_the_cuda_toolchain_the_cpu_is_built_and_the_message_says_what_t
 def test_without_numba_the_message_says_what_to_install(fresh, monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", None)
     plan, outcome = build_project(fresh, keep_going=False)
-    reason = "building needs numba, which is not installed: pip install 'pydotcompute[build]'"
+    reason = f"building needs numba, which is not installed: {install('build', 'numba')}"
     assert set(outcome.failed.values()) == {reason} and len(outcome.results) == 10
 
 

@@ -15,6 +15,7 @@ from pydotcompute.backends import cuda_driver, cuda_launch
 from pydotcompute.backends.cuda import CUDABackend
 from pydotcompute.backends.cuda_choice import judged
 from pydotcompute.backends.cuda_limits import check_limits, minimum_capability
+from pydotcompute.remedies import install
 
 needs_no_device = pytest.mark.skipif(CUDABackend.check_available(), reason="there is a CUDA device")
 
@@ -229,5 +230,5 @@ def test_without_cupy_the_extra_is_named():
     """)
     assert lines == [
         "False",
-        "the backend 'cuda' is not available: CuPy is not installed; pip install 'pydotcompute[cuda]'",
+        f"the backend 'cuda' is not available: CuPy is not installed; {install('cuda')}",
     ]
