@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Mapping
 
 from ..cache.layout import KEYS, MANIFEST, PROJECT_CACHE, PROJECT_RENDERED
-from ..cache.writer import explain_os_error, locked, make_private, read_manifest, sweep, write_manifest
+from ..cache.writer import drop_damaged, explain_os_error, locked, make_private, read_manifest, sweep, write_manifest
 from ..declare.model import Declaration, Kernel, Rendered, Specialisation
 from . import tools as tools_module
 from .outcome import Outcome, record_name
@@ -145,7 +145,7 @@ def _build_locked(project: Project, request: Request, report: Callable[[Any], No
                 cache=project.cache, rendered=project.rendered_folder, store=store, report=report,
             )  # fmt: skip
     finally:
-        _write(project, on_disk, settle(plan, outcome.made, outcome.failed))
+        drop_damaged(project.cache, plan.manifest, _write(project, on_disk, settle(plan, outcome.made, outcome.failed)))
         project.close()
     remove_others(project.rendered_folder, project.declaration)
     return plan, outcome

@@ -212,12 +212,34 @@ def test_cache_verify_and_repair(project, capsys):
     path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
     code, out, err = call(capsys, "cache", "verify")
     assert code == 1 and out in (f"{V2}: object damaged\n", f"{V3}: object damaged\n")
-    assert err.endswith("1 with a fault; 'pydotcompute build' repairs them\n")
+    assert err.endswith("1 with a fault; 'pydotcompute build' repairs it\n")
     code, out, _ = call(capsys, "cache", "verify", "--json")
     assert json.loads(out)["ok"] is False and len(json.loads(out)["findings"]) == 1
     assert "object damaged" in call(capsys, "cache", "list")[1]
     assert call(capsys, "build")[0] == 0
     assert path.read_bytes() == data and call(capsys, "cache", "verify")[0] == 0
+
+
+def test_verify_forgets_a_damaged_object_that_a_build_has_replaced(project, capsys):
+    objects = project / "build" / "cache" / "objects"
+    before = set(objects.rglob("*.so"))
+    for path in before:
+        path.write_bytes(b"no code")
+    file = project / "kernels.yaml"
+    file.write_text(file.read_text().replace("x[i]", "x[i] + x[i]"))
+    assert call(capsys, "build")[0] == 0
+    assert call(capsys, "cache", "verify", "--json")[1].count('"what"') == 0
+    assert not before & set(objects.rglob("*.so"))
+
+
+def test_a_damaged_bundle_is_not_built_where_it_lies(project, capsys, tmp_path):
+    folder = tmp_path / "site-packages" / "bundle"
+    assert call(capsys, "build", "--bundle", str(folder))[0] == 0
+    next(folder.rglob("*.so")).write_bytes(b"no code")
+    code, out, err = call(capsys, "cache", "verify", "-C", str(folder))
+    assert code == 1 and err.endswith(
+        f"1 with a fault; no installed distribution owns {folder}: get it again from where it came\n"
+    )
 
 
 def test_cache_clear(project, capsys):
