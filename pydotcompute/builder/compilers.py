@@ -93,9 +93,10 @@ def unavailable(backend: str) -> str:
     """What is to be installed before this backend's artifacts can be made; empty where nothing is missing."""
     if backend == "cuda":
         from ..compile.cuda_toolchain import require
+        from .tools import package_version
 
         try:
-            require()
+            require(package_version("numpy"))
         except CompilerNotInstalledError as error:
             return str(error)
         return ""

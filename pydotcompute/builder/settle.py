@@ -33,6 +33,11 @@ def settle(plan: Plan, made: Made, failed: Mapping[Name, str]) -> dict[str, Any]
         "kernels": {
             name: _settle_kernel(plan, kernel, plan.manifest["kernels"].get(name), by_kernel[name], made, failed)
             for name, kernel in plan.declaration.kernels.items()
+        }
+        | {  # a mistake in its declaration takes nothing away that works
+            name: _marked(plan.manifest["kernels"][name], name, {}, _first_line(str(error)))
+            for name, error in plan.declaration.refused.items()
+            if name in plan.manifest["kernels"]
         },
     }
 

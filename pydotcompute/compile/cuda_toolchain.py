@@ -28,20 +28,22 @@ def missing() -> tuple[str, ...]:
     return tuple(absent)
 
 
-def require() -> None:
-    """Raise CompilerNotInstalledError, naming what is missing and the extra, where CUDA cannot be compiled for."""
-    import numpy
+def require(numpy_version: str | None = None) -> None:
+    """Raise CompilerNotInstalledError, naming what is missing and the extra, where CUDA cannot be compiled for.
+    numpy_version: for who has not imported it."""
+    if numpy_version is None:
+        from numpy import __version__ as numpy_version
 
     if absent := missing():
         raise CompilerNotInstalledError(
             f"CUDA targets need {', '.join(absent)}, which {'is' if len(absent) == 1 else 'are'} not installed here; "
             f"{install(EXTRA, *absent)} (no GPU, driver or CUDA toolkit is needed; CPU targets build without)"
         )
-    if tuple(map(int, numpy.__version__.split(".")[:2])) >= NUMPY_BELOW:
+    if tuple(map(int, re.findall(r"\d+", numpy_version)[:2])) >= NUMPY_BELOW:
         below = ".".join(map(str, NUMPY_BELOW))
         older = install(EXTRA, f"'numpy<{below}'")
         raise CompilerNotInstalledError(
-            f"CUDA targets need NumPy below {below}, which numba-cuda does not work with; NumPy {numpy.__version__} is "
+            f"CUDA targets need NumPy below {below}, which numba-cuda does not work with; NumPy {numpy_version} is "
             f"installed here; {older} (CPU targets build with both)"
         )
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import product
 from typing import Any, Sequence
 
-from ..errors import Position
+from ..errors import DeclarationError, Position
 from ..signature import Signature
 
 
@@ -63,6 +63,7 @@ class Declaration:
     root: str  # the folder it stands in
     targets: tuple[str, ...]
     kernels: dict[str, Kernel]
+    refused: dict[str, DeclarationError] = field(default_factory=dict)  # kernels whose declaration is wrong
 
 
 @dataclass(frozen=True)

@@ -230,15 +230,16 @@ def test_a_mistake_fails_its_kernel_alone(built):
         pydotcompute.load(built, strict=True)
 
 
-def test_without_k_the_first_failure_ends_the_build(built):
+def test_without_k_nothing_is_built_after_a_mistake_in_one_kernel(built):
     edit(built, "templates/cube.py.j2", "x * x * x", "x * x * y")
     for old, new in (("a * x[i] + y[i]", "a * x[i] - y[i]"), ("[2, 3]", "[4, 5, 6, 7, 8, 9]")):
         edit(built, "kernels.yaml", old, new)
     process = start(built, "--json", "-j", "1")
     out, err = process.communicate(timeout=120)
     statuses = [row["status"] for row in json.loads(out)["artifacts"]]
-    assert process.returncode == 1 and statuses.count("failed") >= 1 and statuses.count("skipped") > 0
-    assert err.splitlines()[-1] == "stopped at the first failure; -k goes on with the other kernels"
+    assert process.returncode == 1 and statuses.count("failed") == 4 and statuses.count("built") == 0
+    assert statuses.count("skipped") == len(statuses) - 4
+    assert err.splitlines()[-1] == "nothing is built, because of what is wrong above; -k builds the other kernels"
     assert cube_of(built) == CUBED
 
 
