@@ -120,7 +120,7 @@ class CUDABackend(Backend):
         else:
             array = np.asarray(data)
             if array.dtype.kind not in "biufc":
-                raise TypeError(f"an array of {array.dtype} cannot be a kernel's; its elements are no numbers")
+                raise TypeError(f"an array of {array.dtype} cannot be a kernel's; its elements are not numbers")
             array = np.require(array, array.dtype.newbyteorder("="), ["C", "A"])
         try:
             with self._device():

@@ -20,7 +20,7 @@ import sys
 from typing import Any
 
 from .arguments import add_common, check_names, print_json, project_root
-from .terminal import paint, say
+from .terminal import count, paint, say
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,14 +64,15 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print_json({"version": 1, "artifacts": [_row(v) for v in verdicts]})
     cases = sum(v.cases for v in verdicts)
-    say(f"{cases} cases of {len(verdicts) - len(idle)} artifacts, {len(failed)} failed, {len(idle)} not run")
+    ran = count(len(verdicts) - len(idle), "artifact")
+    say(f"{count(cases, 'case')} of {ran}, {len(failed)} failed, {len(idle)} not run")
     ran = {v.kernel for v in verdicts if v.cases}
     return 1 if failed or not ran or set(options.kernels) - ran else 0
 
 
 def _seed(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0")
     return int(text)
 
 
@@ -100,9 +101,9 @@ def _print(v: Any) -> None:
     if v.not_run:
         print(f"{paint('not run', 'yellow', sys.stdout)}  {name}: {v.not_run}", flush=True)
         return
-    cases = f"{v.cases} cases" + (f" ({v.unheld} with no values to compare)" if v.unheld else "")
+    cases = count(v.cases, "case") + (f" ({v.unheld} with no values to compare)" if v.unheld else "")
     if v.failures:
-        print(f"{paint('FAILED', 'red', sys.stdout)}   {name}: {len(v.failures)} findings in {cases}")
+        print(f"{paint('FAILED', 'red', sys.stdout)}   {name}: {count(v.failures, 'finding')} in {cases}")
         for failure in v.failures:
             print(f"  {failure.case}, seed {failure.seed}: {failure.what}\n    repeat: {failure.command}")
         sys.stdout.flush()

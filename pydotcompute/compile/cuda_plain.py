@@ -91,7 +91,7 @@ def _compiled(wanted: Request, capability: tuple[int, int]) -> bytes:
         elif isinstance(t, (types.Integer, types.Float, types.Complex, types.Boolean)):
             arguments.append({"dtype": _dtype(t), "ndim": None, "layout": ""})
         else:
-            raise TypeError(f"{t} is no type of a kernel's argument: numbers and arrays are")
+            raise TypeError(f"{t} is not a type of a kernel's argument: numbers and arrays are")
     name = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in function.__name__).lstrip(
         "0123456789"
     )

@@ -76,7 +76,7 @@ def parse_target(target: str) -> tuple[str, str]:
     match = TARGET.match(name)
     if match is None:
         raise DeclarationError(
-            f"`{target}` is no CUDA target", hint="write cuda:compute_80 (PTX) or cuda:sm_90 (a cubin)"
+            f"`{target}` is not a CUDA target", hint="write cuda:compute_80 (PTX) or cuda:sm_90 (a cubin)"
         )
     if match[2] not in architectures():
         raise DeclarationError(

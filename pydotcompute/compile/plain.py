@@ -107,34 +107,34 @@ def _numba_type(given: Any) -> types.Type:
     if isinstance(given, np.dtype) or isinstance(given, type) and issubclass(given, np.generic):
         return _scalar(np.dtype(given), given)
     hint = "; write an array's as a string, such as 'float32[:, ::1]'" if given is np.ndarray else ""
-    raise TypeError(f"{given!r} is no argument type{hint}")
+    raise TypeError(f"{given!r} is not an argument type{hint}")
 
 
 def _parse(text: str) -> types.Type:
     match = _ARRAY.fullmatch(text)
     if not match:
-        raise TypeError(f"{text!r} is no argument type; write one such as 'float32' or 'float32[:, ::1]'")
+        raise TypeError(f"{text!r} is not an argument type; write one such as 'float32' or 'float32[:, ::1]'")
     try:
         element = _scalar(np.dtype(match[1]), text)
     except TypeError:
-        raise TypeError(f"{text!r} is no argument type: there is no dtype {match[1]!r}") from None
+        raise TypeError(f"{text!r} is not an argument type: there is no dtype {match[1]!r}") from None
     if match[2] is None:
         return element
     dims = [dim.strip() for dim in match[2].split(",")]
     contiguous = [k for k, dim in enumerate(dims) if dim == "::1"]
     if any(dim not in (":", "::1") for dim in dims) or contiguous not in ([], [0], [len(dims) - 1]):
-        raise TypeError(f"{text!r} is no argument type: each dimension is ':', the first or last may be '::1'")
+        raise TypeError(f"{text!r} is not an argument type: each dimension is ':', the first or last may be '::1'")
     layout = "A" if not contiguous else "C" if contiguous == [len(dims) - 1] else "F"
     return types.Array(element, len(dims), layout)
 
 
 def _scalar(dtype: np.dtype, given: Any) -> types.Type:
     if dtype.kind not in "biufc":
-        raise TypeError(f"{given!r} is no argument type: {dtype} is no number")
+        raise TypeError(f"{given!r} is not an argument type: {dtype} is not a number")
     try:
         return from_dtype(dtype)
     except NumbaError:
-        raise TypeError(f"{given!r} is no argument type that Numba compiles for") from None
+        raise TypeError(f"{given!r} is not an argument type that Numba compiles for") from None
 
 
 def _check_count(function: FunctionType, count: int) -> None:

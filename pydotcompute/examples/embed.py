@@ -75,7 +75,7 @@ def search(options: argparse.Namespace) -> int:
     vectors = encoder.encode(text.tokens(lines))
     done = time.perf_counter()
 
-    print(f"{len(lines)} sentences on the backend '{backend.name}':")
+    print(f"{len(lines)} sentence{'s' * (len(lines) != 1)} on the backend '{backend.name}':")
     print(f"  {len(lines) / (done - ready):8.1f} sentences a second")
     print(f"  {len(lines) / (done - _started):8.1f} with the start-up, of {ready - _started:.2f} s")
     print(f"nearest to: {_shortened(options.question)}")

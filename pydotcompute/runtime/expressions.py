@@ -32,9 +32,9 @@ def _compiled(text: str) -> CodeType:
     while position < len(text.rstrip()):
         token = _TOKEN.match(text, position)
         if token is None or (token[1] or "").startswith("__"):
-            raise ValueError(f"'{text}' is no expression over dimensions and params")
+            raise ValueError(f"'{text}' is not an expression over dimensions and params")
         position = token.end()
     try:
         return compile(text.strip(), "<expression>", "eval")
     except SyntaxError:
-        raise ValueError(f"'{text}' is no expression over dimensions and params") from None
+        raise ValueError(f"'{text}' is not an expression over dimensions and params") from None

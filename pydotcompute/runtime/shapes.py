@@ -40,7 +40,7 @@ class Dimensions:
             if isinstance(dim, int):
                 if size != dim:
                     raise ValueError(
-                        f"{self.kernel}: '{p.name}' must have {dim} elements in dimension {start + axis} "
+                        f"{self.kernel}: '{p.name}' must have {dim} element{'s' * (dim != 1)} in dimension {start + axis} "
                         f"({describe(p)}), got {size} (shape {shape})"
                     )
             else:
@@ -98,7 +98,7 @@ class Dimensions:
                 from .expressions import values
 
                 said = f"{dim} = {size}" + ("" if dim in names else f" for {values(str(dim), names)}")
-                problem = "is negative" if isinstance(size, int) else "is no whole number"
+                problem = "is negative" if isinstance(size, int) else "is not a whole number"
                 raise ValueError(f"{self.kernel}: a dimension of output '{p.name}' {problem}: {said}")
             shape.append(int(size))  # a condition is a bool
         if not p.ellipsis:

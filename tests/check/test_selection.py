@@ -155,7 +155,7 @@ def test_a_pinned_target_of_the_environment_does_not_count(project, target):
     [
         ((), {"PYDOTCOMPUTE_TARGET": "bogus"}, "pydotcompute: PYDOTCOMPUTE_TARGET='bogus' is not a target; "),
         ((), {"PYDOTCOMPUTE_THREADS": "zero"}, "pydotcompute: PYDOTCOMPUTE_THREADS='zero' is no number of threads; "),
-        (("--seed", "-1"), {}, "pydotcompute check: error: argument --seed: '-1' is no whole number from 0"),
+        (("--seed", "-1"), {}, "pydotcompute check: error: argument --seed: '-1' is not a whole number from 0"),
     ],
 )
 def test_settings_that_are_none_are_refused_before_anything_runs(project, arguments, environment, told):

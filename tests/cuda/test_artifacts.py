@@ -101,7 +101,7 @@ def test_architectures_are_the_toolchains():
     for target in ("cuda:sm_35", "cuda:compute_110", "cuda:sm_81"):
         with pytest.raises(DeclarationError, match=f"`{target}`: the installed CUDA toolchain .* does not know"):
             cuda_toolchain.parse_target(target)
-    with pytest.raises(DeclarationError, match="is no CUDA target"):
+    with pytest.raises(DeclarationError, match="is not a CUDA target"):
         cuda_toolchain.parse_target("cuda:turing")
 
 

@@ -171,7 +171,7 @@ def test_a_missing_driver_is_the_reason():
 
 def test_a_library_that_is_no_driver_is_said(tmp_path):
     assert cuda_driver.problem(str(tmp_path / "libcuda.so.1")).startswith("there is no NVIDIA driver (")
-    assert "is no CUDA driver" in cuda_driver.problem("libm.so.6")
+    assert "is not a CUDA driver" in cuda_driver.problem("libm.so.6")
 
 
 def run(program):
