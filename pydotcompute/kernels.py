@@ -32,7 +32,7 @@ def _load() -> KernelLibrary:
         bundle, project = _os.path.join(_PACKAGE, "_bundle"), _os.path.dirname(_PACKAGE)
         if _os.path.exists(_os.path.join(bundle, MANIFEST)):
             _library = load(bundle)
-        elif _os.path.exists(_os.path.join(project, "kernels.yaml")) or _os.path.exists(_os.path.join(project, "build")):
+        elif any(_os.path.exists(_os.path.join(project, name)) for name in ("kernels.yaml", "build")):
             _library = load(project)
         else:
             raise KernelNotBuiltError(

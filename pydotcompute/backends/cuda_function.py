@@ -64,7 +64,8 @@ def marshalled(
     `arrays` looks at them (runtime/arrays.py); all must lie on `place`. Raises TypeError, ValueError, OverflowError.
     """
     if len(args) != len(arguments):
-        raise TypeError(f"{name} was compiled for {len(arguments)} argument{'s' * (len(arguments) != 1)}, got {len(args)}")
+        takes = "1 argument" if len(arguments) == 1 else f"{len(arguments)} arguments"
+        raise TypeError(f"{name} was compiled for {takes}, got {len(args)}")
     words: list[Any] = []
     for k, (spec, value) in enumerate(zip(arguments, args)):
         who = f"{name}: argument {k}"

@@ -155,7 +155,8 @@ def _build_locked(project: Project, request: Request, report: Callable[[Any], No
                 cache=project.cache, rendered=project.rendered_folder, store=store, report=report,
             )  # fmt: skip
     finally:
-        drop_damaged(project.cache, plan.manifest, _write(project, on_disk, settle(plan, outcome.made, outcome.failed)))
+        written = _write(project, on_disk, settle(plan, outcome.made, outcome.failed))
+        drop_damaged(project.cache, plan.manifest, written)
         project.close()
     remove_others(project.rendered_folder, project.declaration)
     return plan, outcome

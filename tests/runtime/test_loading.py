@@ -56,7 +56,7 @@ def test_a_library_that_is_no_kernel(tmp_path):
     path = manifest_of(tmp_path).parent / "objects" / digest[:2] / f"{digest}.so"
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(data)
-    with pytest.raises(KernelNotBuiltError, match="is no kernel"):
+    with pytest.raises(KernelNotBuiltError, match="is not a kernel"):
         pydotcompute.load(tmp_path).saxpy(1.0, X, X)
 
 
