@@ -40,10 +40,10 @@ def calls() -> list[tuple[str, int, float]]:
         x, y, out = np.linspace(0, 1, n, dtype="f4"), np.ones(n, "f4"), np.empty(n, "f4")
         table = x.reshape(-1, 8) if n < 1000 else x.reshape(-1, 1000)
         names = {"np": np, "axpy": axpy, "add": add, "sum": sum, "softmax": softmax, "x": x, "y": y, "out": out,
-                 "table": table}  # fmt: skip
+                 "table": table, "named": {"".join(("o", "ut")): out}}  # fmt: skip
         for call in (
-            "axpy(2.0, x, y, out)", "axpy(2.0, x, y, out=out)", "axpy(2.0, x, y)", "add(x, y, out)",
-            "np.add(x, y, out)", "add(x, y)", "np.add(x, y)", "sum(x)", "np.add.reduce(x)", "softmax(table)",
+            "axpy(2.0, x, y, out)", "axpy(2.0, x, y, out=out)", "axpy(2.0, x, y, **named)", "axpy(2.0, x, y)",
+            "add(x, y, out)", "np.add(x, y, out)", "add(x, y)", "np.add(x, y)", "sum(x)", "np.add.reduce(x)", "softmax(table)",
         ):  # fmt: skip
             number = 100_000 if n == 16 else 20_000 if n == 1000 else 50
             best = min(timeit.repeat(call, globals=names, number=number, repeat=7)) / number

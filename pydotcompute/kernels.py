@@ -1,12 +1,15 @@
 """This project's own kernels: `from pydotcompute.kernels import softmax`.
 
-They come from the bundle inside the installed package, or else from the `build/` of the checkout it runs in. A
-kernel that is not there is an ImportError with the command that builds it.
+They come from the bundle inside the installed package, or else from the `build/` of the checkout it runs in.
+`dir(pydotcompute.kernels)` lists them, and `help(pydotcompute.kernels.softmax)` describes one. Importing one that is
+not there is an ImportError with what to do; as an attribute it is an AttributeError, so that `hasattr` says no.
 """
 
 from __future__ import annotations
 
 import os as _os
+from sys import _getframe
+from types import FrameType as _FrameType
 from typing import TYPE_CHECKING
 
 from .errors import KernelNotBuiltError
@@ -23,14 +26,32 @@ def _load() -> KernelLibrary:
     global _library
     if _library is None:
         from .cache.layout import MANIFEST
+        from .remedies import build_again
         from .runtime.library import load
 
-        bundle = _os.path.join(_PACKAGE, "_bundle")
-        _library = load(bundle if _os.path.exists(_os.path.join(bundle, MANIFEST)) else _os.path.dirname(_PACKAGE))
+        bundle, project = _os.path.join(_PACKAGE, "_bundle"), _os.path.dirname(_PACKAGE)
+        if _os.path.exists(_os.path.join(bundle, MANIFEST)):
+            _library = load(bundle)
+        elif any(_os.path.exists(_os.path.join(project, name)) for name in ("kernels.yaml", "build")):
+            _library = load(project)
+        else:
+            raise KernelNotBuiltError(
+                f"this installation has no kernels of its own: there is no {bundle}; {build_again(_PACKAGE, _PACKAGE)}"
+            )
     return _library
 
 
-def __getattr__(name: str) -> Kernel:
+def _is_imported(caller: _FrameType) -> bool:
+    """Whether the statement that asks is `from pydotcompute.kernels import NAME`: an AttributeError would be replaced
+    by words of Python's own there, and what to do would be lost."""
+    from opcode import opname
+
+    return opname[caller.f_code.co_code[caller.f_lasti]] == "IMPORT_FROM"
+
+
+def __getattr__(name: str) -> Kernel | list[str]:
+    if name == "__all__":  # for `help`, and `from … import *`
+        return __dir__()
     if name.startswith("_"):  # what the import system and others probe for
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
@@ -38,13 +59,20 @@ def __getattr__(name: str) -> Kernel:
         if name in library:
             kernel = globals()[name] = library[name]
             return kernel
-        unknown = library._unknown(name)
+        told = library._unknown(name)
+        if "did you mean" not in told:
+            from .remedies import build_more
+
+            told += f"; if it is declared, {build_more(library._folder, library._root, name, 'this name')}"
     except KernelNotBuiltError as error:
-        raise ImportError(str(error), name=f"{__name__}.{name}") from error
-    if "did you mean" not in unknown:
-        unknown += f"; if it is declared, run: pydotcompute build {name} -C {library._root}"
-    raise ImportError(unknown, name=f"{__name__}.{name}")
+        told = str(error)
+    if _is_imported(_getframe(1)):
+        raise ImportError(told, name=f"{__name__}.{name}")
+    raise AttributeError(told, name=name)
 
 
 def __dir__() -> list[str]:
-    return list(_load())
+    try:
+        return list(_load())
+    except KernelNotBuiltError:
+        return []

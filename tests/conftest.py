@@ -21,9 +21,10 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @pytest.fixture(scope="session")
 def built():
-    """The repository, its kernels built as a user builds them. Other workers of the test run wait for the first one,
-    and then have nothing to build."""
-    build = [sys.executable, "-m", "pydotcompute", "build", "-k", "-C", str(ROOT)]
+    """The repository, its kernels built for CPUs as a user builds them; what needs PTX builds what it needs. Other
+    workers of the test run wait for the first one, and then have nothing to build."""
+    targets = [word for level in ("v2", "v3", "v4") for word in ("-t", f"cpu:x86-64-{level}")]
+    build = [sys.executable, "-m", "pydotcompute", "build", "-k", "-C", str(ROOT), *targets]
     done = subprocess.run(build, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-4000:]
     return ROOT

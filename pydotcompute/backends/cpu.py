@@ -65,7 +65,7 @@ class CPUBackend(Backend):
         """
         array = np.asarray(data)
         if array.dtype.kind not in "biufc":
-            raise TypeError(f"an array of {array.dtype} cannot be a kernel's; its elements are no numbers")
+            raise TypeError(f"an array of {array.dtype} cannot be a kernel's; its elements are not numbers")
         if array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative:
             return array
         return np.array(array, array.dtype.newbyteorder("="), order="C")

@@ -26,7 +26,7 @@ class CPUKernel:
             ctypes.c_int32.in_dll(self.library, "threads").value = threads
         except (AttributeError, ValueError) as error:
             raise KernelNotBuiltError(
-                f"{artifact}: {artifact.path} is no kernel ({error}); run: {artifact.command}"
+                f"{artifact}: {artifact.path} is not a kernel ({error}); {artifact.remedy}"
             ) from None
         self.run.argtypes, self.run.restype = (ctypes.c_void_p,), ctypes.c_int32
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator
 import numpy as np
 
 from ..errors import AllocationError, BackendNotAvailableError
+from ..remedies import install
 from . import cuda_driver
 from .base import Backend, Verdict, check_launch
 from .cpu import checked_shape
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from ..cache.manifest import Artifact
     from .cuda_kernel import CUDAKernel
     from .devices import DeviceInfo
-
-EXTRA = "pip install 'pydotcompute[cuda]'"
 
 
 class CUDABackend(Backend):
@@ -121,7 +120,7 @@ class CUDABackend(Backend):
         else:
             array = np.asarray(data)
             if array.dtype.kind not in "biufc":
-                raise TypeError(f"an array of {array.dtype} cannot be a kernel's; its elements are no numbers")
+                raise TypeError(f"an array of {array.dtype} cannot be a kernel's; its elements are not numbers")
             array = np.require(array, array.dtype.newbyteorder("="), ["C", "A"])
         try:
             with self._device():
@@ -244,7 +243,7 @@ def unavailable(start: bool = True) -> str:
 
     spec = find_spec("cupy")
     if spec is None:
-        return f"CuPy is not installed; {EXTRA}"
+        return f"CuPy is not installed; {install('cuda', 'cupy-cuda12x')}"
     if problem := cuda_driver.problem(start=start):
         return problem
     driver, wanted = cuda_driver.version(), _toolkit(spec)

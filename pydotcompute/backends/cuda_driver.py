@@ -45,7 +45,7 @@ def problem(library: str = LIBRARY, start: bool = True) -> str:
         if status:
             return f"the NVIDIA driver counts no devices ({_error(driver, status)})"
     except AttributeError as error:
-        return f"{library} is no CUDA driver ({error})"
+        return f"{library} is not a CUDA driver ({error})"
     return "" if count.value else "the NVIDIA driver has no device for this process"
 
 

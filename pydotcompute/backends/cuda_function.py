@@ -64,7 +64,8 @@ def marshalled(
     `arrays` looks at them (runtime/arrays.py); all must lie on `place`. Raises TypeError, ValueError, OverflowError.
     """
     if len(args) != len(arguments):
-        raise TypeError(f"{name} was compiled for {len(arguments)} arguments, got {len(args)}")
+        takes = "1 argument" if len(arguments) == 1 else f"{len(arguments)} arguments"
+        raise TypeError(f"{name} was compiled for {takes}, got {len(args)}")
     words: list[Any] = []
     for k, (spec, value) in enumerate(zip(arguments, args)):
         who = f"{name}: argument {k}"
@@ -115,7 +116,7 @@ def launchable(backend: Any, kernel: Any, args: tuple[Any, ...]) -> Launcher:
     if type(kernel).__module__.partition(".")[0] == "cupy" and callable(kernel):
         return lambda grid, block, args: kernel(grid, block, args)
     raise TypeError(
-        f"{type_name(kernel)} is no CUDA kernel: compile it by backend.compile_kernel(function, signature) first"
+        f"{type_name(kernel)} is not a CUDA kernel: compile it by backend.compile_kernel(function, signature) first"
     )
 
 

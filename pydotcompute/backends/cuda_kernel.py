@@ -33,7 +33,7 @@ class CUDAKernel:
         entries = [launch.get("entry") for launch in artifact.meta.get("launches", ())]
         if not entries or not {"arguments", "scratch"} <= artifact.meta.keys():
             raise KernelNotBuiltError(
-                f"{artifact}: the manifest does not say how it is launched; run: {artifact.command}"
+                f"{artifact}: the manifest does not say how it is launched; {artifact.remedy}"
             )
         module, device = function.Module(), backend.device_id
         try:
@@ -45,7 +45,7 @@ class CUDAKernel:
                 told = f"{artifact}: no memory on CUDA device {device} for its code ({error})"
                 raise AllocationError(told) from error
             raise KernelNotBuiltError(
-                f"{artifact}: device {device} cannot load {artifact.path} ({error}); run: {artifact.command}"
+                f"{artifact}: device {device} cannot load {artifact.path} ({error}); {artifact.remedy}"
             ) from error
 
     again = Again  # what serves the calls of a kernel that are like an earlier one

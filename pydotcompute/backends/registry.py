@@ -218,7 +218,7 @@ def _made(name: str) -> Backend:
         told = f"the backend '{name}' cannot be made: {type(error).__name__}: {error}"
         raise BackendNotAvailableError(told) from error
     if not isinstance(backend, Backend):
-        raise BackendNotAvailableError(f"the backend '{name}' is a {type(backend).__name__}, which is no Backend")
+        raise BackendNotAvailableError(f"the backend '{name}' is a {type(backend).__name__}, which is not a Backend")
     if not available:
         raise BackendNotAvailableError(f"the backend '{name}' is not available here")
     if called != name:

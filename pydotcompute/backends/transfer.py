@@ -12,11 +12,11 @@ from .registry import get_backend
 def backend_of(array: Any) -> Backend:
     """The backend that an array belongs to, of the device that it lies on.
 
-    Raises TypeError for what is no array of any backend in use.
+    Raises TypeError for what is not an array of any backend in use.
     """
     owner = owner_of(array)
     if not owner:
-        raise TypeError(f"{type(array).__name__} is no array of any backend in use; np.asarray makes a NumPy array")
+        raise TypeError(f"{type(array).__name__} is not an array of any backend in use; np.asarray makes a NumPy array")
     return get_backend(owner).of_array(array)
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Callable, Mapping
 
 from ..cache.layout import KEYS, MANIFEST, PROJECT_CACHE, PROJECT_RENDERED
-from ..cache.writer import explain_os_error, locked, make_private, read_manifest, sweep, write_manifest
+from ..cache.writer import drop_damaged, explain_os_error, locked, make_private, read_manifest, sweep, write_manifest
 from ..declare.model import Declaration, Kernel, Rendered, Specialisation
 from . import tools as tools_module
-from .outcome import Outcome, record_name
+from .outcome import Outcome, Result, record_name
 from .plan import Plan, make_plan
 from .settings import Value, resolve
 from .settle import settle
@@ -42,13 +42,15 @@ class Project:
         root: str,
         say: Callable[[str], None],
         tools: Callable[[str, str], Mapping[str, str]] = tools_module.versions,
+        keep_going: bool = False,
     ):
+        """Raises DeclarationError for a mistake in kernels.yaml; keep_going: see declare.load."""
         from ..declare import load
 
         self.root, self.say, self.tools = root, say, tools
         self.cache = os.path.join(root, *PROJECT_CACHE)
         self.rendered_folder = os.path.join(root, *PROJECT_RENDERED)
-        self.declaration: Declaration = load(root)
+        self.declaration: Declaration = load(root, keep_going)
         self._rendered: dict[tuple[str, str, str], Rendered] = {}
         self._store: Any = None
 
@@ -100,7 +102,8 @@ class Project:
 def is_settled(project: Project, plan: Plan) -> bool:
     """Whether there is nothing to build and the cache already says what a build would make it say."""
     remembered = os.path.exists(os.path.join(project.cache, KEYS, "cache.db"))
-    return remembered and not plan.stale and not plan.failures and settle(plan, {}, {}) == plan.manifest
+    correct = not plan.failures and not plan.refused
+    return remembered and correct and not plan.stale and settle(plan, {}, {}) == plan.manifest
 
 
 def build(project: Project, request: Request, report: Callable[[Any], None]) -> tuple[Plan, Outcome]:
@@ -127,6 +130,7 @@ def _build_locked(project: Project, request: Request, report: Callable[[Any], No
     if is_settled(project, plan):
         return plan, outcome
     from .execute import execute, remember
+    from .refusals import refusals
     from .rendered import remove_others
 
     sweep(project.cache)
@@ -139,13 +143,20 @@ def _build_locked(project: Project, request: Request, report: Callable[[Any], No
         if plan.stale and plan.manifest["kernels"]:
             # Whoever loads while this runs, or after it was killed, hears what is out of date.
             on_disk = _write(project, on_disk, settle(plan, {}, {}))
-        if not plan.failures or request.keep_going:
+        refused = refusals(plan)
+        for item in plan.stale:
+            if item.name in refused:
+                outcome.failed[item.name] = refused[item.name]
+                outcome.results.append(Result(item, "failed", refused[item.name]))
+                report(outcome.results[-1])
+        if request.keep_going or not (plan.failures or plan.refused or refused):
             execute(
-                plan, outcome, workers=request.jobs, keep_going=request.keep_going, linker=request.linker,
+                plan, outcome, refused=refused, workers=request.jobs, keep_going=request.keep_going, linker=request.linker,
                 cache=project.cache, rendered=project.rendered_folder, store=store, report=report,
             )  # fmt: skip
     finally:
-        _write(project, on_disk, settle(plan, outcome.made, outcome.failed))
+        written = _write(project, on_disk, settle(plan, outcome.made, outcome.failed))
+        drop_damaged(project.cache, plan.manifest, written)
         project.close()
     remove_others(project.rendered_folder, project.declaration)
     return plan, outcome

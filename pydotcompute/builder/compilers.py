@@ -12,6 +12,7 @@ from time import perf_counter
 from typing import Callable
 
 from ..errors import CompilationError, CompilerNotInstalledError, DeclarationError
+from ..remedies import install
 from .jobs import Answer, Artifact, Job
 from .plan import BOUNDS
 from .rendered import write_source
@@ -90,9 +91,10 @@ def unavailable(backend: str) -> str:
     """What is to be installed before this backend's artifacts can be made; empty where nothing is missing."""
     if backend == "cuda":
         from ..compile.cuda_toolchain import require
+        from .tools import package_version
 
         try:
-            require()
+            require(package_version("numpy"))
         except CompilerNotInstalledError as error:
             return str(error)
         return ""
@@ -106,7 +108,7 @@ def _missing(error: ModuleNotFoundError) -> Exception:
 
 
 def _not_installed(module: str) -> str:
-    return f"building needs {module}, which is not installed: pip install 'pydotcompute[build]'"
+    return f"building needs {module}, which is not installed: {install('build', module)}"
 
 
 def _compile_cuda(job: Job) -> Answer:

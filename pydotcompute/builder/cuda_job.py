@@ -6,6 +6,7 @@ from time import perf_counter
 from typing import Any
 
 from ..errors import CompilationError, CompilerNotInstalledError, DeclarationError
+from ..remedies import install
 from .jobs import Answer, Artifact, Job
 from .rendered import write_source
 
@@ -30,7 +31,7 @@ def compile_cuda(job: Job, clock: Any) -> Answer:
         if error.name is None or error.name.startswith("pydotcompute"):
             raise
         raise CompilerNotInstalledError(
-            f"building needs {error.name}, which is not installed: pip install 'pydotcompute[build]'"
+            f"building needs {error.name}, which is not installed: {install('build-cuda', error.name)}"
         ) from None
     clock.tick("import")
     kernel, params = job.kernel, dict(job.specialisation.params)

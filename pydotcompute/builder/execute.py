@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from dataclasses import replace
-from typing import Callable
+from typing import Callable, Collection
 
 from ..cache.store import Store
 from ..cache.writer import write_object
@@ -20,20 +20,21 @@ Report = Callable[[Started | Result], None]
 
 
 def execute(
-    plan: Plan, outcome: Outcome, *, workers: int, keep_going: bool, linker: str, cache: str, rendered: str,
+    plan: Plan, outcome: Outcome, *, refused: Collection[Name] = (), workers: int, keep_going: bool, linker: str, cache: str, rendered: str,
     store: Store, report: Report,
 ) -> None:  # fmt: skip
-    """Make every stale artifact of the plan; fills `outcome`. Raises OSError when the cache cannot be written."""
+    """Make every stale artifact of the plan but those refused before; fills `outcome`. Raises OSError when the cache cannot be written."""
 
     def settle(result: Result) -> None:
         outcome.results.append(result)
         report(result)
 
+    outcome.begun = True
     adopt(plan, outcome, settle)
     todo = []
     missing = {backend: unavailable(backend) for backend in {_backend(item) for item in plan.stale}}
     for item in plan.stale:
-        if item.found is not None:
+        if item.found is not None or item.name in refused:
             continue
         if reason := missing[_backend(item)]:  # of no kernel's making: the other backends go on
             outcome.failed[item.name] = reason

@@ -29,6 +29,7 @@ class Outcome:
     failed: dict[Name, str] = field(default_factory=dict)
     results: list[Result] = field(default_factory=list)
     phases: dict[tuple[str, str], dict[str, float]] = field(default_factory=dict)  # by kernel, specialisation
+    begun: bool = False  # whether anything was to be made, or all was given up before
 
 
 def record_name(key: str) -> str:

@@ -91,6 +91,11 @@ class Plan:
         }
 
     @property
+    def refused(self) -> dict[str, DeclarationError]:
+        """The kernels that are asked for and whose declaration is wrong."""
+        return {name: error for name, error in self.declaration.refused.items() if name in self.asked}
+
+    @property
     def impossible(self) -> list[str]:
         """Kernels that are asked for and that no target asked for can have."""
         made = {item.kernel.name for item in self.wanted} | {kernel for kernel, _, _ in self.failures}
@@ -122,7 +127,7 @@ def make_plan(
     `kernels` and `targets` say what is asked for (default: all, and the declaration's targets). `history` gives the
     record kept under a key. A kernel that cannot be rendered has no items, but an entry in `unrendered`.
     """
-    asked = frozenset(declaration.kernels if kernels is None else kernels)
+    asked = frozenset((*declaration.kernels, *declaration.refused) if kernels is None else kernels)
     base_targets = tuple(targets) or declaration.targets
     if bounds:
         base_targets = tuple(t + BOUNDS for t in base_targets if takes_bounds(t))

@@ -40,6 +40,13 @@ def as_json(plan: Plan, outcome: Outcome | None) -> dict[str, Any]:
                 "reason": str(error), "seconds": None, "bytes": None, "key": None,
             }
         )  # fmt: skip
+    for kernel, error in plan.refused.items():
+        artifacts.append(
+            {
+                "kernel": kernel, "specialization": None, "target": None, "status": "failed",
+                "reason": str(error), "seconds": None, "bytes": None, "key": None,
+            }
+        )  # fmt: skip
     counts = {status: sum(row["status"] == status for row in artifacts) for status in ("built", "reused", "failed")}
     return {"version": VERSION, **counts, "artifacts": artifacts}
 

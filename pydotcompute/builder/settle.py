@@ -6,6 +6,7 @@ Pure: dictionaries in, a dictionary out. The rules, in one place:
 - One that is out of date (its build failed, or was not asked for) stays, marked with the reason, as long as it can
   still be called the way the manifest says: after a change of the signature only the kernel as a whole stays as it
   was, and only until the first new artifact of it exists.
+- Why a build of an artifact failed stays until one succeeds.
 - What is no longer declared goes; so does an out-of-date artifact of a target that is neither declared nor asked
   for, because nobody would renew it.
 """
@@ -33,6 +34,11 @@ def settle(plan: Plan, made: Made, failed: Mapping[Name, str]) -> dict[str, Any]
         "kernels": {
             name: _settle_kernel(plan, kernel, plan.manifest["kernels"].get(name), by_kernel[name], made, failed)
             for name, kernel in plan.declaration.kernels.items()
+        }
+        | {  # a mistake in its declaration takes nothing away that works
+            name: _marked(plan.manifest["kernels"][name], name, {}, _first_line(str(error)))
+            for name, error in plan.declaration.refused.items()
+            if name in plan.manifest["kernels"]
         },
     }
 
@@ -70,14 +76,22 @@ def _settle_kernel(
             if problem is not None and compatible:
                 artifacts[target] = {**entry, "stale": _first_line(str(problem))}
                 aliases.append(before["aliases"])
+        reported = {
+            **(old or {}).get("specializations", {}).get(label, {}).get("failed", {}),
+            **{name[2]: _first_line(why) for name, why in failed.items() if name[:2] == (kernel.name, label)},
+            **{name[2]: _first_line(str(why)) for name, why in plan.failures.items() if name[:2] == (kernel.name, label)},
+        }
+        current = {target for target, entry in artifacts.items() if not entry["stale"]}
+        reported = {t: why for t, why in reported.items() if t not in current and _would_be_renewed(plan, t)}
         specialisations[label] = {
             "types": dict(specialisation.types),
             "params": dict(specialisation.params),
             # Artifacts of different ages may stand side by side: what holds for all of them.
             "aliases": [pair for pair in aliases[0] if all(pair in each for each in aliases)] if aliases else [],
             "artifacts": artifacts,
+            **({"failed": reported} if reported else {}),
         }
-    return {**new, "specializations": specialisations}
+    return {**new, "targets": list(plan.declaration.targets), "specializations": specialisations}
 
 
 def _first_line(text: str) -> str:

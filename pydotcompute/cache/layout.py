@@ -13,9 +13,11 @@ A project's cache is `build/cache`, its rendered sources `build/rendered`. The m
         "parameters": [{"name", "dtype", "dims": null | [symbol, number or expression…], "role", "ellipsis",
                         "layout", "fill"}…],           as signature.Parameter; a default may be left out
         "symbols": [dimension symbols in order of first appearance],
+        "targets": [declared target…],                 for messages; may be left out
         "specializations": {"T=float32,TILE=32": {
             "types": {T: dtype}, "params": {P: value},
             "aliases": [[written, other]…],            the pairs that may be the same view
+            "failed": {TARGET: why the last build of it came to nothing},      may be left out
             "artifacts": {TARGET: {
                 "object": digest, "suffix": ".so", "size": bytes, "key": the cache key,
                 "stale": "" or why a newer one could not be made,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from .. import remedies
 from ..artifact.dimensions import Tree, from_data
 from ..errors import KernelNotBuiltError
 from ..signature import DTYPES, Parameter, Signature
@@ -42,14 +43,18 @@ class Artifact(NamedTuple):
         return self.target.partition(":")[0]
 
     @property
-    def command(self) -> str:
-        """What builds it again."""
-        target, bounds = self.target.removesuffix("+bounds"), " --bounds" * self.target.endswith("+bounds")
-        return f"pydotcompute build {self.kernel} -t {target}{bounds} -C {self.root}"
+    def remedy(self) -> str:
+        """What makes it again."""
+        return remedies.build_again(self.folder, self.root, f"{self.kernel} {target_words(self.target)}")
 
     @property
     def path(self) -> str:
         return f"{self.folder}/{object_path(self.digest, self.suffix)}"
+
+
+def target_words(target: str) -> str:
+    """What a build command says for a target: "-t cpu:native", or "-t cpu:native --bounds"."""
+    return f"-t {target.removesuffix('+bounds')}" + " --bounds" * target.endswith("+bounds")
 
 
 def title(kernel: str, specialisation: str) -> str:
@@ -64,6 +69,7 @@ class SpecialisationRecord(NamedTuple):
     aliases: frozenset[tuple[str, str]]  # pairs that may be the same view
     parameters: tuple[Parameter, ...]  # with concrete dtypes
     artifacts: tuple[Artifact, ...]
+    failed: dict[str, str] = {}  # target → why the last build of it came to nothing
 
 
 class KernelRecord(NamedTuple):
@@ -76,6 +82,7 @@ class KernelRecord(NamedTuple):
     specialisations: dict[str, SpecialisationRecord]
     vendor: str = ""  # the function of NumPy's and CuPy's that computes the same, or none
     vendor_when: Tree | None = None  # the condition under which it does so in the kernel's place; none: always
+    targets: tuple[str, ...] = ()  # the declared ones
 
 
 def find(path: str) -> tuple[str, str]:
@@ -84,6 +91,9 @@ def find(path: str) -> tuple[str, str]:
 
     path = os.fspath(path)
     if os.path.exists(os.path.join(path, MANIFEST)):
+        project = os.path.dirname(os.path.dirname(path))
+        if path == os.path.join(project, *PROJECT_CACHE) and os.path.exists(os.path.join(project, "kernels.yaml")):
+            return path, project  # a project's cache, named itself
         return path, path
     return os.path.join(path, *PROJECT_CACHE), path
 
@@ -93,25 +103,29 @@ def read(folder: str, root: str) -> dict[str, Any]:
 
     Raises KernelNotBuiltError: there is none, it is damaged, or of another format version.
     """
-    path, remedy = f"{folder}/{MANIFEST}", f"run: pydotcompute build -C {root}"
+    path = f"{folder}/{MANIFEST}"
+
+    def remedy() -> str:
+        return remedies.build_again(folder, root)
+
     try:
         with open(path, "rb", buffering=0) as file:
             manifest = _parse(file.read().decode())
         version = manifest["version"]
         kernels = manifest["kernels"]
     except (FileNotFoundError, NotADirectoryError):
-        raise KernelNotBuiltError(f"no kernels are built in {root}: there is no {path}; {remedy}") from None
+        raise KernelNotBuiltError(f"no kernels are built in {root}: there is no {path}; {remedy()}") from None
     except OSError as error:
         raise KernelNotBuiltError(f"{path} cannot be read: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise KernelNotBuiltError(f"{path} is damaged ({_brief(error)}); {remedy}") from None
+        raise KernelNotBuiltError(f"{path} is damaged ({_brief(error)}); {remedy()}") from None
     if version != VERSION:
         newer = isinstance(version, int) and version > VERSION
-        advice = "install a newer pydotcompute, or " if newer else ""
+        advice = "a newer version of this package reads it; or " if newer else ""
         found = f"{path} has format version {version!r}"
-        raise KernelNotBuiltError(f"{found}, this program reads {VERSION}; {advice}{remedy}")
+        raise KernelNotBuiltError(f"{found}, this program reads {VERSION}; {advice}{remedy()}")
     if not isinstance(kernels, dict):
-        raise KernelNotBuiltError(f"{path} is damaged ('kernels' is no mapping); {remedy}")
+        raise KernelNotBuiltError(f"{path} is damaged ('kernels' is not a mapping); {remedy()}")
     return kernels
 
 
@@ -148,7 +162,7 @@ def kernel_record(kernels: dict[str, Any], name: str, folder: str, root: str) ->
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise KernelNotBuiltError(
             f"{folder}/{MANIFEST} is damaged (kernel '{name}': {_brief(error)}); "
-            f"run: pydotcompute build {name} -C {root}"
+            f"{remedies.build_again(folder, root, name)}"
         ) from None
 
 
@@ -181,7 +195,10 @@ def _kernel(entry: dict[str, Any], name: str, folder: str, root: str) -> KernelR
             for target, a in s["artifacts"].items()
         )  # fmt: skip
         aliases = frozenset((_text(one), _text(other)) for one, other in s.get("aliases", ()))
-        specialisations[label] = SpecialisationRecord(label, types, dict(s["params"]), aliases, concrete, artifacts)
+        failed = {_text(target): _text(reason) for target, reason in s.get("failed", {}).items()}
+        specialisations[label] = SpecialisationRecord(
+            label, types, dict(s["params"]), aliases, concrete, artifacts, failed
+        )
     return KernelRecord(
         name,
         _text(entry.get("doc", "")),
@@ -192,6 +209,7 @@ def _kernel(entry: dict[str, Any], name: str, folder: str, root: str) -> KernelR
         specialisations,
         _vendor(entry.get("vendor", {}).get("call", "")),
         _optional(entry.get("vendor", {}).get("when")),
+        tuple(map(_text, entry.get("targets", ()))),
     )
 
 
@@ -211,27 +229,27 @@ def _parameter(p: dict[str, Any]) -> Parameter:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{value!r} is no text")
+        raise TypeError(f"{value!r} is not a text")
     return value
 
 
 def _dtype(value: Any) -> str:
     if value not in DTYPES:
-        raise ValueError(f"{value!r} is no dtype")
+        raise ValueError(f"{value!r} is not a dtype")
     return value
 
 
 def _digest(value: Any) -> str:
     """It becomes part of a path."""
     if len(_text(value)) != 64 or value.strip("0123456789abcdef"):
-        raise ValueError(f"{value!r} is no SHA-256 digest")
+        raise ValueError(f"{value!r} is not a SHA-256 digest")
     return value
 
 
 def _vendor(value: Any) -> str:
     """It becomes the name of a function that is called."""
     if value not in ("", *VENDOR_CALLS):
-        raise ValueError(f"{value!r} is no function of a vendor's")
+        raise ValueError(f"{value!r} is not a function of a vendor's")
     return value
 
 
@@ -241,7 +259,7 @@ def _optional(value: Any) -> Tree | None:
 
 def _suffix(value: Any) -> str:
     if not _text(value).startswith(".") or not value[1:].isalnum():
-        raise ValueError(f"{value!r} is no suffix")
+        raise ValueError(f"{value!r} is not a suffix")
     return value
 
 

@@ -22,19 +22,20 @@ def read(artifact: Artifact) -> bytes:
 
     Raises KernelNotBuiltError, with the file, what was found and expected, and the command that builds it again.
     """
-    remedy = f"run: {artifact.command}"
     try:
         with open(artifact.path, "rb", buffering=0) as file:
             data = file.read()
     except (FileNotFoundError, NotADirectoryError):
-        raise KernelNotBuiltError(f"{artifact}: its object {artifact.path} is missing; {remedy}") from None
+        raise KernelNotBuiltError(f"{artifact}: its object {artifact.path} is missing; {artifact.remedy}") from None
     except OSError as error:
-        raise KernelNotBuiltError(f"{artifact}: {artifact.path} cannot be read ({error.strerror}); {remedy}") from None
+        raise KernelNotBuiltError(
+            f"{artifact}: {artifact.path} cannot be read ({error.strerror}); {artifact.remedy}"
+        ) from None
     found = sha256(data)
     if found != artifact.digest:
         raise KernelNotBuiltError(
             f"{artifact}: {artifact.path} is damaged: {len(data)} bytes with SHA-256 {found}, "
-            f"expected {artifact.size} bytes with {artifact.digest}; {remedy}"
+            f"expected {artifact.size} bytes with {artifact.digest}; {artifact.remedy}"
         )
     return data
 
@@ -75,7 +76,7 @@ def open_library(artifact: Artifact) -> ctypes.CDLL:
         return _load_temporary(data)
     except OSError as error:
         raise KernelNotBuiltError(
-            f"{artifact}: {artifact.path} cannot be loaded ({error}); run: {artifact.command}"
+            f"{artifact}: {artifact.path} cannot be loaded ({error}); {artifact.remedy}"
         ) from None
 
 

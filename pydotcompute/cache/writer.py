@@ -104,6 +104,25 @@ def object_fault(folder: str, name: str, suffix: str, size: int) -> str:
     return ""
 
 
+def drop_damaged(folder: str, old: dict[str, Any], new: dict[str, Any]) -> None:
+    """Remove objects that a manifest named and its successor does not, where they are not what their names say:
+    others are kept, because a program that has read the old one may still load them. Only under the lock."""
+    for name, suffix, size in _objects(old) - _objects(new):
+        path = os.path.join(folder, *object_path(name, suffix).split("/"))
+        if os.path.exists(path) and not object_is_intact(folder, name, suffix, size):
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+
+
+def _objects(manifest: dict[str, Any]) -> set[tuple[str, str, int]]:
+    return {
+        (entry["object"], entry["suffix"], entry["size"])
+        for kernel in manifest["kernels"].values()
+        for specialisation in kernel["specializations"].values()
+        for entry in specialisation["artifacts"].values()
+    }
+
+
 def write_manifest(folder: str, manifest: dict[str, Any], mode: int = 0o600) -> None:
     text = json.dumps(manifest, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     replace_file(os.path.join(folder, MANIFEST), text.encode(), mode)

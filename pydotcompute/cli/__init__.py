@@ -109,7 +109,10 @@ def _report(error: Exception) -> int:
     if isinstance(error, (DeclarationError, BuildError, BundleError, CompilerNotInstalledError, KernelNotBuiltError)):
         return _end(str(error), 1)
     if isinstance(error, ModuleNotFoundError) and error.name in ("yaml", "jinja2", "diskcache", "numba", "llvmlite"):
-        return _end(f"building needs {error.name}, which is not installed: pip install 'pydotcompute[build]'", 1)
+        from ..remedies import install
+
+        told = install("build", {"yaml": "pyyaml"}.get(error.name, error.name))
+        return _end(f"building needs {error.name}, which is not installed: {told}", 1)
     if isinstance(error, OSError) and error.filename:
         return _end(f"{error.filename}: {error.strerror}", 1)
     if os.environ.get("PYDOTCOMPUTE_DEBUG"):

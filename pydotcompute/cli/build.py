@@ -18,11 +18,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Collection
 from time import perf_counter
 from typing import Any
 
 from .arguments import add_common, check_names, print_json, project_root
-from .terminal import Progress, paint, say, size_text, table
+from .terminal import Progress, count, paint, say, size_text, table
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,11 +54,15 @@ def run(options: argparse.Namespace) -> int:
 
     started = perf_counter()
     root = project_root(options)
-    project = Project(root, say)
+    project = Project(root, say, keep_going=True)
     settings = project.settings({"targets": options.targets, "jobs": options.jobs})
-    check_names(options.kernels, project.declaration.kernels, "kernel", project.declaration.path)
+    known = {**project.declaration.kernels, **project.declaration.refused}
+    check_names(options.kernels, known, "kernel", project.declaration.path)
+    targets = settings["targets"].value
+    if not options.bundle and not settings["targets"].origin.startswith(("flag", "environment")):
+        targets = _without_tools(targets)
     request = Request(
-        tuple(options.kernels) or None, tuple(settings["targets"].value), options.bounds, settings["jobs"].value,
+        tuple(options.kernels) or None, tuple(targets), options.bounds, settings["jobs"].value,
         options.keep_going, settings["linker"].value,
     )  # fmt: skip
     if options.check or options.dry_run:
@@ -69,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
         plan, outcome = build(project, request, printer)
     finally:
         printer.close()
-    _say_problems(plan)
+    _say_problems(plan, printer.kernels)
     data = as_json(plan, outcome)
     failed = data["failed"] > 0
     if options.bundle and failed:
@@ -82,33 +87,57 @@ def run(options: argparse.Namespace) -> int:
         _print_timings(project, plan, outcome)
     say(_summary(data, perf_counter() - started))
     if any(row["status"] == "skipped" for row in data["artifacts"]):
-        say("stopped at the first failure; -k goes on with the other kernels")
+        if outcome.begun:
+            say("stopped at the first failure; -k goes on with the other kernels")
+        else:
+            say("nothing is built, because of what is wrong above; -k builds the other kernels")
     return 1 if failed else 0
 
 
-def _say_problems(plan: Any) -> None:
-    for text in dict.fromkeys(map(str, plan.failures.values())):
+def _without_tools(targets: list[str]) -> list[str]:
+    """The declared targets that can be made here; says once which are left out, and what to install."""
+    from ..builder.refusals import left_out
+
+    out = left_out(targets)
+    for reason in dict.fromkeys(out.values()):
+        say(f"left out: {', '.join(target for target in out if out[target] == reason)}. {reason}")
+    return [target for target in targets if target not in out]
+
+
+def _say_problems(plan: Any, told: Collection[str] = ()) -> None:
+    """What is wrong with each kernel, its first error alone; told: kernels of which one was said before."""
+    first = dict(plan.refused)
+    for (kernel, _, _), error in plan.failures.items():
+        first.setdefault(kernel, error)
+    for text in dict.fromkeys(str(error) for kernel, error in first.items() if kernel not in told):
         say(text)
     for name in plan.impossible:
-        say(f"{name}: only CUDA targets can have it (it is raw, or of float16), and none is asked for")
+        say(f"{name}: only CUDA targets can have it (it is raw, or of float16), and none of them is built here")
 
 
 def _show_plan(project: Any, plan: Any, options: argparse.Namespace) -> int:
     from ..builder.build import is_settled
+    from ..builder.refusals import missing_tools, refusals
     from ..builder.report import as_json
 
+    refused = {} if options.check else refusals(plan)
+    missing = [] if options.check else missing_tools(plan)
     _say_problems(plan)
+    first = {kernel: reason for (kernel, _, _), reason in reversed(refused.items())}
+    for reason in dict.fromkeys((*reversed(first.values()), *missing)):
+        say(reason)
     if options.json:
         print_json(as_json(plan, None))
     else:
         for item in plan.stale:
             print(f"{' '.join(item.name)}: {item.reason}" if options.explain or options.check else " ".join(item.name))
-    current = not plan.stale and not plan.failures
+    wrong = bool(plan.failures or plan.refused or refused or missing)
+    current = not plan.stale and not wrong
     if current and not is_settled(project, plan):
         say("the artifacts are current, the manifest is not: 'pydotcompute build' writes it")
         current = False
-    say(f"{len(plan.stale)} of {len(plan.wanted)} artifacts are out of date")
-    return 1 if plan.failures or (options.check and not current) else 0
+    say(f"{len(plan.stale)} of {count(plan.wanted, 'artifact')} {'is' if len(plan.wanted) == 1 else 'are'} out of date")
+    return 1 if wrong or (options.check and not current) else 0
 
 
 class _Printer:
@@ -117,6 +146,7 @@ class _Printer:
     def __init__(self, options: argparse.Namespace):
         self.options = options
         self.progress: Progress | None = None
+        self.kernels: set[str] = set()  # those of which an error was said
         self.told: set[str] = set()
 
     def __call__(self, event: Any) -> None:
@@ -140,8 +170,10 @@ class _Printer:
         if result.status == "failed":
             label = paint("failed", "red", self.progress.stream)
             self.progress.finish(f"{label} {name}", keep=True)
-            if result.reason not in self.told:  # one mistake fails every target of a specialisation
+            # One mistake fails every target of a specialisation, and is mostly in each of them.
+            if result.reason not in self.told and result.item.kernel.name not in self.kernels:
                 self.told.add(result.reason)
+                self.kernels.add(result.item.kernel.name)
                 self.progress.line(result.reason)
         elif result.status != "skipped":
             label = paint(result.status, "green", self.progress.stream)
@@ -164,10 +196,10 @@ def _bundle(project: Any, plan: Any, folder: str) -> None:
 
     manifest, _ = read_manifest(project.cache)
     try:
-        count, size = write_bundle(project.cache, manifest, {item.name for item in plan.wanted}, folder)
+        number, size = write_bundle(project.cache, manifest, {item.name for item in plan.wanted}, folder)
     except OSError as error:
         raise BuildError(explain_os_error(error, folder)) from error
-    say(f"{folder}: {count} artifacts, {size_text(size)}")
+    say(f"{folder}: {count(number, 'artifact')}, {size_text(size)}")
 
 
 def _summary(data: dict[str, Any], seconds: float) -> str:

@@ -6,7 +6,7 @@
   pydotcompute cache verify                 read every object, compare it with its digest; exit code 1 if one is bad
   pydotcompute cache clear                  remove it all; the next build makes it again
 
-A damaged or missing artifact is repaired by 'pydotcompute build'.
+A damaged or missing artifact of a project is repaired by 'pydotcompute build'.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import os
 from typing import Any
 
 from .arguments import add_common, check_names, print_json, project_root
-from .terminal import say, size_text, table
+from .terminal import count, say, size_text, table
 
 ACTIONS = {
     "dir": "print the folder of the cache",
@@ -55,12 +55,19 @@ def run(options: argparse.Namespace) -> int:
     )
 
 
-def _manifest(folder: str) -> dict[str, Any]:
+def _remedy(root: str, folder: str, does: str) -> str:
+    """What to do about a fault: a build for a project; of a bundle, whatever it came from."""
+    from ..remedies import build_again
+
+    return build_again(folder, root) if folder == root else f"'pydotcompute build' {does}"
+
+
+def _manifest(root: str, folder: str) -> dict[str, Any]:
     from ..cache.writer import read_manifest
 
     manifest, problem = read_manifest(folder)
     if problem:
-        say(f"{problem}; 'pydotcompute build' makes it anew")
+        say(f"{problem}; {_remedy(root, folder, 'makes it anew')}")
     return manifest
 
 
@@ -74,7 +81,7 @@ def _list(options: argparse.Namespace, root: str, folder: str) -> int:
     from ..cache.inspection import rows
     from ..cache.writer import object_fault
 
-    manifest = _manifest(folder)
+    manifest = _manifest(root, folder)
     check_names(options.kernels, manifest["kernels"], "kernel", folder)
     found = [row for row in rows(manifest) if not options.kernels or row.kernel in options.kernels]
     states = [object_fault(folder, row.object, row.suffix, row.size) or ("stale" if row.stale else "") for row in found]
@@ -88,7 +95,7 @@ def _list(options: argparse.Namespace, root: str, folder: str) -> int:
     if lines:
         print(table(lines, right=(3,)))
     objects = {row.object: row.size for row in found}
-    say(f"{len(found)} artifacts, {len(objects)} objects, {size_text(sum(objects.values()))}")
+    say(f"{count(found, 'artifact')}, {count(objects, 'object')}, {size_text(sum(objects.values()))}")
     return 0
 
 
@@ -97,7 +104,7 @@ def _show(options: argparse.Namespace, root: str, folder: str) -> int:
     from ..cache.layout import object_path
     from ..cache.writer import object_fault
 
-    manifest = _manifest(folder)
+    manifest = _manifest(root, folder)
     check_names([options.kernel], manifest["kernels"], "kernel", folder)
     found = [row for row in rows(manifest) if row.kernel == options.kernel]
     for wanted, column, what in ((options.specialization, 1, "specialization"), (options.target, 2, "target")):
@@ -161,7 +168,7 @@ def _verify(options: argparse.Namespace, root: str, folder: str) -> int:
     from ..cache.inspection import verify
 
     if not os.path.isdir(folder):
-        say(f"{folder}: there is no cache; 'pydotcompute build' makes it")
+        say(f"{folder}: there is no cache; {_remedy(root, folder, 'makes it')}")
         if options.json:
             print_json({"ok": False, "findings": []})
         return 1
@@ -173,7 +180,8 @@ def _verify(options: argparse.Namespace, root: str, folder: str) -> int:
     else:
         for finding in bad:
             print(f"{finding.what}: {finding.fault}")
-    say(f"{len(findings)} checked, {len(bad)} with a fault" + ("; 'pydotcompute build' repairs them" if fatal else ""))
+    repair = f"; {_remedy(root, folder, 'repairs ' + ('it' if len(bad) == 1 else 'them'))}" if fatal else ""
+    say(f"{len(findings)} checked, {len(bad)} with a fault{repair}")
     return 1 if fatal else 0
 
 
@@ -187,11 +195,11 @@ def _clear(options: argparse.Namespace, root: str, folder: str) -> int:
         def waiting(who: str) -> None:
             say(f"waiting for {who}, which is building here")
 
-        count, size = clear(folder, waiting, (os.path.join(root, *PROJECT_RENDERED),))
+        files, size = clear(folder, waiting, (os.path.join(root, *PROJECT_RENDERED),))
     except OSError as error:
         raise BuildError(explain_os_error(error, folder)) from error
     if options.json:
-        print_json({"files": count, "bytes": size})
+        print_json({"files": files, "bytes": size})
     else:
-        say(f"{folder}: removed {count} files, {size_text(size)}")
+        say(f"{folder}: removed {count(files, 'file')}, {size_text(size)}")
     return 0

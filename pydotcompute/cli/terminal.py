@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Sized
 from typing import TextIO
 
 CODES = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2"}
@@ -75,6 +76,12 @@ def table(rows: list[tuple[str, ...]], right: tuple[int, ...] = ()) -> str:
         cells = [cell.rjust(w) if i in right else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths))]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
+
+
+def count(things: int | Sized, name: str) -> str:
+    """1 artifact, 2 artifacts"""
+    number = things if isinstance(things, int) else len(things)
+    return f"{number} {name}" if number == 1 else f"{number} {name}s"
 
 
 def size_text(size: float) -> str:

@@ -166,7 +166,7 @@ def argument_type(text: str):
 
     scalar = re.match(r"\w+", text)
     if scalar is None or not hasattr(types, scalar[0]):
-        raise CompilationError(f"`{text}` is no type of an argument")
+        raise CompilationError(f"`{text}` is not a type of an argument")
     base = types.boolean if scalar[0] == "bool" else getattr(types, scalar[0])
     rest = text[scalar.end() :].replace(" ", "")
     if rest == "*":

@@ -12,11 +12,11 @@ from typing import Any, Callable, NamedTuple
 
 from ..errors import CompilationError
 from . import cuda_nvvm, cuda_ptxas, cuda_toolchain
-from .fingerprint import Unknown, fingerprint
+from .fingerprint import Unknown, fingerprint, type_text
 from .function_store import FunctionStore
 from .plain import argument_types
 
-FORMAT = "1"
+FORMAT = "2"
 
 
 class Request(NamedTuple):
@@ -37,11 +37,11 @@ def request(func: Callable, signature: tuple[Any, ...], capability: tuple[int, i
     types = argument_types(function, signature)
     arch = nearest(capability)
     try:
-        text = fingerprint(function)
+        described = (fingerprint(function), *map(type_text, types))
     except Unknown:
         return Request(function, types, arch, "")
     state = sha256()
-    for part in ("cuda", FORMAT, text, repr(types), arch, *_environment()):
+    for part in ("cuda", FORMAT, *described, arch, *_environment()):
         state.update(b"%d:" % len(part.encode()))
         state.update(part.encode())
     return Request(function, types, arch, state.hexdigest())
@@ -91,7 +91,7 @@ def _compiled(wanted: Request, capability: tuple[int, int]) -> bytes:
         elif isinstance(t, (types.Integer, types.Float, types.Complex, types.Boolean)):
             arguments.append({"dtype": _dtype(t), "ndim": None, "layout": ""})
         else:
-            raise TypeError(f"{t} is no type of a kernel's argument: numbers and arrays are")
+            raise TypeError(f"{t} is not a type of a kernel's argument: numbers and arrays are")
     name = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in function.__name__).lstrip(
         "0123456789"
     )

@@ -9,6 +9,7 @@ import subprocess
 from functools import cache
 
 from ..errors import CompilerNotInstalledError, DeclarationError
+from ..remedies import install
 
 EXTRA = "build-cuda"
 # Modules that compile and assemble, and the wheel of the extra that brings each.
@@ -27,20 +28,23 @@ def missing() -> tuple[str, ...]:
     return tuple(absent)
 
 
-def require() -> None:
-    """Raise CompilerNotInstalledError, naming what is missing and the extra, where CUDA cannot be compiled for."""
-    import numpy
+def require(numpy_version: str | None = None) -> None:
+    """Raise CompilerNotInstalledError, naming what is missing and the extra, where CUDA cannot be compiled for.
+    numpy_version: for who has not imported it."""
+    if numpy_version is None:
+        from numpy import __version__ as numpy_version
 
     if absent := missing():
         raise CompilerNotInstalledError(
             f"CUDA targets need {', '.join(absent)}, which {'is' if len(absent) == 1 else 'are'} not installed here; "
-            f'pip install "pydotcompute[{EXTRA}]" (no GPU, driver or CUDA toolkit is needed; CPU targets build without)'
+            f"{install(EXTRA, *absent)} (no GPU, driver or CUDA toolkit is needed; CPU targets build without)"
         )
-    if tuple(map(int, numpy.__version__.split(".")[:2])) >= NUMPY_BELOW:
+    if tuple(map(int, re.findall(r"\d+", numpy_version)[:2])) >= NUMPY_BELOW:
         below = ".".join(map(str, NUMPY_BELOW))
+        older = install(EXTRA, f"'numpy<{below}'")
         raise CompilerNotInstalledError(
-            f"CUDA targets need NumPy below {below}, which numba-cuda does not work with; NumPy {numpy.__version__} is "
-            f'installed here; pip install "pydotcompute[{EXTRA}]" (CPU targets build with both)'
+            f"CUDA targets need NumPy below {below}, which numba-cuda does not work with; NumPy {numpy_version} is "
+            f"installed here; {older} (CPU targets build with both)"
         )
 
 
@@ -72,7 +76,7 @@ def parse_target(target: str) -> tuple[str, str]:
     match = TARGET.match(name)
     if match is None:
         raise DeclarationError(
-            f"`{target}` is no CUDA target", hint="write cuda:compute_80 (PTX) or cuda:sm_90 (a cubin)"
+            f"`{target}` is not a CUDA target", hint="write cuda:compute_80 (PTX) or cuda:sm_90 (a cubin)"
         )
     if match[2] not in architectures():
         raise DeclarationError(

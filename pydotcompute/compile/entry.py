@@ -220,13 +220,23 @@ def _count_arguments(code: Code, inputs: int, outputs: int) -> Value:
         code.require(code.equal(code.call("PyTuple_Size", I64, keywords), i64(outputs)))
         for k in range(outputs):
             name = code.call("PyTuple_GetItem", PTR, keywords, i64(k))
-            code.require(code.equal(name, code.element(names, k, PTR)))
+            _require_same_text(code, name, code.element(names, k, PTR))
         code.put(i64(inputs + outputs), total)  # their values lie right behind the positional ones
 
     code.branch(b.icmp_unsigned("!=", keywords, code.null), check_keywords)
     given = code.equal(code.get(total), i64(inputs + outputs))
     code.require(b.or_(given, code.equal(code.get(total), i64(inputs))))
     return given
+
+
+def _require_same_text(code: Code, one: Value, other: Value) -> None:
+    """Two strings: mostly the same object, as the names in a program's text are; those made at run time are not."""
+    b = code.b
+
+    def compare() -> None:
+        code.require(b.icmp_signed("==", code.call("PyUnicode_Compare", I32, one, other), ir.Constant(I32, 0)))
+
+    code.branch(b.icmp_unsigned("!=", one, other), compare)
 
 
 def _require_typical(code: Code, p: Parameter, item: Value, dtypes: Sequence[str], given: Value) -> None:

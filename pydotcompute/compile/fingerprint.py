@@ -1,21 +1,28 @@
 """What a Python function means, as text: everything that can change what is compiled from it, and nothing else.
 
-Its code, constants, defaults, closure, and the globals that it and what it calls refer to: an edited helper in another
-module is another function. No path, line or address is in it. What cannot be told by its content, such as an object of
-a class of the user's, raises Unknown: such a function is compiled anew in every process.
+Its code, constants, defaults, closure, and what it and whatever it calls load from elsewhere: an edited helper in
+another module is another function. Of a module only what is taken from it counts, so an edit beside that changes
+nothing. No path, line or address is in the text. What cannot be told by its content, such as an object of a class of
+the user's, raises Unknown: such a function is compiled anew in every process.
 """
 
 from __future__ import annotations
 
+import dis
 import sys
 import types
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numba.core import types as numba_types
 
 # Modules whose content goes with a version that is in the key of whatever is compiled, or with Python's.
 _VERSIONED = ("builtins", "cmath", "llvmlite", "math", "numba", "numpy", "operator")
+_GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME")
+_CLOSURE = ("LOAD_DEREF", "LOAD_CLASSDEREF")
+_ATTRIBUTE = ("LOAD_ATTR", "LOAD_METHOD")
+_SILENT = ("EXTENDED_ARG", "CACHE")
 
 
 class Unknown(ValueError):
@@ -27,28 +34,51 @@ def fingerprint(function: types.FunctionType) -> str:
     return "\n".join(_function(function, {}))
 
 
+def type_text(given: numba_types.Type) -> str:
+    """Equal texts: equal types of arguments, in every process. Raises Unknown for a type that means code, such as a
+    class that Numba compiles."""
+    plain = (
+        numba_types.Number, numba_types.Boolean, numba_types.NPDatetime, numba_types.NPTimedelta,
+        numba_types.UnicodeType, numba_types.CharSeq, numba_types.UnicodeCharSeq, numba_types.NoneType,
+        numba_types.Record,
+    )  # fmt: skip
+    if isinstance(given, plain):
+        return repr(given)
+    if isinstance(given, numba_types.Array):
+        return f"{given!r} of {type_text(given.dtype)}"
+    if isinstance(given, numba_types.BaseTuple):
+        fields = getattr(given, "fields", "")
+        return f"{type(given).__name__} {fields} ({', '.join(map(type_text, given))})"
+    if isinstance(given, numba_types.Optional):
+        return f"optional {type_text(given.type)}"
+    raise Unknown(f"the type {given}")
+
+
 def _function(function: types.FunctionType, seen: dict[int, int]) -> Iterator[str]:
     if id(function) in seen:  # it calls itself, or was described before
         yield f"function {seen[id(function)]}"
         return
     seen[id(function)] = len(seen)
+    code = function.__code__
     yield f"function {seen[id(function)]} {function.__name__}"
-    yield from _code(function.__code__, seen)
+    yield from _code(code, seen)
     yield from _value(function.__defaults__, seen)
     yield from _value(tuple(sorted((function.__kwdefaults__ or {}).items())), seen)
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
-        yield f"closure {name}"
-        try:
-            yield from _value(cell.cell_contents, seen)
-        except ValueError as error:
-            if isinstance(error, Unknown):
-                raise
-            raise Unknown(f"{name} is not set") from None
-    names = dict.fromkeys(_names(function.__code__))
-    for name in names:
-        if name in function.__globals__:
-            yield f"global {name}"
-            yield from _value(function.__globals__[name], seen, names)
+    cells = dict(zip(code.co_freevars, function.__closure__ or ()))
+    everything = tuple(dict.fromkeys(_names(code)))
+    for where, name, attributes in dict.fromkeys(_loads(code)):
+        if where == "closure" and name in cells:
+            try:
+                value = cells[name].cell_contents
+            except ValueError:
+                raise Unknown(f"{name} is not set") from None
+        elif where == "global" and name in function.__globals__:
+            value = function.__globals__[name]
+        else:  # a builtin, or a variable of a function around this piece of code
+            continue
+        yield f"{where} {name}"
+        yield from _taken(value, attributes, everything, seen)
+    yield from _attribute_overloads(everything, seen)
 
 
 def _code(code: types.CodeType, seen: dict[int, int]) -> Iterator[str]:
@@ -59,53 +89,153 @@ def _code(code: types.CodeType, seen: dict[int, int]) -> Iterator[str]:
         yield from _code(constant, seen) if isinstance(constant, types.CodeType) else _value(constant, seen)
 
 
-def _names(code: types.CodeType) -> Iterator[str]:
-    yield from code.co_names
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    """This code and that of the functions inside it."""
+    yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            yield from _names(constant)
+            yield from _codes(constant)
 
 
-def _value(value: Any, seen: dict[int, int], names: dict[str, None] | None = None) -> Iterator[str]:
-    if value is None or value is Ellipsis or isinstance(value, (bool, int, float, complex, str, bytes)):
+def _names(code: types.CodeType) -> Iterator[str]:
+    for each in _codes(code):
+        yield from each.co_names
+
+
+def _loads(code: types.CodeType) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """What the code takes from outside of it: ("global" or "closure", name, the attributes taken of it at once)."""
+    for each in _codes(code):
+        chain: list[str] = []
+        where = ""
+        for instruction in dis.get_instructions(each):
+            if instruction.opname in _SILENT:
+                continue
+            if chain and instruction.opname in _ATTRIBUTE:
+                chain.append(instruction.argval)
+                continue
+            if chain:
+                yield where, chain[0], tuple(chain[1:])
+                chain = []
+            if instruction.opname in _GLOBAL + _CLOSURE:
+                where = "global" if instruction.opname in _GLOBAL else "closure"
+                chain = [instruction.argval]
+
+
+def _taken(
+    value: Any, attributes: tuple[str, ...], everything: tuple[str, ...], seen: dict[int, int]
+) -> Iterator[str]:
+    """What `value.attribute…` is, through modules. A module that is kept, as in `m = module`, may give any of the
+    names that the function mentions anywhere."""
+    for k, name in enumerate(attributes):
+        if not isinstance(value, types.ModuleType) or _is_versioned(value.__name__):
+            break
+        if name not in vars(value):
+            if "__getattr__" in vars(value):
+                raise Unknown(f"{value.__name__}.{name} is made when it is asked for")
+            yield f"attribute {name} of {value.__name__}: none"
+            return
+        yield f"attribute {name}"
+        value = vars(value)[name]
+    else:
+        if isinstance(value, types.ModuleType) and not _is_versioned(value.__name__):
+            yield from _kept(value, everything, seen)
+            return
+    yield from _value(value, seen)
+
+
+def _kept(module: types.ModuleType, everything: tuple[str, ...], seen: dict[int, int]) -> Iterator[str]:
+    modules = [module]
+    for each in modules:  # grows on the way
+        yield f"module {modules.index(each)}"
+        if "__getattr__" in vars(each):
+            raise Unknown(f"what {each.__name__} has is made when it is asked for")
+        for name in everything:
+            if name not in vars(each):
+                continue
+            value = vars(each)[name]
+            yield f"attribute {name}"
+            if not isinstance(value, types.ModuleType) or _is_versioned(value.__name__):
+                yield from _value(value, seen)
+                continue
+            if value not in modules:
+                modules.append(value)
+            yield f"module {modules.index(value)}"
+
+
+def _value(value: Any, seen: dict[int, int]) -> Iterator[str]:
+    if value is None or value is Ellipsis or type(value) in (bool, int, float, complex, str, bytes):
         yield f"{type(value).__name__} {value!r}"
-    elif isinstance(value, (tuple, list, frozenset)):
-        yield f"{type(value).__name__} of {len(value)}"
-        for item in sorted(value, key=repr) if isinstance(value, frozenset) else value:
+    elif isinstance(value, (tuple, list, set, frozenset)):
+        yield f"{type(value).__name__} of {len(value)} {getattr(value, '_fields', '')}"
+        for item in sorted(value, key=repr) if isinstance(value, (set, frozenset)) else value:
             yield from _value(item, seen)
     elif isinstance(value, (np.ndarray, np.generic)):
         if value.dtype.hasobject:
             raise Unknown("an array of objects")
         array = np.asarray(value)
-        yield f"array {array.dtype.descr} {array.shape} {array.tobytes().hex()}"
+        yield f"array {array.dtype.descr} {array.shape} {array.strides} {array.tobytes().hex()}"
     elif isinstance(value, np.dtype):
         yield f"dtype {value.descr}"
-    elif isinstance(value, types.ModuleType):
-        yield from _module(value, seen, names or {})
+    elif isinstance(value, types.ModuleType) and _is_versioned(value.__name__):
+        yield f"module {value.__name__}"
     elif isinstance(value, types.FunctionType):
         yield from _named(value) if _is_versioned(value.__module__) else _function(value, seen)
-    elif isinstance(getattr(value, "py_func", None), types.FunctionType):  # a function that Numba compiles
-        yield f"compiled {sorted(getattr(value, 'targetoptions', {}).items())!r}"
-        yield from _function(value.py_func, seen)
+        yield from _overloads(value, seen)
+    elif isinstance(getattr(value, "py_func", None), types.FunctionType):
+        yield from _compiled(value, seen)
     elif isinstance(value, (type, types.BuiltinFunctionType)) or type(value).__module__ == "numpy":
         yield from _named(value)
-    elif type(value).__module__.startswith("numba.core.types"):
-        yield f"numba type {value}"
+        yield from _overloads(value, seen)
+    elif isinstance(value, numba_types.Type):
+        yield f"numba type {type_text(value)}"
+    elif type(value).__name__ == "_Intrinsic" and _is_versioned(type(value).__module__):
+        yield from _named(value)
     else:
         raise Unknown(f"{type(value).__module__}.{type(value).__qualname__}")
 
 
-def _module(module: types.ModuleType, seen: dict[int, int], names: dict[str, None]) -> Iterator[str]:
-    yield f"module {module.__name__}"
-    if _is_versioned(module.__name__) or id(module) in seen:
-        return
-    seen[id(module)] = len(seen)
-    if (version := getattr(module, "__version__", None)) is not None:
-        yield f"version {version}"
-    for name in names:  # whatever of it the function may mention
-        if name in vars(module):
-            yield f"attribute {name}"
-            yield from _value(vars(module)[name], seen, names)
+def _compiled(dispatcher: Any, seen: dict[int, int]) -> Iterator[str]:
+    """A function that Numba compiles: how it is told to, and for which types alone, if it was told."""
+    yield "compiled"
+    for name, option in sorted(getattr(dispatcher, "targetoptions", {}).items()):
+        yield f"option {name}"
+        yield from _value(option, seen)
+    if not getattr(dispatcher, "_can_compile", True):
+        for signature in dispatcher.nopython_signatures:
+            result = type_text(signature.return_type)
+            yield f"({', '.join(map(type_text, signature.args))}) -> {result}"
+    yield from _function(dispatcher.py_func, seen)
+
+
+def _overloads(value: Any, seen: dict[int, int]) -> Iterator[str]:
+    """What users have told Numba to compile in the place of this function, as `register_jitable` does too."""
+    for registry in _registries():
+        for registered, meaning in registry.globals:
+            if registered is value:
+                for template in getattr(meaning, "templates", ()):
+                    yield from _overload(template, seen)
+
+
+def _attribute_overloads(names: tuple[str, ...], seen: dict[int, int]) -> Iterator[str]:
+    """Methods and attributes of these names that users have added to Numba's types."""
+    for registry in _registries():
+        for template in registry.attributes:
+            if getattr(template, "_attr", None) in names:
+                yield from _overload(template, seen)
+
+
+def _overload(template: Any, seen: dict[int, int]) -> Iterator[str]:
+    function = getattr(template, "_overload_func", None)
+    if isinstance(function, types.FunctionType) and not _is_versioned(function.__module__):
+        yield f"overload {getattr(template, '_attr', '')}"
+        yield from _function(function, seen)
+        yield from _value(tuple(sorted(getattr(template, "_jit_options", {}).items())), seen)
+
+
+def _registries() -> list[Any]:
+    places = ("numba.core.typing.templates", "numba.cuda.typing.templates")
+    found = [getattr(sys.modules.get(place), "builtin_registry", None) for place in places]
+    return [registry for k, registry in enumerate(found) if registry is not None and registry not in found[:k]]
 
 
 def _named(value: Any) -> Iterator[str]:

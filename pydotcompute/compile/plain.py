@@ -6,6 +6,7 @@ if everything that the code depends on is (compile/fingerprint.py), so an edited
 
 from __future__ import annotations
 
+import os
 import pickle
 import re
 import sys
@@ -25,7 +26,7 @@ from numba.core.serialize import dumps
 from numba.np.numpy_support import from_dtype
 
 from ..errors import CompilationError
-from .fingerprint import Unknown, fingerprint
+from .fingerprint import Unknown, fingerprint, type_text
 from .function_store import FunctionStore
 
 _PYTHON = {float: types.float64, int: types.int64, bool: types.boolean, complex: types.complex128}
@@ -106,34 +107,34 @@ def _numba_type(given: Any) -> types.Type:
     if isinstance(given, np.dtype) or isinstance(given, type) and issubclass(given, np.generic):
         return _scalar(np.dtype(given), given)
     hint = "; write an array's as a string, such as 'float32[:, ::1]'" if given is np.ndarray else ""
-    raise TypeError(f"{given!r} is no argument type{hint}")
+    raise TypeError(f"{given!r} is not an argument type{hint}")
 
 
 def _parse(text: str) -> types.Type:
     match = _ARRAY.fullmatch(text)
     if not match:
-        raise TypeError(f"{text!r} is no argument type; write one such as 'float32' or 'float32[:, ::1]'")
+        raise TypeError(f"{text!r} is not an argument type; write one such as 'float32' or 'float32[:, ::1]'")
     try:
         element = _scalar(np.dtype(match[1]), text)
     except TypeError:
-        raise TypeError(f"{text!r} is no argument type: there is no dtype {match[1]!r}") from None
+        raise TypeError(f"{text!r} is not an argument type: there is no dtype {match[1]!r}") from None
     if match[2] is None:
         return element
     dims = [dim.strip() for dim in match[2].split(",")]
     contiguous = [k for k, dim in enumerate(dims) if dim == "::1"]
     if any(dim not in (":", "::1") for dim in dims) or contiguous not in ([], [0], [len(dims) - 1]):
-        raise TypeError(f"{text!r} is no argument type: each dimension is ':', the first or last may be '::1'")
+        raise TypeError(f"{text!r} is not an argument type: each dimension is ':', the first or last may be '::1'")
     layout = "A" if not contiguous else "C" if contiguous == [len(dims) - 1] else "F"
     return types.Array(element, len(dims), layout)
 
 
 def _scalar(dtype: np.dtype, given: Any) -> types.Type:
     if dtype.kind not in "biufc":
-        raise TypeError(f"{given!r} is no argument type: {dtype} is no number")
+        raise TypeError(f"{given!r} is not an argument type: {dtype} is not a number")
     try:
         return from_dtype(dtype)
     except NumbaError:
-        raise TypeError(f"{given!r} is no argument type that Numba compiles for") from None
+        raise TypeError(f"{given!r} is not an argument type that Numba compiles for") from None
 
 
 def _check_count(function: FunctionType, count: int) -> None:
@@ -150,8 +151,9 @@ def _check_count(function: FunctionType, count: int) -> None:
 
 
 def _key(text: str, argument_types: tuple[types.Type, ...]) -> str:
+    """Raises Unknown."""
     state = sha256()
-    for part in ("1", text, repr(argument_types), *_environment()):
+    for part in ("2", text, *map(type_text, argument_types), *_environment()):
         state.update(b"%d:" % len(part.encode()))
         state.update(part.encode())
     return state.hexdigest()
@@ -163,7 +165,8 @@ def _environment() -> tuple[str, ...]:
     import llvmlite.binding as llvm
 
     versions = [numba.__version__, llvmlite.__version__, np.__version__, sys.version, sys.platform]
-    return (*versions, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+    told = [f"{name}={value}" for name, value in sorted(os.environ.items()) if name.startswith("NUMBA_")]
+    return (*versions, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(), *told)
 
 
 def _reason(error: NumbaError) -> str:

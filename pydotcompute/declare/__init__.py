@@ -8,11 +8,12 @@ from typing import Any
 from .model import Declaration, Kernel, Rendered, Specialisation
 
 
-def load(root: str | os.PathLike) -> Declaration:
-    """Read and check `kernels.yaml` in the folder `root`. Raises DeclarationError."""
+def load(root: str | os.PathLike, keep_going: bool = False) -> Declaration:
+    """Read and check `kernels.yaml` in the folder `root`. Raises DeclarationError for the first mistake; keep_going:
+    a kernel whose declaration is wrong is in `refused`, and the others are there."""
     from .loader import load
 
-    return load(root)
+    return load(root, keep_going)
 
 
 def render(kernel: Kernel, specialisation: Specialisation, backend: str, root: str | os.PathLike) -> Rendered:

@@ -9,27 +9,44 @@ from .document import Document, Node, parse, plain, project_file, read
 from .entry import Entry
 from .model import Declaration, Kernel
 from .signatures import parse_signature
-from .table import DECLARATION
+from .table import KERNEL, KERNEL_NAME, WITHOUT_KERNELS
 from .targets import DEFAULT_TARGETS
 
 
-def load(root: str | os.PathLike) -> Declaration:
-    """Read and check `kernels.yaml` in the project's folder `root`. Raises DeclarationError."""
+def load(root: str | os.PathLike, keep_going: bool = False) -> Declaration:
+    """Read and check `kernels.yaml` in the project's folder `root`. Raises DeclarationError; keep_going: only where
+    the file as a whole is wrong."""
     root = os.fspath(root)
     document = read(project_file(root, "kernels.yaml"))
     top = parse(document)
-    DECLARATION.check(document, top)
+    WITHOUT_KERNELS.check(document, top)
     targets = tuple(plain(top.value["targets"])) if "targets" in top.value else DEFAULT_TARGETS
     kernels: dict[str, Kernel] = {}
+    refused: dict[str, DeclarationError] = {}
     for name, node in top.value["kernels"].value.items():
         key = top.value["kernels"].keys[name]
-        for kernel in _kernels(document, root, name, key, node):
-            if kernel.name in kernels:
-                first = kernels[kernel.name].at.line
-                raise DeclarationError(f"duplicate kernel '{kernel.name}'", kernel.at, f"the first is in line {first}")
-            _check_float16(document, node, kernel, targets)
-            kernels[kernel.name] = kernel
-    return Declaration(document.path, root, targets, kernels)
+        try:
+            KERNEL_NAME.check(document, key)
+            KERNEL.check(document, node)
+            members = _kernels(document, root, name, key, node)
+            for kernel in members:
+                if kernel.name in kernels:
+                    hint = f"the first is in line {kernels[kernel.name].at.line}"
+                    raise DeclarationError(f"duplicate kernel '{kernel.name}'", kernel.at, hint)
+                _check_float16(document, node, kernel, targets)
+        except DeclarationError as error:
+            if not keep_going:
+                raise
+            refused |= dict.fromkeys(_names(name, node), error)
+        else:
+            kernels |= {kernel.name: kernel for kernel in members}
+    return Declaration(document.path, root, targets, kernels, refused)
+
+
+def _names(name: str, node: Node) -> list[str]:
+    """What the kernels of a wrong entry are called, as far as that can be told."""
+    family = node.value.get("family") if isinstance(node.value, dict) else None
+    return list(family.value) if family is not None and isinstance(family.value, dict) and family.value else [name]
 
 
 def _check_float16(document: Document, node: Node, kernel: Kernel, targets: tuple[str, ...]) -> None:

@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any, Sequence
 
 from ..artifact.dimensions import Tree
-from ..errors import Position
+from ..errors import DeclarationError, Position
 from ..signature import Signature
 
 
@@ -65,6 +65,7 @@ class Declaration:
     root: str  # the folder it stands in
     targets: tuple[str, ...]
     kernels: dict[str, Kernel]
+    refused: dict[str, DeclarationError] = field(default_factory=dict)  # kernels whose declaration is wrong
 
 
 @dataclass(frozen=True)

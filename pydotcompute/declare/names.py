@@ -44,7 +44,10 @@ CONTEXT_PATTERN = r"^(?!__)(?!(?:" + "|".join(sorted(MEANINGS | CONTEXT_MEANINGS
 def near(name: str, candidates: Iterable[str], what: str = "one of") -> str:
     """A hint: the name that was probably meant, or else all that there are."""
     names = list(dict.fromkeys(candidates))
-    if close := get_close_matches(name, names, 1, 0.6):
+    close = get_close_matches(name, names, 1, 0.6)
+    if not close and len(name) > 1:  # the beginning of a name, as people shorten it
+        close = [longer for longer in names if longer.lower().startswith(name.lower())]
+    if len(close) == 1:
         return f"did you mean '{close[0]}'?"
     return f"expected {what} {', '.join(names)}" if names else ""
 

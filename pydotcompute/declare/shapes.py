@@ -257,3 +257,18 @@ class Constant(NamedTuple):
 
     def schema(self) -> dict[str, Any]:
         return {"const": self.value}
+
+
+class Anything(NamedTuple):
+    """What is checked elsewhere."""
+
+    what: str = "anything"
+
+    def accepts(self, node: Node) -> bool:
+        return True
+
+    def check(self, document: Document, node: Node) -> None:
+        return None
+
+    def schema(self) -> dict[str, Any]:
+        return {}

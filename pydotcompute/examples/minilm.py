@@ -48,7 +48,7 @@ def read_model(folder: str) -> tuple[Config, dict[str, np.ndarray]]:
     with open(f"{folder}/config.json", encoding="utf-8") as file:
         said = json.load(file)
     if said["model_type"] != "bert" or said["hidden_act"] != "gelu":
-        raise ValueError(f"{folder}: this is no BERT with gelu, but {said['model_type']} with {said['hidden_act']}")
+        raise ValueError(f"{folder}: this is not a BERT with gelu, but {said['model_type']} with {said['hidden_act']}")
     config = Config(
         said["num_hidden_layers"], said["num_attention_heads"], said["hidden_size"], said["layer_norm_eps"]
     )

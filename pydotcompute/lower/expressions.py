@@ -282,10 +282,11 @@ def _call(s: Scope, node: ast.Call) -> Value:
     if name in BUILTINS:
         s.refuse(node, f"`{name}` is not part of the kernel language", BUILTINS[name])
     known = {*FUNCTIONS, *REDUCTIONS, *s.module.helpers, *LOOPS, *ARRAYS, *ATOMICS, *DTYPES, *s.module.types, "range"}
+    own = "the kernel of this name cannot be called in a kernel; " * (name == s.module.kernel.name)
     s.refuse(
         node,
         f"unknown function `{name}`",
-        near(name, known, "write a helper, a `def` before the kernel, in a template"),
+        near(name, known, own + "write a helper, a `def` before the kernel, in a template"),
     )
 
 

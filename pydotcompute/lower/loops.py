@@ -21,9 +21,22 @@ def build_for(s: Scope, node: ast.For) -> list[tree.Stmt]:
         case ast.Call(func=ast.Name(id="range")):
             return _sequential(s, node)
         case ast.Call(func=ast.Name(id=name)):
-            hint = near(name, ("range", "grid", "blocks", "threads"), "write range, grid, blocks or threads")
+            hint = near(name, ("range", "grid", "blocks", "threads"), f"write `for i in {_fitting(s)}(n):`")
             s.refuse(node.iter, f"`for` cannot run over `{name}(…)`", hint)
-    s.refuse(node.iter, f"`for` cannot run over `{ast.unparse(node.iter)}`", "write range, grid, blocks or threads")
+    index = "i" if ast.unparse(node.target) != "i" else "k"
+    count, instead = "n", ""
+    if isinstance(node.iter, ast.Name) and node.iter.id in s.arrays and s.arrays[node.iter.id].rank:
+        count = next(iter(s.arrays[node.iter.id].dims), "n")
+        instead = f", and `{node.iter.id}[{index}]` for `{ast.unparse(node.target)}`"
+    hint = f"write `for {index} in {_fitting(s)}({count}):`{instead}"
+    s.refuse(node.iter, f"`for` cannot run over `{ast.unparse(node.iter)}`", hint)
+
+
+def _fitting(s: Scope) -> str:
+    """The loop that may stand in this place."""
+    if s.place == "blocks" and not s.depth:
+        return "threads"
+    return "range" if s.place in ("grid", "blocks", "threads", "helper") or s.depth or s.main else "grid"
 
 
 # ---------------------------------------------------------------------------------------------- sequential

@@ -158,7 +158,8 @@ def _measure(module: Module, parsed: ast.Module) -> None:
 
 
 def _check_recursion(module: Module) -> None:
-    """Functions that call themselves, directly or around: refused at the call that closes the circle."""
+    """Helpers that call themselves, directly or around: refused at the call that closes the circle. (The kernel's
+    own name is no function, so a call of it is one of an unknown function.)"""
     done: set[str] = set()
 
     def visit(function: ast.FunctionDef, path: tuple[str, ...]) -> None:
@@ -173,7 +174,6 @@ def _check_recursion(module: Module) -> None:
                 visit(module.helpers[name], (*path, name))
         done.add(path[-1])
 
-    visit(module.function, (module.function.name,))
     for name, helper in module.helpers.items():
         if name not in done:
             visit(helper, (name,))

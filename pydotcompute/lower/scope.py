@@ -206,7 +206,7 @@ class Scope:
 
     def join(self, name: str, type_: Type, node: ast.AST, result: int = 0) -> Type:
         """Note an assignment of a value of this type; the type that the name has. With `result`, the name is the
-        helper's and the value its result of that number."""
+        helper's and the value which of its results it is."""
         key = result_key(name, result) if result else name
         known = self.now.setdefault(key, Joined({}, type_))
         types = {**known.types, type_: known.types.get(type_, node)}

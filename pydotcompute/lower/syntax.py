@@ -31,7 +31,7 @@ _STATEMENTS: dict[type, tuple[str, str]] = {
     ast.Match: ("`match`", "write `if … elif … else`"),
     ast.AnnAssign: ("an annotation", "write a conversion, `x = float32(…)`: types are inferred"),
 }
-_COMPREHENSION = ("a comprehension outside a reduction", "write a loop, or `sum(e for c in threads(n))`")
+_COMPREHENSION = ("a comprehension outside a reduction", "write a loop, `for i in {loop}(n):`")
 _EXPRESSIONS: dict[type, tuple[str, str]] = {
     ast.Lambda: ("`lambda`", "write a helper, a `def` before the kernel"),
     ast.ListComp: _COMPREHENSION,
@@ -44,7 +44,7 @@ _EXPRESSIONS: dict[type, tuple[str, str]] = {
     ast.NamedExpr: ("`:=`", "assign on a line of its own"),
     ast.JoinedStr: ("an f-string", "kernels compute numbers"),
     ast.Starred: ("`*`-unpacking", "write the items one by one"),
-    ast.Slice: ("a slice", "write a loop over the elements, `for c in threads(n)`"),
+    ast.Slice: ("a slice", "write a loop over the elements, `for i in {loop}(n):`"),
     ast.List: ("a list", "write `local((n,), float32)` for an array of an iteration's own"),
     ast.Set: ("a set", "write `local((n,), bool)` for an array of an iteration's own"),
     ast.Dict: ("a dict", "write `local((n,), float32)` for an array of an iteration's own"),
@@ -87,7 +87,7 @@ def check_function(function: ast.FunctionDef, is_kernel: bool, refuse: Refuse) -
     if function.returns:
         refuse(function.returns, f"an annotation {_LANGUAGE}", "types are inferred")
     for statement in without_docstring(function.body):
-        _statement(statement, is_kernel, refuse)
+        _statement(statement, is_kernel, refuse, "grid" if is_kernel else "range")
 
 
 def without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
@@ -97,7 +97,8 @@ def without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
     return body
 
 
-def _statement(node: ast.stmt, is_kernel: bool, refuse: Refuse, depth: int = 0) -> None:
+def _statement(node: ast.stmt, is_kernel: bool, refuse: Refuse, loop: str, depth: int = 0) -> None:
+    """`loop`: which one may stand in this place."""
     if depth > MOST_BLOCKS:
         refuse(node, f"statements nested more than {MOST_BLOCKS} deep", "move the inner ones into a helper")
     if type(node) in _STATEMENTS:
@@ -112,16 +113,25 @@ def _statement(node: ast.stmt, is_kernel: bool, refuse: Refuse, depth: int = 0) 
     if isinstance(node, (ast.For, ast.While)) and node.orelse:
         word = "for" if isinstance(node, ast.For) else "while"
         refuse(node.orelse[0], f"`else` of a `{word}` {_LANGUAGE}", "set a name in the loop and test it afterwards")
+    inside = loop
+    if isinstance(node, ast.For):
+        inside = "threads" if isinstance(node.iter, ast.Call) and _is_name(node.iter.func, "blocks") else "range"
+    elif isinstance(node, (ast.If, ast.While)):
+        inside = "range"
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.stmt):
-            _statement(child, is_kernel, refuse, depth + 1)
+            _statement(child, is_kernel, refuse, inside, depth + 1)
         elif isinstance(child, ast.expr):
-            _expression(child, refuse)
+            _expression(child, refuse, loop)
         elif not isinstance(child, (ast.expr_context, ast.operator)):
             refuse(node, f"`{type(child).__name__.lower()}` {_LANGUAGE}", "")
 
 
-def _expression(node: ast.expr, refuse: Refuse) -> None:
+def _is_name(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _expression(node: ast.expr, refuse: Refuse, loop: str) -> None:
     match node:
         case ast.Constant(value=str() | bytes()):
             refuse(node, f"a string {_LANGUAGE}", "kernels compute numbers; a dtype is a name, float32")
@@ -140,21 +150,21 @@ def _expression(node: ast.expr, refuse: Refuse) -> None:
         case ast.BinOp(op=ast.MatMult()):
             refuse(node, f"`@` {_LANGUAGE}", "write `sum(a[i, k] * b[k, j] for k in threads(n))`")
         case ast.Call():
-            return _call(node, refuse)
+            return _call(node, refuse, loop)
     if type(node) in _EXPRESSIONS:
         what, hint = _EXPRESSIONS[type(node)]
-        refuse(node, f"{what} {_LANGUAGE}", hint)
+        refuse(node, f"{what} {_LANGUAGE}", hint.format(loop=loop))
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.expr):
-            _expression(child, refuse)
+            _expression(child, refuse, loop)
 
 
-def _call(node: ast.Call, refuse: Refuse) -> None:
+def _call(node: ast.Call, refuse: Refuse, loop: str) -> None:
     if isinstance(node.func, ast.Name) and node.func.id in BUILTINS:
         refuse(node, f"`{node.func.id}` {_LANGUAGE}", BUILTINS[node.func.id])
     if not isinstance(node.func, ast.Name):
-        _expression(node.func, refuse)
-        refuse(node.func, f"`{ast.unparse(node.func)}` is no function", "call a listed function or a helper")
+        _expression(node.func, refuse, loop)
+        refuse(node.func, f"`{ast.unparse(node.func)}` is not a function", "call a listed function or a helper")
     if node.keywords:
         keyword = node.keywords[0]
         name = f"`{keyword.arg}=`" if keyword.arg else "`**`"
@@ -173,7 +183,7 @@ def _call(node: ast.Call, refuse: Refuse) -> None:
             refuse(clause.target, f"`async for` {_LANGUAGE}", "write `for`")
         arguments = [generator.elt, clause.iter, *clause.ifs]
     for argument in arguments:
-        _expression(argument, refuse)
+        _expression(argument, refuse, loop)
 
 
 def _attribute_hint(node: ast.Attribute) -> str:

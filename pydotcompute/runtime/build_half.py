@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Callable, Iterator
 
 from ..errors import CompilerNotInstalledError
+from ..remedies import install
 
 PACKAGE = __name__.partition(".")[0]
 
@@ -24,5 +25,6 @@ def build_half(purpose: str) -> Iterator[Callable[[str], ModuleType]]:
         if error.name is None or error.name.partition(".")[0] == PACKAGE:
             raise
         raise CompilerNotInstalledError(
-            f"{purpose} needs {error.name}, which is not installed: pip install '{PACKAGE}[build]'", name=error.name
+            f"{purpose} needs {error.name}, which is not installed: {install('build', error.name)}",
+            name=error.name
         ) from error

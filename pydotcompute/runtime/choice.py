@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..backends.base import Backend
-from ..cache.manifest import Artifact, KernelRecord, SpecialisationRecord, title
+from .. import remedies
+from ..cache.manifest import Artifact, KernelRecord, SpecialisationRecord, target_words, title
 from ..errors import KernelNotBuiltError
 
 
@@ -56,9 +57,10 @@ class Which(NamedTuple):
 
 
 def choose(
-    record: KernelRecord, chosen: SpecialisationRecord, backend: Backend, pinned: str | None, root: str
+    record: KernelRecord, chosen: SpecialisationRecord, backend: Backend, pinned: str | None, place: tuple[str, str]
 ) -> Which:
-    """The best artifact of this specialisation that the backend runs; `pinned` is the only target allowed."""
+    """The best artifact of this specialisation that the backend runs; `pinned` is the only target allowed. place: the
+    folder of the cache or bundle, and the root of the project."""
     usable, rejected = [], []
     for specialisation in record.specialisations.values():
         for artifact in specialisation.artifacts:
@@ -83,7 +85,7 @@ def choose(
     lower = [
         Rejected(chosen.name, artifact.target, f"{best.target} comes first") for _, artifact in usable[1:]
     ]
-    missing = "" if best else _missing(record, chosen, backend, pinned, root, rejected)
+    missing = "" if best else _missing(record, chosen, backend, pinned, place, rejected)
     return Which(record.name, chosen.name, backend.name, best, (*lower, *rejected), missing)
 
 
@@ -100,7 +102,10 @@ def _difference(one: SpecialisationRecord, chosen: SpecialisationRecord) -> str:
     return f"the call has {', '.join(differing)}"
 
 
-def _missing(record, chosen, backend: Backend, pinned: str | None, root: str, rejected: list[Rejected]) -> str:
+def _missing(
+    record: KernelRecord, chosen: SpecialisationRecord, backend: Backend, pinned: str | None, place: tuple[str, str],
+    rejected: list[Rejected],
+) -> str:  # fmt: skip
     head = title(record.name, chosen.name)
     own = [r for r in rejected if r.specialization == chosen.name]
     unfit = "" if pinned is None else next((r.reason for r in own if r.target == pinned), _no_level(pinned))
@@ -109,13 +114,25 @@ def _missing(record, chosen, backend: Backend, pinned: str | None, root: str, re
     if unfit and not native:
         others = ", ".join(r.target for r in own if r.target != pinned) or "nothing"
         return f"{head} cannot run as {pinned} here: {unfit}; pin another target, or none (built besides: {others})"
-    what = f"is built for {target} of another processor" if unfit else f"is not built for {target}"
     built = "; ".join(f"{r.target}: {r.reason}" for r in own) or "nothing is built"
-    bounds = " --bounds" if target.endswith("+bounds") else ""
-    return (
-        f"{head} {what} ({built}); "
-        f"run: pydotcompute build {record.name} -t {target.removesuffix('+bounds')}{bounds} -C {root}"
-    )
+    failed = {t: why for t, why in chosen.failed.items() if t == pinned or pinned is None and _is_of(t, backend)}
+    if failed:
+        (first, why), *others = failed.items()
+        more = f", and for {', '.join(t for t, _ in others)}" if others else ""
+        declared = ", ".join(record.targets)
+        again = remedies.build_again(*place, record.name + ("" if first in record.targets else f" -t {first}"))
+        return (
+            f"{head} is not built, because its last build failed for {first}{more}: {why} "
+            f"(declared targets: {declared}; {built}); mend that, then {again}"
+        )
+    what = f"is built for {target} of another processor" if unfit else f"is not built for {target}"
+    if pinned is None and any(r.target == target for r in own):  # what a user here would build, and it does not run
+        what, target = "is built, but not so that it runs here", own_target(backend)
+    return f"{head} {what} ({built}); {remedies.build_more(*place, f'{record.name} {target_words(target)}', target)}"
+
+
+def _is_of(target: str, backend: Backend) -> bool:
+    return target.partition(":")[0] == backend.name
 
 
 def _no_level(target: str) -> str:
@@ -126,8 +143,6 @@ def _no_level(target: str) -> str:
     kind, _, name = target.removesuffix("+bounds").partition(":")
     if kind != "cpu" or name == "native":
         return ""
-    if name not in LEVELS:
-        return f"there is no level {name!r}, only {', '.join(LEVELS)} and native"
     return too_high(name)
 
 
@@ -141,3 +156,11 @@ def default_target(backend: Backend) -> str:
         major, minor = min((8, 0), backend.compute_capability)
         return f"cuda:compute_{major}{minor}"
     return f"{backend.name}:…"
+
+
+def own_target(backend: Backend) -> str:
+    """The target that asks least of this machine's drivers: code for just this device."""
+    if backend.name == "cuda":
+        major, minor = backend.compute_capability
+        return f"cuda:sm_{major}{minor}"
+    return default_target(backend)

@@ -40,8 +40,8 @@ os.register_at_fork(after_in_child=_after_fork)
 class Dispatcher:
     """Serves the calls of one kernel. `prepend` is told when a builtin function is to stand in front of `call`."""
 
-    def __init__(self, record: KernelRecord, root: str, pinned: str | None):
-        self.record, self.root, self.pinned = record, root, pinned
+    def __init__(self, record: KernelRecord, place: tuple[str, str], pinned: str | None):
+        self.record, self.place, self.pinned = record, place, pinned  # place: the cache's folder, the root
         self.prepend: Callable[[Callable], None] = lambda function: None
         self.loaded: dict[tuple[str, Backend], Any] = {}  # (specialisation, backend) → what runs a checked call
         self.first: Any = None  # the loaded artifact whose native entry is asked first
@@ -136,7 +136,7 @@ class Dispatcher:
             from .transfer import backend_named
 
             backend = backend_named(self.record, named)  # the arrays would be moved there
-        found = choose(self.record, call.specialisation, backend, self.pinned, self.root)
+        found = choose(self.record, call.specialisation, backend, self.pinned, self.place)
         if self.record.vendor and found.artifact:
             from . import vendor
 
@@ -174,7 +174,7 @@ class Dispatcher:
         with _lock:
             if key in self.loaded:
                 return self.loaded[key]
-            artifact = require(choose(self.record, specialisation, backend, self.pinned, self.root))
+            artifact = require(choose(self.record, specialisation, backend, self.pinned, self.place))
             loaded = self.loaded[key] = backend.load_kernel(artifact)
             defaults = {name: choices[0] for name, choices in self.record.params.items()}
             if specialisation.params == defaults and hasattr(loaded, "bind"):

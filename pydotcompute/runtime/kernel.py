@@ -34,8 +34,8 @@ class Kernel(partial):
     serves the call.
     """
 
-    def __new__(cls, record: KernelRecord, root: str, pinned: str | None, reopen: tuple) -> Kernel:
-        dispatcher = Dispatcher(record, root, pinned)
+    def __new__(cls, record: KernelRecord, folder: str, root: str, pinned: str | None, reopen: tuple) -> Kernel:
+        dispatcher = Dispatcher(record, (folder, root), pinned)
         self = super().__new__(cls, dispatcher.call)
         self._record, self._root, self._dispatcher, self._reopen = record, root, dispatcher, reopen
         self.__name__ = self.__qualname__ = record.name

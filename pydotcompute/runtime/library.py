@@ -6,6 +6,7 @@ import os
 import warnings
 from typing import Any, Iterator
 
+from .. import remedies
 from ..cache import manifest
 from ..cache.layout import MANIFEST
 from ..errors import KernelNotBuiltError, StaleArtifactWarning
@@ -28,7 +29,7 @@ class KernelLibrary:
         if name not in self._kernels:
             raise AttributeError(self._unknown(name), name=name, obj=self)
         record = manifest.kernel_record(self._kernels, name, self._folder, self._root)
-        kernel = Kernel(record, self._root, self._pinned, (self._root, self._pinned, self._strict))
+        kernel = Kernel(record, self._folder, self._root, self._pinned, (self._root, self._pinned, self._strict))
         return self.__dict__.setdefault(name, kernel)  # the next access does not come here
 
     def __getitem__(self, name: str) -> Kernel:
@@ -50,7 +51,7 @@ class KernelLibrary:
 
     def __repr__(self) -> str:
         pinned = f", target {self._pinned}" if self._pinned else ""
-        return f"<{len(self)} kernels of {self._root}{pinned}: {', '.join(self)}>"
+        return f"<{len(self)} kernel{'s' * (len(self) != 1)} of {self._root}{pinned}: {', '.join(self)}>"
 
     def __reduce__(self) -> tuple:
         return load, (self._root, self._pinned, self._strict)
@@ -95,10 +96,10 @@ def _refuse_stale(kernels: dict[str, Any], folder: str, root: str, pinned: str |
     kernel, specialisation, target, reason = stale[0]
     more = f", and {len(stale) - 1} more" if len(stale) > 1 else ""
     names = dict.fromkeys(entry[0] for entry in stale)
-    which = " ".join(names) + " " if len(names) <= 3 else ""
+    which = " ".join(names) if len(names) <= 3 else ""
     told = (
         f"{manifest.title(kernel, specialisation)} for {target} is stale ({reason}){more}; "
-        f"run: pydotcompute build {which}-C {root}"
+        f"{remedies.build_again(folder, root, which)}"
     )
     if strict:
         raise KernelNotBuiltError(told)

@@ -7,20 +7,28 @@ import re
 from typing import Mapping
 
 MAX_THREADS = 4096
+CPU_TARGETS = ("cpu:x86-64", "cpu:x86-64-v2", "cpu:x86-64-v3", "cpu:x86-64-v4", "cpu:native")
 
 
 def target(explicit: str | None, environment: Mapping[str, str] = os.environ) -> str | None:
     """The pinned target, from the argument or else the environment; None: the best that runs here.
 
-    Raises ValueError for what is no target.
+    Raises ValueError for what is not a target, whether or not anything is built for it.
     """
     text, origin = (explicit, "target") if explicit is not None else (environment.get("PYDOTCOMPUTE_TARGET"), "")
     if not text and explicit is None:
         return None
+    name = f"{origin or 'PYDOTCOMPUTE_TARGET'}={text!r}"
     if not isinstance(text, str) or not re.fullmatch(r"[a-z][a-z0-9_]*:[A-Za-z0-9_.+-]+", text):
-        raise ValueError(
-            f"{origin or 'PYDOTCOMPUTE_TARGET'}={text!r} is no target; write one such as cpu:x86-64-v3 or cuda:sm_90"
-        )
+        raise ValueError(f"{name} is not a target; write one such as cpu:x86-64-v3 or cuda:sm_90")
+    if text.startswith("cpu:") and text.removesuffix("+bounds") not in CPU_TARGETS:
+        from difflib import get_close_matches
+
+        close = get_close_matches(text.removesuffix("+bounds"), CPU_TARGETS, 1, 0.75)
+        hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(CPU_TARGETS)}"
+        raise ValueError(f"{name} is not a target: {hint}")
+    if text.startswith("cuda:") and not re.fullmatch(r"cuda:(compute|sm)_[1-9][0-9]{1,2}[af]?", text):
+        raise ValueError(f"{name} is not a target: one for CUDA is cuda:compute_NN (PTX) or cuda:sm_NN (cubin)")
     return text
 
 
@@ -33,7 +41,7 @@ def threads(environment: Mapping[str, str] = os.environ) -> int:
     if not text:
         return processors()
     if not re.fullmatch("[0-9]{1,9}", text.strip()) or not 1 <= int(text) <= MAX_THREADS:
-        raise ValueError(f"PYDOTCOMPUTE_THREADS={text!r} is no number of threads; write one from 1 to {MAX_THREADS}")
+        raise ValueError(f"PYDOTCOMPUTE_THREADS={text!r} is not a number of threads; write one from 1 to {MAX_THREADS}")
     return int(text)
 
 

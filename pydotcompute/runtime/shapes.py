@@ -41,7 +41,7 @@ class Dimensions:
             if isinstance(dim, int):
                 if size != dim:
                     raise ValueError(
-                        f"{self.kernel}: '{p.name}' must have {dim} elements in dimension {start + axis} "
+                        f"{self.kernel}: '{p.name}' must have {dim} element{'s' * (dim != 1)} in dimension {start + axis} "
                         f"({describe(p)}), got {size} (shape {shape})"
                     )
             else:

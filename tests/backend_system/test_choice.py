@@ -329,7 +329,7 @@ def test_arrays_go_to_a_backend_and_back(pool):
     assert pool.used == 0
     with pytest.raises(BackendNotAvailableError, match="no driver"):
         to_backend(x, "cuda")
-    with pytest.raises(TypeError, match="list is no array of any backend in use"):
+    with pytest.raises(TypeError, match="list is not an array of any backend in use"):
         to_backend([1.0], "cpu")
 
 

@@ -171,7 +171,7 @@ def test_an_explicit_backend_that_is_missing_says_why(registered):
         registry._told.clear()
         get_backend("auto")
     registered("wrong", dict)
-    with pytest.raises(BackendNotAvailableError, match="is a dict, which is no Backend"):
+    with pytest.raises(BackendNotAvailableError, match="is a dict, which is not a Backend"):
         get_backend("wrong")
 
 
@@ -240,7 +240,7 @@ def test_a_child_does_not_wait_for_a_thread_that_was_making_a_backend():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "cpu\nthe backend 'slow' is a NoneType, which is no Backend\n"
+    assert done.stdout == "cpu\nthe backend 'slow' is a NoneType, which is not a Backend\n"
 
 
 def test_a_package_brings_a_backend_by_entry_point(tmp_path):

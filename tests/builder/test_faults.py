@@ -18,6 +18,7 @@ import pydotcompute
 from pydotcompute.builder.build import BuildError
 
 from .project import build_project, edit, manifest, objects, plan_project, stale
+from pydotcompute.remedies import install
 
 PROGRAM = [sys.executable, "-m", "pydotcompute", "build"]
 LOAD = (
@@ -229,15 +230,16 @@ def test_a_mistake_fails_its_kernel_alone(built):
         pydotcompute.load(built, strict=True)
 
 
-def test_without_k_the_first_failure_ends_the_build(built):
+def test_without_k_nothing_is_built_after_a_mistake_in_one_kernel(built):
     edit(built, "templates/cube.py.j2", "x * x * x", "x * x * y")
     for old, new in (("a * x[i] + y[i]", "a * x[i] - y[i]"), ("[2, 3]", "[4, 5, 6, 7, 8, 9]")):
         edit(built, "kernels.yaml", old, new)
     process = start(built, "--json", "-j", "1")
     out, err = process.communicate(timeout=120)
     statuses = [row["status"] for row in json.loads(out)["artifacts"]]
-    assert process.returncode == 1 and statuses.count("failed") >= 1 and statuses.count("skipped") > 0
-    assert err.splitlines()[-1] == "stopped at the first failure; -k goes on with the other kernels"
+    assert process.returncode == 1 and statuses.count("failed") == 4 and statuses.count("built") == 0
+    assert statuses.count("skipped") == len(statuses) - 4
+    assert err.splitlines()[-1] == "nothing is built, because of what is wrong above; -k builds the other kernels"
     assert cube_of(built) == CUBED
 
 
@@ -277,7 +279,7 @@ def test_without_the_cuda_toolchain_the_cpu_is_built_and_the_message_says_what_t
 def test_without_numba_the_message_says_what_to_install(fresh, monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", None)
     plan, outcome = build_project(fresh, keep_going=False)
-    reason = "building needs numba, which is not installed: pip install 'pydotcompute[build]'"
+    reason = f"building needs numba, which is not installed: {install('build', 'numba')}"
     assert set(outcome.failed.values()) == {reason} and len(outcome.results) == 10
 
 

@@ -153,8 +153,8 @@ def test_a_pinned_target_of_the_environment_does_not_count(project, target):
 @pytest.mark.parametrize(
     "arguments, environment, told",
     [
-        ((), {"PYDOTCOMPUTE_TARGET": "bogus"}, "pydotcompute: PYDOTCOMPUTE_TARGET='bogus' is no target; "),
-        ((), {"PYDOTCOMPUTE_THREADS": "zero"}, "pydotcompute: PYDOTCOMPUTE_THREADS='zero' is no number of threads; "),
+        ((), {"PYDOTCOMPUTE_TARGET": "bogus"}, "pydotcompute: PYDOTCOMPUTE_TARGET='bogus' is not a target; "),
+        ((), {"PYDOTCOMPUTE_THREADS": "zero"}, "pydotcompute: PYDOTCOMPUTE_THREADS='zero' is not a number of threads; "),
         (("--seed", "-1"), {}, "pydotcompute check: error: argument --seed: '-1' is not a whole number from 0"),
     ],
 )

@@ -212,12 +212,34 @@ def test_cache_verify_and_repair(project, capsys):
     path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
     code, out, err = call(capsys, "cache", "verify")
     assert code == 1 and out in (f"{V2}: object damaged\n", f"{V3}: object damaged\n")
-    assert err.endswith("1 with a fault; 'pydotcompute build' repairs them\n")
+    assert err.endswith("1 with a fault; 'pydotcompute build' repairs it\n")
     code, out, _ = call(capsys, "cache", "verify", "--json")
     assert json.loads(out)["ok"] is False and len(json.loads(out)["findings"]) == 1
     assert "object damaged" in call(capsys, "cache", "list")[1]
     assert call(capsys, "build")[0] == 0
     assert path.read_bytes() == data and call(capsys, "cache", "verify")[0] == 0
+
+
+def test_verify_forgets_a_damaged_object_that_a_build_has_replaced(project, capsys):
+    objects = project / "build" / "cache" / "objects"
+    before = set(objects.rglob("*.so"))
+    for path in before:
+        path.write_bytes(b"no code")
+    file = project / "kernels.yaml"
+    file.write_text(file.read_text().replace("x[i]", "x[i] + x[i]"))
+    assert call(capsys, "build")[0] == 0
+    assert call(capsys, "cache", "verify", "--json")[1].count('"what"') == 0
+    assert not before & set(objects.rglob("*.so"))
+
+
+def test_a_damaged_bundle_is_not_built_where_it_lies(project, capsys, tmp_path):
+    folder = tmp_path / "site-packages" / "bundle"
+    assert call(capsys, "build", "--bundle", str(folder))[0] == 0
+    next(folder.rglob("*.so")).write_bytes(b"no code")
+    code, out, err = call(capsys, "cache", "verify", "-C", str(folder))
+    assert code == 1 and err.endswith(
+        f"1 with a fault; no installed distribution owns {folder}: get it again from where it came\n"
+    )
 
 
 def test_cache_clear(project, capsys):
@@ -242,3 +264,124 @@ def test_a_build_with_nothing_to_do_imports_no_compiler(project):
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout == "0 []\n"
+
+
+MISTAKES = """\
+version: 1
+targets: [cpu:x86-64-v3]
+kernels:
+  unknown_key:
+    sig: "(x: T[...]) -> (out: T[...])"
+    body: |
+      for i in grid(size):
+          out[i] = x[i]
+  right:
+    signature: "(x: float32[n]) -> (out: float32[n])"
+    body: |
+      for i in grid(n):
+          out[i] = x[i]
+  wrong_dtype:
+    signature: "(x: float33[n]) -> (out: float32[n])"
+    body: |
+      for i in grid(n):
+          out[i] = x[i]
+  not_rendered:
+    signature: "(x: float32[n]) -> (out: float32[n])"
+    body: |
+      for i in grid(n):
+          out[i] = {{ nothing }}
+  clip:
+    signature: "(x: T[n]) -> (out: T[n])"
+    types: {T: [float32, float64]}
+    body: |
+      for i in grid(n):
+          out[i] = clip(x[i], 0)
+          out[i] = unknown(x[i])
+  racy:
+    signature: "(x: float32[n]) -> (out: float32[n])"
+    body: |
+      for i in grid(n):
+          out[i] = out[n - 1 - i]
+"""
+PLACES = ["kernels.yaml:5:5: ", "kernels.yaml:15:21: ", "kernels.yaml:23:23: ", "kernels.yaml:29:20: "]
+
+
+def test_every_kernel_s_first_mistake_is_told_in_one_run(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "kernels.yaml").write_text(MISTAKES)
+    for options in ((), ("-n",), ("-k",)):
+        code, out, err = call(capsys, "build", *options)
+        places = re.findall(r"^kernels\.yaml:\d+:\d+: ", err, re.MULTILINE)
+        assert code == 1 and len(places) == 5 and set(PLACES) <= set(places), (options, err)
+        assert "unknown function `clip`" in err and "`unknown`" not in err and "recursion" not in err
+        assert len(list(tmp_path.rglob("*.so"))) == (options == ("-k",))
+    rows = json.loads(call(capsys, "build", "-k", "--json")[1])
+    assert rows["failed"] == 6 and rows["reused"] == 1
+    code, out, err = call(capsys, "build", "right", "-n")
+    assert code == 0, "what is not asked for is left alone"
+
+
+def test_a_mistake_in_a_declaration_takes_nothing_away_that_works(project, capsys):
+    import pydotcompute
+
+    file = project / "kernels.yaml"
+    text = file.read_text()
+    file.write_text(text.replace("[float32]", "[float33]"))
+    assert call(capsys, "build", "-k")[0] == 1
+    with pytest.warns(pydotcompute.StaleArtifactWarning, match=r"is stale \(kernels.yaml:7:17: unknown dtype"):
+        lib = pydotcompute.load(project)
+    import numpy as np
+
+    assert lib.scale(np.float32([1, 2])).tolist() == [2, 4]
+    file.write_text(text)
+    assert call(capsys, "build")[0] == 0 and pydotcompute.load(project, strict=True)
+
+
+def test_a_call_after_a_failed_build_says_why(project, capsys):
+    import pydotcompute
+    import numpy as np
+
+    text = (project / "kernels.yaml").read_text()
+    shutil.rmtree(project / "build")
+    (project / "kernels.yaml").write_text(text.replace("2 * x[i]", "twice(x[i])"))
+    assert call(capsys, "build", "-k")[0] == 1
+    with pytest.raises(pydotcompute.KernelNotBuiltError) as caught:
+        pydotcompute.load(project).scale(np.float32([1]))
+    told = str(caught.value)
+    assert told.startswith("scale[T=float32] is not built, because its last build failed for cpu:x86-64-v2, and for "
+                           "cpu:x86-64-v3: kernels.yaml:10:20: unknown function `twice`")  # fmt: skip
+    assert "(declared targets: cpu:x86-64-v2, cpu:x86-64-v3; nothing is built)" in told
+    assert told.endswith(f"mend that, then run: pydotcompute build scale -C {project}")
+    (project / "kernels.yaml").write_text(text)
+    assert call(capsys, "build")[0] == 0
+    assert pydotcompute.load(project).scale(np.float32([1]))[0] == 2
+    assert "failed" not in (project / "build/cache/manifest.json").read_text()
+
+
+CUDA_TOO = KERNELS.replace("cpu:x86-64-v2, cpu:x86-64-v3", "cpu:x86-64-v3, 'cuda:compute_80'")
+
+
+def test_declared_targets_without_their_tools_are_left_out(project, capsys, monkeypatch):
+    (project / "kernels.yaml").write_text(CUDA_TOO)
+    monkeypatch.setitem(sys.modules, "numba_cuda", None)
+    for options in (("-n",), (), ()):
+        code, out, err = call(capsys, "build", *options)
+        lines = [line for line in err.splitlines() if "cuda" in line]
+        assert code == 0 and len(lines) == 1, err
+        assert lines[0].startswith("left out: cuda:compute_80. CUDA targets need numba-cuda, which is not installed")
+        assert "pip install" in lines[0] and "cuda" not in out
+    code, out, err = call(capsys, "build", "-t", "cuda:compute_80")
+    assert code == 1 and "CUDA targets need numba-cuda" in err and "left out" not in err
+    code, out, err = call(capsys, "build", "-n", "-t", "cuda:compute_80")
+    assert code == 1 and "CUDA targets need numba-cuda" in err
+    code, out, err = call(capsys, "build", "--bundle", str(project / "bundle"))
+    assert code == 1 and "CUDA targets need numba-cuda" in err and not (project / "bundle").exists()
+
+
+def test_declared_targets_with_their_tools_are_built(project, capsys):
+    (project / "kernels.yaml").write_text(CUDA_TOO)
+    code, out, err = call(capsys, "build", "--json")
+    assert code == 0 and "left out" not in err
+    assert {row["target"]: row["status"] for row in json.loads(out)["artifacts"]} == {
+        "cpu:x86-64-v3": "reused", "cuda:compute_80": "built",
+    }  # fmt: skip

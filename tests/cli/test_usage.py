@@ -68,6 +68,10 @@ def test_no_command_is_a_usage_error(capsys):
             "pydotcompute: targets = ['cpu:x86-64-v9'] (flag -t): "
             "unknown target 'cpu:x86-64-v9'; did you mean 'cpu:x86-64-v4'?",
         ),
+        (
+            ("build", "-n", "-t", "cpu:avx2"),
+            "pydotcompute: targets = ['cpu:avx2'] (flag -t): unknown target 'cpu:avx2'; did you mean 'cpu:x86-64-v3'?",
+        ),
         (("build", "-n", "-j", "0"), "pydotcompute: jobs = 0 (flag -j): expected a whole number from 1"),
         (("build", "-C", "nowhere"), "pydotcompute: -C nowhere: there is no such folder"),
         (("build", "-C", "kernels.yaml"), "pydotcompute: -C kernels.yaml: is not a folder"),
@@ -97,7 +101,7 @@ def test_a_project_without_a_declaration(project, capsys):
 
 def test_dry_run_lists_what_would_be_built(project, capsys):
     code, out, err = call(capsys, "build", "-n")
-    assert (code, out, err) == (0, "saxpy T=float32 cpu:x86-64-v3\n", "1 of 1 artifacts are out of date\n")
+    assert (code, out, err) == (0, "saxpy T=float32 cpu:x86-64-v3\n", "1 of 1 artifact is out of date\n")
     assert not (project / "build").exists()
 
 
@@ -193,7 +197,7 @@ def test_the_module_is_the_same_program(project):
 
 @pytest.mark.parametrize(
     "arguments, allowed",
-    [(["--help"], ()), (["build", "--help"], ()), (["build", "-n"], ("yaml",)), (["schema"], ("yaml",))],
+    [(["--help"], ()), (["build", "--help"], ()), (["build", "-n"], ("yaml", "numpy")), (["schema"], ("yaml",))],
 )
 def test_what_a_command_imports(project, arguments, allowed):
     program = (

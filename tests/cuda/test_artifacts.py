@@ -13,6 +13,7 @@ from cuda_support import build, loop
 
 from pydotcompute.compile import cuda, cuda_nvvm, cuda_ptxas, cuda_toolchain
 from pydotcompute.errors import CompilationError, CompilerNotInstalledError, DeclarationError
+from pydotcompute.remedies import install
 
 SAXPY = """
     from numba import cuda
@@ -108,7 +109,7 @@ def test_architectures_are_the_toolchains():
     for target in ("cuda:sm_35", "cuda:compute_110", "cuda:sm_81"):
         with pytest.raises(DeclarationError, match=f"`{target}`: the installed CUDA toolchain .* does not know"):
             cuda_toolchain.parse_target(target)
-    with pytest.raises(DeclarationError, match="is no CUDA target"):
+    with pytest.raises(DeclarationError, match="is not a CUDA target"):
         cuda_toolchain.parse_target("cuda:turing")
 
 
@@ -177,7 +178,7 @@ def test_missing_wheels_are_named_with_the_extra_that_brings_them():
     assert second.startswith(
         "CUDA targets need numba-cuda, cuda-bindings, nvidia-cuda-nvcc, which are not installed here;"
     )
-    assert 'pip install "pydotcompute[build-cuda]"' in second
+    assert install("build-cuda") in second
 
 
 def test_a_numpy_that_the_compiler_does_not_work_with_is_named(monkeypatch):

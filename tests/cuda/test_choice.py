@@ -15,6 +15,7 @@ from pydotcompute.backends import cuda_driver, cuda_launch
 from pydotcompute.backends.cuda import CUDABackend
 from pydotcompute.backends.cuda_choice import judged
 from pydotcompute.backends.cuda_limits import check_limits, minimum_capability
+from pydotcompute.remedies import install
 
 needs_no_device = pytest.mark.skipif(CUDABackend.check_available(), reason="there is a CUDA device")
 
@@ -170,7 +171,7 @@ def test_a_missing_driver_is_the_reason():
 
 def test_a_library_that_is_no_driver_is_said(tmp_path):
     assert cuda_driver.problem(str(tmp_path / "libcuda.so.1")).startswith("there is no NVIDIA driver (")
-    assert "is no CUDA driver" in cuda_driver.problem("libm.so.6")
+    assert "is not a CUDA driver" in cuda_driver.problem("libm.so.6")
 
 
 def run(program):
@@ -229,5 +230,5 @@ def test_without_cupy_the_extra_is_named():
     """)
     assert lines == [
         "False",
-        "the backend 'cuda' is not available: CuPy is not installed; pip install 'pydotcompute[cuda]'",
+        f"the backend 'cuda' is not available: CuPy is not installed; {install('cuda')}",
     ]

@@ -152,7 +152,7 @@ def test_mistakes_are_raised_where_they_are_made(store):
 
     with pytest.raises(TypeError, match="vector_add takes 3 arguments"):
         compiled(vector_add, (np.float32,))
-    with pytest.raises(TypeError, match="is no argument type"):
+    with pytest.raises(TypeError, match="is not an argument type"):
         compiled(vector_add, ("float32[:]", "float32[:]", list))
     with pytest.raises(CompilationError, match="numba-cuda refused"):
         compiled(vector_add, (np.float32,) * 3)

@@ -131,8 +131,8 @@ CASES = [
     ),
     (
         "def g(v):\n    return v\n{kernel}        out[i] = §f(x[i])",
-        "recursion is not part of the kernel language: f calls f",
-        "write a loop",
+        "unknown function `f`",
+        "the kernel of this name cannot be called in a kernel; write a helper, a `def` before the kernel, in a template",
     ),
     ("def g(v):\n    return v\n{kernel}        out[i] = §g(x[i], 1)", "`g` takes 1 argument, found 2", "write `g(v)`"),
     (

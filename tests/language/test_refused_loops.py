@@ -4,7 +4,15 @@ import pytest
 
 # (where, the text with § before the place of the mistake, message, what to do)
 CASES = [
-    ("grid", "for t in §x:\n        pass", "`for` cannot run over `x`", "write range, grid, blocks or threads"),
+    ("grid", "for t in §x:\n        pass", "`for` cannot run over `x`", "write `for i in range(n):`, and `x[i]` for `t`"),
+    ("kernel", "for v in §x:\n    pass", "`for` cannot run over `x`", "write `for i in grid(n):`, and `x[i]` for `v`"),
+    ("kernel", "for i in §x:\n    pass", "`for` cannot run over `x`", "write `for k in grid(n):`, and `x[k]` for `i`"),
+    ("kernel", "for r in blocks(n):\n    for v in §x:\n        pass", "`for` cannot run over `x`",
+     "write `for i in threads(n):`, and `x[i]` for `v`"),
+    ("kernel", "for r in blocks(n):\n    for c in threads(n):\n        for v in §x:\n            pass",
+     "`for` cannot run over `x`", "write `for i in range(n):`, and `x[i]` for `v`"),
+    ("kernel", "for v in §3:\n    pass", "`for` cannot run over `3`", "write `for i in grid(n):`"),
+    ("kernel", "for v in §elements(x):\n    pass", "`for` cannot run over `elements(…)`", "write `for i in grid(n):`"),
     ("grid", "for t in §rnage(3):\n        pass", "`for` cannot run over `rnage(…)`", "did you mean `range`?"),
     (
         "grid",

@@ -65,6 +65,15 @@ def test_calls_that_are_not_plainly_right_are_handed_on(kernels):
     assert kernels("flat").serves(deep, deep.copy())
 
 
+def test_a_keyword_made_at_run_time_is_as_good_as_one_that_is_written(tmp_path):
+    write_saxpy(tmp_path)
+    saxpy, x, out = Native(tmp_path, "saxpy"), f4(4), f4(4)
+    for name in ("out", "".join(("o", "ut")), type("Text", (str,), {})("out")):
+        assert saxpy.serves(2.0, x, x, **{name: out}), type(name)
+    assert not saxpy.serves(2.0, x, x, **{"".join(("ou", "d")): out})
+    assert not saxpy.serves(2.0, x, x, **{"".join(("ou", "tt")): out})
+
+
 def test_outputs_that_are_not_given_are_made(kernels):
     made = kernels("rows").entry()(f4(2, 3, 5), f4(5))
     assert type(made) is np.ndarray and made.shape == (2, 3) and made.dtype == "f4" and made.flags.c_contiguous

@@ -6,6 +6,7 @@ import textwrap
 
 import pytest
 from support import write_saxpy
+from pydotcompute.remedies import install
 
 BUILD_HALF = ("numba", "llvmlite", "jinja2", "yaml", "diskcache", "markupsafe", "ziglang", "cupy")
 EXPENSIVE = ("hashlib", "_hashlib", "importlib.metadata", "dataclasses", "threading", "difflib", "tempfile", "sqlite3",
@@ -44,8 +45,8 @@ ALLOWED_OURS = {
     "pydotcompute", "abi", "artifact", "artifact.dimensions",
     "backends", "backends.base", "backends.cpu", "backends.cpu_kernel", "backends.registry",
     "cache",
-    "cache.layout", "cache.manifest", "cache.objects", "errors", "runtime", "runtime.arguments", "runtime.arrays",
-    "runtime.choice", "runtime.dispatch", "runtime.kernel", "runtime.levels", "runtime.library",
+    "cache.layout", "cache.manifest", "cache.objects", "errors", "remedies", "runtime", "runtime.arguments",
+    "runtime.arrays", "runtime.choice", "runtime.dispatch", "runtime.kernel", "runtime.levels", "runtime.library",
     "runtime.native", "runtime.scalars", "runtime.settings", "runtime.shapes", "runtime.words", "signature",
 }  # fmt: skip
 ALLOWED_OTHERS = {
@@ -102,7 +103,7 @@ def test_what_needs_the_build_half_names_the_extra(tmp_path, name):
         "    types: {T: [float32, float64]}\n    body: |\n      for i in grid(size):\n"
         "          {% if T %}out[i] = x[i]{% endif %}\n"
     )
-    told = f"the interpreter needs {name}, which is not installed: pip install 'pydotcompute[build]'"
+    told = f"the interpreter needs {name}, which is not installed: {install('build', name)}"
     assert run(program, path, name) == told
 
 

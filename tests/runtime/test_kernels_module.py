@@ -1,5 +1,6 @@
 """`from pydotcompute.kernels import …`."""
 
+import pydoc
 import shutil
 import sys
 
@@ -44,7 +45,28 @@ def test_from_the_bundle_in_the_package_first(kernels, tmp_path):
     assert dir(kernels) == ["saxpy"]
 
 
+def test_asking_for_what_is_not_there(kernels, tmp_path):
+    assert not hasattr(kernels, "nope") and getattr(kernels, "nope", 3) == 3 and dir(kernels) == []
+    assert "from pydotcompute.kernels import softmax" in pydoc.render_doc(kernels)
+    write_saxpy(tmp_path)
+    assert not hasattr(kernels, "nope") and hasattr(kernels, "saxpy")
+    with pytest.raises(AttributeError, match="has no kernel 'saxpi'; did you mean 'saxpy'"):
+        kernels.saxpi
+    shown = pydoc.render_doc(kernels, renderer=pydoc.plaintext)
+    assert "saxpy(a, x, y, out=None)" in shown and "a * x + y" in shown
+
+
+def test_an_installation_without_kernels(kernels, tmp_path):
+    with pytest.raises(ImportError) as caught:
+        from pydotcompute.kernels import saxpy  # noqa: F401
+    assert str(caught.value) == (
+        f"this installation has no kernels of its own: there is no {tmp_path}/pydotcompute/_bundle; "
+        f"no installed distribution owns {tmp_path}/pydotcompute: get it again from where it came"
+    )
+
+
 def test_what_is_not_built(kernels, tmp_path):
+    (tmp_path / "kernels.yaml").touch()
     with pytest.raises(ImportError) as caught:
         from pydotcompute.kernels import saxpy  # noqa: F401
     assert str(caught.value).endswith(f"run: pydotcompute build -C {tmp_path}")

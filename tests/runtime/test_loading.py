@@ -57,7 +57,7 @@ def test_a_library_that_is_no_kernel(tmp_path):
     path = manifest_of(tmp_path).parent / "objects" / digest[:2] / f"{digest}.so"
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(data)
-    with pytest.raises(KernelNotBuiltError, match="is no kernel"):
+    with pytest.raises(KernelNotBuiltError, match="is not a kernel"):
         pydotcompute.load(tmp_path).saxpy(1.0, X, X)
 
 
@@ -69,8 +69,8 @@ def test_damaged_manifests(tmp_path):
         (whole[:200], "is damaged ("), ("", "is damaged ("), ("[]", "is damaged ("),
         ("{}", "is damaged (no 'version')"),
         (f'{{"version": {VERSION}}}', "is damaged (no 'kernels')"),
-        (f'{{"version": {VERSION}, "kernels": 3}}', "is damaged ('kernels' is no mapping)"),
-        (f'{{"version": {VERSION + 1}, "kernels": {{}}}}', f"has format version {VERSION + 1}, {reads}; install"),
+        (f'{{"version": {VERSION}, "kernels": 3}}', "is damaged ('kernels' is not a mapping)"),
+        (f'{{"version": {VERSION + 1}, "kernels": {{}}}}', f"has format version {VERSION + 1}, {reads}; a newer"),
         ('{"version": 0, "kernels": {}}', f"has format version 0, {reads}; run"),
         ('{"version": "x", "kernels": {}}', f"has format version 'x', {reads}; run"),
         ("[" * 100_000, "is damaged ("),

@@ -16,7 +16,7 @@ def test_threads():
     for text in ("0", "-1", "two", "1.5", "4097", "9" * 30, " "):
         with pytest.raises(ValueError) as caught:
             settings.threads({"PYDOTCOMPUTE_THREADS": text})
-        assert str(caught.value) == f"PYDOTCOMPUTE_THREADS={text!r} is no number of threads; write one from 1 to 4096"
+        assert str(caught.value) == f"PYDOTCOMPUTE_THREADS={text!r} is not a number of threads; write one from 1 to 4096"
 
 
 def test_threads_reach_the_artifact(tmp_path, monkeypatch):
@@ -50,7 +50,12 @@ def test_targets():
     assert settings.target("cpu:x86-64-v3", {"PYDOTCOMPUTE_TARGET": "cpu:native"}) == "cpu:x86-64-v3"
     assert settings.target(None, {"PYDOTCOMPUTE_TARGET": "cpu:x86-64-v2+bounds"}) == "cpu:x86-64-v2+bounds"
     for wrong in ("", "cpu", "CPU:x", "cpu:", 3):
-        with pytest.raises(ValueError, match="is no target; write one such as cpu:x86-64-v3"):
+        with pytest.raises(ValueError, match="is not a target; write one such as cpu:x86-64-v3"):
+            settings.target(wrong, {})
+    for wrong, meant in (("cpu:x86-64-v9", "did you mean 'cpu:x86-64-v[2-4]'"), ("cpu:x86-64-v9+bounds", "did you mean"),
+                         ("cpu:pentium", "there are cpu:x86-64, "), ("cuda:sm_", "cuda:compute_NN"),
+                         ("cuda:80", "cuda:compute_NN")):  # fmt: skip
+        with pytest.raises(ValueError, match=meant):
             settings.target(wrong, {})
 
 

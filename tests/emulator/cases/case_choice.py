@@ -66,6 +66,9 @@ except pydotcompute.KernelNotBuiltError as error:
         [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "EMULATED_DRIVER": "10020"}
     )
     assert "needs a driver for CUDA" in done.stdout and "this one is for CUDA 10.2" in done.stdout, done
+    assert "is not built" not in done.stdout and "is built, but not so that it runs here (" in done.stdout, done
+    major, minor = get_backend("cuda").compute_capability
+    assert f" -t cuda:sm_{major}{minor} -C " in done.stdout, done
 
 
 def test_nothing_built_for_a_device(tmp_path, backend):
