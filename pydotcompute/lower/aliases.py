@@ -29,7 +29,7 @@ def _harmless(found: Accesses, written: Parameter, other: Parameter) -> bool:
     reads = [a for a in found.all if a.array == other.name]
     if other.fill is not None or any(a.kind != "load" for a in reads):
         return False
-    if any(a.kind == "atomic" or not a.scopes or not a.scopes[0].parallel for a in stores):
+    if any(a.kind != "store" or not a.scopes or not a.scopes[0].parallel for a in stores):
         return False
     return all(_before(found, store, read) for store in stores for read in reads)
 

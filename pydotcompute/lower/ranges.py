@@ -1,0 +1,110 @@
+"""What an integer can be: bounds of polynomials from what is known of their unknowns, and whether index arithmetic
+stays within its type.
+
+Memory is finite: no array has ELEMENTS elements, so that neither a dimension of one nor a product of its dimensions
+reaches that (dimensions of 0 left out, as NumPy and CUDA leave them out when they refuse an array as too large).
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Iterable, Mapping
+
+from . import affine
+from .affine import Atom, Constraint, Monomial, Poly
+
+ELEMENTS = 1 << 48
+LEAST, MOST = -(1 << 63), (1 << 64) - 1  # of any integer type
+_BITS = {f"{prefix}int{bits}": bits for prefix in ("", "u") for bits in (8, 16, 32, 64)}
+
+
+def is_integer(dtype: str) -> bool:
+    return dtype in _BITS
+
+
+def bits_of(dtype: str) -> int:
+    return _BITS[dtype]
+
+
+def of_type(dtype: str) -> tuple[int, int]:
+    """The least and the greatest value of a dtype; of what is no integer, of all of them."""
+    if dtype == "bool":
+        return 0, 1
+    if dtype not in _BITS:
+        return LEAST, MOST
+    bits = _BITS[dtype]
+    return (0, (1 << bits) - 1) if dtype.startswith("u") else (-(1 << bits - 1), (1 << bits - 1) - 1)
+
+
+class Ranges:
+    """Bounds of polynomials over these unknowns."""
+
+    def __init__(self, atoms: Mapping[int, Atom]):
+        self.atoms = atoms
+        self.products: set[Monomial] = set()  # of dimensions of one array: less than ELEMENTS
+
+    def exists(self, extents: Iterable[Poly | None]) -> None:
+        """There is an array with these dimensions."""
+        size: Poly = affine.constant(1)
+        for extent in extents:
+            if extent is None:
+                return
+            size = affine.multiply(size, extent)
+        if any(coefficient < 0 for coefficient in size.values()):
+            return
+        for monomial in size:
+            for count in range(1, len(monomial) + 1):
+                self.products.update(itertools.combinations(monomial, count))
+        for monomial in self.products:
+            if len(monomial) == 1:
+                self.atoms[monomial[0]].most = min(self.atoms[monomial[0]].most, ELEMENTS)
+
+    def most(self, poly: Poly) -> int:
+        """A number that it does not exceed."""
+        return min(self._most(poly), self._most(self._at_the_ends(poly)))
+
+    def least(self, poly: Poly) -> int:
+        return -self.most({monomial: -c for monomial, c in poly.items()})
+
+    def within(self, poly: Poly, least: int, most: int) -> bool:
+        return self.most(poly) <= most and self.least(poly) >= least
+
+    def _at_the_ends(self, poly: Poly) -> Poly:
+        """With each index of a loop where the polynomial is greatest: at its last value, or at 0."""
+        for number in sorted(affine.atoms_of([poly]), reverse=True):  # inner loops first: their ends have outer indices
+            below = self.atoms[number].below
+            slope = affine.slope(poly, number)
+            if below is None or slope is None:
+                continue
+            if all(c > 0 and all(self.atoms[a].natural for a in m) for m, c in slope.items()):
+                poly = affine.substitute(poly, number, affine.add(below, affine.constant(1), -1))
+            elif all(c < 0 and all(self.atoms[a].natural for a in m) for m, c in slope.items()):
+                poly = affine.substitute(poly, number, {})
+        return poly
+
+    def _most(self, poly: Poly) -> int:
+        return sum(max(c * bound for bound in self._bounds(monomial)) for monomial, c in poly.items())
+
+    def _bounds(self, monomial: Monomial) -> tuple[int, int]:
+        low = high = 1
+        for number in monomial:
+            atom = self.atoms[number]
+            ends = [a * b for a in (low, high) for b in (max(atom.least, 0) if atom.natural else atom.least, atom.most)]
+            low, high = min(ends), max(ends)
+        return low, min(high, ELEMENTS) if monomial in self.products else high
+
+    def facts(self, constraints: list[Constraint]) -> list[Constraint]:
+        """What the ranges say of the unknowns and products in these constraints."""
+        found, monomials, seen, waiting = [], set(), set(), list(constraints)
+        while waiting:
+            for poly in waiting.pop().polys():
+                monomials.update(poly)
+                for number in affine.atoms_of([poly]) - seen:
+                    seen.add(number)
+                    waiting += self.atoms[number].facts
+        for monomial in {m for m in monomials if len(m) > 1} | {(a,) for a in seen}:
+            low, high = self._bounds(monomial)
+            if len(monomial) == 1 or monomial in self.products:
+                found.append(affine.at_least(affine.constant(high), {monomial: 1}))
+                found.append(affine.at_least({monomial: 1}, affine.constant(low)))
+        return found
