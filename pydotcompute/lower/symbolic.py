@@ -11,6 +11,7 @@ from ..errors import Position
 from . import affine, tree as t
 from .accesses import Access, Accesses, Scope, Value
 from .affine import Atom, Constraint, Poly
+from .aliases import alike
 from .ranges import Ranges, of_type
 from .symbolic_values import Values
 
@@ -26,6 +27,10 @@ class Walk(Values):
         atoms: dict[int, Atom] = {}
         self.ranges = Ranges(atoms)
         self.found = Accesses([], atoms, [], {}, self.ranges, frozenset(stored))
+        arrays = [p for p in tree.parameters if p.is_array]
+        alike_ones = {b.name for a in arrays for b in arrays if a.name in stored and alike(a, b)}
+        self.watched = stored | alike_ones | tree.arrays.keys()  # the arrays whose indices matter
+        self.thorough = True  # whether conditions are asked if arithmetic may wrap, which takes long
         self.helpers = {helper.name: helper for helper in tree.helpers}
         self.environment: Environment = {}
         self.arrays: dict[str, str] = {}  # in a helper: parameter → the kernel's array

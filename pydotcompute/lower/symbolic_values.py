@@ -69,32 +69,36 @@ class Values:
             frozenset().union(*(part.loads for part in parts)),
         )
 
-    def arithmetic(self, parts: list[Value], dtype: str, poly: Poly) -> Value:
+    def arithmetic(self, parts: list[Value], dtype: str, poly: Poly, once: Poly | None = None) -> Value:
         """A value that is this polynomial modulo the width of its type: the polynomial itself where it is known to stay
-        in the type, else an unknown, with what one turn around the width says of it."""
+        in the type, else an unknown. `once`: what it is up to one turn around the width, said of the unknown."""
         least, most = of_type(dtype)
         if self.ranges.within(poly, least, most) or self.held_within(poly, least, most):
             return self.computed(parts, dtype, poly)
         result = self.computed(parts, dtype)
-        (number,) = affine.atoms_of([result.poly])
-        turn, constant = 1 << bits_of(dtype), affine.constant
-        low, high = self.ranges.least(poly), self.ranges.most(poly)
-        once = least - turn, most + turn
-        if self.ranges.within(poly, *once) or self.held_within(poly, *once):
-            stays = (affine.equal(result.poly, poly), *between(poly, least, most))
-            above = (affine.equal(affine.add(result.poly, constant(turn)), poly),
-                     affine.at_least(poly, constant(most + 1)))  # fmt: skip
-            below = (affine.equal(affine.add(result.poly, constant(-turn)), poly),
-                     affine.at_least(constant(least - 1), poly))  # fmt: skip
-            cases = [stays, *([above] if high > most else []), *([below] if low < least else [])]
-            self.found.atoms[number].facts.append(affine.either(*cases))
-            self.found.atoms[number].turns = True
+        turn = 1 << bits_of(dtype)
+        if once is not None or self.ranges.within(poly, least - turn, most + turn):
+            self.turned(result.poly, poly if once is None else once, least, most)
         return result if dtype.startswith("u") else replace(result, modular=(poly, bits_of(dtype)))
+
+    def turned(self, result: Poly, poly: Poly, least: int, most: int) -> None:
+        """The result, an unknown, is the polynomial brought into a type by at most one turn."""
+        turn, constant = most - least + 1, affine.constant
+        cases = [(affine.equal(result, poly), *between(poly, least, most))]
+        if self.ranges.most(poly) > most:
+            cases.append((affine.equal(affine.add(result, constant(turn)), poly),
+                          affine.at_least(poly, constant(most + 1))))  # fmt: skip
+        if self.ranges.least(poly) < least:
+            cases.append((affine.equal(affine.add(result, constant(-turn)), poly),
+                          affine.at_least(constant(least - 1), poly)))  # fmt: skip
+        (number,) = affine.atoms_of([result])
+        self.found.atoms[number].facts.append(affine.either(*cases))
+        self.found.atoms[number].turns = True
 
     def held_within(self, poly: Poly, least: int, most: int) -> bool:
         """The conditions that hold here keep the polynomial between the two."""
         here = [c for v in self.conditions for c in v.truth]
-        if not here:
+        if not here or not self.thorough:
             return False
         facts = self.ranges.facts([*here, affine.at_least(poly, {})])
         outside = (
@@ -120,7 +124,9 @@ class Values:
         return self.computed([operand], target)
 
     def load(self, e: t.Load) -> Value:
+        outer, self.thorough = self.thorough, self.arrays.get(e.array, e.array) in self.watched
         indices = [self.value(index) for index in e.indices]
+        self.thorough = outer
         access = self.record("load", e.array, tuple(map(self.place, indices)), e.at)
         varies = frozenset().union(*(index.varies for index in indices))
         if access.array in self.found.stored or access.array in self.tree.arrays:
@@ -144,7 +150,8 @@ class Values:
             return self.computed([left, right], e.type)
         poly = self.ring(e, left, right)
         if poly is not None:
-            return self.arithmetic([left, right], e.type, poly)
+            once = affine.add(left.poly, right.poly, 1 if e.op == "+" else -1) if e.op in ("+", "-") else None
+            return self.arithmetic([left, right], e.type, poly, once)
         a, b, by = left.poly, right.poly, affine.constant_of(right.poly)
         if e.op in ("//", "%"):
             poly = self.divided(a, b, e.op)
