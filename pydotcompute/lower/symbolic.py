@@ -23,7 +23,9 @@ class Walk(Values):
 
     def __init__(self, tree: t.KernelTree):
         self.tree = tree
-        stored = {node.array for s in tree.body for node in t.walk(s) if isinstance(node, (t.Store, t.Atomic, t.Scatter))}
+        stored = {
+            node.array for s in tree.body for node in t.walk(s) if isinstance(node, (t.Store, t.Atomic, t.Scatter))
+        }
         atoms: dict[int, Atom] = {}
         self.ranges = Ranges(atoms)
         self.found = Accesses([], atoms, [], {}, self.ranges, frozenset(stored))

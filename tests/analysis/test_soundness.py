@@ -48,7 +48,9 @@ def test_the_prover_never_refutes_what_has_a_solution(data):
 def wrapping(e, choice):
     """The expression times a power of two in a narrow type, where the fourth or so comes round to 0."""
     power, dtype = choice
-    return t.Convert(t.Binary("*", t.Convert(e, dtype), t.Const(1 << power % (8 if "8" in dtype else 64), dtype), dtype), INT)
+    return t.Convert(
+        t.Binary("*", t.Convert(e, dtype), t.Const(1 << power % (8 if "8" in dtype else 64), dtype), dtype), INT
+    )
 
 
 def indices(names):

@@ -19,8 +19,9 @@ HEADS = (
 
 # Among the first iterations there are two that meet.
 WRAPPING = (
-    f"{{j}} * {2**62}", f"int64(int32({{j}}) * int32({2**30}))", f"{{j}} * {2**61} + {{k}}", f"({{i}} << 62) + {{j}}",
-    "int64(int8({j} * 64))", "int64(uint8({j} * 128 + {k}))", f"({{j}} + {{i}} * {2**62}) // 2",
+    f"{{j}} * {2**62}", f"int64(int32({{j}}) * int32({2**30}))", f"{{j}} * {2**61} + {{k}}", "({i} << 62) + {j}",
+    f"{{j}} * {2**62} * 4", f"{{i}} * {2**62} * 4 + {{j}}", "int64(int8({j} * 64))",
+    "int64(uint8({j} * 128 + {k}))", f"({{j}} + {{i}} * {2**62}) // 2",
     f"{{j}} * {2**62} % 5", f"min({{j}} * {2**62}, 3)", "int64(-int8({j} * 64))",
 )  # fmt: skip
 
@@ -34,10 +35,14 @@ class Racy:
         self.flat = len(self.names) == 1 or self.rng.random() < 0.4
         self.values: list[str] = []
         self.pool = [self.index() for _ in range(self.rng.randint(1, 2))]
-        self.block(self.rng.randint(1, 4), 0)
+        style = seed % 3
+        if style == 0:
+            self.block(self.rng.randint(1, 4), 0)
+        elif style == 1:
+            self.wrapped()
         own = ", ".join(self.names)
         self.line(f"b[{own}] = {self.value()}")
-        if self.rng.random() < 0.3:
+        if style == 2:
             self.atomics()
         dims = "N" if self.flat else "N, M"
         shape = {("i",): "n"}.get(self.names) or (
@@ -71,6 +76,22 @@ class Racy:
             f"({i} + 1) * n + {j}",
         ))  # fmt: skip
 
+    def wrapped(self) -> None:
+        """Updates of one element, most of them under a condition on the index, which may wrap."""
+        if not self.flat:
+            return
+        i, j, k = self.names[0], self.names[-1], self.rng.randint(0, 3)
+        for number in range(self.rng.randint(1, 2)):
+            name = f"w{number}"
+            place = self.rng.choice(WRAPPING).format(i=i, j=j, k=k) if self.rng.random() < 0.7 else self.one()
+            self.line(f"{name} = {place}")
+            test = self.rng.choice(("{} == 0", "{} >= 0", "0 <= {} < 9", "{} < n", f"{j} % 4 == 0", f"{j} < 2", ""))
+            change = self.rng.choice((f"a[{name}] += 1", f"a[{name}] = {j}", f"a[{name}] = a[{name} + 1]"))
+            self.line(f"if {test.format(name)}:" if test else "if True:")
+            self.depth += 1
+            self.line(change)
+            self.depth -= 1
+
     def atomics(self) -> None:
         """Two or three updates of `h`, of kinds that may be others, at places that may be apart."""
         i, j = self.names[0], self.names[-1]
@@ -78,7 +99,7 @@ class Racy:
             place = self.rng.choice((
                 f"2 * {j}", f"2 * {j} + 1", f"2 * (n - 1 - {j}) + 1", j, i, f"{j} + n", "0", "1", f"x[{j} % n] + 2",
             ))  # fmt: skip
-            op = self.rng.choice(("add", "add", "min", "max"))
+            op = self.rng.choice(("add", "add", "add", "min", "max"))
             self.line(f"atomic_{op}(h, {place}, {self.rng.choice((*self.names, 'c', f'x[{j} % n]', '5'))})")
 
     def index(self) -> str:
