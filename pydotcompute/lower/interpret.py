@@ -31,6 +31,7 @@ def run(
     order: str = "forward",
     seed: int = 0,
     path: str | None = None,
+    met: dict[str, dict[int, list]] | None = None,
 ) -> None:
     """Execute a kernel once. Outputs are written in place; their fills are the caller's.
 
@@ -38,6 +39,7 @@ def run(
     output scalar as an array of shape ()), or a scalar that fits. dims: the value of each dimension symbol.
     order: of the iterations of every `grid`, `blocks` and `threads` loop; `seed` decides "random".
     path: where to write the translation, for a debugger; else it carries the positions of the user's file.
+    met: takes, by array and flat index, the values that `scatter` stored there, in order.
     Raises IndexError, with file, line and column, for an index outside 0 ≤ i < n.
     """
     source, codes = _translated(tree, path)
@@ -46,7 +48,7 @@ def run(
         "poisoned": runtime.poisoned,
         **runtime.REDUCTIONS,
         **runtime.loops(order, seed),
-        **runtime.accesses(source.sites),
+        **runtime.accesses(source.sites, met),
     }
     names = {**source.names, **{source.prefix + name: function for name, function in functions.items()}}
     for code in codes:

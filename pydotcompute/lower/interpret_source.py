@@ -126,7 +126,7 @@ class _Writer:
                 names = ", ".join(self.name(name) for name in s.names)
                 self.line(f"{names} = {self.expression(s.call)}", s.at)
             case t.Store() | t.Scatter():
-                store = self.runtime(f"store{len(s.indices)}")
+                store = self.runtime(f"store{len(s.indices)}" if isinstance(s, t.Store) else "scatter")
                 arguments = (self.name(s.array), *map(self.expression, s.indices), self.expression(s.value))
                 self.line(f"{store}({', '.join(arguments)}, {self.site(s)})", s.at)
             case t.Atomic():
