@@ -206,10 +206,10 @@ def _products(inequalities: list[Poly], factors: set[int]) -> list[Poly]:
     i + 1 ≤ j gives i · n + n ≤ j · n."""
     naturals = {m[0] for poly in inequalities for m in poly if len(m) == 1 and m[0] in factors and _natural(poly, m)}
     found = set()
-    for monomial in {m for poly in inequalities for m in poly if len(m) > 1}:
+    for monomial in {m for poly in inequalities for m in poly if len(m) > 1 and not naturals.issuperset(m)}:
         for size in range(1, len(monomial)):
             found |= {f for f in itertools.combinations(monomial, size) if naturals.issuperset(f)}
-    if len(found) > 6:
+    if len(found) > 7:
         return []
     linear = [poly for poly in inequalities if degree(poly) == 1]
     return [multiply(poly, {factor: 1}) for factor in sorted(found) for poly in linear]

@@ -89,8 +89,8 @@ def _dtype(s: Scope, node: ast.expr) -> str:
 
 
 def update(s: Scope, call: ast.Call) -> tree.Atomic | tree.Scatter:
-    """`atomic_add(a, i, v)`: the statement `a[i] += v`, whichever iterations meet; `scatter(a, i, v)`: `a[i] = v`, where
-    any one of the values that meet may stay. Without an index for an output without dimensions."""
+    """`atomic_add(a, i, v)`: the statement `a[i] += v`, whichever iterations meet; `scatter(a, i, v)`: `a[i] = v`,
+    where any of the values that meet may stay. Without an index for an output without dimensions."""
     name = call.func.id
     plain = "a[i] = value" if name == "scatter" else "a[i] += value"
     if s.helper:

@@ -42,7 +42,8 @@ class CpuViews(CpuGuards):
         found = {}
         for s in loop.body:
             for node in walk(s):
-                if isinstance(node, (Load, Store, Atomic, Scatter)) and node.array in self.arrays and wanted(node.indices):
+                touches = isinstance(node, (Load, Store, Atomic, Scatter)) and node.array in self.arrays
+                if touches and wanted(node.indices):
                     found[node.array] = self.arrays[node.array]
         return list(found.values())
 

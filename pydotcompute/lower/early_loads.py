@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from ..signature import DTYPE_BYTES
 from .python_source import FLOATS, is_cheap, product_of
 from .tree import (
-    Accumulate, Assign, BoolOp, Const, Expr, If, Load, Parallel, Scatter, Select, Stmt, Store, Unary, Var, rebuilt, walk,
+    Accumulate, Assign, BoolOp, Const, Expr, If, Load, Parallel, Scatter, Select, Stmt, Store, Unary, Var, rebuilt,
+    walk,
 )  # fmt: skip
 
 MOST_ITERATIONS = 8

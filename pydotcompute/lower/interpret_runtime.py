@@ -82,7 +82,8 @@ def accesses(sites: tuple[Site, ...], met: dict[str, dict[int, list]] | None = N
         old = array[place] if array.dtype.kind in "fc" else array.item(place)
         array[place] = combine(old, value)
 
-    functions = {"update": update, "scatter": scatter, "load1": load1, "load2": load2, "item1": item1, "store1": store1, "store2": store2}
+    functions = {"update": update, "scatter": scatter}
+    functions |= {"load1": load1, "load2": load2, "item1": item1, "store1": store1, "store2": store2}
     for name, function in (("load", load), ("item", item), ("store", store)):
         for rank in range(33):  # NumPy 1 allows 32 dimensions, and no kernel has more
             functions.setdefault(f"{name}{rank}", function)

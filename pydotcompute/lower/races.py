@@ -56,7 +56,8 @@ def _loop(tree: t.KernelTree, found: Accesses, scope: Scope) -> None:
             if not _same_value(scope, a, b) and not _proved_apart(found, scope, a, b):
                 other = "" if a is b else f", here and {_line(a.at, b.at)}"
                 raise DeclarationError(
-                    f"iterations of `{scope.kind}` may store different values to the same element of `{a.array}`{other}",
+                    f"iterations of `{scope.kind}` may store different values to the same element of "
+                    f"`{a.array}`{other}",
                     b.at,
                     _way_out(b),
                 )
@@ -129,13 +130,14 @@ def _alone(found: Accesses, scope: Scope, updates: list[Access], others: list[Ac
             f"`{other.array}` is {done} here, and updated by `{_name(first)}` {_line(first.at, other.at)} "
             f"in the same `{scope.kind}` loop",
             other.at,
-            f"an array that {'`scatter` stores into' if first.kind == 'scatter' else 'atomics update'} is not otherwise "
-            "read or written in that loop: use another array for one of the two",
+            f"an array that {'`scatter` stores into' if first.kind == 'scatter' else 'atomics update'} is not "
+            "otherwise read or written in that loop: use another array for one of the two",
         )
     for a, b in itertools.combinations(updates, 2):
         if a.op != b.op and may_meet(found, a, b, _outer(scope, a), [[[]]]):
             raise DeclarationError(
-                f"`{b.array}` is updated by `{_name(b)}` here and by `{_name(a)}` {_line(a.at, b.at)}, in any order",
+                f"`{b.array}` is updated by `{_name(b)}` here and by `{_name(a)}` {_line(a.at, b.at)}, "
+                "in any order",
                 b.at,
                 "use one kind of atomic for an element in a loop",
             )

@@ -10,7 +10,7 @@ from typing import Iterator
 from ..errors import Position
 from . import affine, tree as t
 from .accesses import Access, Accesses, Scope, Value
-from .affine import Atom, Constraint, Poly
+from .affine import Atom, Poly
 from .aliases import alike
 from .ranges import Ranges, of_type
 from .symbolic_values import Values

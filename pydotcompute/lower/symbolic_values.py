@@ -112,8 +112,8 @@ class Values:
         return value.modular[0] if value.modular and value.modular[1] >= bits else value.poly
 
     def place(self, value: Value) -> Poly:
-        """An index of an array: where the arithmetic that gives it may wrap, but only after it has left the array, which
-        is an error of the program, as if it did not."""
+        """An index of an array; if the arithmetic that gives it wraps only after it has left the array, which is an
+        error, then as if it did not."""
         return value.modular[0] if value.modular and never_wraps(self, *value.modular) else value.poly
 
     def converted(self, operand: Value, source: str, target: str) -> Value:

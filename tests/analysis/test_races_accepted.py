@@ -296,19 +296,39 @@ ACCEPTED = {
     ),
     "a triangle and its mirror, by inner ranges": (
         "(x: T[n, n]) -> (out: T[n, n])",
-        "for i in grid(n):\n    for j in range(i, n):\n        out[i, j] = x[i, j]\n        out[j, i] = x[i, j]",
+        """
+        for i in grid(n):
+            for j in range(i, n):
+                out[i, j] = x[i, j]
+                out[j, i] = x[i, j]
+        """,
     ),
     "a triangle and its mirror, by a condition": (
         "(x: T[n, n]) -> (out: T[n, n])",
-        "for i, j in grid(n, n):\n    if j >= i:\n        out[i, j] = x[i, j]\n        out[j, i] = x[i, j]",
+        """
+        for i, j in grid(n, n):
+            if j >= i:
+                out[i, j] = x[i, j]
+                out[j, i] = x[i, j]
+        """,
     ),
     "a triangle and its mirror, flat": (
         "(x: T[n, n]) -> (out: T[n * n])",
-        "for i in grid(n):\n    for j in range(i, n):\n        out[i * n + j] = x[i, j]\n        out[j * n + i] = x[i, j]",
+        """
+        for i in grid(n):
+            for j in range(i, n):
+                out[i * n + j] = x[i, j]
+                out[j * n + i] = x[i, j]
+        """,
     ),
     "a lower triangle and its mirror": (
         "(x: T[n, n]) -> (out: T[n, n])",
-        "for i in grid(n):\n    for j in range(i + 1):\n        out[i, j] = x[i, j]\n        out[j, i] = x[i, j]",
+        """
+        for i in grid(n):
+            for j in range(i + 1):
+                out[i, j] = x[i, j]
+                out[j, i] = x[i, j]
+        """,
     ),
     "mixed radix of dimensions": (
         "(x: T[N, M, R]) -> (out: T[N * M * R])",
@@ -328,11 +348,19 @@ ACCEPTED = {
     ),
     "mixed radix under a condition of data": (
         "(x: T[N, M, R]) -> (out: T[N * M * R])",
-        "for i, j, k in grid(N, M, R):\n    if x[i, j, k] > 0:\n        out[(i * M + j) * R + k] = x[i, j, k]",
+        """
+        for i, j, k in grid(N, M, R):
+            if x[i, j, k] > 0:
+                out[(i * M + j) * R + k] = x[i, j, k]
+        """,
     ),
     "mixed radix in blocks and threads": (
         "(x: T[N, M, R]) -> (out: T[N * M * R])",
-        "for i in blocks(N):\n    for j, k in threads(M, R):\n        out[(i * M + j) * R + k] = x[i, j, k]",
+        """
+        for i in blocks(N):
+            for j, k in threads(M, R):
+                out[(i * M + j) * R + k] = x[i, j, k]
+        """,
     ),
     "a ring of as many places as iterations": (
         "(x: T[n]) -> (out: T[n])",
@@ -368,7 +396,12 @@ ACCEPTED = {
     ),
     "tiles under a guard": (
         "(x: T[n]) -> (out: T[n])",
-        "for b in blocks((n + 255) // 256):\n    for c in threads(256):\n        if b * 256 + c < n:\n            out[b * 256 + c] = x[b * 256 + c]",
+        """
+        for b in blocks((n + 255) // 256):
+            for c in threads(256):
+                if b * 256 + c < n:
+                    out[b * 256 + c] = x[b * 256 + c]
+        """,
     ),
     "backwards": (
         "(x: T[n]) -> (out: T[n])",
@@ -376,7 +409,12 @@ ACCEPTED = {
     ),
     "an outer sequential index held fixed": (
         "(x: T[n, m]) -> (out: T[n + m])",
-        "for b in blocks(1):\n    for i in range(n):\n        for c in threads(m):\n            out[i + c] = x[i, c]",
+        """
+        for b in blocks(1):
+            for i in range(n):
+                for c in threads(m):
+                    out[i + c] = x[i, c]
+        """,
     ),
     "row and column of a flat index, stored": (
         "(x: T[n, m]) -> (out: T[n, m])",
@@ -388,7 +426,15 @@ ACCEPTED = {
     ),
     "the first and the last element apart": (
         "(x: T[n]) -> (out: T[n])",
-        "for i in grid(n):\n    if i > 0 and i < n - 1:\n        out[i] = x[i]\n    elif i == 0:\n        out[i] = 1\n    else:\n        out[n - 1] = 2",
+        """
+        for i in grid(n):
+            if i > 0 and i < n - 1:
+                out[i] = x[i]
+            elif i == 0:
+                out[i] = 1
+            else:
+                out[n - 1] = 2
+        """,
     ),
     "two halves, stored": (
         "(x: T[n]) -> (out: T[n])",
@@ -412,19 +458,96 @@ ACCEPTED = {
     ),
     "a block of elements for each": (
         "(x: T[n, m]) -> (out: T[2 * n, 2 * m])",
-        "for i, j in grid(n, m):\n    for a in range(2):\n        for b in range(2):\n            out[2 * i + a, 2 * j + b] = x[i, j]",
+        """
+        for i, j in grid(n, m):
+            for a in range(2):
+                for b in range(2):
+                    out[2 * i + a, 2 * j + b] = x[i, j]
+        """,
     ),
     "groups of eight under a guard": (
         "(x: T[n], w: int64[n]) -> (out: T[n])",
-        "for i in grid((n + 7) // 8):\n    for j in range(8):\n        if i * 8 + j < n:\n            out[i * 8 + j] = x[i * 8 + j]",
+        """
+        for i in grid((n + 7) // 8):
+            for j in range(8):
+                if i * 8 + j < n:
+                    out[i * 8 + j] = x[i * 8 + j]
+        """,
+    ),
+    "mixed radix of four dimensions": (
+        "(x: T[a, b, c, d]) -> (out: T[a * b * c * d])",
+        """
+        for p, q in grid(a, b):
+            for r in range(c):
+                for s in range(d):
+                    out[((p * b + q) * c + r) * d + s] = x[p, q, r, s]
+        """,
+    ),
+    "mixed radix of four dimensions, in blocks": (
+        "(x: T[a, b, c, d]) -> (out: T[a * b * c * d])",
+        """
+        for p, q in blocks(a, b):
+            for r, s in threads(c, d):
+                out[((p * b + q) * c + r) * d + s] = x[p, q, r, s]
+        """,
+    ),
+    "both sides of a diagonal": (
+        "(x: T[n, n]) -> (out: T[n, n])",
+        """
+        for i in grid(n):
+            out[i, i] = 1
+            for j in range(i):
+                out[i, j] = x[i, j]
+                out[j, i] = x[i, j]
+        """,
+    ),
+    "planes of a dimension": (
+        "(x: T[n, 3]) -> (out: T[3 * n])",
+        """
+        for i in grid(n):
+            for c in range(3):
+                out[c * n + i] = x[i, c]
+        """,
+    ),
+    "quotient and rest of a number": (
+        "(x: T[n]) -> (out: T[8, n])",
+        """
+        for i in grid(8 * n):
+            out[i % 8, i // 8] = x[i // 8]
+        """,
+    ),
+    "a scalar that is a dimension": (
+        "(n: int64) -> (out: int64[n])",
+        """
+        for i in grid(n):
+            out[(i + 3) % n] = i
+        """,
+    ),
+    "pairs by an inner range": (
+        "(x: T[n]) -> (out: T[n])",
+        """
+        for i in grid((n + 1) // 2):
+            for k in range(2 * i, min(2 * i + 2, n)):
+                out[k] = x[k]
+        """,
     ),
     "scatter at data-dependent indices": (
         "(x: T[n], k: int64[n]) -> (out: T[n], last: T = 0)",
-        "for i in grid(n):\n    scatter(out, k[i], x[i])\n    scatter(out, 0, 1)\n    scatter(last, x[i])",
+        """
+        for i in grid(n):
+            scatter(out, k[i], x[i])
+            scatter(out, 0, 1)
+            scatter(last, x[i])
+        """,
     ),
     "three kinds of atomics on elements apart": (
         "(x: T[n]) -> (out: T[3 * n] = 0)",
-        "for i in grid(n):\n    atomic_add(out, i, x[i])\n    atomic_min(out, i + n, x[i])\n    atomic_max(out, i + 2 * n, x[i])",
+        """
+        for i in grid(n):
+            atomic_add(out, i, x[i])
+            atomic_min(out, i + n, x[i])
+            atomic_max(out, i + 2 * n, x[i])
+        """,
     ),
     "scattered in one loop of a block, read in the next": (
         "(x: int32[m, n]) -> (out: int32[m, 8])",
@@ -441,7 +564,12 @@ ACCEPTED = {
     ),
     "arithmetic under a condition that keeps it in its type": (
         "(k: int64, x: T[n], out: inout T[m])",
-        "for i in grid(n):\n    if 0 < k <= 1000:\n        if x[i] > 0:\n            out[i * k] = x[i]",
+        """
+        for i in grid(n):
+            if 0 < k <= 1000:
+                if x[i] > 0:
+                    out[i * k] = x[i]
+        """,
     ),
     "a narrow type that its values fit": (
         "(x: T[100]) -> (out: T[100])",

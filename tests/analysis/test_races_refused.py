@@ -248,7 +248,12 @@ REFUSED = {
     ),
     "three atomics, the last of another kind": (
         "(n: int64, x: T[m], out: inout T[m])",
-        "for i in grid(n):\n    atomic_add(out, 2 * i, x[i])\n    atomic_add(out, 2 * i + 1, x[i])\n    atomic_min(out, 2 * (n - 1 - i) + 1, x[i])",
+        """
+        for i in grid(n):
+            atomic_add(out, 2 * i, x[i])
+            atomic_add(out, 2 * i + 1, x[i])
+            atomic_min(out, 2 * (n - 1 - i) + 1, x[i])
+        """,
         "`out` is updated by `atomic_min` here and by `atomic_add` on line 3, in any order",
         "atomic_min(out, 2 * (n - 1 - i) + 1, x[i])",
     ),

@@ -153,10 +153,10 @@ class Racy:
                 self.depth -= 1
         del self.values[kept:]
 
-    def arguments(self, n: int, m: int, c: int) -> tuple[dict, dict]:
+    def arguments(self, n: int, m: int, c: int, side: int = 0) -> tuple[dict, dict]:
         """(arguments, dims) for these sizes; `a` is larger than most indices."""
         rng = np.random.default_rng([self.seed, n, m])
-        side = 4 * (n + 2) * (m + 2) if self.flat else 4 * (n + m + 3)
+        side = side or (4 * (n + 2) * (m + 2) if self.flat else 4 * (n + m + 3))
         dims = {"n": n, "m": m, "N": side, "M": side}
         known = {"n": n, "m": m, "3": 3, "4": 4}
         found = {

@@ -11,6 +11,8 @@ from pydotcompute import declare
 from pydotcompute.errors import DeclarationError
 from pydotcompute.lower import frontend, interpret, races
 
+from tests.compile.compiled import Kernel
+
 from .racy import Racy
 
 COUNT = int(os.environ.get("PYDOTCOMPUTE_RANDOM_RACES", 240))
@@ -29,6 +31,31 @@ def test_accepted_loops_do_not_depend_on_the_order(tmp_path, part):
         accepted += 1
         compared += agree(program, tree)
     assert accepted > COUNT / 80 and refused > COUNT / 16 and compared > accepted
+
+
+def test_accepted_loops_give_the_same_on_threads(tmp_path):
+    done = 0
+    for seed in range(START, START + COUNT):
+        program = Racy(seed)
+        tree = tree_of(program, tmp_path)
+        if tree is None or "a[" not in program.body and "h," not in program.body:
+            continue
+        kernel = Kernel(tree)
+        for n, m, c in ((300, 40, 2), (40, 300, 1)):
+            arguments, dims = program.arguments(n, m, c, side=100_000 if program.flat else 1500)
+            wanted = {name: np.copy(value) for name, value in arguments.items()}
+            try:
+                interpret.run(tree, wanted, dims)
+            except IndexError:
+                continue
+            for threads in (1, 2, 3):
+                got = {name: np.copy(value) for name, value in arguments.items()}
+                assert kernel(dims, threads, **got) == 0
+                assert all(np.array_equal(got[name], wanted[name]) for name in "abh"), (seed, threads, program.body)
+                done += 1
+        if done >= 36:
+            return
+    assert done >= 12
 
 
 def tree_of(program: Racy, folder):
