@@ -136,8 +136,7 @@ def _alone(found: Accesses, scope: Scope, updates: list[Access], others: list[Ac
     for a, b in itertools.combinations(updates, 2):
         if a.op != b.op and may_meet(found, a, b, _outer(scope, a), [[[]]]):
             raise DeclarationError(
-                f"`{b.array}` is updated by `{_name(b)}` here and by `{_name(a)}` {_line(a.at, b.at)}, "
-                "in any order",
+                f"`{b.array}` is updated by `{_name(b)}` here and by `{_name(a)}` {_line(a.at, b.at)}, in any order",
                 b.at,
                 "use one kind of atomic for an element in a loop",
             )
