@@ -11,8 +11,10 @@ import numpy as np
 
 from ..declare.model import Declaration, Kernel, Specialisation
 from ..lower.interpret_runtime import poison
+from ..runtime.interpreted import execute
 from ..runtime.kernel import Kernel as Built
 from . import draw, faults, measure, sizes
+from .scattered import Met, nearest, scattered, settled
 
 ORDERS = ("forward", "reverse", "random")
 INTERPRETED = 1500  # elements at most for which the interpreter is asked
@@ -31,6 +33,7 @@ class Expected:
         self.declaration, self.kernel, self.specialisation, self.case, self.call = (
             declaration, kernel, specialisation, case, call,
         )  # fmt: skip
+        self.met: dict[str, Met] = {}  # order → what the interpreter scattered
         self.elements = int(np.prod([float(n) for n in case.dims.values()]))
 
     @property
@@ -52,11 +55,26 @@ class Expected:
         for output in outputs.values():
             poison(output, order == "reverse")
         try:
-            self.call.python(**arguments, **outputs, **dict(self.specialisation.params), order=order)
+            given = {**arguments, **outputs, **dict(self.specialisation.params)}
+            execute(self.call._record, self.call._root, (), given, order, met=self.met.setdefault(order, {}))
         except Exception as error:  # whatever it raises is the finding
             return f"{type(error).__name__}: {error}"
         both = {**arguments, **outputs}
         return {p.name: both[p.name] for p in self.kernel.signature.parameters if p.writable}
+
+    def of_order(self, order: str, name: str, got: np.ndarray) -> np.ndarray:
+        """What the interpreter gives in an order; of values that met by `scatter`, the nearest to what was got."""
+        return nearest(self.interpreted[order][name], self.met[order].get(name, {}), got)
+
+    def by_reference(self, name: str, wanted: np.ndarray, got: np.ndarray) -> np.ndarray | None:
+        """What the reference gives, where one value alone can be right; None where that is not known."""
+        if name not in self.scattered:
+            return wanted
+        return settled(wanted, self.met[ORDERS[0]].get(name, {}), got) if self.interpreted else None
+
+    @cached_property
+    def scattered(self) -> frozenset[str]:
+        return scattered(self.kernel, self.specialisation, self.declaration.root)
 
     @cached_property
     def reference(self) -> tuple[np.ndarray, ...]:

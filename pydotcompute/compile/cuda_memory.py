@@ -89,6 +89,42 @@ def _accesses(suffix: str, in_bytes: bool) -> None:
     enter(f"store{suffix}", 3, store)
 
 
+def _scatter(in_bytes: bool) -> Callable:
+    def typed(pointer, offset, value):
+        """Store one element where other threads may store too: whole, of complex128 each part."""
+        if not _is_pointer(pointer) or types.unliteral(value) != pointer.dtype:
+            return None
+        t = pointer.dtype
+
+        def emit(context, b, signature, values):
+            address = _at(b, t, *values[:2], in_bytes)
+            if kind(t) == "complex" and t.bitwidth == 64:
+                _store_pair(b, t, values[2], address)
+            else:
+                _store(b, t, values[2], address)
+
+        return types.void(pointer, types.int64, t), emit
+
+    return typed
+
+
+def _store_pair(b, t, value, address) -> None:
+    """A complex64 by one store of 8 bytes, where they are aligned: arrays are to its parts only."""
+    low, high = (b.zext(b.bitcast(part, I32), I64) for part in parts(b, value))
+    place = b.ptrtoint(address, I64)
+    aligned = b.icmp_unsigned("==", b.and_(place, ir.Constant(I64, 7)), ir.Constant(I64, 0))
+    with b.if_else(aligned) as (whole, apart):
+        with whole:
+            store = b.store(b.or_(low, b.shl(high, ir.Constant(I64, 32))), b.inttoptr(place, I64.as_pointer()))
+            store.align = 8
+        with apart:
+            _store(b, t, value, address)
+
+
+enter("scatter", 3, _scatter(False))
+enter("scatter_bytes", 3, _scatter(True))
+
+
 def load_element(b, t, pointer, offset):
     """The element at an offset in elements."""
     return _load(b, t, _at(b, t, pointer, offset, False))

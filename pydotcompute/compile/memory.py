@@ -15,7 +15,7 @@ from numba.extending import intrinsic
 
 from .intrinsics import INTRINSICS, NUMBA_TYPES, kind, llvm_type, named, parts
 
-ACCESS, INDEPENDENT = "pydotcompute.access", "pydotcompute.independent"
+ACCESS, INDEPENDENT, LOCK = "pydotcompute.access", "pydotcompute.independent", "pydotcompute.lock"
 STACK_ALIGNMENT = 64
 _I8, _I64 = ir.IntType(8), ir.IntType(64)
 
@@ -224,6 +224,74 @@ def _atomic(op: str):
 
 for _op in ("add", "min", "max"):
     INTRINSICS[f"atomic_{_op}"] = _atomic(_op)
+
+
+# ---------------------------------------------------------------------------------------------------- scatter
+
+
+def _scatter(in_bytes: bool):
+    @intrinsic
+    def scatter(typing_context, pointer, offset, value):
+        """Store one element where other threads may store too: whole, of complex128 each part."""
+        if not _is_pointer(pointer) or types.unliteral(value) != pointer.dtype:
+            return None
+        dtype = pointer.dtype
+
+        def emit(context, b, signature, values):
+            address, value = _address(b, dtype, *values[:2], in_bytes), values[2]
+            if kind(dtype) != "complex":
+                _whole(b, b.zext(value, _I8) if kind(dtype) == "bool" else value, address)
+            elif dtype.bitwidth == 128:
+                for number, part in enumerate(parts(b, value)):
+                    _whole(b, part, b.gep(address, [ir.Constant(_I64, number)], source_etype=part.type))
+            else:
+                _whole_pair(b, parts(b, value), address)
+
+        return types.void(pointer, types.int64, dtype), emit
+
+    return scatter
+
+
+INTRINSICS["scatter"], INTRINSICS["scatter_bytes"] = _scatter(False), _scatter(True)
+
+
+def _whole(b, value, address) -> None:
+    """A store of up to 8 bytes, aligned to as many, that never shows in parts."""
+    width = _width(value.type)
+    if not isinstance(value.type, ir.IntType):
+        value = b.bitcast(value, ir.IntType(width))
+    b.store_atomic(value, b.bitcast(address, value.type.as_pointer()), "monotonic", max(width // 8, 1))
+
+
+def _width(type_: ir.Type) -> int:
+    return type_.width if isinstance(type_, ir.IntType) else {"half": 16, "float": 32, "double": 64}[str(type_)]
+
+
+def _whole_pair(b, pair, address) -> None:
+    """A complex64: arrays are aligned to its parts only. In 8 bytes that are not aligned it is stored under a lock."""
+    words = [b.zext(b.bitcast(part, ir.IntType(32)), _I64) for part in pair]
+    both = b.or_(words[0], b.shl(words[1], ir.Constant(_I64, 32)))
+    place = b.ptrtoint(address, _I64)
+    aligned = b.icmp_unsigned("==", b.and_(place, ir.Constant(_I64, 7)), ir.Constant(_I64, 0))
+    with b.if_else(aligned, likely=True) as (whole, apart):
+        with whole:
+            _whole(b, both, address)
+        with apart:
+            lock = b.module.globals.get(LOCK)
+            if lock is None:
+                lock = ir.GlobalVariable(b.module, _I64, LOCK)
+                lock.linkage, lock.initializer, lock.align = "internal", ir.Constant(_I64, 0), 8
+            free, taken = ir.Constant(_I64, 0), ir.Constant(_I64, 1)
+            again, held = b.append_basic_block("lock"), b.append_basic_block("held")
+            b.branch(again)
+            b.position_at_end(again)
+            result = b.cmpxchg(lock, free, taken, "acquire", "monotonic")
+            b.cbranch(b.extract_value(result, 1), held, again)
+            b.position_at_end(held)
+            parts_at = b.bitcast(address, pair[0].type.as_pointer())
+            for number, part in enumerate(pair):
+                b.store(part, b.gep(parts_at, [ir.Constant(_I64, number)]), align=4)
+            b.store_atomic(free, lock, "release", 8)
 
 
 @named("claim")

@@ -16,7 +16,7 @@ FUNCTIONS = (
 CONSTANTS = "inf nan pi e".split()
 CONSTRUCTS = (
     "grid blocks threads range sum any all argmin argmax conj real imag shared private local "
-    "atomic_add atomic_min atomic_max"
+    "atomic_add atomic_min atomic_max scatter"
 ).split()
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

@@ -10,7 +10,9 @@ from .model import Kernel, Rendered
 from .names import near
 
 # What only the kernel language has; in a raw kernel these names would mean nothing.
-LANGUAGE = {"grid", "blocks", "threads", "shared", "private", "local", "atomic_add", "atomic_min", "atomic_max"}
+LANGUAGE = {
+    "grid", "blocks", "threads", "shared", "private", "local", "atomic_add", "atomic_min", "atomic_max", "scatter",
+}  # fmt: skip
 
 
 def parse_python(rendered: Rendered) -> ast.Module:

@@ -1,8 +1,8 @@
 """Every access of a kernel to an array: where, at which indices, under which conditions, in which loops.
 
 The kernel is walked once, in order, with symbolic values: an index is a polynomial over loop indices, dimensions,
-scalars and values that the walk does not look into. Helpers are walked at each call. Index arithmetic in int32 and
-int64 is taken not to wrap.
+scalars and values that the walk does not look into. Helpers are walked at each call. Arithmetic that may wrap in its
+type is not looked into either, see `ranges`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from ..errors import Position
 from . import affine, tree as t
 from .affine import Atom, Constraint, Poly
+from .ranges import Ranges
 
 
 @dataclass(eq=False)
@@ -34,23 +35,23 @@ class Value:
     """What is known of a value: as an integer, as a condition, and what it was computed from."""
 
     poly: Poly
-    varies: frozenset[Scope] = frozenset()  # the parallel loops between whose iterations it may differ
+    varies: frozenset[Scope] = frozenset()  # the loops between whose iterations it may differ
     loads: frozenset[int] = frozenset()  # the numbers of the loads that it was computed from
     truth: tuple[Constraint, ...] = ()  # what holds if it is True,
     falsity: tuple[Constraint, ...] = ()  # and if it is False;
-    certain: bool = False  # and whether that is all
+    always: bool = False  # and whether it is known to be True
+    modular: tuple[Poly, int] | None = None  # where `poly` is unknown, (p, bits): it is p modulo 2 ** bits
 
 
 @dataclass(eq=False)
 class Access:
     number: int  # in the order of the text, a statement's loads before its store
-    kind: str  # "load" "store" "atomic"
+    kind: str  # "load" "store" "atomic" "scatter"
     array: str
     indices: tuple[Poly, ...]
     at: Position | None
     scopes: tuple[Scope, ...]
     conditions: tuple[Constraint, ...]  # all hold wherever it happens
-    certain: bool  # no condition stands around it that depends on data
     guards: Value | None  # what the conditions around it were computed from
     path: tuple[int, ...]  # of the statement of the block that it belongs to, see `barriers`
     by_one: bool  # in a store or atomic of a block outside `threads`: done by one thread
@@ -72,10 +73,12 @@ class Accesses:
     atoms: dict[int, Atom]
     parallels: list[Scope]  # outermost first, in the order of the text
     extents: dict[str, tuple[Poly | None, ...]]
+    ranges: Ranges
     stored: frozenset[str] = field(default_factory=frozenset)  # arrays that are written anywhere
 
     def fresh(self, like: Atom, scopes: tuple) -> Atom:
-        atom = Atom(len(self.atoms), like.name, scopes, like.data, like.natural, like.hidden, like.index)
+        atom = Atom(len(self.atoms), like.name, scopes, like.natural, like.least, like.most, like.index)
+        atom.turns = like.turns
         self.atoms[atom.id] = atom
         return atom
 
@@ -109,13 +112,35 @@ def may_meet(found: Accesses, a: Access, b: Access, shared: tuple[Scope, ...], w
     names = Renaming(found, shared)
     system = [*a.conditions, *found.inside(a)]
     system += [c.mapped(names.poly) for c in (*b.conditions, *found.inside(b))]
-    system += [affine.equal(x, names.poly(y)) for x, y in zip(a.indices, b.indices)]
+    differences = [affine.add(x, names.poly(y), -1) for x, y in zip(a.indices, b.indices)]
+    system += [affine.equal(difference, {}) for difference in differences]
     ways = [[[c.mapped(names.second) for c in case] for case in cases] for cases in ways]
+
+    if any(atom.turns for atom in map(found.atoms.get, affine.atoms_of(p for c in system for p in c.polys()))):
+        system += found.ranges.facts(system)
 
     def apart(more: list[Constraint]) -> bool:
         return any(all(affine.impossible(more + system + case, found.atoms) for case in cases) for cases in ways)
 
-    return not apart([]) and not (names.quotients() and apart(names.quotients()))
+    if apart([]):
+        return False
+    cases = [*names.quotients(), *_digits(found, differences)]
+    return not (cases and apart(cases))
+
+
+def _digits(found: Accesses, differences: list[Poly]) -> list[Constraint]:
+    """Of differences like (i - j) · n + …, three cases for what stands before n, a dimension or a number: less than 0,
+    0, greater. The prover knows whole numbers only by such cases."""
+    cases: dict[frozenset, Poly] = {}
+    for difference in differences:
+        radices = {a for m in difference if len(m) > 1 for a in m if not found.atoms[a].index}
+        digits = [affine.slope(difference, radix) for radix in sorted(radices)]
+        for number in sorted({abs(c) for m, c in difference.items() if m and abs(c) > 1}, reverse=True):
+            digits.append({m: c // number for m, c in difference.items() if m and c % number == 0})
+        cases |= {frozenset(digit.items()): digit for digit in digits if digit}
+    return [
+        Constraint(((("==", digit),), *affine.unequal(digit, {}).alternatives)) for digit in list(cases.values())[:3]
+    ]
 
 
 class Renaming:

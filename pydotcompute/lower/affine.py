@@ -26,10 +26,12 @@ class Atom:
     id: int
     name: str
     scopes: tuple = ()
-    data: bool = False  # its value comes from an array, or from where the analysis does not look
     natural: bool = False  # known to be at least 0
-    hidden: bool = False  # computed from others in a way that `facts` does not say
+    least: int = -(1 << 63)  # what it can be at least and at most, whatever `facts` say
+    most: int = (1 << 64) - 1
     index: bool = False  # counts: of a loop, or the quotient or rest of a division
+    below: Poly | None = None  # of the index of a loop, which starts from 0: what it stays below
+    turns: bool = False  # arithmetic that may wrap, of which `facts` say how
     facts: list[Constraint] = field(default_factory=list)
 
 
@@ -100,6 +102,13 @@ def substitute(poly: Poly, atom: int, by: Poly) -> Poly:
             term = multiply(term, by)
         total = add(total, term)
     return total
+
+
+def slope(poly: Poly, atom: int) -> Poly | None:
+    """What a polynomial grows by when an unknown does by 1; None where that depends on the unknown."""
+    if any(monomial.count(atom) > 1 for monomial in poly):
+        return None
+    return {tuple(a for a in monomial if a != atom): c for monomial, c in poly.items() if atom in monomial}
 
 
 def at_least(a: Poly, b: Poly) -> Constraint:
@@ -197,10 +206,10 @@ def _products(inequalities: list[Poly], factors: set[int]) -> list[Poly]:
     i + 1 ≤ j gives i · n + n ≤ j · n."""
     naturals = {m[0] for poly in inequalities for m in poly if len(m) == 1 and m[0] in factors and _natural(poly, m)}
     found = set()
-    for monomial in {m for poly in inequalities for m in poly if len(m) > 1}:
+    for monomial in {m for poly in inequalities for m in poly if len(m) > 1 and not naturals.issuperset(m)}:
         for size in range(1, len(monomial)):
             found |= {f for f in itertools.combinations(monomial, size) if naturals.issuperset(f)}
-    if len(found) > 6:
+    if len(found) > 7:
         return []
     linear = [poly for poly in inequalities if degree(poly) == 1]
     return [multiply(poly, {factor: 1}) for factor in sorted(found) for poly in linear]

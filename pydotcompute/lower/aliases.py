@@ -16,11 +16,12 @@ def alias_pairs(tree: t.KernelTree, found: Accesses) -> frozenset[tuple[str, str
         (written.name, other.name)
         for written in arrays
         for other in arrays
-        if written is not other and _alike(written, other) and _harmless(found, written, other)
+        if written is not other and alike(written, other) and _harmless(found, written, other)
     )
 
 
-def _alike(a: Parameter, b: Parameter) -> bool:
+def alike(a: Parameter, b: Parameter) -> bool:
+    """May a call give one view for both, `a` to be written?"""
     return (a.dtype, a.dims, a.ellipsis) == (b.dtype, b.dims, b.ellipsis) and a.writable and a.fill is None
 
 
@@ -29,7 +30,7 @@ def _harmless(found: Accesses, written: Parameter, other: Parameter) -> bool:
     reads = [a for a in found.all if a.array == other.name]
     if other.fill is not None or any(a.kind != "load" for a in reads):
         return False
-    if any(a.kind == "atomic" or not a.scopes or not a.scopes[0].parallel for a in stores):
+    if any(a.kind != "store" or not a.scopes or not a.scopes[0].parallel for a in stores):
         return False
     return all(_before(found, store, read) for store in stores for read in reads)
 

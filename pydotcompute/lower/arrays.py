@@ -1,4 +1,4 @@
-"""Arrays of a kernel's own, `shared`, `private` and `local`, and atomic updates."""
+"""Arrays of a kernel's own, `shared`, `private` and `local`, atomic updates and scattered stores."""
 
 from __future__ import annotations
 
@@ -88,16 +88,19 @@ def _dtype(s: Scope, node: ast.expr) -> str:
     return dtype
 
 
-def atomic(s: Scope, call: ast.Call) -> tree.Atomic:
-    """`atomic_add(a, i, v)`: the statement `a[i] += v`, whichever iterations meet."""
+def update(s: Scope, call: ast.Call) -> tree.Atomic | tree.Scatter:
+    """`atomic_add(a, i, v)`: the statement `a[i] += v`, whichever iterations meet; `scatter(a, i, v)`: `a[i] = v`,
+    where any of the values that meet may stay. Without an index for an output without dimensions."""
     name = call.func.id
+    plain = "a[i] = value" if name == "scatter" else "a[i] += value"
     if s.helper:
         s.refuse(call, f"`{name}` in a helper, which only reads arrays", "return the value instead")
     if s.place not in ("grid", "blocks", "threads"):
         s.refuse(call, f"`{name}` outside a parallel loop", "move it into the loop")
-    if len(call.args) != 3:
-        s.refuse(call, f"`{name}` takes 3 arguments, found {len(call.args)}", f"write `{name}(a, i, value)`")
-    target, at_index, term = call.args
+    wrong = f"`{name}` takes 3 arguments, found {len(call.args)}"
+    if not 2 <= len(call.args) <= 3:
+        s.refuse(call, wrong, f"write `{name}(a, i, value)`")
+    target, *at_index, term = call.args
     if not isinstance(target, ast.Name):
         s.refuse(target, f"`{name}` takes an array's name first", f"write `{name}(a, i, value)`")
     array = expressions.named_array(s, target)
@@ -105,12 +108,18 @@ def atomic(s: Scope, call: ast.Call) -> tree.Atomic:
         s.refuse(
             target,
             f"`{target.id}` is {array.kind}: no two iterations meet in it",
-            "write `a[i] += value`",
+            f"write `{plain}`",
         )
-    expressions.check_access(s, target, target.id, array, "updated")
-    items = at_index.elts if isinstance(at_index, ast.Tuple) else [at_index]
-    indices = expressions.index(s, at_index, target.id, array, items)
+    expressions.check_access(s, target, target.id, array, "stored into" if name == "scatter" else "updated")
+    if not at_index and array.rank:
+        place = ", ".join("ijklmnop"[: array.rank])
+        s.refuse(call, wrong, f"write `{name}(a, {place if array.rank == 1 else f'({place})'}, value)`")
+    items = [e for part in at_index for e in (part.elts if isinstance(part, ast.Tuple) else [part])]
+    indices = expressions.index(s, at_index[0] if at_index else call, target.id, array, items)
     value = expressions.expression(s, term)
+    at = s.at(call)
+    if name == "scatter":
+        return tree.Scatter(array.name, indices, convert(value, array.dtype, s.fault(term)), at=at)
     if array.dtype == "bool" or array.dtype.startswith("complex"):
         s.fault(call)(f"`{name}` updates integers and floats, not {array.dtype}", "store into the array instead")
-    return tree.Atomic(ATOMICS[name], array.name, indices, convert(value, array.dtype, s.fault(term)), at=s.at(call))
+    return tree.Atomic(ATOMICS[name], array.name, indices, convert(value, array.dtype, s.fault(term)), at=at)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .cpu_arrays import Array
 from .python_source import Names, PythonSource
-from .tree import ArrayName, Atomic, CallHelper, Expr, Helper, KernelTree, Load, NewArray, Parallel, Store, Var
+from .tree import ArrayName, Atomic, CallHelper, Expr, Helper, KernelTree, Load, NewArray, Parallel, Scatter, Store, Var
 
 UPDATES = {"add": "add", "min": "minimum", "max": "maximum"}
 
@@ -70,6 +70,12 @@ class CpuCode(PythonSource):
         array = self.arrays[s.array]
         offset, condition = self.place(array, s.indices)
         self.guarded(condition, f"store{array.access}({array.pointer}, {offset}, {self.expression(s.value)})")
+
+    def write_scatter(self, s: Scatter) -> None:
+        array = self.arrays[s.array]
+        offset, condition = self.place(array, s.indices)
+        access = array.access.replace("_local", "")
+        self.guarded(condition, f"scatter{access}({array.pointer}, {offset}, {self.expression(s.value)})")
 
     def write_atomic(self, s: Atomic) -> None:
         array = self.arrays[s.array]

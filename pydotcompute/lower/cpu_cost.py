@@ -21,6 +21,7 @@ from .tree import (
     Load,
     Parallel,
     Stmt,
+    Scatter,
     Store,
     Var,
     While,
@@ -89,7 +90,8 @@ def cost_of(
             terms += [inner(s.body, scalar), inner(s.orelse, scalar)] if s.orelse else [inner(s.body, scalar)]
         else:
             fixed += scalar * sum(_expression(e, helpers) for e in _expressions(s))
-            fixed += atomic if isinstance(s, Atomic) else 5 * scalar if isinstance(s, (Store, Accumulate)) else 0
+            stores = isinstance(s, (Store, Scatter, Accumulate))
+            fixed += atomic if isinstance(s, Atomic) else 5 * scalar * stores
     text = f"int64({fixed + 1})"
     for term in terms:
         text = f"add({text}, {term})"

@@ -25,6 +25,7 @@ from .tree import (
     Parallel,
     Select,
     Stmt,
+    Scatter,
     Store,
     Unary,
     Var,
@@ -129,7 +130,7 @@ def guards(loop: Parallel) -> list[Expr]:
             if isinstance(s, If):
                 consider(s.condition, (*s.body, *s.orelse))
                 look(s.body)
-            elif isinstance(s, (Assign, Store)):
+            elif isinstance(s, (Assign, Store, Scatter)):
                 for node in walk(s.value):
                     if isinstance(node, Select):
                         consider(node.condition, (node.then, node.otherwise))

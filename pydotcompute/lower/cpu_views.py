@@ -11,7 +11,7 @@ from typing import Iterator
 from .cpu_arrays import Array, itemsize
 from .cpu_guards import CpuGuards, guards
 from .cpu_loops import Lane, assigned, body_size
-from .tree import Atomic, Load, Parallel, Store, Var, walk
+from .tree import Atomic, Load, Parallel, Scatter, Store, Var, walk
 
 _SMALL = 150  # nodes of a body that may be written more than twice
 
@@ -42,7 +42,8 @@ class CpuViews(CpuGuards):
         found = {}
         for s in loop.body:
             for node in walk(s):
-                if isinstance(node, (Load, Store, Atomic)) and node.array in self.arrays and wanted(node.indices):
+                touches = isinstance(node, (Load, Store, Atomic, Scatter)) and node.array in self.arrays
+                if touches and wanted(node.indices):
                     found[node.array] = self.arrays[node.array]
         return list(found.values())
 

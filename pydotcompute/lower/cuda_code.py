@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .cuda_arrays import Array
 from .python_source import Names, PythonSource
-from .tree import ArrayName, Atomic, Call, CallHelper, Expr, Helper, KernelTree, Load, NewArray, Store, Var
+from .tree import ArrayName, Atomic, Call, CallHelper, Expr, Helper, KernelTree, Load, NewArray, Scatter, Store, Var
 
 
 class CudaCode(PythonSource):
@@ -54,6 +54,11 @@ class CudaCode(PythonSource):
     def write_store(self, s: Store) -> None:
         array = self.arrays[s.array]
         self.alone(f"store{array.suffix}({array.pointer}, {self.place(array, s.indices)}, {self.expression(s.value)})")
+
+    def write_scatter(self, s: Scatter) -> None:
+        array = self.arrays[s.array]
+        place, value = self.place(array, s.indices), self.expression(s.value)
+        self.alone(f"scatter{array.suffix}({array.pointer}, {place}, {value})")
 
     def write_atomic(self, s: Atomic) -> None:
         array = self.arrays[s.array]

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from ..signature import DTYPE_BYTES
 from .python_source import FLOATS, is_cheap, product_of
 from .tree import (
-    Accumulate, Assign, BoolOp, Const, Expr, If, Load, Parallel, Select, Stmt, Store, Unary, Var, rebuilt, walk,
+    Accumulate, Assign, BoolOp, Const, Expr, If, Load, Parallel, Scatter, Select, Stmt, Store, Unary, Var, rebuilt,
+    walk,
 )  # fmt: skip
 
 MOST_ITERATIONS = 8
@@ -38,7 +39,7 @@ def early_loads(loop: Parallel, own: Set[str], aliases: Iterable[tuple[str, str]
     Iterations of a parallel loop are independent, so that loads of one may come before stores of another; within one,
     a load stays behind stores to what it may read. A load that a condition guards is guarded early too.
     """
-    if not all(isinstance(s, (Assign, Store, Accumulate, If)) for s in _statements(loop.body)):
+    if not all(isinstance(s, (Assign, Store, Scatter, Accumulate, If)) for s in _statements(loop.body)):
         return None
     loads = _Loads(loop, own, set(aliases))
     body = loads.body(loop.body, _Scope())
@@ -87,7 +88,7 @@ class _Loads:
             # A sum with a product in place of its name would be rounded once, and not as it is in the body.
             if self.assigned[s.name] == 1 and value and not (value.type in FLOATS and product_of(value)):
                 scope.defined[s.name] = value
-        if isinstance(s, Store):
+        if isinstance(s, (Store, Scatter)):
             self.store({s.array, *(name for pair in self.aliases if s.array in pair for name in pair)}, scope)
         return done
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from . import operators, promotion, reductions, tree
-from .functions import ARRAYS, ATOMICS, FUNCTIONS, LOOPS, REDUCTIONS
+from .functions import ARRAYS, FUNCTIONS, LOOPS, REDUCTIONS, UPDATES
 from .module import KEPT_LEVELS, MOST_LAZY_LEVELS, near
 from .promotion import Value, convert, truth
 from .scope import Array, Scope, element
@@ -275,13 +275,13 @@ def _call(s: Scope, node: ast.Call) -> Value:
         s.refuse(node, f"`{name}` is not a value", f"write `for i in {ast.unparse(node)}:`")
     if name in ARRAYS:
         s.refuse(node, f"`{name}(…)` makes an array, not a value", f"give it a name: `tile = {ast.unparse(node)}`")
-    if name in ATOMICS:
+    if name in UPDATES:
         s.refuse(node, f"`{name}` is a statement without a value", "write it on a line of its own")
     if meaning := s.module.meaning(name):
         s.refuse(node, f"`{name}` is {meaning}, not a function")
     if name in BUILTINS:
         s.refuse(node, f"`{name}` is not part of the kernel language", BUILTINS[name])
-    known = {*FUNCTIONS, *REDUCTIONS, *s.module.helpers, *LOOPS, *ARRAYS, *ATOMICS, *DTYPES, *s.module.types, "range"}
+    known = {*FUNCTIONS, *REDUCTIONS, *s.module.helpers, *LOOPS, *ARRAYS, *UPDATES, *DTYPES, *s.module.types, "range"}
     own = "the kernel of this name cannot be called in a kernel; " * (name == s.module.kernel.name)
     s.refuse(
         node,

@@ -99,5 +99,6 @@ REDUCTIONS = ("sum", "min", "max", "any", "all", "argmin", "argmax")
 LOOPS = ("grid", "blocks", "threads")
 ARRAYS = ("shared", "private", "local")
 ATOMICS = {"atomic_add": "add", "atomic_min": "min", "atomic_max": "max"}
+UPDATES = (*ATOMICS, "scatter")  # statements: array, index, value
 # Words with a meaning of their own that are no functions of the table above.
-WORDS = frozenset({*REDUCTIONS, *LOOPS, *ARRAYS, *ATOMICS, "range"}) - FUNCTIONS.keys()
+WORDS = frozenset({*REDUCTIONS, *LOOPS, *ARRAYS, *UPDATES, "range"}) - FUNCTIONS.keys()

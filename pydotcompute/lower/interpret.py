@@ -32,6 +32,7 @@ def run(
     order: str = "forward",
     seed: int = 0,
     path: str | None = None,
+    met: dict[str, dict[int, list]] | None = None,
 ) -> None:
     """Execute a kernel once. Outputs are written in place; their fills are the caller's.
 
@@ -40,6 +41,7 @@ def run(
     order: of the iterations of every `grid`, `blocks` and `threads` loop; `seed` decides "random". Arrays that are
     made in the kernel hold poison, in reverse order another than else.
     path: where to write the translation, for a debugger; else it carries the positions of the user's file.
+    met: takes, by array and flat index, the values that `scatter` stored there, in order.
     Raises IndexError, with file, line and column, for an index outside 0 ≤ i < n.
     """
     source, codes = _translated(tree, path)
@@ -48,7 +50,7 @@ def run(
         "poisoned": partial(runtime.poisoned, order == "reverse"),
         **runtime.REDUCTIONS,
         **runtime.loops(order, seed),
-        **runtime.accesses(source.sites),
+        **runtime.accesses(source.sites, met),
     }
     names = {**source.names, **{source.prefix + name: function for name, function in functions.items()}}
     for code in codes:

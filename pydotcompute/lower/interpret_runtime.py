@@ -14,9 +14,11 @@ from . import arithmetic
 from .interpret_source import Site
 
 
-def accesses(sites: tuple[Site, ...]) -> dict[str, Callable]:
-    """load, item (a Python bool or int), store and update (an atomic), for 0, 1, 2 and more indices. The last
-    argument is the number of the access in `sites`. IndexError for any index outside 0 ≤ i < n."""
+def accesses(sites: tuple[Site, ...], met: dict[str, dict[int, list]] | None = None) -> dict[str, Callable]:
+    """load, item (a Python bool or int), store, scatter and update (an atomic), for 0, 1, 2 and more indices. The last
+    argument is the number of the access in `sites`. IndexError for any index outside 0 ≤ i < n.
+
+    met: takes the values that are scattered, by array and flat index."""
 
     def fault(array: np.ndarray, indices: tuple[int, ...], site: int):
         places, name = sites[site]
@@ -64,6 +66,13 @@ def accesses(sites: tuple[Site, ...]) -> dict[str, Callable]:
             fault(array, (i, j), site)
         array[i, j] = value
 
+    def scatter(array, *rest):
+        *indices, value, site = rest
+        store(array, *rest)
+        if met is not None:
+            place = int(np.ravel_multi_index(indices, array.shape)) if indices else 0
+            met.setdefault(sites[site][1], {}).setdefault(place, []).append(array[tuple(indices)])
+
     def update(combine, array, *rest):
         *indices, value, site = rest
         if not inside(array, indices):
@@ -72,7 +81,8 @@ def accesses(sites: tuple[Site, ...]) -> dict[str, Callable]:
         old = array[place] if array.dtype.kind in "fc" else array.item(place)
         array[place] = combine(old, value)
 
-    functions = {"update": update, "load1": load1, "load2": load2, "item1": item1, "store1": store1, "store2": store2}
+    functions = {"update": update, "scatter": scatter}
+    functions |= {"load1": load1, "load2": load2, "item1": item1, "store1": store1, "store2": store2}
     for name, function in (("load", load), ("item", item), ("store", store)):
         for rank in range(33):  # NumPy 1 allows 32 dimensions, and no kernel has more
             functions.setdefault(f"{name}{rank}", function)

@@ -95,7 +95,7 @@ class _Writer:
         """A function of `interpret_runtime`, which the interpreter puts under this name."""
         return self.prefix + name
 
-    def site(self, node: t.Load | t.Store | t.Atomic) -> int:
+    def site(self, node: t.Load | t.Store | t.Atomic | t.Scatter) -> int:
         places = tuple(index.at or node.at for index in node.indices)
         self.sites.append((places, self.arrays.get(node.array, node.array)))
         return len(self.sites) - 1
@@ -125,8 +125,8 @@ class _Writer:
             case t.AssignTuple():
                 names = ", ".join(self.name(name) for name in s.names)
                 self.line(f"{names} = {self.expression(s.call)}", s.at)
-            case t.Store():
-                store = self.runtime(f"store{len(s.indices)}")
+            case t.Store() | t.Scatter():
+                store = self.runtime(f"store{len(s.indices)}" if isinstance(s, t.Store) else "scatter")
                 arguments = (self.name(s.array), *map(self.expression, s.indices), self.expression(s.value))
                 self.line(f"{store}({', '.join(arguments)}, {self.site(s)})", s.at)
             case t.Atomic():

@@ -32,6 +32,7 @@ from .tree import (
     NewArray,
     Parallel,
     Return,
+    Scatter,
     Select,
     Stmt,
     Store,
@@ -300,6 +301,9 @@ class PythonSource:
         raise NotImplementedError
 
     def write_atomic(self, s: Atomic) -> None:
+        raise NotImplementedError
+
+    def write_scatter(self, s: Scatter) -> None:
         raise NotImplementedError
 
     def write_accumulate(self, s: Accumulate) -> None:

@@ -1,81 +1,110 @@
-"""`range` over uint64: its bounds need not fit the int64 in which loops count."""
+"""What an integer can be: bounds of polynomials from what is known of their unknowns, and whether index arithmetic
+stays within its type.
+
+Memory is finite: no array has ELEMENTS elements, so that neither a dimension of one nor a product of its dimensions
+reaches that (dimensions of 0 left out, as NumPy and CUDA leave them out when they refuse an array as too large).
+"""
 
 from __future__ import annotations
 
-import ast
-from typing import Callable
+import itertools
+from typing import Iterable, Mapping
 
-from . import operators, tree
-from .promotion import Value, convert
-from .scope import Scope
+from . import affine
+from .affine import Atom, Constraint, Monomial, Poly
 
-MOST = 2**63 - 1
-_PART = 2**62 - 2  # at most so many turns of each of two parts, and one more: no loop gets there
-
-
-def turns(
-    s: Scope, node: ast.For, bounds: tuple[Value, Value, Value]
-) -> tuple[list[tree.Stmt], tree.Expr, Callable[[tree.Expr], tree.Expr]]:
-    """Statements before the loop, the number of its turns, and its index by the number of the turn from 0.
-
-    The distance from start to stop has up to 65 bits. Where 0 lies between them, each is its distance from 0, and
-    the turns are counted in two parts; else their difference has 64 bits. The index is an int64, and wraps.
-    """
-    at, fault = s.at(node), s.fault(node)
-    before: list[tree.Stmt] = []
-
-    def kept(value: Value, name: str) -> Value:
-        if isinstance(value.expr, tree.Const):
-            return value
-        name = s.fresh(f"{name}_", value.expr.type)
-        before.append(tree.Assign(name, value.expr, at=at))
-        return Value(tree.Var(name, value.expr.type, at=at), value.weak)
-
-    def number(value: int) -> Value:
-        return Value(tree.Const(value, "uint64", at=at))
-
-    def binary(op: str, left: Value, right: Value) -> Value:
-        return Value(tree.Binary(op, left.expr, right.expr, "uint64", at=at))
-
-    def either(condition: tree.Expr, then: Value, otherwise: Value) -> Value:
-        return Value(tree.Select(condition, then.expr, otherwise.expr, then.expr.type, at=at))
-
-    def compare(op: str, left: Value, right: Value) -> tree.Expr:
-        return operators.compare(op, left, right, fault, at).expr
-
-    def both(left: tree.Expr, right: tree.Expr) -> tree.Expr:
-        return tree.BoolOp("and", left, right, at=at)
-
-    def word(value: Value) -> Value:
-        return Value(convert(Value(convert(value, value.expr.type, fault)), "uint64", fault))
-
-    zero = Value(tree.Const(0, "int64", at=at), True)
-    start, stop, step = (kept(value, name) for value, name in zip(bounds, ("start", "stop", "step")))
-    up = kept(Value(compare(">", step, zero)), "up").expr
-    first, last = both(up, compare("<", start, stop)), both(compare("<", step, zero), compare(">", start, stop))
-    runs = tree.BoolOp("or", first, last, at=at)
-    size = kept(either(up, word(step), binary("-", number(0), word(step))), "size")
-    low = kept(either(up, word(start), word(stop)), "low")
-    high = kept(either(up, word(stop), word(start)), "high")
-    below = [Value(compare("<", bound, zero)) for bound in (start, stop)]
-    apart = both(either(up, below[0], below[1]).expr, _not(either(up, below[1], below[0]).expr, at))
-    apart = kept(Value(apart), "apart").expr
-    above = kept(either(apart, high, binary("-", high, low)), "above")
-    under = kept(either(apart, binary("-", number(0), low), number(0)), "under")
-    rests = [kept(binary("%", part, size), "rest") for part in (above, under)]
-    wholes = [operators.call("min", [binary("//", part, size), number(_PART)], fault, at) for part in (above, under)]
-    some = tree.BoolOp("or", compare("!=", rests[0], number(0)), compare("!=", rests[1], number(0)), at=at)
-    over = compare(">", rests[1], binary("-", size, rests[0]))
-    count = binary("+", binary("+", *wholes), either(some, number(1), number(0)))
-    count = binary("+", count, either(over, number(1), number(0)))
-    count = kept(Value(convert(either(runs, count, number(0)), "int64", fault)), "turns")
-
-    def index(turn: tree.Expr) -> tree.Expr:
-        by = tree.Binary("*", turn, convert(step, "int64", fault), "int64", at=at)
-        return tree.Binary("+", convert(start, "int64", fault), by, "int64", at=at)
-
-    return before, count.expr, index
+ELEMENTS = 1 << 48
+LEAST, MOST = -(1 << 63), (1 << 64) - 1  # of any integer type
+_BITS = {f"{prefix}int{bits}": bits for prefix in ("", "u") for bits in (8, 16, 32, 64)}
 
 
-def _not(operand: tree.Expr, at) -> tree.Expr:
-    return tree.Unary("not", operand, "bool", at=at)
+def is_integer(dtype: str) -> bool:
+    return dtype in _BITS
+
+
+def bits_of(dtype: str) -> int:
+    return _BITS[dtype]
+
+
+def of_type(dtype: str) -> tuple[int, int]:
+    """The least and the greatest value of a dtype; of what is no integer, of all of them."""
+    if dtype == "bool":
+        return 0, 1
+    if dtype not in _BITS:
+        return LEAST, MOST
+    bits = _BITS[dtype]
+    return (0, (1 << bits) - 1) if dtype.startswith("u") else (-(1 << bits - 1), (1 << bits - 1) - 1)
+
+
+class Ranges:
+    """Bounds of polynomials over these unknowns."""
+
+    def __init__(self, atoms: Mapping[int, Atom]):
+        self.atoms = atoms
+        self.products: set[Monomial] = set()  # of dimensions of one array: less than ELEMENTS
+
+    def exists(self, extents: Iterable[Poly | None]) -> None:
+        """There is an array with these dimensions."""
+        size: Poly = affine.constant(1)
+        for extent in extents:
+            if extent is None:
+                return
+            size = affine.multiply(size, extent)
+        if any(coefficient < 0 for coefficient in size.values()):
+            return
+        for monomial in size:
+            for count in range(1, len(monomial) + 1):
+                self.products.update(itertools.combinations(monomial, count))
+        for monomial in self.products:
+            if len(monomial) == 1:
+                self.atoms[monomial[0]].most = min(self.atoms[monomial[0]].most, ELEMENTS)
+
+    def most(self, poly: Poly) -> int:
+        """A number that it does not exceed."""
+        return min(self._most(poly), self._most(self._at_the_ends(poly)))
+
+    def least(self, poly: Poly) -> int:
+        return -self.most({monomial: -c for monomial, c in poly.items()})
+
+    def within(self, poly: Poly, least: int, most: int) -> bool:
+        return self.most(poly) <= most and self.least(poly) >= least
+
+    def _at_the_ends(self, poly: Poly) -> Poly:
+        """With each index of a loop where the polynomial is greatest: at its last value, or at 0."""
+        for number in sorted(affine.atoms_of([poly]), reverse=True):  # inner loops first: their ends have outer indices
+            below = self.atoms[number].below
+            slope = affine.slope(poly, number)
+            if below is None or slope is None:
+                continue
+            if all(c > 0 and all(self.atoms[a].natural for a in m) for m, c in slope.items()):
+                poly = affine.substitute(poly, number, affine.add(below, affine.constant(1), -1))
+            elif all(c < 0 and all(self.atoms[a].natural for a in m) for m, c in slope.items()):
+                poly = affine.substitute(poly, number, {})
+        return poly
+
+    def _most(self, poly: Poly) -> int:
+        return sum(max(c * bound for bound in self._bounds(monomial)) for monomial, c in poly.items())
+
+    def _bounds(self, monomial: Monomial) -> tuple[int, int]:
+        low = high = 1
+        for number in monomial:
+            atom = self.atoms[number]
+            ends = [a * b for a in (low, high) for b in (max(atom.least, 0) if atom.natural else atom.least, atom.most)]
+            low, high = min(ends), max(ends)
+        return low, min(high, ELEMENTS) if monomial in self.products else high
+
+    def facts(self, constraints: list[Constraint]) -> list[Constraint]:
+        """What the ranges say of the unknowns and products in these constraints."""
+        found, monomials, seen, waiting = [], set(), set(), list(constraints)
+        while waiting:
+            for poly in waiting.pop().polys():
+                monomials.update(poly)
+                for number in affine.atoms_of([poly]) - seen:
+                    seen.add(number)
+                    waiting += self.atoms[number].facts
+        for monomial in {m for m in monomials if len(m) > 1} | {(a,) for a in seen}:
+            low, high = self._bounds(monomial)
+            if len(monomial) == 1 or monomial in self.products:
+                found.append(affine.at_least(affine.constant(high), {monomial: 1}))
+                found.append(affine.at_least({monomial: 1}, affine.constant(low)))
+        return found

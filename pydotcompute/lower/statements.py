@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from . import arrays, expressions, loops, operators, reductions, tree
-from .functions import ATOMICS
+from .functions import UPDATES
 from .names import array_kind, bindings, parallel_kind
 from .promotion import Value, convert
 from .scope import SET, Scope, merge
@@ -57,8 +57,8 @@ def statement(s: Scope, node: ast.stmt) -> list[tree.Stmt]:
             return [_jump(s, node)]
         case ast.Return():
             return [_return(s, node)]
-        case ast.Expr(value=ast.Call(func=ast.Name(id=name)) as call) if name in ATOMICS:
-            return [arrays.atomic(s, call)]
+        case ast.Expr(value=ast.Call(func=ast.Name(id=name)) as call) if name in UPDATES:
+            return [arrays.update(s, call)]
         case ast.Expr():
             expressions.expression(s, node.value)
             s.refuse(node, f"`{ast.unparse(node)}` has no effect", "assign its value, or leave it out")

@@ -10,7 +10,9 @@ from ..artifact.dimensions import Operation, Tree
 from ..errors import Position
 from . import affine, tree as t
 from .accesses import Access, Accesses, Scope, Value
-from .affine import Atom, Constraint, Poly
+from .affine import Atom, Poly
+from .aliases import alike
+from .ranges import Ranges, of_type
 from .symbolic_values import Values
 
 Environment = dict[str, Value]
@@ -21,8 +23,16 @@ class Walk(Values):
 
     def __init__(self, tree: t.KernelTree):
         self.tree = tree
-        stored = {node.array for s in tree.body for node in t.walk(s) if isinstance(node, (t.Store, t.Atomic))}
-        self.found = Accesses([], {}, [], {}, frozenset(stored))
+        stored = {
+            node.array for s in tree.body for node in t.walk(s) if isinstance(node, (t.Store, t.Atomic, t.Scatter))
+        }
+        atoms: dict[int, Atom] = {}
+        self.ranges = Ranges(atoms)
+        self.found = Accesses([], atoms, [], {}, self.ranges, frozenset(stored))
+        arrays = [p for p in tree.parameters if p.is_array]
+        alike_ones = {b.name for a in arrays for b in arrays if a.name in stored and alike(a, b)}
+        self.watched = stored | alike_ones | tree.arrays.keys()  # the arrays whose indices matter
+        self.thorough = True  # whether conditions are asked if arithmetic may wrap, which takes long
         self.helpers = {helper.name: helper for helper in tree.helpers}
         self.environment: Environment = {}
         self.arrays: dict[str, str] = {}  # in a helper: parameter → the kernel's array
@@ -35,17 +45,21 @@ class Walk(Values):
         self.accumulated: dict[str, list[Value]] = {}
         self.divisions: dict = {}  # (dividend, divisor) → quotient and rest
         for symbol in tree.symbols:
-            self.environment[symbol] = Value(affine.unknown(self.new(symbol, natural=True)))
+            self.environment[symbol] = Value(affine.unknown(self.new(symbol, "int64", natural=True)))
         for p in tree.parameters:
             if not p.is_array and p.role != "out":
-                self.environment[p.name] = Value(affine.unknown(self.new(p.name, natural=p.dtype.startswith("uint"))))
+                self.environment[p.name] = Value(affine.unknown(self.new(p.name, p.dtype)))
             else:
                 self.found.extents[p.name] = tuple(map(self.extent, kernel_dims(p)))
+                self.ranges.exists(self.found.extents[p.name])
         for array in tree.arrays.values():
             self.found.extents[array.name] = tuple(map(affine.constant, array.shape))
 
-    def new(self, name: str, data: bool = False, natural: bool = False, scopes: tuple | None = None) -> Atom:
-        atom = Atom(len(self.found.atoms), name, self.scopes if scopes is None else scopes, data, natural)
+    def new(self, name: str, dtype: str = "", natural: bool = False, scopes: tuple | None = None) -> Atom:
+        """An unknown of a dtype; without one, of any integer type."""
+        least, most = of_type(dtype)
+        scopes = self.scopes if scopes is None else scopes
+        atom = Atom(len(self.found.atoms), name, scopes, natural or least >= 0, least, most)
         self.found.atoms[atom.id] = atom
         return atom
 
@@ -82,7 +96,7 @@ class Walk(Values):
             case t.AssignTuple():
                 for name, value in zip(s.names, self.helper(s.call)):
                     self.environment[name] = self.guarded(value)
-            case t.Store() | t.Atomic():
+            case t.Store() | t.Atomic() | t.Scatter():
                 self.store(s)
             case t.If():
                 return self.branches(s, path)
@@ -103,7 +117,7 @@ class Walk(Values):
         """A value that is only set under conditions depends on them, too."""
         guards = self.guards()
         return Value(value.poly, value.varies | guards.varies, value.loads | guards.loads, value.truth, value.falsity,
-                     value.certain)  # fmt: skip
+                     value.always, value.modular)  # fmt: skip
 
     def guards(self) -> Value:
         return Value(
@@ -112,14 +126,13 @@ class Walk(Values):
             frozenset().union(*(c.loads for c in self.conditions)),
         )
 
-    def store(self, s: t.Store | t.Atomic) -> None:
+    def store(self, s: t.Store | t.Atomic | t.Scatter) -> None:
         outside = not any(scope.kind in ("threads", "grid") for scope in self.scopes)
         self.by_one = outside and bool(self.scopes)
-        indices = tuple(self.value(index).poly for index in s.indices)
+        indices = tuple(self.place(self.value(index)) for index in s.indices)
         value = self.value(s.value)
-        atomic = isinstance(s, t.Atomic)
-        access = self.record("atomic" if atomic else "store", s.array, indices, s.at)
-        access.value, access.op = value, s.op if atomic else ""
+        access = self.record(type(s).__name__.lower(), s.array, indices, s.at)
+        access.value, access.op = value, s.op if isinstance(s, t.Atomic) else ""
         access.literal = s.value if isinstance(s.value, t.Const) else None
         self.by_one = False
 
@@ -127,8 +140,7 @@ class Walk(Values):
         access = Access(
             number=len(self.found.all), kind=kind, array=self.arrays.get(array, array), indices=indices,
             at=at or self.at, scopes=self.scopes, conditions=tuple(c for v in self.conditions for c in v.truth),
-            certain=all(v.certain for v in self.conditions), guards=self.guards(), path=self.path,
-            by_one=self.by_one,
+            guards=self.guards(), path=self.path, by_one=self.by_one,
         )  # fmt: skip
         self.found.all.append(access)
         return access
@@ -139,9 +151,25 @@ class Walk(Values):
         yield
         self.conditions.pop()
 
+    @contextmanager
+    def running(self, scope: Scope) -> Iterator[None]:
+        """In a parallel loop the counts are at least 1, and so are the factors of a product."""
+        products = [count for count in scope.counts if len(count) == 1]
+        atoms = [self.found.atoms[a] for a in affine.atoms_of(products)]
+        positive = [a for a in atoms if a.natural or affine.unknown(a) in products]
+        saved, divisions = [(a, a.natural, a.least) for a in positive], dict(self.divisions)
+        for atom in positive:
+            atom.natural, atom.least = True, max(atom.least, 1)
+            for index in scope.indices:
+                index.facts.append(affine.at_least(affine.unknown(atom), affine.constant(1)))
+        yield
+        for atom, atom.natural, atom.least in saved:
+            pass
+        self.divisions = divisions
+
     def branches(self, s: t.If, path: tuple[int, ...] | None) -> bool:
         condition = self.value(s.condition)
-        negated = Value({}, condition.varies, condition.loads, condition.falsity, condition.truth, condition.certain)
+        negated = Value({}, condition.varies, condition.loads, condition.falsity, condition.truth)
         before, here = dict(self.environment), self.path
         with self.assuming(condition):
             first_ends = self.block(s.body, None if path is None else (*here, 0))
@@ -166,7 +194,7 @@ class Walk(Values):
                 result[name] = a
                 continue
             both = [value for value in (a, b) if value is not None]
-            poly = a.poly if a and b and a.poly == b.poly else affine.unknown(self.new(name, data=True))
+            poly = a.poly if a and b and a.poly == b.poly else affine.unknown(self.new(name, self.local_type(name)))
             result[name] = Value(
                 poly,
                 condition.varies.union(*(v.varies for v in both)),
@@ -174,12 +202,16 @@ class Walk(Values):
             )
         return result
 
+    def local_type(self, name: str) -> str:
+        """The dtype of a local of the kernel; names in helpers are not looked up."""
+        return "" if self.returned else self.tree.locals.get(name, "")
+
     def forget(self, names: set[str]) -> None:
         """The names may hold anything from here on, different in every iteration of the loops around."""
-        everywhere = frozenset(scope for scope in self.scopes if scope.parallel)
+        everywhere = frozenset(self.scopes)
         for name in names:
             loads = self.environment[name].loads if name in self.environment else frozenset()
-            self.environment[name] = Value(affine.unknown(self.new(name, data=True)), everywhere, loads)
+            self.environment[name] = Value(affine.unknown(self.new(name, self.local_type(name))), everywhere, loads)
 
     def loop(self, s: t.While | t.For, path: tuple[int, ...] | None) -> None:
         here = self.path
@@ -190,7 +222,7 @@ class Walk(Values):
         self.scopes += (scope,)
         self.forget(names)
         if bounds:
-            condition = Value({}, frozenset(), frozenset(), certain=True)
+            condition = Value({}, frozenset(), frozenset(), always=True)
             index = self.counted(s, scope, *bounds)
             if s.name not in assigned(s.body):
                 self.environment[s.name] = index
@@ -210,19 +242,22 @@ class Walk(Values):
 
     def counted(self, s: t.For, scope: Scope, start: Value, stop: Value, step: Value) -> Value:
         """The index of `range(start, stop, step)`: start + step · counter."""
-        data = any(self.found.atoms[a].data for a in affine.atoms_of((start.poly, stop.poly, step.poly)))
-        varies = start.varies | stop.varies | step.varies
-        counter = self.new(s.name, data, natural=True)
+        varies = start.varies | stop.varies | step.varies | {scope}
+        counter = self.new(s.name, natural=True)
         counter.index = True
         scope.indices = (counter,)
         by = affine.constant_of(step.poly)
         natural = by is None and self.is_natural(step.poly)
         if by is None and not natural:
-            return Value(affine.unknown(self.new(s.name, data=True)), varies)
+            return Value(affine.unknown(self.new(s.name, "int64")), varies)
         index = affine.add(start.poly, affine.multiply(step.poly, affine.unknown(counter)))
         one = affine.constant(1)
         low, high = (stop.poly, index) if by is not None and by < 0 else (index, stop.poly)
         counter.facts.append(affine.at_least(high, affine.add(low, one)))
+        if by is not None and by != 0:
+            way = affine.add(stop.poly, start.poly, -1) if by > 0 else affine.add(start.poly, stop.poly, -1)
+            counter.below = way if abs(by) == 1 else None
+            counter.most = max((self.ranges.most(way) - 1) // abs(by), 0)
         if natural:  # a step of 0 runs nothing
             counter.facts.append(affine.at_least(step.poly, one))
         return Value(index, varies, start.loads | stop.loads)
@@ -237,12 +272,13 @@ class Walk(Values):
         self.forget(assigned(s.body) - {reduction.name for reduction in s.reductions})
         for name, count in zip(s.names, scope.counts):
             atom = self.new(name, natural=True)
-            atom.index = True
+            atom.index, atom.below, atom.most = True, count, max(self.ranges.most(count) - 1, 0)
             atom.facts.append(affine.at_least(count, affine.add(affine.unknown(atom), affine.constant(1))))
             scope.indices += (atom,)
             self.environment[name] = Value(affine.unknown(atom), frozenset((scope,)))
         self.accumulated = {**self.accumulated, **{reduction.name: [] for reduction in s.reductions}}
-        self.block(s.body, () if s.kind == "blocks" else None)
+        with self.running(scope):
+            self.block(s.body, () if s.kind == "blocks" else None)
         self.scopes = self.scopes[:-1]
         self.path, self.environment = here, before
         for reduction in s.reductions:
@@ -250,7 +286,7 @@ class Walk(Values):
             if reduction.start is None and reduction.name in before:
                 terms.append(before[reduction.name])
             self.environment[reduction.name] = Value(
-                affine.unknown(self.new(reduction.name, data=True)),
+                affine.unknown(self.new(reduction.name, reduction.type)),
                 frozenset().union(*(term.varies for term in terms)) - {scope},
                 frozenset().union(*(term.loads for term in terms)),
             )

@@ -160,6 +160,15 @@ class Atomic(Node):
 
 
 @dataclass(frozen=True)
+class Scatter(Node):
+    """A store at which iterations may meet: of the values one stays, whole up to 8 bytes, of complex128 each part."""
+
+    array: str
+    indices: tuple[Expr, ...]
+    value: Expr
+
+
+@dataclass(frozen=True)
 class If(Node):
     condition: Expr
     body: tuple[Stmt, ...]
@@ -249,7 +258,7 @@ class NewArray(Node):
 
 
 Stmt = (
-    Assign | AssignTuple | Store | Atomic | If | While | For | Break | Continue | Return | Accumulate
+    Assign | AssignTuple | Store | Atomic | Scatter | If | While | For | Break | Continue | Return | Accumulate
     | Parallel | NewArray
 )  # fmt: skip
 

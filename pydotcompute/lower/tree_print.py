@@ -43,6 +43,8 @@ def _statement(s: t.Stmt) -> list[str]:
             return [f"{_element(s)} = {expression(s.value)}"]
         case t.Atomic():
             return [f"atomic {_element(s)} {s.op} {expression(s.value)}"]
+        case t.Scatter():
+            return [f"scatter {_element(s)} = {expression(s.value)}"]
         case t.If():
             lines = [f"if {expression(s.condition)}:", *_block(s.body)]
             return lines + (["else:", *_block(s.orelse)] if s.orelse else [])
@@ -74,7 +76,7 @@ def reduction(r: t.Reduction) -> str:
     return f"{r.op} {r.name}: {r.type}{compared}{start}"
 
 
-def _element(node: t.Load | t.Store | t.Atomic) -> str:
+def _element(node: t.Load | t.Store | t.Atomic | t.Scatter) -> str:
     return f"{node.array}[{', '.join(map(expression, node.indices)) or '()'}]"
 
 

@@ -20,9 +20,11 @@ _trees: dict[tuple[str, str, str], tuple[Any, Any, Any]] = {}  # (root, kernel, 
 
 
 def execute(
-    record: KernelRecord, root: str, args: tuple, kwargs: Mapping[str, Any], order: str = "forward", seed: int = 0
-) -> Any:
+    record: KernelRecord, root: str, args: tuple, kwargs: Mapping[str, Any], order: str = "forward", seed: int = 0,
+    met: dict[str, dict[int, list]] | None = None,
+) -> Any:  # fmt: skip
     """Check a call, run the kernel's typed tree in Python, return its outputs, which hold poison where it wrote none.
+    `met`: see `lower.interpret.run`.
 
     Raises ValueError for an unknown order, KernelNotBuiltError where the sources are missing or declare another
     signature, CompilerNotInstalledError, DeclarationError, IndexError with the line, and what a call raises.
@@ -38,7 +40,7 @@ def execute(
             if p.name in call.missing and p.fill is None:
                 module("lower.interpret_runtime").poison(values[p.name], order == "reverse")
         seen = {p.name: _as_seen(p, values[p.name], call) for p in tree.parameters}
-        module("lower.interpret").run(tree, seen, call.dims, order, seed)
+        module("lower.interpret").run(tree, seen, call.dims, order, seed, met=met)
     for p in tree.parameters:
         if p.writable and not np.shares_memory(seen[p.name], values[p.name]):
             values[p.name][...] = seen[p.name].reshape(values[p.name].shape)

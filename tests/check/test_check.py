@@ -20,6 +20,15 @@ RIGHT = """
           out[i] = a * x[i]
     reference: a * x
 """
+SCATTER = """
+    signature: "(x: T[n], index: int64[n]) -> (out: T[n] = 0)"
+    types: {T: [float32, bool, int8]}
+    body: |
+      for i in grid(n):
+          scatter(out, index[i], x[i])
+    reference: references.py:last
+    inputs: {index: {low: 0, high: 3 if n > 3 else n}}
+"""
 CASES = {
     "right": (RIGHT, None),
     "reference": (RIGHT.replace("reference: a * x", "reference: a * x + 1"), "by the reference"),
@@ -36,15 +45,16 @@ CASES = {
     ),
     "order": (
         """
-    signature: "(x: T[n], last: T[1]) -> (out: T[1] = 0)"
-    types: {T: [float64]}
+    signature: "(x: T[n]) -> (out: T[1] = 0)"
+    types: {T: [float32]}
     body: |
       for i in grid(n):
-          if x[i] > 0:
-              out[int64(last[0])] = x[i]
-    inputs: {last: {low: 0, high: 0}}
+          atomic_add(out, 0, x[i])
+    tolerance: 1e-12
 """, "by the interpreter (reverse)"
     ),
+    "any_of_several": (SCATTER, None),
+    "one_alone_of_several": (SCATTER.replace("index[i]", "n - 1 - i"), "by the reference"),
     "wrong_then_far_away": (
         RIGHT.replace("out[i]", "out[i + (100000000000 if n == 1000 else 0)]").replace("reference: a", "reference: -a"),
         "the process ended by SIGSEGV in this case",
@@ -119,13 +129,19 @@ CASES = {
     ),
     "negative": (RIGHT.replace("a * x[i]\n", "a * x[i - 1]\n"), "the interpreter (forward) raised IndexError"),
 }  # fmt: skip
-UNREPEATED = ("right", "hang", "wrong_then_far_away")
+UNREPEATED = ("right", "any_of_several", "hang", "wrong_then_far_away")
 REFERENCES = """
 def two(a, x):
     return a, x
 
 def none(x):
     return None
+
+def last(x, index):
+    out = x * 0
+    for i, v in zip(index, x):
+        out[i] = v
+    return out
 
 def lines(x):
     raise ValueError("one\\ntwo")
@@ -141,6 +157,11 @@ def project(tmp_path_factory):
     (folder / "templates/references.py").write_text(REFERENCES)
     subprocess.run([sys.executable, "-m", "pydotcompute", "build", "-C", str(folder)], check=True, capture_output=True)
     return folder
+
+
+def test_of_values_that_meet_any_one_is_right(project):
+    done = check("any_of_several", "-C", str(project))
+    assert done.returncode == 0, done.stdout
 
 
 def check(*arguments):

@@ -166,10 +166,10 @@ def test_reductions_of_rows_beside_stores():
         s = T(1)
         low = x[r, 0]
         for i, j in threads(a, b):
-            v = x[r, i * b + j]
+            v = x[r, i * int64(b) + j]
             if v < 0:
                 continue
-            y[r, i * b + j] = v * 2
+            y[r, i * int64(b) + j] = v * 2
             s += 1
             low = min(low, v)
         where_[r] = argmax(x[r, c] for c in threads(n) if x[r, c] < 1)
@@ -179,7 +179,7 @@ def test_reductions_of_rows_beside_stores():
         flag[r] = above and x[r, 0] < 1
     """
     signature = (
-        "(x: T[m, n], a: int64, b: int64) -> (y: T[m, n], where_: int64[m], count: T[m], least: T[m], flag: bool[m])"
+        "(x: T[m, n], a: int32, b: int32) -> (y: T[m, n], where_: int64[m], count: T[m], least: T[m], flag: bool[m])"
     )
     k = kernel(body, signature)
     rng = np.random.default_rng(0)

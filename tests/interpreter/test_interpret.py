@@ -220,7 +220,7 @@ def test_kernel_arrays_start_with_poison_another_in_reverse_order(tree, order, f
 
 
 def test_orders_show_what_the_program_leaves_open(tree):
-    built = tree("(k: int64[n]) -> (out: int64[n])", "for i in grid(n):\n    out[k[i]] = i")
+    built = tree("(k: int64[n]) -> (out: int64[n])", "for i in grid(n):\n    scatter(out, k[i], i)")
     k, seen = np.zeros(8, "i8"), set()
     for order in ("forward", "reverse", "random"):
         out = np.zeros(8, "i8")

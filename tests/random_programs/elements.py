@@ -132,6 +132,18 @@ class Elements:
         return Expr(f"({load.text} if {guard} else {other.text})", dtype, weak)
 
 
+def place_of(target: Expr) -> str:
+    """How a store into an element begins: at an index that is an element of its own, values could meet."""
+    array, inside, place = target.text.removesuffix("]").partition("[")
+    return f"scatter({array}, {place}, " if inside in place else f"{target.text} = "
+
+
+def stored(target: Expr, value: str) -> str:
+    """The store of a value into an element."""
+    start = place_of(target)
+    return start + value + ")" * start.startswith("scatter(")
+
+
 def bare(text: str) -> str:
     """The text without the parentheses around it, if they are a pair."""
     if not text.startswith("("):

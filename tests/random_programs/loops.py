@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .scope import Array, Scope
 from .statements import Statements
-from .elements import bare
+from .elements import bare, place_of, stored
 from .values import COMPLEX, DTYPES, FLOATS, INTEGERS, Expr, adopted, rank
 
 _REDUCTIONS = ("sum", "min", "max", "any", "all", "argmin", "argmax")
@@ -53,7 +53,7 @@ class Loops(Statements):
         return made
 
     def permuted_target(self, scope: Scope, name: str, extent) -> None:
-        """An output stored at `p[i]`, where p is a permutation."""
+        """An output scattered into at `p[i]`, where p is a permutation."""
         places = next((a for a in self.arrays if a.data == "places" and a.dims == (extent,)), None)
         if places is None:
             places = Array(self.name("x"), "int64", (extent,), data="places")
@@ -66,8 +66,8 @@ class Loops(Statements):
         """Store into every output that has no store yet, unconditionally, so that it is defined."""
         text = "\n".join(self.lines)
         for target in scope.targets:
-            if f"{target.text} = " not in text:
-                self.line(f"{target.text} = {bare(self.storable(target.dtype, 2).text)}")
+            if place_of(target) not in text:
+                self.line(stored(target, bare(self.storable(target.dtype, 2).text)))
 
     # ------------------------------------------------------------------------------------------ loop and body
 

@@ -110,6 +110,10 @@ class Program(Blocks):
             array.data = "small" if array.dtype == "float32" else "any"
             self.arrays.append(array)
             self.atomics.append((array, self.rng.choice(("add", "min", "max"))))
+        for _ in range(self.rng.choice((0, 0, 1)) if not self.style else 0):
+            array = Array(self.name("h"), self.rng.choice(DTYPES), (self.rng.randint(1, 9),), "inout")
+            self.arrays.append(array)
+            self.atomics.append((array, "scatter"))
         if self.chance(0.4):
             outer, self.atomics = self.atomics, []
             positive, self.scope.positive = self.scope.positive, set()

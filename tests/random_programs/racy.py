@@ -1,7 +1,7 @@
-"""Random loops that may race: an array `a` stored into and read at indices of all sorts, and `b`, each iteration's own.
+"""Random loops that may race: an array `a` stored into and read at indices of all sorts, `h` updated there by atomics,
+and `b`, each iteration's own. Some indices wrap in their types.
 
-If the race rules accept a program, what an iteration reads cannot depend on the order of the others, so `b` is the
-same in every order. (`a` may differ where two iterations meet at an index that depends on data.)
+If the race rules accept a program, all three are the same in every order.
 """
 
 from __future__ import annotations
@@ -17,6 +17,15 @@ HEADS = (
 )  # fmt: skip
 
 
+# Among the first iterations there are two that meet.
+WRAPPING = (
+    f"{{j}} * {2**62}", f"int64(int32({{j}}) * int32({2**30}))", f"{{j}} * {2**61} + {{k}}", "({i} << 62) + {j}",
+    f"{{j}} * {2**62} * 4", f"{{i}} * {2**62} * 4 + {{j}}", "int64(int8({j} * 64))",
+    "int64(uint8({j} * 128 + {k}))", f"({{j}} + {{i}} * {2**62}) // 2",
+    f"{{j}} * {2**62} % 5", f"min({{j}} * {2**62}, 3)", "int64(-int8({j} * 64))",
+)  # fmt: skip
+
+
 class Racy:
     def __init__(self, seed: int):
         self.rng, self.seed = Random(seed), seed
@@ -25,16 +34,23 @@ class Racy:
         self.depth = self.head.count("\n") + 1
         self.flat = len(self.names) == 1 or self.rng.random() < 0.4
         self.values: list[str] = []
-        self.pool = [self.index() for _ in range(self.rng.randint(1, 3))]
-        self.block(self.rng.randint(2, 5), 0)
+        self.pool = [self.index() for _ in range(self.rng.randint(1, 2))]
+        style = seed % 3
+        if style == 0:
+            self.block(self.rng.randint(1, 4), 0)
+        elif style == 1:
+            self.wrapped()
         own = ", ".join(self.names)
         self.line(f"b[{own}] = {self.value()}")
+        if style == 2:
+            self.atomics()
         dims = "N" if self.flat else "N, M"
         shape = {("i",): "n"}.get(self.names) or (
             "n, 3" if "(n, 3)" in self.head else "m, 4" if "threads(4)" in self.head else "m, n"
         )
         self.shape = shape.split(", ")
-        self.signature = f"(x: int64[n], c: int64, m: int64, a: inout int64[{dims}]) -> (b: int64[{shape}] = 0)"
+        arrays = f"a: inout int64[{dims}], h: inout int64[N]"
+        self.signature = f"(x: int64[n], c: int64, m: int64, {arrays}) -> (b: int64[{shape}] = 0)"
         self.body = "\n".join([self.head, *self.lines])
 
     def line(self, text: str) -> None:
@@ -44,6 +60,13 @@ class Racy:
         """An index of one dimension."""
         i, j = self.names[0], self.names[-1]
         k = self.rng.choice((0, 1, 1, 2, 3, 5))
+        if self.rng.random() < 0.5:  # indices that are an iteration's own more often than not
+            return self.rng.choice((
+                i, j, f"{i} + {k}", f"{j} + {k}", f"2 * {j} + {k % 2}", f"n - 1 - {j}", f"{i} * n + {j}",
+                f"{i} * 4 + {j}", f"{j} * m + {i}", f"3 * {i} + {k}", f"({j} + {k}) % n", f"({j} * 3 + {k}) // 3",
+            ))  # fmt: skip
+        if self.rng.random() < 0.15:
+            return self.rng.choice(WRAPPING).format(i=i, j=j, k=k)
         return self.rng.choice((
             i, j, f"{i} + {k}", f"{j} + {k}", f"2 * {j} + {k % 2}", f"{i} // 2", f"{j} % 3", f"n - 1 - {j}", str(k),
             f"{i} * n + {j}", f"{i} * 4 + {j}", f"{i} * m + {j}", f"{i} + {j}", f"{j} + c", f"{j} * c", f"x[{j} % n]",
@@ -53,11 +76,37 @@ class Racy:
             f"({i} + 1) * n + {j}",
         ))  # fmt: skip
 
+    def wrapped(self) -> None:
+        """Updates of one element, most of them under a condition on the index, which may wrap."""
+        if not self.flat:
+            return
+        i, j, k = self.names[0], self.names[-1], self.rng.randint(0, 3)
+        for number in range(self.rng.randint(1, 2)):
+            name = f"w{number}"
+            place = self.rng.choice(WRAPPING).format(i=i, j=j, k=k) if self.rng.random() < 0.7 else self.one()
+            self.line(f"{name} = {place}")
+            test = self.rng.choice(("{} == 0", "{} >= 0", "0 <= {} < 9", "{} < n", f"{j} % 4 == 0", f"{j} < 2", ""))
+            change = self.rng.choice((f"a[{name}] += 1", f"a[{name}] = {j}", f"a[{name}] = a[{name} + 1]"))
+            self.line(f"if {test.format(name)}:" if test else "if True:")
+            self.depth += 1
+            self.line(change)
+            self.depth -= 1
+
+    def atomics(self) -> None:
+        """Two or three updates of `h`, of kinds that may be others, at places that may be apart."""
+        i, j = self.names[0], self.names[-1]
+        for _ in range(self.rng.randint(2, 3)):
+            place = self.rng.choice((
+                f"2 * {j}", f"2 * {j} + 1", f"2 * (n - 1 - {j}) + 1", j, i, f"{j} + n", "0", "1", f"x[{j} % n] + 2",
+            ))  # fmt: skip
+            op = self.rng.choice(("add", "add", "add", "min", "max"))
+            self.line(f"atomic_{op}(h, {place}, {self.rng.choice((*self.names, 'c', f'x[{j} % n]', '5'))})")
+
     def index(self) -> str:
         return self.one() if self.flat else f"{self.one()}, {self.one()}"
 
     def place(self) -> str:
-        return self.rng.choice(self.pool) if self.rng.random() < 0.8 else self.index()
+        return self.rng.choice(self.pool) if self.rng.random() < 0.9 else self.index()
 
     def value(self) -> str:
         found = self.rng.choice((*self.names, "c", f"x[{self.names[-1]} % n]", *self.values * 3, f"a[{self.place()}]"))
@@ -67,7 +116,7 @@ class Racy:
         i, j, k = self.names[0], self.names[-1], self.rng.randint(0, 4)
         return self.rng.choice((
             f"{j} % 2 == {k % 2}", f"{j} < {k}", f"{i} > {k}", f"{j} >= c", f"x[{j} % n] > 0", f"{j} + {k} < n",
-            f"{i} == {k}",
+            f"{i} == {k}", f"{j} * {2**61} == 0", f"int32({j}) * int32({2**30}) == 0",
             f"{i} < {j}", f"{i} == {j}", f"{j} * 2 < n", f"{k} <= {j} < n - 1", f"{j} != 0 and {i} != 1", f"c > {k}",
         ))  # fmt: skip
 
@@ -104,15 +153,16 @@ class Racy:
                 self.depth -= 1
         del self.values[kept:]
 
-    def arguments(self, n: int, m: int, c: int) -> tuple[dict, dict]:
+    def arguments(self, n: int, m: int, c: int, side: int = 0) -> tuple[dict, dict]:
         """(arguments, dims) for these sizes; `a` is larger than most indices."""
         rng = np.random.default_rng([self.seed, n, m])
-        side = 4 * (n + 2) * (m + 2) if self.flat else 4 * (n + m + 3)
+        side = side or (4 * (n + 2) * (m + 2) if self.flat else 4 * (n + m + 3))
         dims = {"n": n, "m": m, "N": side, "M": side}
         known = {"n": n, "m": m, "3": 3, "4": 4}
         found = {
             "x": rng.integers(-2, 5, n), "c": np.int64(c), "m": np.int64(m),
             "a": rng.integers(0, 99, (side,) if self.flat else (side, side)),
+            "h": rng.integers(-5, 5, side),
             "b": np.zeros([known[d] for d in self.shape], np.int64),
         }  # fmt: skip
         return found, dims

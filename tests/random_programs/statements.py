@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager, suppress
 from typing import Iterator
 
-from .elements import bare
+from .elements import bare, place_of, stored
 from .expressions import Expressions
 from .scope import Array, Scope
 from .values import COMPLEX, DTYPES, FLOATS, INTEGERS, Expr, Retry, adopted, common, fits, literal, rank
@@ -19,7 +19,7 @@ class Statements(Expressions):
     count: int  # of the names made so far
     budget: int  # how many statements more
     extents: list  # symbols that stay small, to run sequential loops over
-    atomics: list[tuple[Array, str]]
+    atomics: list[tuple[Array, str]]  # "add" "min" "max", or "scatter"
     accumulators: list[tuple[Expr, str]]  # of the parallel loop around: name and op
     terms: dict[str, str]  # accumulator → the type of its terms, where that is smaller than its own
     skips: bool  # a `continue` of this parallel loop has been written
@@ -68,7 +68,7 @@ class Statements(Expressions):
             + ["adopting_name"]
             + ["store"] * 4
             + ["update_element"] * 2
-            + ["atomic"]
+            + ["atomic"] * 2
             + ["helper_pair"]
             + ["store_own_array"] * 2
         )
@@ -141,8 +141,8 @@ class Statements(Expressions):
 
     def store(self) -> None:
         target = self.pick(self.scope.targets)
-        self.line(f"{target.text} = {bare(self.storable(target.dtype, self.rng.choice((1, 2, 2, 3))).text)}")
-        if "[x" not in target.text:  # at a permuted index: not provably this iteration's own
+        self.line(stored(target, bare(self.storable(target.dtype, self.rng.choice((1, 2, 2, 3))).text)))
+        if not place_of(target).startswith("scatter("):  # at a permuted index: not provably this iteration's own
             self.scope.elements.append(target)
 
     def update_element(self) -> None:
@@ -156,11 +156,20 @@ class Statements(Expressions):
 
     def atomic(self) -> None:
         array, op = self.pick(self.atomics)
+        if op == "scatter":
+            return self.scatter(array)
         places = [self.index(extent, 2) for extent in array.dims]
         place = places[0] if len(places) == 1 else f"({', '.join(places)})"
         kind = rank(array.dtype)
         value = self.typed(array.dtype, 2) if kind == 1 else self.small(array.dtype)
         self.line(f"atomic_{op}({array.name}, {place}, {bare(value.text)})")
+
+    def scatter(self, array: Array) -> None:
+        """A store at any index, of a value that follows from the index: where iterations meet, theirs are the same."""
+        name, factor = self.name("q"), self.rng.randint(-3, 3)
+        self.line(f"{name} = {bare(self.index(array.dims[0], 2))}")
+        value = self.cast(Expr(f"({name} * {factor} + 1)", "int64", True), array.dtype)
+        self.line(f"scatter({array.name}, {name}, {bare(value.text)})")
 
     def small(self, dtype: str) -> Expr:
         """A whole number between -32 and 32 in a float or complex dtype: sums of these are exact in any order."""

@@ -87,6 +87,7 @@ GRAMMAR = (
     "argmax(", " += ", " -= ", " *= ", " &= ", " |= ", " ^= ", "while ", "range(", "break", "continue", "elif ",
     "else:",
     " and ", " or ", "not ", "~", " ** ", " << ", " >> ", " // ", " % ", "atomic_add(", "atomic_min(", "atomic_max(",
+    "scatter(",
     "inout ", "strided ", "broadcast ", "inout strided ", "[()] = ", "-inf", "types: ", "params: ", "fastmath: ",
     "return ",
     "def helper", "popcount(", "clz(", "where(", "fma(", "copysign(", "isnan(", "isinf(", "isfinite(", "sqrt(", "sign(",

@@ -1,4 +1,4 @@
-"""Random loops that may race: of those that the rules accept, no iteration reads what depends on the others' order."""
+"""Random loops that may race: those that the rules accept give the same in every order, and on threads."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import pytest
 from pydotcompute import declare
 from pydotcompute.errors import DeclarationError
 from pydotcompute.lower import frontend, interpret, races
+
+from tests.compile.compiled import Kernel
 
 from .racy import Racy
 
@@ -31,6 +33,31 @@ def test_accepted_loops_do_not_depend_on_the_order(tmp_path, part):
     assert accepted > COUNT / 80 and refused > COUNT / 16 and compared > accepted
 
 
+def test_accepted_loops_give_the_same_on_threads(tmp_path):
+    done = 0
+    for seed in range(START, START + COUNT):
+        program = Racy(seed)
+        tree = tree_of(program, tmp_path)
+        if tree is None or "a[" not in program.body and "h," not in program.body:
+            continue
+        kernel = Kernel(tree)
+        for n, m, c in ((300, 40, 2), (40, 300, 1)):
+            arguments, dims = program.arguments(n, m, c, side=100_000 if program.flat else 1500)
+            wanted = {name: np.copy(value) for name, value in arguments.items()}
+            try:
+                interpret.run(tree, wanted, dims)
+            except IndexError:
+                continue
+            for threads in (1, 2, 3):
+                got = {name: np.copy(value) for name, value in arguments.items()}
+                assert kernel(dims, threads, **got) == 0
+                assert all(np.array_equal(got[name], wanted[name]) for name in "abh"), (seed, threads, program.body)
+                done += 1
+        if done >= 36:
+            return
+    assert done >= 12
+
+
 def tree_of(program: Racy, folder):
     """The tree, or None where the race rules refuse it; any other refusal is a failure of the generator."""
     body = "\n".join("      " + line for line in program.body.splitlines())
@@ -47,7 +74,7 @@ def tree_of(program: Racy, folder):
 
 
 def agree(program: Racy, tree) -> int:
-    """How many sizes were in range; the outputs that are each iteration's own are the same in every order."""
+    """How many sizes were in range; what is written is the same in every order."""
     compared = 0
     for n, m, c in ((5, 3, 2), (8, 2, 1), (3, 4, 0), (1, 1, 3)):
         found = []
@@ -57,8 +84,9 @@ def agree(program: Racy, tree) -> int:
                 interpret.run(tree, arguments, dims, order, seed)
             except IndexError:
                 break
-            found.append(arguments["b"])
+            found.append([arguments[name] for name in "abh"])
         for other in found[1:]:
-            assert np.array_equal(found[0], other), f"program {program.seed}, n={n} m={m} c={c}\n{program.body}"
+            same = all(map(np.array_equal, found[0], other))
+            assert same, f"program {program.seed}, n={n} m={m} c={c}\n{program.body}"
         compared += len(found) == 4
     return compared
