@@ -37,7 +37,7 @@ class CUDAFunction:
     def launch(self, grid: tuple[int, ...], block: tuple[int, ...], args: tuple[Any, ...]) -> None:
         """Launch on the current stream; its device is the current one. Raises TypeError and ValueError for arguments
         that do not fit the signature."""
-        from . import cuda_arrays
+        from . import cuda_arrays, cuda_streams
 
         words = marshalled(self.name, self.arguments, args, cuda_arrays, f"CUDA device {self.device}")
         if self._function is None:
@@ -47,6 +47,9 @@ class CUDAFunction:
             module.load(self.code if self.suffix == ".cubin" else self.code + b"\0")
             self._function = module.get_function(self.name)
         self._function(grid, block, tuple(words))
+        for value in args:
+            if cuda_arrays.owns(value) and cuda_arrays.adopt(value) is not value:
+                cuda_streams.hand_back(value, self.device)  # it may have been written
 
 
 def unpacked(code: bytes) -> tuple[dict[str, Any], bytes]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Mapping, NamedTuple
 
 from ..backends.base import Backend
 from ..cache.manifest import Artifact, KernelRecord, SpecialisationRecord, title
@@ -56,9 +56,11 @@ class Which(NamedTuple):
 
 
 def choose(
-    record: KernelRecord, chosen: SpecialisationRecord, backend: Backend, pinned: str | None, root: str
-) -> Which:
-    """The best artifact of this specialisation that the backend runs; `pinned` is the only target allowed."""
+    record: KernelRecord, chosen: SpecialisationRecord, backend: Backend, pinned: str | None, root: str,
+    refused: Mapping[str, str] = {},
+) -> Which:  # fmt: skip
+    """The best artifact of this specialisation that the backend runs; `pinned` is the only target allowed. refused:
+    targets whose artifacts the backend has tried to load, and why it could not."""
     usable, rejected = [], []
     for specialisation in record.specialisations.values():
         for artifact in specialisation.artifacts:
@@ -72,6 +74,8 @@ def choose(
                 reason = f"this call runs on the backend '{backend.name}'{hint}"
             elif pinned is None and "+" in artifact.target:
                 reason = "a build with checked bounds runs only where it is pinned"
+            elif artifact.target in refused:
+                reason = refused[artifact.target]
             else:
                 rank, reason = backend.judge(artifact)
             if reason:
