@@ -50,13 +50,12 @@ class Dispatcher:
         self.function: Callable | None = None  # that entry
         self.glanced = False
         self.again: Callable | None = None  # serves calls like an earlier one, or says NotImplemented
-        self.names = frozenset(p.name for p in record.signature.parameters)
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """Check the arguments and run the kernel. Raises what language rules and missing artifacts demand."""
-        if "stream" in kwargs and "stream" not in self.names:
+        if "stream" in kwargs:
             return self._call_on_stream(kwargs.pop("stream"), args, kwargs)
-        if "backend" in kwargs and "backend" not in self.names:
+        if "backend" in kwargs:
             return self._call_on(kwargs.pop("backend"), args, kwargs)
         if self.again is not None:
             result = self.again(args, kwargs)
@@ -135,7 +134,7 @@ class Dispatcher:
 
     def _backend_of(self, args: tuple, kwargs: Mapping[str, Any]) -> Backend:
         """Of a call whose values nobody has looked at yet."""
-        if kwargs.get("backend") is not None and "backend" not in self.names:
+        if "backend" in kwargs:
             from .transfer import backend_named
 
             named = backend_named(self.record, kwargs["backend"])
@@ -196,9 +195,8 @@ class Dispatcher:
 
     def which(self, *args: Any, **kwargs: Any) -> Which:
         """The artifact that a call with these arguments would run, and why every other one would not."""
-        named = kwargs.pop("backend", None) if "backend" not in self.names else None
-        if "stream" not in self.names:
-            kwargs.pop("stream", None)
+        named = kwargs.pop("backend", None)
+        kwargs.pop("stream", None)
         call, backend = self.checked(args, kwargs, named is not None)
         if named is not None and backend.name == "cpu":
             from .transfer import backend_named
