@@ -13,7 +13,7 @@ import cupy
 import numpy as np
 
 from ..runtime import arrays as host
-from . import cuda_copies, cuda_streams
+from . import cuda_context, cuda_copies, cuda_streams
 
 noun = "a CuPy array"
 module = "cp"
@@ -170,6 +170,12 @@ def empty(shape: tuple[int, ...], dtype: str) -> cupy.ndarray:
 
 
 fill = cuda_copies.fill
+
+
+def contiguous(array: cupy.ndarray) -> cupy.ndarray:
+    """The array, or a copy that is C-contiguous, on its device."""
+    with cuda_context.on(array.device.id):
+        return cuda_copies.contiguous(array)
 
 
 def result(array: cupy.ndarray) -> cupy.ndarray:
