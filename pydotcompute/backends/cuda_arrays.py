@@ -7,7 +7,7 @@ the order of streams (cuda_streams.py).
 from __future__ import annotations
 
 import ctypes
-from typing import Any
+from typing import Any, Sequence
 
 import cupy
 import numpy as np
@@ -53,19 +53,22 @@ def adopt(value: Any) -> cupy.ndarray:
     return value if isinstance(value, cupy.ndarray) else plain(value)
 
 
-def hand_back(value: Any, array: cupy.ndarray) -> None:
-    """After a call has written into an array of another package: that package's next work on it comes after it."""
-    cuda_streams.hand_back(value, array.device.id)
+def hand_back(values: Sequence[Any], arrays: Sequence[cupy.ndarray]) -> None:
+    """After a call with arrays of other packages: what those do with them next comes after it."""
+    for number in {array.device.id for array in arrays}:
+        cuda_streams.hand_back(values, arrays, number)
 
 
 def _of_dlpack(value: Any) -> cupy.ndarray:
-    stream = cupy.cuda.get_current_stream(int(value.__dlpack_device__()[1])).ptr
+    device = int(value.__dlpack_device__()[1])
+    stream = cupy.cuda.get_current_stream(device).ptr
     stream = cuda_streams.UNORDERED if cuda_streams.captures(stream) else stream or cuda_streams.LEGACY
     try:
-        try:
-            capsule = value.__dlpack__(stream=stream, max_version=(1, 0))
-        except TypeError:  # of a package that is older than DLPack 1.0
-            capsule = value.__dlpack__(stream=stream)
+        with cuda_context.on(device):  # some ask for that
+            try:
+                capsule = value.__dlpack__(stream=stream, max_version=(1, 0))
+            except TypeError:  # of a package that is older than DLPack 1.0
+                capsule = value.__dlpack__(stream=stream)
     except (BufferError, RuntimeError) as error:
         if type(error) not in (BufferError, RuntimeError):  # what the device says is no fault of the array's
             raise
@@ -99,7 +102,9 @@ def _of_interface(value: Any) -> cupy.ndarray:
     size = sum(abs(step) * (n - 1) for step, n in zip(steps, shape)) + dtype.itemsize if 0 not in shape else 0
     memory = cupy.cuda.UnownedMemory(address + low, size, value, device)
     array = cupy.ndarray(shape, dtype, cupy.cuda.MemoryPointer(memory, -low), strides)
-    return array.view(ReadOnly) if readonly else array
+    array = array.view(ReadOnly) if readonly else array
+    array.produced_on = interface.get("stream")
+    return array
 
 
 def _steps(shape: tuple[int, ...], item: int) -> list[int]:

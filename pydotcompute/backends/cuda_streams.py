@@ -1,16 +1,16 @@
 """Streams of CUDA: one that a call names, those that arrays of other packages are produced on, one that captures.
 
-A call works on CuPy's current stream of its device. Arrays of other packages are produced, and outputs that lie in
-them are consumed, on streams of those packages: the device orders them before and after the call, the host waits only
-where nobody says which stream that is. While a stream captures, nothing is ordered beyond the graph: what it reads has
-to be there when it is launched.
+A call works on CuPy's current stream of its device. Arrays of other packages are produced, overwritten, freed and
+consumed on streams of those packages: the device orders that before and after the call, and the host waits only where
+nobody says which stream it is. While a stream captures, nothing is ordered beyond the graph: what it reads has to be
+there when it is launched.
 """
 
 from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from typing import Any, Iterator
+from typing import Any, Iterator, Sequence
 
 import cupy
 import numpy as np
@@ -96,27 +96,28 @@ def wait_for(producer: Any, device: int) -> None:
             _order(int(producer), mine)
 
 
-def hand_back(value: Any, device: int) -> None:
-    """Order what the package of `value` does with it from now on after all that the current stream was given."""
+def hand_back(values: Sequence[Any], arrays: Sequence[Any], device: int) -> None:
+    """Order what the packages of these arrays do with them from now on after all that the current stream was given:
+    they may read what a call has written, and overwrite or free what it reads."""
     stream = get_current_stream(device)
     if captures(stream.ptr):
         return
-    consumer = stream_of(value, device)
+    consumers = {stream_of(value, array) for value, array in zip(values, arrays) if array.device.id == device}
     with on(device):
-        if consumer is None:
+        if None in consumers:
             stream.synchronize()
-        else:
+            return
+        for consumer in consumers:
             _order(stream.ptr, consumer)
 
 
-def stream_of(value: Any, device: int) -> int | None:
-    """The stream that a package works on now with an array of its own; None where it does not say."""
+def stream_of(value: Any, array: Any) -> int | None:
+    """The stream that a package works on now with an array of its own, which was taken as `array`; None where it does
+    not say."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):
-        return int(torch.cuda.current_stream(device).cuda_stream)
-    if hasattr(type(value), "__dlpack__"):
-        return None
-    return value.__cuda_array_interface__.get("stream")
+        return int(torch.cuda.current_stream(array.device.id).cuda_stream)
+    return getattr(array, "produced_on", None)
 
 
 def _order(first: int, then: int) -> None:

@@ -16,7 +16,7 @@ And, where they are of use:
 
     contiguous(array)            the array, or a copy that is C-contiguous, of its own place
     adopt(value)                 an array of another package as one of the backend's, once for a call; TypeError
-    hand_back(value, array)      after a call has written into one that was adopted
+    hand_back(values, arrays)    after a call with arrays that were adopted
 """
 
 from __future__ import annotations

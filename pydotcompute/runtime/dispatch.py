@@ -89,9 +89,9 @@ class Dispatcher:
         self.again = self.again or loaded.again(self.record)
         return partial(self.again.remember, args, kwargs, call)
 
-    def _adopted(self, args: tuple, kwargs: Mapping[str, Any]) -> list[tuple[str, Any, Any, Any]]:
-        """Of the values that are arrays of packages which a backend does not know: (argument, value, the same memory as
-        an array of the backend's, what looks at those)."""
+    def _adopted(self, args: tuple, kwargs: Mapping[str, Any]) -> list[tuple[Any, Any, Any]]:
+        """Of the values that are arrays of packages which a backend does not know: (value, the same memory as an array
+        of the backend's, what looks at those)."""
         found = []
         for name, value in (*zip((p.name for p in self.record.signature.parameters), args), *kwargs.items()):
             if isinstance(value, (int, float, np.ndarray)):
@@ -108,18 +108,15 @@ class Dispatcher:
             except TypeError as error:
                 raise TypeError(f"{self.record.name}: '{name}' {error}") from error
             if own is not value:
-                found.append((name, value, own, arrays))
+                found.append((value, own, arrays))
         return found
 
-    def _call_adopted(self, adopted: list[tuple[str, Any, Any, Any]], args: tuple, kwargs: Mapping[str, Any]) -> Any:
+    def _call_adopted(self, adopted: list[tuple[Any, Any, Any]], args: tuple, kwargs: Mapping[str, Any]) -> Any:
         """The call with arrays of the backend's own; outputs that were given come back as they were."""
-        own = {id(value): array for _, value, array, _ in adopted}
-        theirs = {id(array): value for _, value, array, _ in adopted}
+        values, arrays, (looks, *_) = zip(*adopted)
+        own, theirs = dict(zip(map(id, values), arrays)), dict(zip(map(id, arrays), values))
         result = self.call(*(own.get(id(v), v) for v in args), **{n: own.get(id(v), v) for n, v in kwargs.items()})
-        written = {p.name for p in self.record.signature.parameters if p.writable}
-        for name, value, array, arrays in adopted:
-            if name in written:
-                arrays.hand_back(value, array)
+        looks.hand_back(values, arrays)
         if isinstance(result, tuple):
             return tuple(theirs.get(id(r), r) for r in result)
         return theirs.get(id(result), result)

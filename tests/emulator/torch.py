@@ -58,6 +58,8 @@ class Tensor:
     def __dlpack__(self, stream=None):
         if self.requires_grad:
             raise RuntimeError("Can't export tensors that require gradient, use tensor.detach()")
+        if self.array.device.id != _machine.number():
+            raise BufferError("Can't export tensors on a different CUDA device index.")
         if type(stream) is not int or stream == 0:
             raise TypeError("stream must be int, and 0 is ambiguous")
         ours = cuda.current_stream().cuda_stream

@@ -118,6 +118,47 @@ def test_an_output_in_a_tensor_is_there_for_what_torch_does_next(library, ones):
     assert _machine.devices[0].launched[0] == ("axpy", 0)
 
 
+def test_torch_overwrites_an_input_after_the_call_has_read_it(library, backend, ones):
+    tensor, side = torch.Tensor(np.ones(40, "f4")), torch.cuda.Stream()
+    for given in (tensor, Interface(tensor.array, stream=side.cuda_stream)):
+        with torch.cuda.stream(side):
+            for value in (2, 3, 4, 5):
+                tensor.fill_(value)
+                out = library.axpy(1.0, given, ones)
+                tensor.fill_(9)
+                runtime.streamSynchronize(side.cuda_stream)
+                assert (backend.to_host(out) == value + 1).all()
+
+
+def test_tensors_on_another_device(library):
+    with cupy.cuda.Device(1):
+        tensor = torch.Tensor(np.ones(40, "f4"))
+    for _ in range(3):
+        out = library.axpy(1.0, tensor, tensor)
+        assert out.device.id == 1 and (CUDABackend().to_host(out) == 2).all()
+
+
+def test_functions_of_numba_take_tensors(backend):
+    from numba import cuda
+
+    @cuda.jit
+    def double(a, b):
+        i = cuda.grid(1)
+        if i < a.shape[0]:
+            b[i] = 2 * a[i]
+
+    kernel = backend.compile_kernel(double, ("float32[::1]",) * 2)
+    a, b, side = torch.Tensor(np.ones(40, "f4")), torch.Tensor(np.zeros(40, "f4")), torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        for value in (3, 4):
+            a.fill_(value)
+            backend.launch_kernel(kernel, (2,), (32,), a, b)
+            a.fill_(9)
+            assert (b.clone().numpy() == 2 * value).all()
+        backend.launch_kernel(kernel, (2,), (32,), a, b, stream=side)
+        assert _machine.devices[0].launched[-1][1] == side.cuda_stream and (b.clone().numpy() == 18).all()
+
+
 def test_the_host_waits_only_for_those_that_say_no_stream(library, ones, monkeypatch):
     waits = []
     for name in ("deviceSynchronize", "streamSynchronize"):
@@ -130,11 +171,9 @@ def test_the_host_waits_only_for_those_that_say_no_stream(library, ones, monkeyp
     assert not waits
     library.silu(Interface(ones, stream=cupy.cuda.Stream().ptr), Interface(cupy.empty(40, "f4"), stream=5))
     library.silu(Interface(ones, stream=None))
-    assert not waits
+    assert waits == ["streamSynchronize"]
     library.silu(Interface(ones, version=2))
-    assert waits == ["deviceSynchronize"]
-    library.silu(ones, Interface(cupy.empty(40, "f4"), stream=None))
-    assert waits[1:] == ["streamSynchronize"]
+    assert waits[1:] == ["deviceSynchronize", "streamSynchronize"]
 
 
 def test_a_tensor_that_cannot_be_passed_on(library, ones):
