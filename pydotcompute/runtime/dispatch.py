@@ -92,19 +92,19 @@ class Dispatcher:
     def _adopted(self, args: tuple, kwargs: Mapping[str, Any]) -> list[tuple[Any, Any, Any]]:
         """Of the values that are arrays of packages which a backend does not know: (value, the same memory as an array
         of the backend's, what looks at those)."""
-        found = []
-        for name, value in (*zip((p.name for p in self.record.signature.parameters), args), *kwargs.items()):
-            if isinstance(value, (int, float, np.ndarray)):
-                continue
-            owner = owner_of(value)
-            if owner in ("", "cpu"):
-                continue
-            arrays = get_backend(owner).arrays
-            adopt = getattr(arrays, "adopt", None)
-            if adopt is None:
+        values = (*zip((p.name for p in self.record.signature.parameters), args), *kwargs.items())
+        owned = [(n, v, owner_of(v)) for n, v in values if not isinstance(v, (int, float))]
+        owners = {owner for _, _, owner in owned} - {""}
+        if len(owners) != 1 or owners == {"cpu"}:
+            return []  # of a mixture the rules say what is wrong
+        arrays, found = get_backend(*owners).arrays, []
+        if not hasattr(arrays, "adopt"):
+            return []
+        for name, value, owner in owned:
+            if not owner:
                 continue
             try:
-                own = adopt(value)
+                own = arrays.adopt(value)
             except TypeError as error:
                 raise TypeError(f"{self.record.name}: '{name}' {error}") from error
             if own is not value:

@@ -181,6 +181,11 @@ def test_a_tensor_that_cannot_be_passed_on(library, ones):
         library.axpy(1.0, ones, torch.Tensor(np.zeros(40, "f4"), requires_grad=True))
 
 
+def test_a_tensor_and_an_array_of_the_host(library, ones):
+    with pytest.raises(ValueError, match="axpy: 'y' is an array of the backend 'cuda', but 'x' of 'cpu'"):
+        library.axpy(1.0, np.ones(40, "f4"), torch.Tensor(np.ones(40, "f4")))
+
+
 def test_what_a_tensor_says_of_itself_is_read_once(library, backend):
     tensor = torch.Tensor(np.arange(40, dtype="f4"))
     torch.Tensor.reads = 0
