@@ -104,11 +104,11 @@ def hand_back(values: Sequence[Any], arrays: Sequence[Any], device: int) -> None
         return
     consumers = {stream_of(value, array) for value, array in zip(values, arrays) if array.device.id == device}
     with on(device):
-        if None in consumers:
-            stream.synchronize()
-            return
         for consumer in consumers:
-            _order(stream.ptr, consumer)
+            if consumer is None:
+                stream.synchronize()
+            else:
+                _order(stream.ptr, consumer)
 
 
 def stream_of(value: Any, array: Any) -> int | None:

@@ -45,7 +45,7 @@ class Dispatcher:
         self.record, self.root, self.pinned = record, root, pinned
         self.prepend: Callable[[Callable], None] = lambda function: None
         self.loaded: dict[tuple[str, Backend], Any] = {}  # (specialisation, backend) → what runs a checked call
-        self.refused: dict[tuple[str, str, Backend], str] = {}  # (specialisation, target, backend) → why it is not loaded
+        self.refused: dict[tuple[str, str, Backend], str] = {}  # (specialisation, target, backend) → why not loaded
         self.first: Any = None  # the loaded artifact whose native entry is asked first
         self.function: Callable | None = None  # that entry
         self.glanced = False
@@ -261,7 +261,8 @@ class Dispatcher:
             return loaded
 
     def _choose(self, specialisation: SpecialisationRecord, backend: Backend) -> Which:
-        refused = {target: why for (s, target, b), why in self.refused.items() if (s, b) == (specialisation.name, backend)}
+        wanted = specialisation.name, backend
+        refused = {target: why for (name, target, b), why in self.refused.items() if (name, b) == wanted}
         return choose(self.record, specialisation, backend, self.pinned, self.root, refused)
 
     def _put_first(self, loaded: Any) -> None:

@@ -1,12 +1,11 @@
-"""What goes wrong on a device, and is not the call's: earlier faults, foreign contexts, code that does not load, drivers
-that do not answer, finalisers that run in the middle of a call."""
+"""What goes wrong on a device, and is not the call's: earlier faults, foreign contexts, code that does not load,
+drivers that do not answer, finalisers that run in the middle of a call."""
 
 import gc
 import os
 import subprocess
 import sys
 import threading
-import time
 import warnings
 
 import cupy
