@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import cupy
 import numpy as np
@@ -300,9 +301,6 @@ def test_many_threads_share_a_plan(afresh, backend):
             if (backend.to_host(out) != k * value + value).any():
                 wrong.append((value, k))
 
-    threads = [threading.Thread(target=work, args=(v,)) for v in range(1, 5)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(1, 5)))
     assert not wrong

@@ -6,6 +6,7 @@ seen. Memory is exact: an access one byte outside of an allocation is a fault.
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 import weakref
@@ -31,6 +32,18 @@ LEGACY = 1  # another name of the default stream, 0
 contexts = {PRIMARY + k: k for k in range(COUNT)}  # handle → device
 destroyed: set[int] = set()
 non_blocking: set[int] = set()  # streams that the default one does not wait for
+
+
+_lock = threading.RLock()  # programs have threads; the interpreter does one thing at a time
+
+
+def alone(function: Callable) -> Callable:
+    @functools.wraps(function)
+    def run(*args):
+        with _lock:
+            return function(*args)
+
+    return run
 
 
 class Work:
@@ -80,6 +93,7 @@ class Device:
         self.fault: tuple[int, str] | None = None  # (error, what the interpreter says)
         self.launched: list[tuple[str, int]] = []  # (entry, stream)
 
+    @alone
     def allocate(self, size: int, owner: object) -> int:
         """An address; the memory lives until its owner and all work that waits have ended."""
         if getattr(current, "context", 0) not in (0, PRIMARY + self.number):
@@ -92,12 +106,14 @@ class Device:
         weakref.finalize(owner, self.free, start, data)
         return start
 
+    @alone
     def free(self, start: int, data: np.ndarray) -> None:
         self.freed.append((start, data))
         self.used -= len(data)
         if not self.waiting:
             self.finish()
 
+    @alone
     def put(self, stream: int, action: Callable) -> None:
         """Give a stream something to do; one that captures does not do it."""
         if stream in self.captured:
@@ -105,6 +121,7 @@ class Device:
         else:
             self.waiting.append(Work(0 if stream == LEGACY else stream, action))
 
+    @alone
     def before(self, stream: int) -> list[Work]:
         """What is done when a stream has done all that it was given. The default stream waits for all, and all for it,
         but for non-blocking ones."""
@@ -114,6 +131,7 @@ class Device:
         ours = {stream} if stream in non_blocking else {0, stream}
         return [w for k, w in enumerate(self.waiting) if k <= last and w.stream in ours]
 
+    @alone
     def run(self, stream: int | None = None) -> None:
         """Do what waits: on one stream, or on all, where those that nothing orders come in the worst order."""
         if stream is None:
@@ -125,6 +143,7 @@ class Device:
         if not self.waiting:
             self.finish()
 
+    @alone
     def perform(self, work: list[Work]) -> None:
         for one in work:
             if one.done:
@@ -142,6 +161,7 @@ class Device:
         work = self.before(stream)
         return lambda: self.perform(work)
 
+    @alone
     def finish(self) -> None:
         while self.freed:
             start, data = self.freed.pop()
