@@ -15,7 +15,8 @@ _HOMES = {
     "DeviceInfo": "backends.devices", "discover_backends": "backends.discovery",
     "best_available_backend": "backends.discovery", "print_backend_summary": "backends.discovery",
     "estimate_inference_memory": "backends.estimate", "to_backend": "backends.transfer",
-    "AllocationError": "errors", "BackendFallbackWarning": "errors", "BackendNotAvailableError": "errors",
+    "AllocationError": "errors", "ArtifactFallbackWarning": "errors", "ArtifactRefusedError": "errors",
+    "BackendFallbackWarning": "errors", "BackendNotAvailableError": "errors",
     "CompilationError": "errors", "CompilerNotInstalledError": "errors", "DeclarationError": "errors",
     "KernelNotBuiltError": "errors", "StaleArtifactWarning": "errors",
 }  # fmt: skip

@@ -45,6 +45,10 @@ class KernelNotBuiltError(LookupError):
     """No usable artifact for a call; the message names the command that makes one."""
 
 
+class ArtifactRefusedError(KernelNotBuiltError):
+    """An artifact that is whole, and that the device or its driver does not load; another target's may serve."""
+
+
 class CompilerNotInstalledError(ImportError):
     """The build half is asked for where its packages are missing; the message names the extra."""
 
@@ -59,6 +63,10 @@ class AllocationError(MemoryError):
 
 class StaleArtifactWarning(UserWarning):
     """An artifact is loaded that an unfinished or failed build left behind."""
+
+
+class ArtifactFallbackWarning(UserWarning):
+    """The artifact that comes first could not be loaded, and another one serves in its place."""
 
 
 class BackendFallbackWarning(UserWarning):

@@ -222,8 +222,9 @@ def _contiguous(x: Any) -> Any:
     """The array, or a copy that lies in the order of its indices."""
     if not hasattr(x, "flags") or x.flags.c_contiguous:
         return x
+    arrays = backend_of(x).arrays
     try:
-        return x.copy(order="C")
+        return arrays.contiguous(x) if hasattr(arrays, "contiguous") else x.copy(order="C")
     except MemoryError as error:
         told = f"no memory for a contiguous copy of {x.nbytes} bytes (shape {tuple(x.shape)}, {x.dtype.name})"
         raise AllocationError(told) from error

@@ -102,6 +102,12 @@ class Backend(ABC):
         """The backend of the device that one of its arrays lies on: unless overridden, itself."""
         return self
 
+    def on_stream(self, stream: Any) -> AbstractContextManager:
+        """What a call with `stream=` runs within: on its device, and on that stream of it.
+
+        Raises ValueError unless overridden; TypeError for what is no stream."""
+        raise ValueError(f"stream= is for calls on a device; this one is for the backend '{self.name}'")
+
     def running(self, kernel: str) -> AbstractContextManager:
         """What a call runs within: on its device, and where memory that runs out is an AllocationError."""
         return nullcontext()
@@ -113,7 +119,8 @@ class Backend(ABC):
     def load_kernel(self, artifact: Artifact) -> Callable[[Call], Any]:
         """Make an artifact callable: what comes back takes a checked call, runs it and returns its results.
 
-        Raises NotImplementedError unless overridden; KernelNotBuiltError if the artifact is damaged.
+        Raises NotImplementedError unless overridden; KernelNotBuiltError if the artifact is damaged;
+        ArtifactRefusedError if it is whole and cannot be loaded here: then the next verdict is tried.
         """
         raise NotImplementedError(f"the backend '{self.name}' does not run built artifacts")
 

@@ -19,15 +19,23 @@ from .cuda_choice import judged
 from .cuda_limits import check_limits, minimum_capability
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from ..cache.manifest import Artifact
     from .cuda_kernel import CUDAKernel
     from .devices import DeviceInfo
 
+_captured: dict[int, list] = {}  # by device, what graphs write besides what their callers know
+
 
 class CUDABackend(Backend):
-    """One NVIDIA device. Every call works on it and leaves the current device as it was, so that several backends on
-    several devices do not mix. Raises BackendNotAvailableError (a RuntimeError) with the reason where CUDA cannot be
-    used, TypeError or ValueError for a device that there is not.
+    """One NVIDIA device. Every call works on it, in its primary context, and leaves the current device and context as
+    they were, so that several backends on several devices do not mix. Raises BackendNotAvailableError (a RuntimeError)
+    with the reason where CUDA cannot be used, TypeError or ValueError for a device that there is not.
+
+    Everything is put on CuPy's current stream of the device, or on the one that `stream=` names: the handle of a CUDA
+    stream (an int), a stream of CuPy or torch, or an object with `__cuda_stream__`. Arrays of other packages (by DLPack
+    or `__cuda_array_interface__`) are waited for on the device, as far as those tell their streams.
 
     device_id: as CUDA counts the devices that this process sees. enable_caching: whether `compile_kernel` looks for
     what was compiled before, here and on the disk, and keeps what it compiles.
@@ -86,8 +94,13 @@ class CUDABackend(Backend):
 
         return cuda_arrays
 
-    def _device(self) -> Any:
-        return self._cupy.cuda.Device(self._number)
+    def on_stream(self, stream: Any = None) -> AbstractContextManager:
+        """This device, and a stream as CuPy's current one of it; None: the stream that it has.
+
+        Raises TypeError for what is no stream, ValueError for a stream of another device."""
+        from . import cuda_context, cuda_streams
+
+        return cuda_context.on(self._number) if stream is None else cuda_streams.current(stream, self._number)
 
     # -------------------------------------------------------------------------------------------------- memory
 
@@ -101,32 +114,49 @@ class CUDABackend(Backend):
         try:
             if wanted > total:
                 raise self._cupy.cuda.memory.OutOfMemoryError(wanted, total - free)
-            with self._device():
+            with self.on_stream():
                 return self._cupy.zeros(sizes, kind)
         except self._cupy.cuda.memory.OutOfMemoryError as error:
             raise self._lacks(wanted, sizes, kind) from error
 
-    def to_device(self, data: Any) -> Any:
+    def to_device(self, data: Any, stream: Any = None) -> Any:
         """A CuPy array on this device: `data` itself, or its memory, if it lies here already; else a C-contiguous copy.
 
         Raises TypeError for objects and other dtypes without numbers, AllocationError when memory is out.
         """
         if self.arrays.owns(data):
-            array = self.arrays.plain(data)
-            if array.device.id == self._number:
-                return array
-            with array.device:  # the copy is made on a stream of this device, which does not wait for that one's
-                self._cupy.cuda.get_current_stream().synchronize()
-        else:
-            array = np.asarray(data)
-            if array.dtype.kind not in "biufc":
-                raise TypeError(f"an array of {array.dtype} cannot be a kernel's; its elements are not numbers")
-            array = np.require(array, array.dtype.newbyteorder("="), ["C", "A"])
+            with self.on_stream(stream):
+                array = self.arrays.plain(data)
+                return array if array.device.id == self._number else self._from_device(array)
+        array = np.asarray(data)
+        if array.dtype.kind not in "biufc":
+            raise TypeError(f"an array of {array.dtype} cannot be a kernel's; its elements are not numbers")
+        array = np.require(array, array.dtype.newbyteorder("="), ["C", "A"])
         try:
-            with self._device():
-                return self._cupy.array(array, order="C")
+            with self.on_stream(stream):  # of a value without dimensions CuPy would compile a fill
+                return self._cupy.array(array.reshape(-1), order="C").reshape(array.shape)
         except self._cupy.cuda.memory.OutOfMemoryError as error:
             raise self._lacks(array.nbytes, array.shape, array.dtype) from error
+
+    def _from_device(self, array: Any) -> Any:
+        """A copy of another device's array, complete when this returns: no stream of this device waits for that one's.
+        """
+        from . import cuda_copies, cuda_context
+
+        runtime, other = self._cupy.cuda.runtime, array.device.id
+        with cuda_context.on(other):
+            array = cuda_copies.contiguous(array)
+            self._cupy.cuda.get_current_stream().synchronize()
+        try:
+            result = self._cupy.empty(array.shape, array.dtype)
+        except self._cupy.cuda.memory.OutOfMemoryError as error:
+            raise self._lacks(array.nbytes, array.shape, array.dtype) from error
+        stream = self._cupy.cuda.get_current_stream()
+        if array.size:
+            size = array.size * array.itemsize
+            runtime.memcpyPeerAsync(result.data.ptr, self._number, array.data.ptr, other, size, stream.ptr)
+            stream.synchronize()
+        return result
 
     def _lacks(self, size: int, shape: tuple[int, ...], dtype: np.dtype) -> AllocationError:
         """Of so many bytes, for an array that was asked for."""
@@ -136,30 +166,33 @@ class CUDABackend(Backend):
             f"{free} of {total} are free"
         )
 
-    def to_host(self, data: Any) -> np.ndarray:
-        """A copy, once all work of the array's device is done; raises what went wrong in that work.
+    def to_host(self, data: Any, stream: Any = None) -> np.ndarray:
+        """A copy, once the work is done that was given to the array's stream: CuPy's current one of its device, or the
+        one that `stream` names; for an array of another package, that package's too. Raises what went wrong in it.
 
-        Raises TypeError if `data` is no array on a CUDA device.
+        What other streams have still to do on the array is not waited for: name the stream that a call was given, or
+        `synchronize()` first. Raises TypeError if `data` is no array on a CUDA device.
         """
-        from . import cuda_arrays
+        from . import cuda_arrays, cuda_copies
 
         if not cuda_arrays.owns(data):
             raise TypeError(f"the backend 'cuda' has CuPy arrays, got {type(data).__name__}")
-        array = cuda_arrays.plain(data)
-        with array.device:
-            self._cupy.cuda.runtime.deviceSynchronize()
-            return self._cupy.asnumpy(array)
+        with on_device(cuda_arrays.device(data)).on_stream(stream):
+            array = cuda_copies.contiguous(cuda_arrays.plain(data))
+            result = array.get()
+            self._cupy.cuda.get_current_stream().synchronize()  # of nothing CuPy waits for nothing
+            return result
 
     def synchronize(self) -> None:
         """Wait for everything that was started on this device. Raises CuPy's CUDARuntimeError for a launch that went
         wrong, an access outside of an array for one; the device is of no more use to the process then."""
-        with self._device():
+        with self.on_stream():
             self._cupy.cuda.runtime.deviceSynchronize()
 
     def get_memory_info(self) -> tuple[int, int]:
         """(free, total) bytes of the device. What CuPy's pool keeps for later arrays counts as used:
         `cupy.get_default_memory_pool().free_all_blocks()` gives it back."""
-        with self._device():
+        with self.on_stream():
             free, total = self._cupy.cuda.runtime.memGetInfo()
         return int(free), int(total)
 
@@ -189,17 +222,19 @@ class CUDABackend(Backend):
 
         return compile_function(func, signature, self._number, self.compute_capability, self._caching)
 
-    def launch_kernel(self, kernel: Callable, grid: tuple[int, ...], block: tuple[int, ...], *args: Any) -> None:
+    def launch_kernel(
+        self, kernel: Callable, grid: tuple[int, ...], block: tuple[int, ...], *args: Any, stream: Any = None
+    ) -> None:
         """Launch what `compile_kernel` gave, a function jitted by numba.cuda, or a CuPy RawKernel, on the current
-        stream of this device, without waiting. Arguments are CuPy arrays (or what has `__cuda_array_interface__`) and
-        numbers.
+        stream of this device, without waiting. Arguments are CuPy arrays (or what has DLPack or
+        `__cuda_array_interface__`) and numbers.
 
         Raises ValueError for sizes that no device runs, TypeError and ValueError for arguments that do not fit.
         """
         sizes = check_limits(*check_launch(grid, block))
         from .cuda_function import launchable
 
-        with self._device():
+        with self.on_stream(stream):
             launchable(self, kernel, args)(*sizes, args)
 
     def of_array(self, array: Any) -> CUDABackend:
@@ -209,23 +244,44 @@ class CUDABackend(Backend):
 
     @contextmanager
     def running(self, kernel: str) -> Iterator[None]:
-        """On this device; memory that runs out is an AllocationError with what is free."""
-        with self._device():
-            try:
+        """On this device; memory that runs out is an AllocationError with what is free, and an error that is not this
+        call's says whose it is."""
+        from cupy.cuda import driver, runtime
+
+        from . import cuda_context
+
+        try:
+            with self.on_stream():
                 yield
-            except self._cupy.cuda.memory.OutOfMemoryError as error:
-                free, total = self.get_memory_info()
-                raise AllocationError(
-                    f"{kernel}: no memory on CUDA device {self._number} for what it returns ({error}); "
-                    f"{free} of {total} bytes are free"
-                ) from error
+        except self._cupy.cuda.memory.OutOfMemoryError as error:
+            free, total = self.get_memory_info()
+            raise AllocationError(
+                f"{kernel}: no memory on CUDA device {self._number} for what it returns ({error}); "
+                f"{free} of {total} bytes are free"
+            ) from error
+        except (driver.CUDADriverError, runtime.CUDARuntimeError) as error:
+            told = cuda_context.explained(error, kernel, self._number)
+            if told is error:
+                raise
+            raise told from error
+
+    def keep_captured(self, arrays: Any) -> None:
+        """Keep what a call that a stream captures has for itself, the scratch of a reduction for one: its graph may be
+        launched again at any time, and writes there."""
+        _captured.setdefault(self._number, []).append(arrays)
+
+    def release_captured(self) -> None:
+        """Give back what calls that streams of this device captured had for themselves: it is kept as long as the
+        process lives, or until this is called, after which no graph that was captured before may be launched."""
+        _captured.pop(self._number, None)
 
     def judge(self, artifact: Artifact) -> Verdict:
         """Cubins of this device's compute capability come first, then PTX that its driver reads."""
         return judged(artifact.target, artifact.meta, self.compute_capability, self._driver)
 
     def load_kernel(self, artifact: Artifact) -> CUDAKernel:
-        """Load a cubin or PTX. Raises KernelNotBuiltError if it is damaged."""
+        """Load a cubin or PTX. Raises KernelNotBuiltError if it is damaged, ArtifactRefusedError, which is one, if the
+        device does not load it."""
         from .cuda_kernel import CUDAKernel
 
         return CUDAKernel(artifact, self)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
-from cupy.cuda import runtime
+from cupy.cuda import driver
 
 from ..artifact.dimensions import from_data, names as names_of
 from ..cache.manifest import KernelRecord
@@ -22,7 +22,8 @@ MOST = 256  # forms of one kernel; a program whose calls differ more gains nothi
 
 
 class Form(NamedTuple):
-    """Calls on one device whose values are assigned in one way: so many by position, these by name."""
+    """Calls in one device's primary context whose values are assigned in one way: so many by position, these by name.
+    """
 
     read: Callable[..., tuple]  # the values → what a plan is found by
     plans: dict[tuple, Plan | None]  # None after the first call
@@ -38,7 +39,7 @@ class Again:
         self.forms: dict[Any, Form] = {}
 
     def __call__(self, args: tuple, kwargs: Mapping[str, Any]) -> Any:
-        form = self.forms.get((runtime.getDevice(), len(args), *kwargs))
+        form = self.forms.get((driver.ctxGetCurrent(), len(args), *kwargs))
         if form is None:
             return NotImplemented
         if kwargs:
@@ -50,13 +51,13 @@ class Again:
         return NotImplemented if run is None else run(*args)
 
     def remember(
-        self, args: tuple, kwargs: Mapping[str, Any], call: Call, meta: Mapping[str, Any], device: int,
-        launches: Sequence[tuple[int, Launch]], words: Sequence[Any],
+        self, args: tuple, kwargs: Mapping[str, Any], call: Call, meta: Mapping[str, Any], backend: Any,
+        launches: Sequence[tuple[int, Launch]], words: Sequence[Any], vendor: Callable | None = None,
     ) -> None:  # fmt: skip
         """Keep what a call that the rules have passed worked out, if it came before and is plain.
 
         launches: the handles of functions with their grids and blocks; words: the arguments of every launch, which
-        have their places from `meta`.
+        have their places from `meta`; vendor: what serves the call in their place. The context of the call is current.
         """
         counts = [count for one in meta["launches"] for count in one["grid"]["counts"] if count is not None]
         counted = {name for count in counts for name in names_of(from_data(count))}
@@ -65,7 +66,7 @@ class Again:
             self.forms.clear()
         names = [*self.names[: len(args)], *kwargs]
         values = (*args, *kwargs.values())
-        assigned = (device, len(args), *kwargs)
+        assigned = (driver.ctxGetCurrent(), len(args), *kwargs)
         form = self.forms.get(assigned) or self.forms.setdefault(assigned, Form(self.reader(names), {}))
         try:
             key = form.read(*values)
@@ -75,7 +76,8 @@ class Again:
             return
         if len(form.plans) >= MOST:
             form.plans.clear()
-        form.plans[key] = plan(call, names, values, meta, device, launches, words) if key in form.plans else None
+        seen = key in form.plans
+        form.plans[key] = plan(call, names, values, meta, backend, launches, words, vendor) if seen else None
 
     def reader(self, names: Sequence[str]) -> Callable[..., tuple]:
         """A function of the values of these arguments: the layout of arrays, the types of numbers, all else whole."""

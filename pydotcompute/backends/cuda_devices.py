@@ -9,10 +9,12 @@ from .devices import DeviceInfo
 
 def cuda_devices(cupy: Any) -> tuple[DeviceInfo, ...]:
     """All of them; asking for free memory makes a context on each. Raises CuPy's CUDARuntimeError."""
+    from .cuda_context import on
+
     runtime, found = cupy.cuda.runtime, []
     for number in range(runtime.getDeviceCount()):
         properties = runtime.getDeviceProperties(number)
-        with cupy.cuda.Device(number):
+        with on(number):
             free, total = runtime.memGetInfo()
         name = properties["name"]
         found.append(DeviceInfo(

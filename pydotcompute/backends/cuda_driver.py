@@ -8,9 +8,11 @@ from __future__ import annotations
 import ctypes
 import subprocess
 import sys
+from functools import cache
 from typing import Any
 
 LIBRARY = "libcuda.so.1"
+PATIENCE = 30.0  # seconds that another process has for its answer; a driver that starts many devices takes ten
 NOT_INITIALIZED = 3  # CUDA_ERROR_NOT_INITIALIZED
 Version = tuple[int, int]
 
@@ -51,14 +53,24 @@ def problem(library: str = LIBRARY, start: bool = True) -> str:
 
 def _asked_elsewhere(library: str) -> str:
     try:
-        done = subprocess.run(
-            [sys.executable, "-I", "-S", __file__, library], capture_output=True, text=True, check=False
-        )
+        asked = subprocess.Popen(
+            [sys.executable, "-I", "-S", __file__, library],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        )  # fmt: skip
     except OSError as error:
         return f"no process can be started to ask the NVIDIA driver ({error})"
-    if done.returncode:
-        return f"the process that asked the NVIDIA driver ended with status {done.returncode}"
-    return done.stdout.strip()
+    try:
+        told, _ = asked.communicate(timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        asked.kill()
+        try:
+            asked.communicate(timeout=1)
+        except subprocess.TimeoutExpired:  # not even a kill reaches a process that hangs in the driver: leave it there
+            pass
+        return f"the NVIDIA driver does not answer: a process that asked it was still waiting after {PATIENCE:g} s"
+    if asked.returncode:
+        return f"the process that asked the NVIDIA driver ended with status {asked.returncode}"
+    return told.strip()
 
 
 def device_count() -> int:
@@ -78,6 +90,31 @@ def version() -> Version:
     except (OSError, AttributeError):
         pass
     return number.value // 1000, number.value % 1000 // 10
+
+
+@cache
+def primary_context(device: int) -> int:
+    """The handle of a device's primary context, which CuPy and everything that uses the runtime work in; retained as
+    long as the process lives. Raises RuntimeError where the driver makes none."""
+    library, handle, context = ctypes.CDLL(LIBRARY), ctypes.c_int(), ctypes.c_void_p()
+    status = library.cuDeviceGet(ctypes.byref(handle), device)
+    status = status or library.cuDevicePrimaryCtxRetain(ctypes.byref(context), handle)
+    if status or not context.value:
+        raise RuntimeError(f"CUDA device {device} has no primary context ({_error(library, status)})")
+    return context.value
+
+
+def jit_log(code: bytes) -> str:
+    """What the driver's compiler says about PTX that does not load, in the current context; empty if it says nothing.
+    """
+    size = 8192
+    log = ctypes.create_string_buffer(size)
+    options = (ctypes.c_int * 2)(5, 6)  # CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES
+    values = (ctypes.c_void_p * 2)(ctypes.addressof(log), size)
+    library, module = ctypes.CDLL(LIBRARY), ctypes.c_void_p()
+    if not library.cuModuleLoadDataEx(ctypes.byref(module), code, 2, options, values):
+        library.cuModuleUnload(module)
+    return log.value.decode(errors="replace").strip()
 
 
 def cuda_for_ptx(version: str) -> Version | None:

@@ -39,7 +39,8 @@ class CUDAFunction:
         that do not fit the signature."""
         from . import cuda_arrays
 
-        words = marshalled(self.name, self.arguments, args, cuda_arrays, f"CUDA device {self.device}")
+        own = [cuda_arrays.adopt(value) if cuda_arrays.owns(value) else value for value in args]
+        words = marshalled(self.name, self.arguments, own, cuda_arrays, f"CUDA device {self.device}")
         if self._function is None:
             from cupy.cuda import function
 
@@ -47,6 +48,8 @@ class CUDAFunction:
             module.load(self.code if self.suffix == ".cubin" else self.code + b"\0")
             self._function = module.get_function(self.name)
         self._function(grid, block, tuple(words))
+        if adopted := [(value, array) for value, array in zip(args, own) if value is not array]:
+            cuda_arrays.hand_back(*zip(*adopted))
 
 
 def unpacked(code: bytes) -> tuple[dict[str, Any], bytes]:

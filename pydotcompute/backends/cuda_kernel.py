@@ -9,22 +9,23 @@ from cupy.cuda import function
 
 from ..cache.manifest import Artifact
 from ..cache.objects import read
-from ..errors import AllocationError, KernelNotBuiltError
+from ..errors import AllocationError, ArtifactRefusedError, KernelNotBuiltError
 from ..runtime.arguments import Call
-from . import cuda_arrays, cuda_launch
+from . import cuda_arrays, cuda_context, cuda_copies, cuda_driver, cuda_launch, cuda_streams
 from .cuda_again import Again
 
 if TYPE_CHECKING:
     from .cuda import CUDABackend
 
 OUT_OF_MEMORY = 2  # CUDA_ERROR_OUT_OF_MEMORY, cudaErrorMemoryAllocation
-Keep = Callable[[Mapping[str, Any], int, list, list], None]
+Keep = Callable[[Mapping[str, Any], Any, list, list], None]
 
 
 class CUDAKernel:
     """Runs checked calls on the current stream of its device, where their arrays lie, without waiting.
 
-    Raises KernelNotBuiltError if the artifact is damaged, or no such code, AllocationError if it does not fit.
+    Raises KernelNotBuiltError if the artifact is damaged, ArtifactRefusedError if the device does not load it,
+    AllocationError if it does not fit, RuntimeError for what failed before.
     """
 
     def __init__(self, artifact: Artifact, backend: CUDABackend):
@@ -36,17 +37,28 @@ class CUDAKernel:
                 f"{artifact}: the manifest does not say how it is launched; {artifact.remedy}"
             )
         module, device = function.Module(), backend.device_id
+        code = data if artifact.suffix == ".cubin" else data + b"\0"
         try:
-            with cupy.cuda.Device(device):
-                module.load(data if artifact.suffix == ".cubin" else data + b"\0")
-                self.functions: dict[str, Any] = {entry: module.get_function(entry) for entry in entries}
+            with cuda_context.on(device):
+                try:
+                    module.load(code)
+                    self.functions: dict[str, Any] = {entry: module.get_function(entry) for entry in entries}
+                except cupy.cuda.driver.CUDADriverError as error:
+                    if error.status not in cuda_context.LOADING:
+                        raise
+                    log = cuda_driver.jit_log(code) if artifact.suffix != ".cubin" else ""
+                    raise ArtifactRefusedError(
+                        f"{artifact}: device {device} cannot load {artifact.path} ({error}); {artifact.remedy}"
+                        + (f"\n  the driver's compiler says: {log}" if log else "")
+                    ) from error
         except (cupy.cuda.driver.CUDADriverError, cupy.cuda.runtime.CUDARuntimeError) as error:
             if error.status == OUT_OF_MEMORY:
                 told = f"{artifact}: no memory on CUDA device {device} for its code ({error})"
                 raise AllocationError(told) from error
-            raise KernelNotBuiltError(
-                f"{artifact}: device {device} cannot load {artifact.path} ({error}); {artifact.remedy}"
-            ) from error
+            raised = cuda_context.explained(error, artifact.kernel, device)
+            if raised is error:
+                raise
+            raise raised from error
 
     again = Again  # what serves the calls of a kernel that are like an earlier one
 
@@ -57,7 +69,7 @@ class CUDAKernel:
             launches, arguments, copied = self._launch(call, values)
             if keep and not copied:
                 handles = [(self.functions[one.entry].ptr, one) for one in launches]
-                keep(self.artifact.meta, self.backend.device_id, handles, arguments)
+                keep(self.artifact.meta, self.backend, handles, arguments)
             return finish()
 
     def _launch(self, call: Call, values: dict[str, Any]) -> tuple[list, list, list]:
@@ -68,7 +80,7 @@ class CUDAKernel:
                 array = values[p.name]
                 own = array.ndim - len(p.dims)
                 if not cuda_launch.fits(array.shape, array.strides, own, call.leading):
-                    whole = cupy.broadcast_to(array, (*call.leading, *array.shape[own:])).copy()
+                    whole = cuda_copies.contiguous(cupy.broadcast_to(array, (*call.leading, *array.shape[own:])))
                     copied.append((p, array, whole))
                     values[p.name] = whole
         scratch = [cupy.empty(size, cupy.uint8) for size in artifact.meta["scratch"]]
@@ -82,5 +94,7 @@ class CUDAKernel:
             self.functions[launch.entry](launch.grid, launch.block, tuple(arguments))
         for p, array, whole in copied:
             if p.writable:
-                array[...] = whole
+                cuda_copies.copy(array, whole)
+        if (scratch or copied) and cuda_streams.captures(cupy.cuda.get_current_stream().ptr):
+            self.backend.keep_captured((scratch, copied))
         return launches, arguments, copied

@@ -5,7 +5,6 @@ It is written out, not interpreted, because a launch from Python costs about wha
 
 from __future__ import annotations
 
-from _thread import allocate_lock
 from ctypes import addressof, c_char, c_size_t, c_void_p
 from struct import Struct, error as StructError
 from typing import Any, Callable, Iterator, Mapping, Sequence
@@ -16,7 +15,8 @@ from cupy.cuda import driver, get_current_stream
 
 from ..runtime.arguments import Call
 from ..signature import Parameter, fill_value
-from . import cuda_arrays
+from . import cuda_arrays, cuda_streams
+from .cuda_context import CONTEXT, LOST
 from .cuda_launch import ADDRESS, Launch
 
 Plan = Callable[..., Any]  # of the values of a call; NotImplemented where the rules are to be asked
@@ -27,12 +27,13 @@ FORMATS = {
 }  # fmt: skip
 # A launch's `extra`: a buffer with all arguments, where it is, and where its size is.
 BUFFER_POINTER, BUFFER_SIZE = 1, 2
-INVALID_CONTEXT = 201  # a launch in a thread that has done nothing on the device yet; the rules bind its context
+# What the rules can do better with: they enter the device's context; and say whose fault an earlier one's is.
+FOR_THE_RULES = CONTEXT | LOST
 
 
 def plan(
-    call: Call, names: Sequence[str], values: Sequence[Any], meta: Mapping[str, Any], device: int,
-    launches: Sequence[tuple[int, Launch]], words: Sequence[Any],
+    call: Call, names: Sequence[str], values: Sequence[Any], meta: Mapping[str, Any], backend: Any,
+    launches: Sequence[tuple[int, Launch]], words: Sequence[Any], vendor: Callable | None = None,
 ) -> Plan | None:  # fmt: skip
     """What serves calls like this one, or None for calls that only the rules serve: with objects that are no CuPy
     arrays, complex scalars, scalars of other libraries. See `Again.remember`."""
@@ -47,7 +48,7 @@ def plan(
         known[f"{base}{len(known)}"] = value
         return f"{base}{len(known) - 1}"
 
-    formats, texts, filled, made = "", [], [], []
+    formats, texts, filled, made, scratch = "", [], [], [], []
     for kind, which, *rest in meta["arguments"]:
         if kind == "scalar":
             if rest or not isinstance(values[where[which]], (float, int, np.number)):
@@ -62,6 +63,7 @@ def plan(
         if kind == "scratch":
             made.append(f"s{which} = {name(cupy.empty, 'empty')}({meta['scratch'][which]}, 'uint8')")
             texts[at] = f"s{which}.data.ptr"
+            scratch.append(which)
         elif kind in ("data", "array") and which in call.missing:
             texts[at] = f"{which}_made.data.ptr"
         elif kind in ("data", "array"):
@@ -73,29 +75,33 @@ def plan(
             value = name(fill_value(p.fill, p.dtype), "value")
             filled.append(f"{name(cuda_arrays.fill, 'fill')}({_output(p, call, where)}, {value})")
     offsets, size = _offsets(formats)
-    buffer, length = (c_char * max(size, 1))(), c_size_t(size)
-    extra = (c_void_p * 5)(BUFFER_POINTER, addressof(buffer), BUFFER_SIZE, addressof(length), 0)
+    first_words = (c_char * max(size, 1))()
     packing = []
     for first, last in _runs(texts):
         run = _aligned(formats, offsets, first, last)
         if texts[first]:
             packing.append(f"{name(run.pack_into, 'pack')}(buffer, {offsets[first]}, {', '.join(texts[first:last])})")
         else:
-            run.pack_into(buffer, offsets[first], *words[first:last])
+            run.pack_into(first_words, offsets[first], *words[first:last])
+    free: list[tuple] = []  # buffers that no call is using
     known |= {
-        "buffer": buffer, "kept": (extra, length), "lock": allocate_lock(), "launch": driver.launchKernel,
-        "stream": get_current_stream, "failed": driver.CUDADriverError,
-        "refused": (OverflowError, StructError, cupy.cuda.memory.OutOfMemoryError),
+        "take": free.pop, "give": free.append, "made": lambda: _buffer(first_words, size),
+        "launch": driver.launchKernel, "stream": get_current_stream, "captures": cuda_streams.captures,
+        "keep": backend.keep_captured, "failed": (driver.CUDADriverError, cupy.cuda.runtime.CUDARuntimeError),
+        "refused": (OverflowError, StructError, cupy.cuda.memory.OutOfMemoryError), "for_the_rules": FOR_THE_RULES,
     }  # fmt: skip
     arrays = [where[p.name] for p in present]
-    wrong = [f"m{k}.device_id != {device}" for k in arrays]
+    wrong = [f"m{k}.device_id != {backend.device_id}" for k in arrays]
     wrong += [f"p{k} & {mask}" for k in arrays if (mask := values[k].dtype.alignment - 1)]
     wrong += _meeting(call, present, where, values)
     launching = [
-        f"launch({function}, {', '.join(map(str, (*one.grid, *one.block)))}, 0, current, 0, {addressof(extra)})"
+        f"launch({function}, {', '.join(map(str, (*one.grid, *one.block)))}, 0, current, 0, extra)"
         for function, one in launches
     ]
     outputs = [_output(p, call, where) for p in parameters.values() if p.role == "out"]
+    if vendor is not None:
+        inputs = [f"v{where[p.name]}" for p in parameters.values() if p.role == "in"]
+        launching = [f"{name(vendor, 'vendor')}({', '.join(inputs)}, out={outputs[0]})"]
     lines = [
         f"def run({', '.join(f'v{k}' for k in range(len(values)))}):",
         *(f"    m{k} = v{k}.data; p{k} = m{k}.ptr" for k in arrays),
@@ -104,20 +110,35 @@ def plan(
         "    try:",
         *(f"        {line}" for line in made),
         "        current = stream().ptr",
-        "        with lock:",  # of the buffer: the driver copies it before a launch returns
-        *(f"            {line}" for line in packing),  # refuses a scalar that does not fit
-        *(f"            {line}" for line in filled),
-        *(f"            {line}" for line in launching),
+        # A buffer of its own for each call under way: of other threads, and of finalisers that run inside this one.
+        "        try:",
+        "            used = take()",
+        "        except IndexError:",
+        "            used = made()",
+        "        buffer, extra, _ = used",
+        *(f"        {line}" for line in packing),  # refuses a scalar that does not fit
+        *(f"        {line}" for line in filled),
+        *(f"        {line}" for line in launching),  # the driver copies the buffer before a launch returns
+        "        give(used)",
+        *([f"        if captures(current): keep(({', '.join(f's{k}' for k in scratch)},))"] if scratch else []),
         "    except refused:",
         "        return NotImplemented",
         "    except failed as error:",
-        f"        if error.status == {INVALID_CONTEXT}:",
+        "        if error.status in for_the_rules:",
         "            return NotImplemented",
         "        raise",
         f"    return {', '.join(outputs) or None}",
     ]
     exec("\n".join(lines), known)
     return known["run"]
+
+
+def _buffer(words: Any, size: int) -> tuple:
+    """A buffer for the arguments of a launch, with those that never change; where the driver is told of it; what has
+    to live as long."""
+    buffer, length = type(words).from_buffer_copy(words), c_size_t(size)
+    extra = (c_void_p * 5)(BUFFER_POINTER, addressof(buffer), BUFFER_SIZE, addressof(length), 0)
+    return buffer, addressof(extra), (extra, length)
 
 
 def _output(p: Parameter, call: Call, where: Mapping[str, int]) -> str:

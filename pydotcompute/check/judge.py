@@ -22,8 +22,6 @@ def _arguments(target: str, specialisation: Specialisation, case: draw.Case) -> 
 
 
 def cannot_run(call: Callable, target: str, specialisation: Specialisation, case: draw.Case) -> str:
-    if not target.startswith("cpu:") and "backend" in case.arguments:
-        return "a parameter is called 'backend': a call cannot say that host arrays are to be brought to a device"
     try:
         which = call.which(**_arguments(target, specialisation, case))
     except BackendNotAvailableError as error:

@@ -30,9 +30,12 @@ MEANINGS = (
     | {"cuda": "the module of a raw kernel", "np": "NumPy in a reference"}
     | {name: "a Python keyword" for name in keyword.kwlist}
 )
+# Keywords of every call, which therefore name no argument, output or param.
+OF_CALLS = {"backend": "where a call runs", "stream": "the stream that a call runs on"}
 # Names that Jinja2 or the rendering give a meaning of their own: no type variable, param or family value.
 CONTEXT_MEANINGS = (
     {"kernel": "the kernel's name in a template", "backend": "the backend's name in a template"}
+    | {"stream": OF_CALLS["stream"]}
     | {name: "a literal of Jinja2" for name in ("true", "false", "none")}
     | {name: "a word of Jinja2" for name in ("self", "super", "caller")}
 )

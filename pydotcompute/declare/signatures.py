@@ -9,7 +9,7 @@ from ..errors import Position
 from ..signature import Parameter, Signature
 from . import expressions
 from .grammar import WRITE, Dim, Reader, Written
-from .names import name_problem
+from .names import OF_CALLS, name_problem
 
 
 class Parsed(NamedTuple):
@@ -99,6 +99,9 @@ def _parameters(reader: Reader, written: list[Written]) -> dict[str, Parameter]:
         name = w.parameter.name
         if problem := name_problem(name):
             raise reader.fail(w.token, *problem)
+        if name in OF_CALLS:
+            message = f"'{name}' cannot be the name of an argument: as a keyword of a call it says {OF_CALLS[name]}"
+            raise reader.fail(w.token, message, "choose another name")
         taken = "an argument or output" if name in parameters else reader.taken(name)
         if taken:
             raise reader.fail(w.token, f"'{name}' is already the name of {taken}", "choose another name")

@@ -11,6 +11,12 @@
     overlap(one, other) -> bool  whether two arrays of one place share a byte
     empty(shape, dtype), fill(array, value)
     result(array)                what is returned for an output scalar that was not given
+
+And, where they are of use:
+
+    contiguous(array)            the array, or a copy that is C-contiguous, of its own place
+    adopt(value)                 an array of another package as one of the backend's, once for a call; TypeError
+    hand_back(values, arrays)    after a call with arrays that were adopted
 """
 
 from __future__ import annotations
@@ -73,6 +79,10 @@ def empty(shape: tuple[int, ...], dtype: str) -> np.ndarray:
 
 def fill(array: np.ndarray, value: Any) -> None:
     array[...] = value
+
+
+def contiguous(array: np.ndarray) -> np.ndarray:
+    return np.asarray(array, order="C")
 
 
 def result(array: np.ndarray) -> np.generic:

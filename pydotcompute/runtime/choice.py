@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Mapping, NamedTuple
 
 from ..backends.base import Backend
 from .. import remedies
@@ -57,10 +57,12 @@ class Which(NamedTuple):
 
 
 def choose(
-    record: KernelRecord, chosen: SpecialisationRecord, backend: Backend, pinned: str | None, place: tuple[str, str]
-) -> Which:
+    record: KernelRecord, chosen: SpecialisationRecord, backend: Backend, pinned: str | None, place: tuple[str, str],
+    refused: Mapping[str, str] = {},
+) -> Which:  # fmt: skip
     """The best artifact of this specialisation that the backend runs; `pinned` is the only target allowed. place: the
-    folder of the cache or bundle, and the root of the project."""
+    folder of the cache or bundle, and the root of the project. refused: targets whose artifacts the backend has tried
+    to load, and why it could not."""
     usable, rejected = [], []
     for specialisation in record.specialisations.values():
         for artifact in specialisation.artifacts:
@@ -74,6 +76,8 @@ def choose(
                 reason = f"this call runs on the backend '{backend.name}'{hint}"
             elif pinned is None and "+" in artifact.target:
                 reason = "a build with checked bounds runs only where it is pinned"
+            elif artifact.target in refused:
+                reason = refused[artifact.target]
             else:
                 rank, reason = backend.judge(artifact)
             if reason:

@@ -7,6 +7,7 @@ so that later calls of that kind do not come by; those that it does not serve st
 from __future__ import annotations
 
 import os
+import warnings
 from _thread import RLock
 from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, Mapping
@@ -17,13 +18,13 @@ from ..backends.base import Backend
 from ..backends import registry
 from ..backends.registry import get_backend
 from ..cache.manifest import KernelRecord, SpecialisationRecord
-from ..errors import KernelNotBuiltError
+from ..errors import ArtifactFallbackWarning, ArtifactRefusedError, KernelNotBuiltError
 from .choice import Which, choose, require
 
 if TYPE_CHECKING:
     from .arguments import Call
 
-DLPACK_CUDA = 2  # kDLCUDA
+DLPACK_CUDA = (2, 13)  # kDLCUDA, kDLCUDAManaged
 
 _lock = RLock()  # one for all: a first call is rare, and nothing waits while it holds it
 
@@ -44,15 +45,17 @@ class Dispatcher:
         self.record, self.place, self.pinned = record, place, pinned  # place: the cache's folder, the root
         self.prepend: Callable[[Callable], None] = lambda function: None
         self.loaded: dict[tuple[str, Backend], Any] = {}  # (specialisation, backend) → what runs a checked call
+        self.refused: dict[tuple[str, str, Backend], str] = {}  # (specialisation, target, backend) → why not loaded
         self.first: Any = None  # the loaded artifact whose native entry is asked first
         self.function: Callable | None = None  # that entry
         self.glanced = False
         self.again: Callable | None = None  # serves calls like an earlier one, or says NotImplemented
-        self.names = frozenset(p.name for p in record.signature.parameters)
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """Check the arguments and run the kernel. Raises what language rules and missing artifacts demand."""
-        if "backend" in kwargs and "backend" not in self.names:
+        if "stream" in kwargs:
+            return self._call_on_stream(kwargs.pop("stream"), args, kwargs)
+        if "backend" in kwargs:
             return self._call_on(kwargs.pop("backend"), args, kwargs)
         if self.again is not None:
             result = self.again(args, kwargs)
@@ -62,6 +65,9 @@ class Dispatcher:
             self.glanced = True
             if self._load_for(args):
                 return self.function(*args, **kwargs)  # which comes back here if it does not serve the call
+        adopted = self._adopted(args, kwargs)
+        if adopted:
+            return self._call_adopted(adopted, args, kwargs)
         call, backend = self.checked(args, kwargs)
         key = (call.specialisation.name, backend)
         loaded = self.loaded.get(key)
@@ -71,12 +77,68 @@ class Dispatcher:
             from . import vendor
 
             serve = vendor.function(self.record, backend.name, self.pinned)
-            if serve is not None and vendor.is_faster(self.record, call):
-                return vendor.run(serve, self.record, call, backend)
+            if serve is not None and vendor.is_faster(self.record, call, backend.name):
+                return vendor.run(serve, self.record, call, backend, self._remember(loaded, args, kwargs, call))
+        keep = self._remember(loaded, args, kwargs, call)
+        return loaded(call, keep) if keep else loaded(call)
+
+    def _remember(self, loaded: Any, args: tuple, kwargs: Mapping[str, Any], call: Call) -> Callable | None:
+        """Who keeps what this call works out, for others like it; None where the native entry serves those."""
         if not hasattr(loaded, "again"):
-            return loaded(call)
+            return None
         self.again = self.again or loaded.again(self.record)
-        return loaded(call, partial(self.again.remember, args, kwargs, call))
+        return partial(self.again.remember, args, kwargs, call)
+
+    def _adopted(self, args: tuple, kwargs: Mapping[str, Any]) -> list[tuple[Any, Any, Any]]:
+        """Of the values that are arrays of packages which a backend does not know: (value, the same memory as an array
+        of the backend's, what looks at those)."""
+        values = (*zip((p.name for p in self.record.signature.parameters), args), *kwargs.items())
+        owned = [(n, v, owner_of(v)) for n, v in values if not isinstance(v, (int, float))]
+        owners = {owner for _, _, owner in owned} - {""}
+        if len(owners) != 1 or owners == {"cpu"}:
+            return []  # of a mixture the rules say what is wrong
+        arrays, found = get_backend(*owners).arrays, []
+        if not hasattr(arrays, "adopt"):
+            return []
+        for name, value, owner in owned:
+            if not owner:
+                continue
+            try:
+                own = arrays.adopt(value)
+            except TypeError as error:
+                raise TypeError(f"{self.record.name}: '{name}' {error}") from error
+            if own is not value:
+                found.append((value, own, arrays))
+        return found
+
+    def _call_adopted(self, adopted: list[tuple[Any, Any, Any]], args: tuple, kwargs: Mapping[str, Any]) -> Any:
+        """The call with arrays of the backend's own; outputs that were given come back as they were."""
+        values, arrays, (looks, *_) = zip(*adopted)
+        own, theirs = dict(zip(map(id, values), arrays)), dict(zip(map(id, arrays), values))
+        result = self.call(*(own.get(id(v), v) for v in args), **{n: own.get(id(v), v) for n, v in kwargs.items()})
+        looks.hand_back(values, arrays)
+        if isinstance(result, tuple):
+            return tuple(theirs.get(id(r), r) for r in result)
+        return theirs.get(id(result), result)
+
+    def _call_on_stream(self, stream: Any, args: tuple, kwargs: Mapping[str, Any]) -> Any:
+        """A call with `stream=`: on a stream of the device that its arrays are on, or go to."""
+        if stream is None:
+            return self.call(*args, **kwargs)
+        backend = self._backend_of(args, kwargs)
+        with backend.on_stream(stream):
+            return self.call(*args, **kwargs)
+
+    def _backend_of(self, args: tuple, kwargs: Mapping[str, Any]) -> Backend:
+        """Of a call whose values nobody has looked at yet."""
+        if "backend" in kwargs:
+            from .transfer import backend_named
+
+            named = backend_named(self.record, kwargs["backend"])
+            others = [v for v in (*args, *kwargs.values()) if owner_of(v) == named.name]
+            return named.of_array(others[0]) if others else named
+        values = zip((p.name for p in self.record.signature.parameters), args)
+        return self._backend({**dict(values), **kwargs}, False)
 
     def _call_on(self, name: Any, args: tuple, kwargs: Mapping[str, Any]) -> Any:
         """A call with `backend=`: on its own arrays a plain call, with host arrays one that moves them."""
@@ -130,18 +192,19 @@ class Dispatcher:
 
     def which(self, *args: Any, **kwargs: Any) -> Which:
         """The artifact that a call with these arguments would run, and why every other one would not."""
-        named = kwargs.pop("backend", None) if "backend" not in self.names else None
+        named = kwargs.pop("backend", None)
+        kwargs.pop("stream", None)
         call, backend = self.checked(args, kwargs, named is not None)
         if named is not None and backend.name == "cpu":
             from .transfer import backend_named
 
             backend = backend_named(self.record, named)  # the arrays would be moved there
-        found = choose(self.record, call.specialisation, backend, self.pinned, self.place)
+        found = self._choose(call.specialisation, backend)
         if self.record.vendor and found.artifact:
             from . import vendor
 
             other = vendor.name(self.record, backend.name, self.pinned)
-            if other and vendor.is_faster(self.record, call):
+            if other and vendor.is_faster(self.record, call, backend.name):
                 return found.handed_to(other, self.record.vendor_when)
             if lacking := vendor.missing(backend.name):
                 return found.without(f"{vendor.MODULES[backend.name]}.{self.record.vendor}", lacking)
@@ -174,12 +237,33 @@ class Dispatcher:
         with _lock:
             if key in self.loaded:
                 return self.loaded[key]
-            artifact = require(choose(self.record, specialisation, backend, self.pinned, self.place))
-            loaded = self.loaded[key] = backend.load_kernel(artifact)
+            loaded = self.loaded[key] = self._load_best(specialisation, backend)
             defaults = {name: choices[0] for name, choices in self.record.params.items()}
             if specialisation.params == defaults and hasattr(loaded, "bind"):
                 self._put_first(loaded)
             return loaded
+
+    def _load_best(self, specialisation: SpecialisationRecord, backend: Backend) -> Any:
+        """The artifact that comes first of those that load; which ones do not is said."""
+        told: list[str] = []
+        while True:
+            artifact = require(self._choose(specialisation, backend))
+            try:
+                loaded = backend.load_kernel(artifact)
+            except ArtifactRefusedError as error:
+                self.refused[specialisation.name, artifact.target, backend] = f"it cannot be loaded ({error.__cause__})"
+                if self._choose(specialisation, backend).artifact is None:
+                    raise
+                told.append(str(error))
+                continue
+            for text in told:
+                warnings.warn(f"{text}\n  {artifact} serves in its place", ArtifactFallbackWarning, stacklevel=4)
+            return loaded
+
+    def _choose(self, specialisation: SpecialisationRecord, backend: Backend) -> Which:
+        wanted = specialisation.name, backend
+        refused = {target: why for (name, target, b), why in self.refused.items() if (name, b) == wanted}
+        return choose(self.record, specialisation, backend, self.pinned, self.root, refused)
 
     def _put_first(self, loaded: Any) -> None:
         record = self.record
@@ -201,9 +285,11 @@ def owner_of(value: Any) -> str:
     """The backend that an array belongs to; empty for what is no array."""
     if isinstance(value, np.ndarray):
         return "cpu"
-    if type(value).__module__ == "cupy" or hasattr(value, "__cuda_array_interface__"):
+    if type(value).__module__ == "cupy":
         return "cuda"
-    if hasattr(value, "__dlpack_device__"):
-        if int(value.__dlpack_device__()[0]) == DLPACK_CUDA:
+    if hasattr(type(value), "__dlpack_device__"):
+        if int(value.__dlpack_device__()[0]) in DLPACK_CUDA:
             return "cuda"
+    elif hasattr(type(value), "__cuda_array_interface__") or hasattr(value, "__cuda_array_interface__"):
+        return "cuda"
     return registry.owner_of(value)

@@ -46,17 +46,30 @@ def function(record: KernelRecord, backend: str, pinned: str | None) -> Callable
     return getattr(import_module(module), attribute) if module else None
 
 
-def is_faster(record: KernelRecord, call: Call) -> bool:
+def is_faster(record: KernelRecord, call: Call, backend: str) -> bool:
     """Whether the declaration says so for the sizes of this call."""
+    if backend == "cuda" and _elements(call) == 1:
+        return False  # CuPy has no library for a product of one element: it would compile a sum
     if record.vendor_when is None:
         return True
     return bool(evaluate(record.vendor_when, {**call.dims, **call.specialisation.params}))
 
 
-def run(serve: Callable, record: KernelRecord, call: Call, backend: Backend) -> Any:
-    """A checked call, served by the vendor's function."""
+def _elements(call: Call) -> int:
+    """Of the output."""
+    (name,) = (p.name for p in call.specialisation.parameters if p.role == "out")
+    size = 1
+    for n in call.missing[name] if name in call.missing else call.values[name].shape:
+        size *= n
+    return size
+
+
+def run(serve: Callable, record: KernelRecord, call: Call, backend: Backend, keep: Callable | None = None) -> Any:
+    """A checked call, served by the vendor's function. `keep` is told what `Again.remember` wants to know."""
     *inputs, output = (p.name for p in call.specialisation.parameters)
     with backend.running(record.name):
         values, finish = call.complete()
         serve(*(values[name] for name in inputs), out=values[output])
+        if keep:
+            keep({"arguments": (), "scratch": (), "launches": ()}, backend, (), (), serve)
     return finish()

@@ -13,12 +13,12 @@ from types import SimpleNamespace
 import cupy
 import numpy as np
 
-from pydotcompute.backends import cuda_arrays, cuda_driver, cuda_plan, registry
+from pydotcompute.backends import cuda_context, cuda_copies, cuda_driver, cuda_plan, registry
 from tests.ptx import Memory, Module
 from tests.ptx.memory import OFFSET, SHIFT
 from tests.ptx.parse import TYPE_BYTES
 
-POISON = 0xA5
+POISON, PRIMARY = 0xA5, 0x100
 
 
 class Emulated:
@@ -67,12 +67,38 @@ class Emulated:
             (runtime, "memGetInfo", lambda: (1 << 30, 1 << 31)),
             (cupy.cuda.driver, "launchKernel", self.launch_packed),
             (cuda_plan, "get_current_stream", lambda: SimpleNamespace(ptr=0)),
-            (cuda_arrays, "fill", lambda array, value: self.host(array).fill(value)),
+            (cupy.cuda.driver, "ctxGetCurrent", lambda: PRIMARY + self.current),
+            (cupy.cuda.driver, "ctxSetCurrent", lambda context: setattr(self, "current", context - PRIMARY)),
+            (cuda_context, "primary_context", lambda number: PRIMARY + number),
+            (runtime, "setDevice", lambda number: setattr(self, "current", number)),
+            (runtime, "memsetAsync", self.memset), (runtime, "memcpyAsync", self.memcpy),
+            (runtime, "streamIsCapturing", lambda stream: False),
+            (cuda_copies, "get_current_stream", lambda: SimpleNamespace(ptr=0)),
+            (cupy.cuda, "get_current_stream", lambda device_id=-1: SimpleNamespace(ptr=0)),
+            (cupy.cuda.compiler, "compile_using_nvrtc", self.compiles),
+            (cupy.cuda.compiler, "_compile_with_cache_cuda", self.compiles),
             (cuda_driver, "problem", lambda **_: ""), (cuda_driver, "device_count", lambda: devices),
             (registry, "_instances", {}),
         ):  # fmt: skip
             monkeypatch.setattr(place, name, value)
+        cuda_copies._function.cache_clear()  # what another test's device has loaded
         cupy.cuda.set_allocator(self.allocate)
+
+    @staticmethod
+    def compiles(*_, **__):
+        raise AssertionError("CuPy compiles a kernel")
+
+    def bytes(self, address: int, size: int) -> np.ndarray:
+        space, offset = self.memory.spaces[(address >> SHIFT) - 1], address & int(OFFSET)
+        assert offset + size <= space.size
+        return space.data[offset : offset + size]
+
+    def memset(self, address: int, value: int, size: int, stream: int) -> None:
+        self.bytes(address, size)[...] = value
+
+    def memcpy(self, target: int, source: int, size: int, kind: int, stream: int) -> None:
+        assert kind == 3
+        self.bytes(target, size)[...] = self.bytes(source, size)
 
     def allocate(self, size: int) -> cupy.cuda.MemoryPointer:
         if self.out_of_memory:

@@ -216,3 +216,61 @@ def test_a_kernel_serves_where_cublas_is_missing(device, project):
     which = kernel.which(*arrays)
     assert which.target == "cuda:sm_90" and not which.vendor
     assert str(which.rejected[-1]) == "[T=float32,TILE=32] for cupy.matmul: cuBLAS is not installed"
+
+
+def test_what_dlpack_says_of_writing():
+    """Read from capsules that NumPy makes; CuPy does not look."""
+    from pydotcompute.backends.cuda_arrays import _is_read_only
+
+    x = np.arange(3)
+    assert not _is_read_only(x.__dlpack__(max_version=(1, 0))) and not _is_read_only(x.__dlpack__())
+    x.flags.writeable = False
+    assert _is_read_only(x.__dlpack__(max_version=(1, 0)))
+
+
+def test_streams_of_all_kinds_have_handles():
+    from pydotcompute.backends.cuda_streams import _Handle, handle
+
+    class Torch:
+        cuda_stream = 7
+
+    class Pointer:
+        ptr = 9
+
+    class Attribute:
+        __cuda_stream__ = (0, 11)
+
+    class Newer:
+        __cuda_stream__ = (1, 11)
+
+    given = [5, np.int64(6), Torch(), _Handle(8), Pointer(), cupy.cuda.Stream.null, Attribute()]
+    assert [handle(stream) for stream in given] == [5, 6, 7, 8, 9, 0, 11]
+    with pytest.raises(TypeError, match="speaks version 1 of the CUDA stream protocol"):
+        handle(Newer())
+
+
+def test_streams_of_others_become_streams_of_cupy():
+    from pydotcompute.backends.cuda_streams import LEGACY, _of_cupy
+
+    for given, number in ((77, 77), (0, 0), (LEGACY, 0), (cupy.cuda.Stream.null, 0)):
+        made = _of_cupy(given, given if isinstance(given, int) else given.ptr, 0)
+        assert isinstance(made, cupy.cuda.Stream) and made.ptr == number
+
+
+@pytest.mark.parametrize("kind", ["fill", "copy"])
+@pytest.mark.parametrize("unit", [1, 2, 4, 8, 16])
+def test_kernels_of_our_own_assemble(kind, unit, tmp_path):
+    """For as many dimensions as there are, and the oldest and newest devices that the toolchain knows."""
+    import subprocess
+
+    from pydotcompute.backends.cuda_copies import ptx
+    from pydotcompute.compile import cuda_toolchain
+
+    known = cuda_toolchain.architectures()
+    for arch, depth in (("80", 0), ("80", 1), ("80", 32), (known[0], 3), (known[-1].rstrip("af"), 3)):
+        capability = int(arch[:-1]), int(arch[-1])
+        path = tmp_path / "x.ptx"
+        path.write_text(ptx(kind, unit, depth, capability))
+        target = f"-arch=sm_{arch}"
+        done = subprocess.run([cuda_toolchain.ptxas(), target, path, "-o", tmp_path / "x"], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr

@@ -15,8 +15,12 @@ from tests.emulator.environment import environment
 CASES = f"{ROOT}/tests/emulator/cases"
 MEMBERS = (
     "arange", "array", "asarray", "asnumpy", "broadcast_to", "empty", "from_dlpack", "zeros", "cuda.Device",
-    "cuda.MemoryPointer", "cuda.Stream", "cuda.UnownedMemory", "cuda.memory.OutOfMemoryError",
-    "cuda.driver.CUDADriverError", "cuda.driver.launchKernel", "cuda.runtime.CUDARuntimeError",
+    "cuda.Event", "cuda.MemoryPointer", "cuda.Stream", "cuda.Stream.from_external", "cuda.UnownedMemory",
+    "cuda.get_current_stream", "cuda.memory.OutOfMemoryError", "cuda.driver.CUDADriverError",
+    "cuda.driver.ctxCreate", "cuda.driver.ctxDestroy", "cuda.driver.ctxGetCurrent", "cuda.driver.ctxSetCurrent",
+    "cuda.driver.launchKernel", "cuda.runtime.CUDARuntimeError", "cuda.runtime.eventRecord",
+    "cuda.runtime.memcpyAsync", "cuda.runtime.memcpyPeerAsync", "cuda.runtime.memsetAsync",
+    "cuda.runtime.streamIsCapturing", "cuda.runtime.streamWaitEvent",
     "cuda.runtime.deviceSynchronize", "cuda.runtime.getDevice",
     "cuda.runtime.getDeviceCount", "cuda.runtime.getDeviceProperties", "cuda.runtime.memGetInfo",
     "cuda.runtime.pointerGetAttributes", "cuda.runtime.setDevice", "cuda.runtime.streamSynchronize",

@@ -56,6 +56,15 @@ def test_symbols_in_order_of_first_appearance(text, symbols):
     assert parse(text).symbols == symbols
 
 
+@pytest.mark.parametrize("name", ["backend", "stream"])
+@pytest.mark.parametrize("text", ["({}: T)", "(x: T[n], {}: inout T[n])", "(x: T[n]) -> ({}: T[n])"])
+def test_keywords_of_every_call_name_no_argument(name, text):
+    with pytest.raises(DeclarationError, match=f"'{name}' cannot be the name of an argument: .* keyword of a call") as caught:
+        parse(text.format(name))
+    assert caught.value.at.column == text.index("{}") + 1
+    assert parse(text.format(f"{name}s")).parameters
+
+
 def test_text_is_printed_form():
     assert parse("( a:T,x : inout  strided T[ m,n ],)->( out:T[m  * n]=0 )").text == (
         "(a: T, x: inout strided T[m, n]) -> (out: T[m * n] = 0)"

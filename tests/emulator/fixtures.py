@@ -9,6 +9,7 @@ from cupy import _machine
 
 import pydotcompute
 from pydotcompute.backends.cuda import CUDABackend
+from pydotcompute.backends.cuda_again import Again
 
 
 @pytest.fixture(autouse=True)
@@ -39,3 +40,19 @@ def backend():
 def draw():
     rng = np.random.default_rng(0)
     return lambda *shape, dtype="f4": rng.normal(size=shape).astype(dtype)
+
+
+@pytest.fixture
+def served(monkeypatch):
+    """How many calls were served without the rules; `served.off` leaves all to the rules."""
+
+    class Served:
+        count, off = 0, False
+
+    def serve(again, args, kwargs, serve=Again.__call__):
+        result = NotImplemented if Served.off else serve(again, args, kwargs)
+        Served.count += result is not NotImplemented
+        return result
+
+    monkeypatch.setattr(Again, "__call__", serve)
+    return Served

@@ -11,7 +11,6 @@ from cupy import _machine
 
 import pydotcompute
 from pydotcompute import declare
-from pydotcompute.backends.cuda_again import Again
 from pydotcompute.check import draw as drawn
 from pydotcompute.check import judge, sizes
 from pydotcompute.check.expected import Expected
@@ -23,22 +22,6 @@ MOST = 100  # elements of a call: the interpreter takes its time
 @pytest.fixture(scope="module")
 def pinned(project):
     return pydotcompute.load(project, target=TARGET)
-
-
-@pytest.fixture
-def served(monkeypatch):
-    """How many calls were served without the rules; `served.off` leaves all to the rules."""
-
-    class Served:
-        count, off = 0, False
-
-    def serve(again, args, kwargs, serve=Again.__call__):
-        result = NotImplemented if Served.off else serve(again, args, kwargs)
-        Served.count += result is not NotImplemented
-        return result
-
-    monkeypatch.setattr(Again, "__call__", serve)
-    return Served
 
 
 def test_every_kernel(project, pinned, backend, served):

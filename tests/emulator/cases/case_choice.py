@@ -123,6 +123,8 @@ def test_operations(library, backend, draw, monkeypatch):
         out = operations.sub(there, right)  # where its first array is
         assert out.device.id == 1
         np.testing.assert_array_equal(backend.to_host(out), wanted)
+    turned = operations.matmul(there.T, there)  # of views, without a compiler
+    np.testing.assert_allclose(backend.to_host(turned), x.T @ x, 1e-5, 1e-5)
     total = operations.sum(there)
     assert total.shape == () and operations.div(there, total).device.id == 1
     assert pydotcompute.to_backend(there, "cuda") is there

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cupy import _machine
-from cupy.cuda import Device, get_current_stream, runtime
+from cupy.cuda import Device, Event, get_current_stream, runtime
 from cupy.cuda.memory import Memory, MemoryPointer, UnownedMemory
 
 
@@ -43,6 +43,13 @@ class ndarray:
             "version": 3, "shape": self.shape, "typestr": self.dtype.str, "descr": self.dtype.descr,
             "strides": strides, "data": (self.data.ptr, False), "stream": 1,
         }  # fmt: skip
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None) -> Any:
+        """No capsule, but the array itself; and what comes on the caller's stream comes after the current one."""
+        if stream != -1:
+            with self.device:
+                _order(get_current_stream().ptr, stream)
+        return SimpleNamespace(array=self)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return 2, self.data.device_id
@@ -92,26 +99,35 @@ class ndarray:
 
     def __setitem__(self, index, value) -> None:
         part = self[index]
-        if isinstance(value, ndarray):
-            _machine.start(lambda: np.copyto(part._elements(), value._elements(), "unsafe"))
-        elif np.ndim(value):
+        if not isinstance(value, ndarray) and np.ndim(value):
             raise ValueError("non-scalar numpy.ndarray cannot be used for fill")
-        else:
+        if not isinstance(value, ndarray):
             part.fill(value)
+        elif part.flags.c_contiguous and value.flags.c_contiguous and part.shape == value.shape:
+            _machine.start(lambda: np.copyto(part._elements(), value._elements()))
+        else:
+            compiles("an assignment")
 
     def fill(self, value) -> None:
         if self.data.device_id != _machine.number():
             raise AssertionError(f"device {self.data.device_id}'s array filled from device {_machine.number()}")
         number = np.asarray(value).astype(self.dtype)
-        number = number if number else np.zeros_like(number)  # -0.0 too, as CuPy does
-        _machine.start(lambda: self._elements().fill(number))
+        if number or not self.flags.c_contiguous:
+            compiles("a fill")
+        _machine.start(lambda: self._elements().fill(0))  # of -0.0 too, as CuPy does
 
     def copy(self, order="C") -> ndarray:
+        if not self.flags.c_contiguous or order != "C":
+            compiles("a copy")
         result = ndarray(self.shape, self.dtype, order=order)
         _machine.start(lambda: np.copyto(result._elements(), self._elements()))
         return result
 
     def get(self, stream=None, order="C", out=None, blocking=True) -> np.ndarray:
+        if not self.flags.c_contiguous:
+            compiles("a copy to the host")
+        if not self.size:
+            return np.empty(self.shape, self.dtype)
         with self.device:
             runtime.streamSynchronize((stream or get_current_stream()).ptr)
             return np.array(self._elements(), order=order)
@@ -127,6 +143,11 @@ class ndarray:
 
     def __int__(self) -> int:
         return int(self.get())
+
+
+def compiles(what: str) -> None:
+    """Where CuPy would call NVRTC, which takes seconds at first, and may not be installed."""
+    raise AssertionError(f"{what} that CuPy compiles a kernel for")
 
 
 def _tuple(index) -> tuple:
@@ -150,6 +171,8 @@ def array(obj, dtype=None, copy=True, order="K", subok=False, ndmin=0, *, blocki
     if isinstance(obj, ndarray):
         if not copy and obj.data.device_id == _machine.number() and dtype in (None, obj.dtype):
             return obj
+        if not obj.flags.c_contiguous or (dtype or obj.dtype) != obj.dtype:
+            compiles("a copy")
         result = ndarray(obj.shape, dtype or obj.dtype)
         _machine.devices[obj.data.device_id].run()  # copies between devices wait for what has been started
         _machine.start(lambda: np.copyto(result._elements(), obj._elements(), "unsafe"))
@@ -157,6 +180,8 @@ def array(obj, dtype=None, copy=True, order="K", subok=False, ndmin=0, *, blocki
     values = np.asarray(obj, dtype)
     if values.dtype.kind not in "biufc":
         raise ValueError(f"Unsupported dtype {values.dtype}")
+    if not values.ndim and values:
+        compiles("a value without dimensions")
     result = ndarray(values.shape, values.dtype)
     _machine.here().run(get_current_stream().ptr)
     runtime.check(_machine.here())
@@ -189,12 +214,21 @@ def _of_interface(obj) -> ndarray:
 
 
 def from_dlpack(array, *, device=None, copy=None) -> ndarray:
-    """Of another object that says what it is; arrays of this package alone travel, as themselves."""
-    return array.__dlpack__()
+    """Of what `__dlpack__` gives."""
+    return array.array
+
+
+def _order(first: int, then: int) -> None:
+    if (first or 1) != (then or 1):
+        event = Event()
+        runtime.eventRecord(event.ptr, first)
+        runtime.streamWaitEvent(then, event.ptr)
 
 
 def matmul(x1, x2, out) -> ndarray:
     """Another package's function, which a call may go to: on the current stream, without a launch that is counted."""
+    if out.size == 1 or not (x1.flags.c_contiguous and x2.flags.c_contiguous and out.flags.c_contiguous):
+        compiles("a product")
     _machine.start(lambda: np.matmul(x1._elements(), x2._elements(), out=out._elements()))
     return out
 

@@ -6,6 +6,7 @@ seen. Memory is exact: an access one byte outside of an allocation is a fault.
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 import weakref
@@ -25,7 +26,31 @@ CAPABILITIES = [tuple(map(int, c.split("."))) for c in os.environ.get("EMULATED_
 DRIVER = int(os.environ.get("EMULATED_DRIVER", "12090"))
 TOTAL = int(os.environ.get("EMULATED_MEMORY", str(1 << 28)))
 
-current = threading.local()  # device, stream, and the devices whose context this thread has bound
+current = threading.local()  # device, context, and the stream of each device
+PRIMARY = 0x100  # the handle of a device's primary context is its number more
+LEGACY = 1  # another name of the default stream, 0
+contexts = {PRIMARY + k: k for k in range(COUNT)}  # handle → device
+destroyed: set[int] = set()
+non_blocking: set[int] = set()  # streams that the default one does not wait for
+
+
+_lock = threading.RLock()  # programs have threads; the interpreter does one thing at a time
+
+
+def alone(function: Callable) -> Callable:
+    @functools.wraps(function)
+    def run(*args):
+        with _lock:
+            return function(*args)
+
+    return run
+
+
+class Work:
+    """What was put on a stream."""
+
+    def __init__(self, stream: int, action: Callable):
+        self.stream, self.action, self.done = stream, action, False
 
 
 class DeviceMemory(Memory):
@@ -62,13 +87,17 @@ class DeviceMemory(Memory):
 class Device:
     def __init__(self, number: int):
         self.number, self.memory, self.used = number, DeviceMemory(), 0
-        self.waiting: list[tuple[int, Callable]] = []  # (stream, work), in the order of the program
+        self.waiting: list[Work] = []  # in the order of the program
+        self.captured: dict[int, list[Callable]] = {}  # streams that capture → their graphs so far
         self.freed: list[tuple[int, np.ndarray]] = []
         self.fault: tuple[int, str] | None = None  # (error, what the interpreter says)
         self.launched: list[tuple[str, int]] = []  # (entry, stream)
 
+    @alone
     def allocate(self, size: int, owner: object) -> int:
         """An address; the memory lives until its owner and all work that waits have ended."""
+        if getattr(current, "context", 0) not in (0, PRIMARY + self.number):
+            raise AssertionError("an allocation in a context that is not the primary one: it would end with that one")
         whole = np.full(size + ALIGNMENT, POISON, np.uint8)
         skip = -whole.__array_interface__["data"][0] % ALIGNMENT
         data = whole[skip : skip + size]
@@ -77,29 +106,62 @@ class Device:
         weakref.finalize(owner, self.free, start, data)
         return start
 
+    @alone
     def free(self, start: int, data: np.ndarray) -> None:
         self.freed.append((start, data))
         self.used -= len(data)
         if not self.waiting:
             self.finish()
 
+    @alone
+    def put(self, stream: int, action: Callable) -> None:
+        """Give a stream something to do; one that captures does not do it."""
+        if stream in self.captured:
+            self.captured[stream].append(action)
+        else:
+            self.waiting.append(Work(0 if stream == LEGACY else stream, action))
+
+    @alone
+    def before(self, stream: int) -> list[Work]:
+        """What is done when a stream has done all that it was given. The default stream waits for all, and all for it,
+        but for non-blocking ones."""
+        if stream in (0, LEGACY):
+            return [w for w in self.waiting if w.stream not in non_blocking]
+        last = max((k for k, w in enumerate(self.waiting) if w.stream == stream), default=-1)
+        ours = {stream} if stream in non_blocking else {0, stream}
+        return [w for k, w in enumerate(self.waiting) if k <= last and w.stream in ours]
+
+    @alone
     def run(self, stream: int | None = None) -> None:
-        """Do what waits: on one stream, or on all. The default stream (0) waits for all, and all for it."""
-        work, later = self.waiting, []
-        if stream is not None and stream != 0:
-            last = max((k for k, (s, _) in enumerate(work) if s == stream), default=-1)
-            later = [one for k, one in enumerate(work) if k > last or one[0] not in (0, stream)]
-            work = [one for k, one in enumerate(work) if k <= last and one[0] in (0, stream)]
-        self.waiting = later
-        for _, one in work:
-            if self.fault is None:
-                try:
-                    one()
-                except PtxError as error:
-                    self.fault = 716 if "misaligned" in str(error) else 700, str(error)
+        """Do what waits: on one stream, or on all, where those that nothing orders come in the worst order."""
+        if stream is None:
+            self.perform(self.before(0))
+            for other in sorted({w.stream for w in self.waiting}, reverse=True):
+                self.perform(self.before(other))
+        else:
+            self.perform(self.before(stream))
         if not self.waiting:
             self.finish()
 
+    @alone
+    def perform(self, work: list[Work]) -> None:
+        for one in work:
+            if one.done:
+                continue
+            one.done = True
+            if self.fault is None:
+                try:
+                    one.action()
+                except PtxError as error:
+                    self.fault = 716 if "misaligned" in str(error) else 700, str(error)
+        self.waiting = [w for w in self.waiting if not w.done]
+
+    def record(self, stream: int) -> Callable:
+        """An event: what waits for it waits for all that the stream has now."""
+        work = self.before(stream)
+        return lambda: self.perform(work)
+
+    @alone
     def finish(self) -> None:
         while self.freed:
             start, data = self.freed.pop()
@@ -118,28 +180,31 @@ devices = [Device(k) for k in range(COUNT)]
 def reset() -> None:
     """Forget faults, launches and what waits: for tests, which on a GPU would need a new process each."""
     for device in devices:
-        device.waiting, device.fault, device.launched = [], None, []
+        device.waiting, device.fault, device.launched, device.captured = [], None, [], {}
         device.finish()
+    current.device, current.context, current.streams = 0, 0, {}
 
 
 def number() -> int:
-    return getattr(current, "device", 0)
+    context = getattr(current, "context", 0)
+    return contexts[context] if context else getattr(current, "device", 0)
 
 
 def here() -> Device:
     return devices[number()]
 
 
+def stream(device: int | None = None) -> int:
+    """The current stream of a device, which each thread has."""
+    return getattr(current, "streams", {}).get(number() if device is None else device, 0)
+
+
 def bind() -> None:
-    """The runtime binds a device's context to a thread when the thread first does something there; the driver does
-    not."""
-    current.bound = getattr(current, "bound", frozenset()) | {number()}
-
-
-def is_bound() -> bool:
-    return number() in getattr(current, "bound", ())
+    """The runtime makes a device's primary context current in a thread that has none; the driver does not."""
+    if not getattr(current, "context", 0):
+        current.context = PRIMARY + number()
 
 
 def start(work: Callable) -> None:
     """Put work on the current stream of the current device."""
-    here().waiting.append((getattr(current, "stream", 0), work))
+    here().put(stream(), work)

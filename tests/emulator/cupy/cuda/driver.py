@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import re
 
 from cupy import _machine
@@ -16,10 +17,15 @@ _NAMES = {
     209: "CUDA_ERROR_NO_BINARY_FOR_GPU: no kernel image is available for execution on the device",
     218: "CUDA_ERROR_INVALID_PTX: a PTX JIT compilation failed",
     222: "CUDA_ERROR_UNSUPPORTED_PTX_VERSION: the provided PTX was compiled with an unsupported toolchain.",
+    400: "CUDA_ERROR_INVALID_HANDLE: invalid resource handle",
+    700: "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered",
+    709: "CUDA_ERROR_CONTEXT_IS_DESTROYED: context is destroyed",
+    716: "CUDA_ERROR_MISALIGNED_ADDRESS: misaligned address",
     500: "CUDA_ERROR_NOT_FOUND: named symbol not found",
 }
 _POINTER, _SIZE = 1, 2  # of a launch's `extra`
 _functions: list[tuple[Module, str, int]] = []
+_made = itertools.count(0x8000)
 
 
 class CUDADriverError(RuntimeError):
@@ -28,8 +34,44 @@ class CUDADriverError(RuntimeError):
         super().__init__(_NAMES[status])
 
 
+def ctxGetCurrent() -> int:
+    return getattr(_machine.current, "context", 0)
+
+
+def ctxSetCurrent(ctx: int) -> None:
+    if ctx in _machine.destroyed or ctx not in _machine.contexts:
+        raise CUDADriverError(201)
+    _machine.current.context = ctx
+
+
+def ctxCreate(dev: int) -> int:
+    """Of somebody else: current from now on."""
+    handle = next(_made)
+    _machine.contexts[handle] = dev
+    ctxSetCurrent(handle)
+    return handle
+
+
+def ctxDestroy(ctx: int) -> None:
+    _machine.destroyed.add(ctx)
+
+
+def _check_context(number: int | None = None) -> None:
+    """Errors of a call that needs a context: the one in which its functions were loaded."""
+    context = ctxGetCurrent()
+    if not context:
+        raise CUDADriverError(201)
+    if context in _machine.destroyed:
+        raise CUDADriverError(709)
+    if number is not None and context != _machine.PRIMARY + number:
+        raise CUDADriverError(400)
+    if _machine.here().fault:
+        raise CUDADriverError(_machine.here().fault[0])
+
+
 def moduleLoadData(image: bytes) -> tuple[Module, int]:
     """PTX that ends in a zero; no cubins. The module belongs to the current device."""
+    _check_context()
     if image[:4] == b"\x7fELF":
         raise CUDADriverError(209)
     if not image.endswith(b"\0"):
@@ -81,9 +123,8 @@ def sizes(f: int) -> list[int]:
 
 
 def launch(f: int, grid, block, arguments: list[bytes], stream: int) -> None:
-    if not _machine.is_bound():
-        raise CUDADriverError(201)
     module, entry, number = _functions[f - 1]
+    _check_context(number)
     if number != _machine.number():
         raise AssertionError(f"{entry} was loaded on device {number}; the current device is {_machine.number()}")
     if min(*grid, *block) < 1 or block[0] * block[1] * block[2] > 1024 or block[2] > 64 or max(grid[1:]) > 65535:
@@ -91,4 +132,4 @@ def launch(f: int, grid, block, arguments: list[bytes], stream: int) -> None:
     device = _machine.here()
     device.launched.append((entry, stream))
     seed = len(device.launched)
-    device.waiting.append((stream, lambda: module.launch(entry, grid, block, arguments, device.memory, seed)))
+    device.put(stream, lambda: module.launch(entry, grid, block, arguments, device.memory, seed))
