@@ -1,0 +1,70 @@
+"""What the race rules know of the names and sizes in an index: at each place of the text what holds there, no more."""
+
+import pytest
+
+from pydotcompute.errors import DeclarationError
+
+OWN = "another iteration of `grid` may write the same element"
+# x[i] is an iteration's own element; x[0] is not. Each body is followed by `x[j] += 1`.
+OWN_ELEMENT = {
+    "the same in both branches": "if y[i] > 0:\n    j = i\nelse:\n    j = i + 0",
+    "the branch that goes on": "j = 0\nif y[i] > 0:\n    j = i\nelse:\n    continue",
+    "the other branch goes on": "j = 0\nif y[i] > 0:\n    continue\nelse:\n    j = i",
+    "set anew after the branches": "j = 0\nif y[i] > 0:\n    j = 1\nj = i",
+    "a condition that both leave": "j = i\nif y[i] > 0:\n    if y[i] > 1:\n        j = 0\n        continue\n    else:\n        continue",
+    "set anew after a loop": "j = 0\nfor k in range(3):\n    j += 1\nj = i",
+    "what a condition says of the rest": "j = 0\nif i > 0:\n    continue",
+    "what the other branch says of the rest": "j = 0\nif i == 0:\n    pass\nelse:\n    continue",
+    "what both of two conditions say": "j = 0\nif i > 1:\n    continue\nif i == 1:\n    continue",
+}
+SHARED_ELEMENT = {
+    "another value in one branch": "j = i\nif y[i] > 0:\n    j = 0",
+    "another value where the branch is not taken": "j = 0\nif y[i] > 0:\n    j = i",
+    "another value in the other branch": "if y[i] > 0:\n    j = i\nelse:\n    j = 0",
+    "the branch that goes on": "j = i\nif y[i] > 0:\n    j = 0\nelse:\n    continue",
+    "the other branch goes on": "j = i\nif y[i] > 0:\n    continue\nelse:\n    j = 0",
+    "another value in an inner branch": "j = i\nif y[i] > 0:\n    if y[i] > 1:\n        j = 0\n    else:\n        continue",
+    "changed in a loop": "j = i\nfor k in range(3):\n    j -= 1",
+    "changed in a loop that another one leaves": "j = i\nwhile j > 3:\n    j -= 1\n    if y[j] > 0:\n        break",
+    "a condition that holds no longer": "j = 0\nif i > 0:\n    m = 1\nelse:\n    m = 2",
+    "a condition on something else": "j = 0\nif i > 1:\n    continue",
+    "the counter of a loop": "j = i\nfor j in range(3):\n    m = j",
+}  # fmt: skip
+
+
+def kernel(body):
+    lines = ["    " + line for line in body.split("\n")]
+    return "(x: inout T[n], y: T[n])", "\n".join(["for i in grid(n):", *lines, "    x[j] += 1"])
+
+
+@pytest.mark.parametrize("what", OWN_ELEMENT)
+def test_an_own_element(what, check):
+    check(*kernel(OWN_ELEMENT[what]))
+
+
+@pytest.mark.parametrize("what", SHARED_ELEMENT)
+def test_an_element_that_others_touch(what, refusal):
+    message, line = refusal(*kernel(SHARED_ELEMENT[what]))
+    assert OWN in message and line == "x[j] += 1"
+
+
+# An index is inside its array, or the access is none: so `x[i]` and `x[i + extent]` never meet.
+EXTENTS = {
+    "a number": ("() -> (x: T[8])", "i", "8"),
+    "a sum": ("(y: T[n]) -> (x: T[n + 1])", "i", "n + 1"),
+    "a difference": ("(y: T[n]) -> (x: T[n - 2])", "i", "n - 2"),
+    "a product": ("(y: T[n, k]) -> (x: T[n * k])", "i", "n * k"),
+    "a square": ("(y: T[n]) -> (x: T[n * n])", "i", "n * n"),
+    "the second of two": ("(y: T[n]) -> (x: T[2, n])", "0, i", "n"),
+    "a flat array": ("(x: inout T[...])", "i", "size"),
+    "rows": ("(x: inout T[..., n])", "i, 0", "rows"),
+}
+
+
+@pytest.mark.parametrize("what", EXTENTS)
+def test_what_is_outside_of_an_array_meets_nothing(what, check):
+    signature, index, extent = EXTENTS[what]
+    body = f"for i in grid({extent}):\n    x[{index}] = x[{index.replace('i', f'i + {extent}')}]"
+    check(signature, body)
+    with pytest.raises(DeclarationError, match=OWN):
+        check(signature, body.replace(f"i + {extent}", f"i + ({extent} - 1)"))
