@@ -68,3 +68,50 @@ def test_what_is_outside_of_an_array_meets_nothing(what, check):
     check(signature, body)
     with pytest.raises(DeclarationError, match=OWN):
         check(signature, body.replace(f"i + {extent}", f"i + ({extent} - 1)"))
+
+
+# All iterations store `v` to one element: fine if it is one value.
+ONE_VALUE = {
+    "a number": "v = 2",
+    "an argument": "v = k + 1",
+    "an element of an argument that nobody writes": "v = x[0] + x[k]",
+    "branches by an argument": "v = 1\nif k > 3:\n    v = 2",
+    "an expression with a condition": "v = 1 if k > 3 else 2",
+    "set anew after a loop": "v = 0\nfor q in range(i):\n    v += 1\nv = k",
+}
+OTHER_VALUES = {
+    "the index": "v = i",
+    "an element": "v = x[i]",
+    "a minimum": "v = min(i, 4)",
+    "a negated condition": "v = not i < 4",
+    "set in one branch": "v = 1\nif i > 3:\n    v = 2",
+    "set in one branch, by data": "v = 1\nif x[i] > 3:\n    v = 2",
+    "set in both branches": "if i > 3:\n    v = 1\nelse:\n    v = 2",
+    "set in an inner branch": "v = 1\nif k > 3:\n    if i > 3:\n        v = 2",
+    "set where another condition was left": "v = 1\nif k > 3:\n    m = 1\nelse:\n    m = 2\nif m + i > 3:\n    v = m",
+    "an expression with a condition": "v = 1 if i > 3 else 2",
+    "an expression whose value is the index": "v = i if k > 3 else 2",
+    "more turns for some": "v = 0\nfor q in range(i):\n    v += 1",
+    "turns from another start": "v = 0\nfor q in range(i, k):\n    v += 1",
+    "turns of another step": "v = 0\nfor q in range(0, k, i + 1):\n    v += 1",
+    "a counter": "v = 0\nfor q in range(i, k):\n    v = q",
+    "while the index says so": "v = 0\nwhile v < i:\n    v += 2",
+    "left at another turn": "v = 0\nfor q in range(k):\n    if q == i:\n        break\n    v += 1",
+    "from the turn before": "v = 0\nw = 0\nfor q in range(3):\n    v = w\n    w = i",
+}
+
+
+@pytest.mark.parametrize("what", ONE_VALUE)
+def test_one_value_for_an_element_of_all(what, check):
+    check(*same_element(ONE_VALUE[what]))
+
+
+@pytest.mark.parametrize("what", OTHER_VALUES)
+def test_different_values_for_an_element_of_all(what, refusal):
+    message, line = refusal(*same_element(OTHER_VALUES[what]))
+    assert "store different values to the same element of `out`" in message and line == "out[0] = v"
+
+
+def same_element(body):
+    lines = ["    " + line for line in body.split("\n")]
+    return "(x: T[n], k: int64) -> (out: T[4] = 0)", "\n".join(["for i in grid(n):", *lines, "    out[0] = v"])
