@@ -115,3 +115,34 @@ def test_different_values_for_an_element_of_all(what, refusal):
 def same_element(body):
     lines = ["    " + line for line in body.split("\n")]
     return "(x: T[n], k: int64) -> (out: T[4] = 0)", "\n".join(["for i in grid(n):", *lines, "    out[0] = v"])
+
+
+REDUCTIONS = {
+    "of what all have": ("v = k\nfor c in threads(4):\n    v += c", True),
+    "from the index": ("v = i\nfor c in threads(4):\n    v += c", False),
+    "of the index": ("v = k\nfor c in threads(4):\n    v += i", False),
+    "of an element": ("v = T(0)\nfor c in threads(4):\n    v += x[i]", False),
+    "where the index says so": ("v = k\nfor c in threads(4):\n    if c < i:\n        v += c", False),
+    "in one expression": ("v = max(c for c in threads(4) if c < i)", False),
+}
+
+
+@pytest.mark.parametrize("what", REDUCTIONS)
+def test_whether_a_reduction_has_one_value_for_all_blocks(what, check):
+    body, one = REDUCTIONS[what]
+    signature, kernel = same_element(body)
+    kernel = kernel.replace("grid", "blocks")
+    if one:
+        check(signature, kernel)
+    else:
+        with pytest.raises(DeclarationError, match="store different values to the same element of `out`"):
+            check(signature, kernel)
+
+
+def test_a_pair_that_a_loop_sets_anew(refusal, check):
+    helpers = "def pair(j):\n    return j // 2, j\n"
+    body = "for i in grid(n):\n    j = i\n    m = i\n    for q in range(3):\n        j, m = pair(j)\n"
+    for name in ("j", "m"):
+        message, _ = refusal("(x: inout T[n])", f"{body}    x[{name}] += 1", helpers=helpers)
+        assert OWN in message
+    check("(x: inout T[n])", "for i in grid(n):\n    j = 0\n    m = 0\n    j, m = pair(i)\n    x[m] += 1", helpers=helpers)
