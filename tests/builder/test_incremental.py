@@ -103,3 +103,13 @@ def test_nothing_is_left_to_do(projects):
     for root in projects:
         for request in REQUESTS:
             assert stale(plan_project(root, **request)) == {}
+
+
+def test_what_is_asked_for(fresh):
+    """No targets: those declared. With bounds: the CPU targets alone, for others have no such code."""
+    declared = ("cpu:x86-64-v2", "cpu:x86-64-v3")
+    assert plan_project(fresh, targets=()).targets == declared
+    plan = plan_project(fresh, targets=(*declared, "cuda:compute_80", declared[0]), bounds=True)
+    assert plan.targets == tuple(f"{target}+bounds" for target in declared)
+    assert {item.target for item in plan.wanted} == set(plan.targets)
+    assert {item.kernel.name for item in plan_project(fresh, kernels=("cube",)).wanted} == {"cube"}

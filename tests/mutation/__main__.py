@@ -1,9 +1,10 @@
 """Mutation testing: small changes of the program, one at a time, which the tests should notice.
 
+    python -m tests.mutation named [--name TEXT]
     python -m tests.mutation GROUP… [-n 30] [--seed 0] [--file PATTERN] [--list]
 
-Draws so many mutants of each group (groups.py), tries each on a copy of the repository, the quick tests first and for
-what they let live the slow ones, and says which live. Those that living.txt knows (mutants that mean the same as the
+`named` tries those of named.py, none of which may live. Of a group (groups.py) so many mutants are drawn; each is tried
+on a copy of the repository, with the quick tests first and for what they let live the slow ones. Those that living.txt knows (mutants that mean the same as the
 program, or change nothing but speed or the wording of a message) are counted apart. Exit code 1: some other one lives.
 A mutant whose tests take much longer than they should, or that ends the test process, counts as found.
 """
@@ -21,9 +22,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Iterator
 
 from .groups import GROUPS, Group
+from .named import NAMED
 from .operators import Mutant, mutants
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,14 +38,18 @@ COPIED = ("pydotcompute", "tests", "templates", "kernels.yaml", "pyproject.toml"
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__.partition("\n")[0])
-    parser.add_argument("groups", nargs="*", choices=[[], *GROUPS], metavar="GROUP", help=", ".join(GROUPS))
+    parser.add_argument("groups", nargs="+", choices=["named", *GROUPS], metavar="GROUP", help=", ".join(GROUPS))
     parser.add_argument("-n", type=int, default=30, help="mutants of each group (default: 30)")
     parser.add_argument("--seed", type=int, default=0, help="which ones are drawn (default: 0)")
     parser.add_argument("--file", default="*", help="of these files alone, such as '*/affine.py'")
+    parser.add_argument("--name", default="", help="named ones whose name has this text in it")
     parser.add_argument("--list", action="store_true", help="say which ones would be tried")
     options = parser.parse_args(arguments)
     unknown = 0
-    for name in options.groups or GROUPS:
+    for name in options.groups:
+        if name == "named":
+            unknown += named([name for name in NAMED if options.name in name])
+            continue
         drawn = draw(GROUPS[name], options.n, f"{name} {options.seed}", options.file)
         if options.list:
             for mutant in drawn:
@@ -83,26 +91,15 @@ def shown(mutant: Mutant) -> str:
 def campaign(name: str, drawn: list[Mutant], known: dict[tuple[str, str, str, str], str]) -> int:
     """Try mutants of a group; how many live that nobody knows of."""
     group, killed, expected, lives = GROUPS[name], 0, 0, 0
-    with tempfile.TemporaryDirectory(prefix="mutation-") as folder:
-        copy = Path(folder, "repository")
-        for part in COPIED:
-            if (ROOT / part).is_dir():
-                shutil.copytree(ROOT / part, copy / part, ignore=shutil.ignore_patterns("__pycache__"))
-            else:
-                shutil.copy(ROOT / part, copy / part)
+    with copied() as copy:
         stages = []
         for tests in filter(None, (group.quick, group.slow)):
-            start = time.monotonic()
-            if not passes(copy, tests, 3600):
-                raise SystemExit(f"{name}: the tests {' '.join(tests)} fail without a mutant")
-            stages.append((tests, 4 * (time.monotonic() - start) + 30))
-            print(f"# {name}: {time.monotonic() - start:.0f} s for {' '.join(tests)}", flush=True)
+            limit = measured(copy, tests)
+            stages.append((tests, limit))
+            print(f"# {name}: at most {limit:.0f} s for {' '.join(tests)}", flush=True)
         for mutant in drawn:
-            file = copy / mutant.file
-            right = file.read_text()
-            file.write_text(mutant.text)
-            alive = all(passes(copy, tests, limit) for tests, limit in stages)
-            file.write_text(right)
+            with changed(copy / mutant.file, mutant.text):
+                alive = all(passes(copy, tests, limit) for tests, limit in stages)
             why = known.get(mutant.identity, "")
             killed, expected, lives = killed + (not alive), expected + bool(alive and why), lives + (alive and not why)
             if alive:
@@ -111,6 +108,54 @@ def campaign(name: str, drawn: list[Mutant], known: dict[tuple[str, str, str, st
                 print(".", end="", flush=True)
     print(f"\n# {name}: {len(drawn)} mutants, {killed} found, {expected} known to live, {lives} other live", flush=True)
     return lives
+
+
+def named(names: list[str]) -> int:
+    """Try the mutants of these names; how many live."""
+    lives, limits = 0, {}
+    with copied() as copy:
+        for name in names:
+            file, old, new, tests = NAMED[name]
+            text = (copy / file).read_text()
+            if text.count(old) != 1:
+                raise SystemExit(f"{name}: {file} has {old!r} {text.count(old)} times, expected once: change named.py")
+            limits[tests] = limits.get(tests) or measured(copy, tests)
+            with changed(copy / file, text.replace(old, new)):
+                alive = passes(copy, tests, limits[tests])
+            lives += alive
+            print(f"{'LIVES' if alive else 'found'}: {name}", flush=True)
+    print(f"# named: {len(names)} mutants, {len(names) - lives} found, {lives} live", flush=True)
+    return lives
+
+
+@contextmanager
+def copied() -> Iterator[Path]:
+    """A copy of the repository's working tree."""
+    with tempfile.TemporaryDirectory(prefix="mutation-") as folder:
+        copy = Path(folder, "repository")
+        for part in COPIED:
+            if (ROOT / part).is_dir():
+                shutil.copytree(ROOT / part, copy / part, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(ROOT / part, copy / part)
+        yield copy
+
+
+@contextmanager
+def changed(file: Path, text: str) -> Iterator[None]:
+    """The file with another text for a while."""
+    right = file.read_text()
+    file.write_text(text)
+    yield
+    file.write_text(right)
+
+
+def measured(copy: Path, tests: tuple[str, ...]) -> float:
+    """How many seconds these tests may take with a mutant. Without one they must pass."""
+    start = time.monotonic()
+    if not passes(copy, tests, 3600):
+        raise SystemExit(f"the tests {' '.join(tests)} fail without a mutant")
+    return 4 * (time.monotonic() - start) + 30
 
 
 def passes(copy: Path, tests: tuple[str, ...], limit: float) -> bool:
