@@ -28,6 +28,10 @@ SHARED_ELEMENT = {
     "changed in a loop that another one leaves": "j = i\nwhile j > 3:\n    j -= 1\n    if y[j] > 0:\n        break",
     "a condition that holds no longer": "j = 0\nif i > 0:\n    m = 1\nelse:\n    m = 2",
     "a condition on something else": "j = 0\nif i > 1:\n    continue",
+    "where True is said": "j = 0\nif True:\n    m = 1\nelse:\n    continue",
+    "where False is said": "j = 0\nif False:\n    continue",
+    "after what is never left": "j = 0\nwhile True:\n    j = 0\n    if y[i] > 0:\n        break",
+    "where not False is said": "j = 0\nif not False and y[i] > 0:\n    m = 1\nelse:\n    continue",
     "the counter of a loop": "j = i\nfor j in range(3):\n    m = j",
 }  # fmt: skip
 
@@ -46,6 +50,13 @@ def test_an_own_element(what, check):
 def test_an_element_that_others_touch(what, refusal):
     message, line = refusal(*kernel(SHARED_ELEMENT[what]))
     assert OWN in message and line == "x[j] += 1"
+
+
+@pytest.mark.parametrize("head", ["if True:", "while True:", "if not False:", "if y[i] > 0 or True:", "if False:\n    m = 1\nelse:"])
+def test_what_is_done_where_a_constant_says_so(head, refusal):
+    body = kernel(f"j = 0\n{head}\n    x[j] += 2\n    break" if "while" in head else f"j = 0\n{head}\n    x[j] += 2")[1]
+    message, line = refusal(kernel("")[0], body.rpartition("\n")[0])
+    assert OWN in message and line == "x[j] += 2"
 
 
 # An index is inside its array, or the access is none: so `x[i]` and `x[i + extent]` never meet.

@@ -45,15 +45,15 @@ GROUPS = {
     "compile-math": Group(("compile/math/*.py",), ("math", "compile/test_arithmetic.py")),
     "runtime": Group(
         ("runtime/*.py", "backends/cpu.py", "backends/cpu_kernel.py"),
-        ("runtime/test_settings.py", "runtime/test_libraries.py", "runtime/test_loading.py", "runtime/test_rules.py",
-         "runtime/test_references.py", "runtime/test_expressions.py", "runtime/test_kernels_module.py"),
-        ("runtime/test_entry.py", "runtime/test_product.py", "runtime/test_random.py", "runtime/test_imports.py",
-         "backends/test_cpu.py", "backends/test_own_arrays.py", "backends/test_compile_kernel.py", "interpreter",
+        ("runtime/test_rules.py", "runtime/test_libraries.py", "runtime/test_loading.py", "runtime/test_references.py",
+         "runtime/test_expressions.py", "backends/test_cpu.py"),
+        ("runtime/test_settings.py", "runtime/test_kernels_module.py", "runtime/test_entry.py", "runtime/test_product.py", "runtime/test_random.py", "runtime/test_imports.py",
+         "backends/test_own_arrays.py", "backends/test_compile_kernel.py", "interpreter",
          "vendor", "backend_system"),
     ),
     "keys": Group(
         ("cache/keys.py", "builder/plan.py", "builder/tools.py"),
         ("builder/test_keys.py", "builder/test_tools.py", "builder/test_changes.py"),
-        ("builder/test_faults.py", "builder/test_bundle.py", "cli/test_output.py"),
+        ("builder/test_incremental.py", "builder/test_faults.py", "builder/test_bundle.py", "cli/test_output.py"),
     ),
 }  # fmt: skip
