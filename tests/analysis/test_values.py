@@ -157,3 +157,10 @@ def test_a_pair_that_a_loop_sets_anew(refusal, check):
         message, _ = refusal("(x: inout T[n])", f"{body}    x[{name}] += 1", helpers=helpers)
         assert OWN in message
     check("(x: inout T[n])", "for i in grid(n):\n    j = 0\n    m = 0\n    j, m = pair(i)\n    x[m] += 1", helpers=helpers)
+
+
+@pytest.mark.parametrize("count", ["i - 1", "i - 2", "i + 62", "i + 63", "i + 64"])
+def test_a_shift_by_the_width_or_by_less_than_nothing_gives_0(count, refusal):
+    """Each of these is 0 in some iteration of four."""
+    message, _ = refusal("(x: inout T[n])", f"for i in grid(4):\n    x[(i + 1) << ({count})] = x[0]")
+    assert OWN in message

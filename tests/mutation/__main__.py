@@ -1,7 +1,7 @@
 """Mutation testing: small changes of the program, one at a time, which the tests should notice.
 
     python -m tests.mutation named [--name TEXT]
-    python -m tests.mutation GROUP… [-n 30] [--seed 0] [--file PATTERN] [--list]
+    python -m tests.mutation GROUP… [-n 30] [--seed 0] [--file PATTERN] [--quick] [--list]
 
 `named` tries those of named.py, none of which may live. Of a group (groups.py) so many mutants are drawn; each is tried
 on a copy of the repository, with the quick tests first and for what they let live the slow ones. Those that living.txt knows (mutants that mean the same as the
@@ -43,6 +43,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seed", type=int, default=0, help="which ones are drawn (default: 0)")
     parser.add_argument("--file", default="*", help="of these files alone, such as '*/affine.py'")
     parser.add_argument("--name", default="", help="named ones whose name has this text in it")
+    parser.add_argument("--quick", action="store_true", help="leave the slow tests out")
     parser.add_argument("--list", action="store_true", help="say which ones would be tried")
     options = parser.parse_args(arguments)
     unknown = 0
@@ -55,7 +56,7 @@ def main(arguments: list[str]) -> int:
             for mutant in drawn:
                 print(shown(mutant))
         else:
-            unknown += campaign(name, drawn, known_to_live())
+            unknown += campaign(name, drawn, known_to_live(), options.quick)
     return 1 if unknown else 0
 
 
@@ -88,12 +89,12 @@ def shown(mutant: Mutant) -> str:
     return f"{mutant.file} {mutant.function}\n- {mutant.old}\n+ {mutant.new}"
 
 
-def campaign(name: str, drawn: list[Mutant], known: dict[tuple[str, str, str, str], str]) -> int:
+def campaign(name: str, drawn: list[Mutant], known: dict[tuple[str, str, str, str], str], quick: bool) -> int:
     """Try mutants of a group; how many live that nobody knows of."""
     group, killed, expected, lives = GROUPS[name], 0, 0, 0
     with copied() as copy:
         stages = []
-        for tests in filter(None, (group.quick, group.slow)):
+        for tests in filter(None, (group.quick, () if quick else group.slow)):
             limit = measured(copy, tests)
             stages.append((tests, limit))
             print(f"# {name}: at most {limit:.0f} s for {' '.join(tests)}", flush=True)

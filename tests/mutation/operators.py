@@ -112,7 +112,7 @@ def _alternatives(node: ast.AST) -> Iterator[ast.AST | str]:
                     changed = copy.deepcopy(node)
                     del changed.generators[k].ifs[j]
                     yield changed
-        case ast.Return(value=value) if value is not None and not _is_none(value):
+        case ast.Return(value=value) if value is not None and not _is_falsy(value):
             yield "return None"
         case ast.Expr(value=value) if not isinstance(value, ast.Constant):
             yield "pass"
@@ -122,5 +122,5 @@ def _alternatives(node: ast.AST) -> Iterator[ast.AST | str]:
             yield "pass"
 
 
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
+def _is_falsy(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and not node.value

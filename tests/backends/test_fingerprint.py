@@ -1,0 +1,60 @@
+"""What tells one function from another: each part of it that reaches its machine code, and nothing else."""
+
+import math
+
+import numba
+import numpy as np
+import pytest
+
+from pydotcompute.compile.fingerprint import fingerprint
+
+
+def made(text, lines=0, **names):
+    """The function f of a text, with these globals."""
+    exec(compile("\n" * lines + text, f"some {lines} file.py", "exec"), names)
+    return names["f"]
+
+
+def one(v):
+    return v + 1
+
+
+def two(v):
+    return v + 2
+
+
+COMPREHENSION = "def f(x):\n    return [g(v) for v in x]"
+INNER = "def f(x):\n    def inner(v):\n        return g(v)\n    return inner(x)"
+INNERMOST = "def f(x):\n    return (lambda v: [g(w) for w in v])(x)"
+CALL = "def f(x):\n    return g(x)"
+MODULE = "def f(x):\n    return m.g(x)"
+PAIRS = {
+    "a global in a comprehension": (made(COMPREHENSION, g=one), made(COMPREHENSION, g=two)),
+    "a global in an inner function": (made(INNER, g=one), made(INNER, g=two)),
+    "a global in the innermost one": (made(INNERMOST, g=one), made(INNERMOST, g=two)),
+    "a number in a comprehension": (made("def f(x):\n    return [v * 2 for v in x]"), made("def f(x):\n    return [v * 3 for v in x]")),
+    "an attribute": (made("def f(x):\n    return x.real"), made("def f(x):\n    return x.imag")),
+    "an operator": (made("def f(x):\n    return x + x"), made("def f(x):\n    return x - x")),
+    "a default": (made("def f(x, y=1):\n    return x"), made("def f(x, y=2):\n    return x")),
+    "the name of an argument": (made("def f(x, y):\n    return x"), made("def f(x, z):\n    return x")),
+    "how a helper is compiled": (made(CALL, g=numba.njit(one)), made(CALL, g=numba.njit(fastmath=True)(one))),
+    "whether a helper is there": (made(CALL, g=one), made(CALL)),
+    "a function of a module": (made(MODULE, m=type(math)("m")), made(MODULE, m=math)),
+    "a number of another type": (made("def f(x):\n    return x + 1"), made("def f(x):\n    return x + 1.0")),
+    "the sign of a zero": (made("def f(x):\n    return x + c", c=0.0), made("def f(x):\n    return x + c", c=-0.0)),
+    "the shape of an array": (made("def f(x):\n    return x + c", c=np.ones((2, 3))), made("def f(x):\n    return x + c", c=np.ones((3, 2)))),
+    "the type of an array": (made("def f(x):\n    return x + c", c=np.zeros(2, "i4")), made("def f(x):\n    return x + c", c=np.zeros(2, "f4"))),
+    "an element of a tuple of tuples": (made("def f(x):\n    return x + c[0][1]", c=((1, 2),)), made("def f(x):\n    return x + c[0][1]", c=((1, 3),))),
+    "how tuples are nested": (made("def f(x):\n    return c", c=((1, 2), 3)), made("def f(x):\n    return c", c=(1, (2, 3)))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", PAIRS)
+def test_different_functions(what):
+    first, second = PAIRS[what]
+    assert fingerprint(first) != fingerprint(second)
+
+
+@pytest.mark.parametrize("text", [COMPREHENSION, INNER, INNERMOST, CALL])
+def test_the_same_function_elsewhere(text):
+    assert fingerprint(made(text, g=one)) == fingerprint(made(text, lines=7, g=one, other=two))
