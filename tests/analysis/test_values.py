@@ -11,7 +11,9 @@ OWN_ELEMENT = {
     "the branch that goes on": "j = 0\nif y[i] > 0:\n    j = i\nelse:\n    continue",
     "the other branch goes on": "j = 0\nif y[i] > 0:\n    continue\nelse:\n    j = i",
     "set anew after the branches": "j = 0\nif y[i] > 0:\n    j = 1\nj = i",
-    "a condition that both leave": "j = i\nif y[i] > 0:\n    if y[i] > 1:\n        j = 0\n        continue\n    else:\n        continue",
+    "a branch that leaves in both of its own": (
+        "j = i\nif y[i] > 0:\n    j = 0\n    if y[i] > 1:\n        continue\n    else:\n        continue"
+    ),
     "set anew after a loop": "j = 0\nfor k in range(3):\n    j += 1\nj = i",
     "what a condition says of the rest": "j = 0\nif i > 0:\n    continue",
     "what the other branch says of the rest": "j = 0\nif i == 0:\n    pass\nelse:\n    continue",
@@ -23,7 +25,7 @@ SHARED_ELEMENT = {
     "another value in the other branch": "if y[i] > 0:\n    j = i\nelse:\n    j = 0",
     "the branch that goes on": "j = i\nif y[i] > 0:\n    j = 0\nelse:\n    continue",
     "the other branch goes on": "j = i\nif y[i] > 0:\n    continue\nelse:\n    j = 0",
-    "another value in an inner branch": "j = i\nif y[i] > 0:\n    if y[i] > 1:\n        j = 0\n    else:\n        continue",
+    "an inner branch": "j = i\nif y[i] > 0:\n    if y[i] > 1:\n        j = 0\n    else:\n        continue",
     "changed in a loop": "j = i\nfor k in range(3):\n    j -= 1",
     "changed in a loop that another one leaves": "j = i\nwhile j > 3:\n    j -= 1\n    if y[j] > 0:\n        break",
     "a condition that holds no longer": "j = 0\nif i > 0:\n    m = 1\nelse:\n    m = 2",
@@ -52,7 +54,9 @@ def test_an_element_that_others_touch(what, refusal):
     assert OWN in message and line == "x[j] += 1"
 
 
-@pytest.mark.parametrize("head", ["if True:", "while True:", "if not False:", "if y[i] > 0 or True:", "if False:\n    m = 1\nelse:"])
+@pytest.mark.parametrize(
+    "head", ["if True:", "while True:", "if not False:", "if y[i] > 0 or True:", "if False:\n    m = 1\nelse:"]
+)
 def test_what_is_done_where_a_constant_says_so(head, refusal):
     body = kernel(f"j = 0\n{head}\n    x[j] += 2\n    break" if "while" in head else f"j = 0\n{head}\n    x[j] += 2")[1]
     message, line = refusal(kernel("")[0], body.rpartition("\n")[0])
@@ -99,7 +103,7 @@ OTHER_VALUES = {
     "set in one branch, by data": "v = 1\nif x[i] > 3:\n    v = 2",
     "set in both branches": "if i > 3:\n    v = 1\nelse:\n    v = 2",
     "set in an inner branch": "v = 1\nif k > 3:\n    if i > 3:\n        v = 2",
-    "set where another condition was left": "v = 1\nif k > 3:\n    m = 1\nelse:\n    m = 2\nif m + i > 3:\n    v = m",
+    "set after other branches": "v = 1\nif k > 3:\n    m = 1\nelse:\n    m = 2\nif m + i > 3:\n    v = m",
     "an expression with a condition": "v = 1 if i > 3 else 2",
     "an expression whose value is the index": "v = i if k > 3 else 2",
     "more turns for some": "v = 0\nfor q in range(i):\n    v += 1",
@@ -156,7 +160,7 @@ def test_a_pair_that_a_loop_sets_anew(refusal, check):
     for name in ("j", "m"):
         message, _ = refusal("(x: inout T[n])", f"{body}    x[{name}] += 1", helpers=helpers)
         assert OWN in message
-    check("(x: inout T[n])", "for i in grid(n):\n    j = 0\n    m = 0\n    j, m = pair(i)\n    x[m] += 1", helpers=helpers)
+    check("(x: inout T[n])", "for i in grid(n):\n    m = 0\n    j, m = pair(i)\n    x[m] += 1", helpers=helpers)
 
 
 @pytest.mark.parametrize("count", ["i - 1", "i - 2", "i + 62", "i + 63", "i + 64"])

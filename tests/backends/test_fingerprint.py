@@ -28,11 +28,12 @@ INNER = "def f(x):\n    def inner(v):\n        return g(v)\n    return inner(x)"
 INNERMOST = "def f(x):\n    return (lambda v: [g(w) for w in v])(x)"
 CALL = "def f(x):\n    return g(x)"
 MODULE = "def f(x):\n    return m.g(x)"
+CONSTANT = "def f(x):\n    return x, c"
 PAIRS = {
     "a global in a comprehension": (made(COMPREHENSION, g=one), made(COMPREHENSION, g=two)),
     "a global in an inner function": (made(INNER, g=one), made(INNER, g=two)),
     "a global in the innermost one": (made(INNERMOST, g=one), made(INNERMOST, g=two)),
-    "a number in a comprehension": (made("def f(x):\n    return [v * 2 for v in x]"), made("def f(x):\n    return [v * 3 for v in x]")),
+    "a number in a comprehension": (made(COMPREHENSION, g=one), made(COMPREHENSION.replace("(v)", "(v + 1)"), g=one)),
     "an attribute": (made("def f(x):\n    return x.real"), made("def f(x):\n    return x.imag")),
     "an operator": (made("def f(x):\n    return x + x"), made("def f(x):\n    return x - x")),
     "a default": (made("def f(x, y=1):\n    return x"), made("def f(x, y=2):\n    return x")),
@@ -41,12 +42,12 @@ PAIRS = {
     "whether a helper is there": (made(CALL, g=one), made(CALL)),
     "a function of a module": (made(MODULE, m=type(math)("m")), made(MODULE, m=math)),
     "a number of another type": (made("def f(x):\n    return x + 1"), made("def f(x):\n    return x + 1.0")),
-    "the sign of a zero": (made("def f(x):\n    return x + c", c=0.0), made("def f(x):\n    return x + c", c=-0.0)),
-    "the shape of an array": (made("def f(x):\n    return x + c", c=np.ones((2, 3))), made("def f(x):\n    return x + c", c=np.ones((3, 2)))),
-    "the type of an array": (made("def f(x):\n    return x + c", c=np.zeros(2, "i4")), made("def f(x):\n    return x + c", c=np.zeros(2, "f4"))),
-    "an element of a tuple of tuples": (made("def f(x):\n    return x + c[0][1]", c=((1, 2),)), made("def f(x):\n    return x + c[0][1]", c=((1, 3),))),
-    "how tuples are nested": (made("def f(x):\n    return c", c=((1, 2), 3)), made("def f(x):\n    return c", c=(1, (2, 3)))),
-}  # fmt: skip
+    "the sign of a zero": (made(CONSTANT, c=0.0), made(CONSTANT, c=-0.0)),
+    "the shape of an array": (made(CONSTANT, c=np.ones((2, 3))), made(CONSTANT, c=np.ones((3, 2)))),
+    "the type of an array": (made(CONSTANT, c=np.zeros(2, "i4")), made(CONSTANT, c=np.zeros(2, "f4"))),
+    "an element of a tuple of tuples": (made(CONSTANT, c=((1, 2),)), made(CONSTANT, c=((1, 3),))),
+    "how tuples are nested": (made(CONSTANT, c=((1, 2), 3)), made(CONSTANT, c=(1, (2, 3)))),
+}
 
 
 @pytest.mark.parametrize("what", PAIRS)

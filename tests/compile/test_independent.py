@@ -40,7 +40,11 @@ SHARED = {
     ),
     "an array that is only updated under a condition": (
         "(bins: int64[b], k: int64[m, n], x: T[m, n]) -> (out: T[b] = 0)",
-        "for i, j in grid(m, n):\n    if x[i, j] > 1:\n        atomic_max(out, k[i, j], x[i, j] * x[i, j] + sqrt(x[i, j]))",
+        """
+        for i, j in grid(m, n):
+            if x[i, j] > 1:
+                atomic_max(out, k[i, j], x[i, j] * x[i, j] + sqrt(x[i, j]))
+        """,
     ),
 }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Mutants with a name: such as once lived. Each is a change of the program's text, and the tests that are to find it."""
+"""Mutants with a name: such as once lived. Each is a change of the program's text, with the tests that find it."""
 
 from __future__ import annotations
 
@@ -27,12 +27,11 @@ NAMED = {
         ARRAYS, 'suffix="_local" if a.kind == "local" else ""', 'suffix=""', ("compile/test_independent.py",)
     ),
     "every access in the group of independent ones": Named(
-        "pydotcompute/compile/memory.py", 'grouped=False)  # of an array', 'grouped=True)  # of an array',
+        "pydotcompute/compile/memory.py", "grouped=False)  # of an array", "grouped=True)  # of an array",
         ("compile/test_independent.py",),
     ),
     "no barrier between the counts of a loop and its iterations": Named(
-        "pydotcompute/lower/cuda_loops.py", "if self.path is not None and (*self.path, 0, 0) in self.points:", "if False:",
-        ("cuda/test_barriers.py",),
+        "pydotcompute/lower/cuda_loops.py", "(*self.path, 0, 0) in self.points", "False", ("cuda/test_barriers.py",)
     ),
     # ------------------------------------------------------------------------------------------ keys and levels
     "a key without the declared types": Named(
@@ -59,12 +58,33 @@ NAMED = {
     "what names hold where one branch leaves": Named(
         SYMBOLIC, "self.environment = self.environment if first_ends else first", "pass", VALUES
     ),
-    "the first branch's value after both": Named(SYMBOLIC, "if a and b and a.poly == b.poly else", "if a else", VALUES),
+    "the first branch's value after both": Named(
+        SYMBOLIC, "if a and b and a.poly == b.poly else", "if a else", VALUES
+    ),
     "what both branches set is not known to vary": Named(
-        SYMBOLIC, "            result[name] = Value(\n                poly,", "            (\n                poly,", VALUES
+        SYMBOLIC, "result[name] = Value(\n                poly,", "(\n                poly,", VALUES
     ),
     "what a reduction starts from": Named(SYMBOLIC, "terms.append(before[reduction.name])", "pass", VALUES),
     "pairs that a loop sets anew": Named(SYMBOLIC, "names.update(node.names)", "pass", VALUES),
     "sizes that are numbers": Named(SYMBOLIC, "return affine.constant(node.value)", "return None", VALUES),
-    "the rows of an array": Named(SYMBOLIC, 'return ("rows", *dims) if dims else ("size",)', 'return ("size",)', VALUES),
+    "the rows of an array": Named(
+        SYMBOLIC, 'return ("rows", *dims) if dims else ("size",)', 'return ("size",)', VALUES
+    ),
+    "a shift by -1": Named(
+        "pydotcompute/lower/symbolic_values.py", "affine.constant(-1), b)", "affine.constant(-2), b)", VALUES
+    ),
+    "what holds where False is said": Named(
+        "pydotcompute/lower/symbolic_values.py",
+        'true = () if e.type != "bool" or not e.value else (affine.Constraint(()),)',
+        "true = (affine.Constraint(()),)", VALUES,
+    ),
+    # ---------------------------------------------------------------------------------------------- plain functions
+    "globals of inner functions": Named(
+        "pydotcompute/compile/fingerprint.py", "yield from _names(constant)", "pass",
+        ("backends/test_fingerprint.py",),
+    ),
+    "how a helper is compiled": Named(
+        "pydotcompute/compile/fingerprint.py", "{sorted(getattr(value, 'targetoptions', {}).items())!r}", "",
+        ("backends/test_fingerprint.py",),
+    ),
 }  # fmt: skip
