@@ -1,6 +1,9 @@
 """What tells one function from another: each part of it that reaches its machine code, and nothing else."""
 
 import math
+import os
+import subprocess
+import sys
 
 import numba
 import numpy as np
@@ -59,3 +62,35 @@ def test_different_functions(what):
 @pytest.mark.parametrize("text", [COMPREHENSION, INNER, INNERMOST, CALL])
 def test_the_same_function_elsewhere(text):
     assert fingerprint(made(text, g=one)) == fingerprint(made(text, lines=7, g=one, other=two))
+
+
+PROGRAM = """
+import sys
+import llvmlite.binding as llvm
+
+if sys.argv[1]:
+    found = llvm.get_host_cpu_features()
+    found[sys.argv[1]] = False
+    llvm.get_host_cpu_features = lambda: found
+
+from pydotcompute.backends import CPUBackend
+
+def kernel(x):
+    return x + 1
+
+made = CPUBackend().compile_kernel(kernel, (float,))
+assert made(1.0) == 2.0
+print(sum(made._cache_hits.values()))
+"""
+
+
+def test_code_for_another_processor_is_not_taken(tmp_path):
+    def taken(lacking):
+        """How often machine code came from the disk, on a processor without this feature."""
+        environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+        command = [sys.executable, "-c", PROGRAM, lacking]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
+        assert done.returncode == 0, done.stderr
+        return int(done.stdout)
+
+    assert [taken(lacking) for lacking in ("", "", "popcnt", "popcnt", "")] == [0, 1, 0, 1, 1]
