@@ -65,21 +65,21 @@ def test_what_is_done_where_a_constant_says_so(head, refusal):
 
 # An index is inside its array, or the access is none: so `x[i]` and `x[i + extent]` never meet.
 EXTENTS = {
-    "a number": ("() -> (x: T[8])", "i", "8"),
-    "a sum": ("(y: T[n]) -> (x: T[n + 1])", "i", "n + 1"),
-    "a difference": ("(y: T[n]) -> (x: T[n - 2])", "i", "n - 2"),
-    "a product": ("(y: T[n, k]) -> (x: T[n * k])", "i", "n * k"),
-    "a square": ("(y: T[n]) -> (x: T[n * n])", "i", "n * n"),
-    "the second of two": ("(y: T[n]) -> (x: T[2, n])", "0, i", "n"),
-    "a flat array": ("(x: inout T[...])", "i", "size"),
-    "rows": ("(x: inout T[..., n])", "i, 0", "rows"),
+    "a number": ("(m: int32) -> (x: T[8])", "i", "8"),
+    "a sum": ("(m: int32, y: T[n]) -> (x: T[n + 1])", "i", "n + 1"),
+    "a difference": ("(m: int32, y: T[n]) -> (x: T[n - 2])", "i", "n - 2"),
+    "a product": ("(m: int32, y: T[n, k]) -> (x: T[n * k])", "i", "n * k"),
+    "a square": ("(m: int32, y: T[n]) -> (x: T[n * n])", "i", "n * n"),
+    "the second of two": ("(m: int32, x: inout T[2, n])", "0, i", "n"),
+    "a flat array": ("(m: int32, x: inout T[...])", "i", "size"),
+    "rows": ("(m: int32, x: inout T[..., n])", "i, 0", "rows"),
 }
 
 
 @pytest.mark.parametrize("what", EXTENTS)
 def test_what_is_outside_of_an_array_meets_nothing(what, check):
     signature, index, extent = EXTENTS[what]
-    body = f"for i in grid({extent}):\n    x[{index}] = x[{index.replace('i', f'i + {extent}')}]"
+    body = f"for i in grid(m):\n    x[{index}] = x[{index.replace('i', f'i + {extent}')}]"
     check(signature, body)
     with pytest.raises(DeclarationError, match=OWN):
         check(signature, body.replace(f"i + {extent}", f"i + ({extent} - 1)"))

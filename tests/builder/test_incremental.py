@@ -7,7 +7,7 @@ import textwrap
 
 import pytest
 
-from .project import build_project, copy_project, manifest, objects, plan_project, stale
+from .project import build_project, copy_project, edit, manifest, objects, plan_project, stale
 
 KERNEL = """\
 doc: a * x
@@ -30,8 +30,16 @@ body: |
           s += a[i, q] * b[q, j]
       out[i, j] = s
 """
+FILLED = """\
+signature: "(n: int64, value: T) -> (out: T[n])"
+types: {T: [float32]}
+body: |
+  for i in grid(n):
+      out[i] = value
+"""
 # what is edited: the kernel, and pairs of old and new
 EDITS = {
+    "one more type, which scalars decide": (FILLED, ("[float32]", "[float32, float64]")),
     "one more type": (KERNEL, ("[float32]", "[float32, float64]")),
     "the order of types": (KERNEL.replace("[float32]", "[float32, int32]"), ("[float32, int32]", "[int32, float32]")),
     "one more value of a param": (KERNEL, ("[2]", "[2, 3]")),
@@ -113,3 +121,14 @@ def test_what_is_asked_for(fresh):
     assert plan.targets == tuple(f"{target}+bounds" for target in declared)
     assert {item.target for item in plan.wanted} == set(plan.targets)
     assert {item.kernel.name for item in plan_project(fresh, kernels=("cube",)).wanted} == {"cube"}
+
+
+def test_a_type_more_or_less_is_told_to_every_specialisation(built):
+    """An entry point is told which others there are, so all of a kernel's are made anew."""
+    declared = "x86-64-v2", "x86-64-v3"
+    edit(built, "kernels.yaml", "{T: [float32]}", "{T: [float32, float64]}")
+    found = stale(plan_project(built))
+    assert found.keys() == {f"saxpy T={dtype} cpu:{level}" for dtype in ("float32", "float64") for level in declared}
+    for level in declared:
+        assert found[f"saxpy T=float32 cpu:{level}"].startswith("declared types")
+        assert found[f"saxpy T=float64 cpu:{level}"] == "not built"
