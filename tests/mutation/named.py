@@ -33,6 +33,21 @@ NAMED = {
     "no barrier between the counts of a loop and its iterations": Named(
         "pydotcompute/lower/cuda_loops.py", "(*self.path, 0, 0) in self.points", "False", ("cuda/test_barriers.py",)
     ),
+    "more threads than there is room for": Named(
+        "pydotcompute/compile/run.py", "call i64 @llvm.smin.i64(i64 %allowed.any, i64 {maximum})",
+        "add i64 %allowed.any, 0", ("compile/test_threads.py",),
+    ),
+    "complex arrays aligned to whole elements": Named(
+        "pydotcompute/compile/memory.py", '(2 if kind(dtype) == "complex" else 1)', "1", ("compile/test_alignment.py",)
+    ),
+    "a thread that is not joined": Named(
+        "pydotcompute/compile/run.py", "%all = icmp eq i64 %left, 0", "%all = icmp sle i64 %left, 1",
+        ("compile/test_threads.py",),
+    ),
+    "the stride of a view": Named(
+        "pydotcompute/runtime/words.py", "result[2 + 2 * axis] = size", "result[2 + 1 * axis] = size",
+        ("runtime/test_views.py",),
+    ),
     # ------------------------------------------------------------------------------------------ keys and levels
     "a key without the declared types": Named(
         "pydotcompute/builder/plan.py", '        "declared types": canonical(kernel.types),', "",
@@ -79,6 +94,10 @@ NAMED = {
         "true = (affine.Constraint(()),)", VALUES,
     ),
     # ---------------------------------------------------------------------------------------------- plain functions
+    "machine code of another processor": Named(
+        "pydotcompute/compile/plain.py", ", llvm.get_host_cpu_features().flatten())", ")",
+        ("backends/test_fingerprint.py",),
+    ),
     "globals of inner functions": Named(
         "pydotcompute/compile/fingerprint.py", "yield from _names(constant)", "pass",
         ("backends/test_fingerprint.py",),
