@@ -86,6 +86,29 @@ PLACES = {
         "        for c in threads(64):\n            u[c] = s[63 - c]",
         {(2,), (3, 0, 0), (3, 0, 1), (3, 0, 3)},
     ),
+    "what a continue of an inner loop leaves behind": (
+        "    for k in range(4):\n"
+        "        for j in range(4):\n"
+        "            for c in threads(64):\n                out[b, c] = s[63 - c]\n"
+        "            for c in threads(64):\n                s[c] = x[b, c]\n"
+        "            if n > j:\n                continue\n"
+        "            for c in threads(64):\n                u[c] = s[63 - c]",
+        {(2, 0, 0, 0, 0), (2, 0, 0, 0, 1), (2, 0, 0, 0, 3)},
+    ),
+    "what a break of an inner loop leaves behind": (
+        "    for k in range(4):\n"
+        "        for j in range(4):\n"
+        "            for c in threads(64):\n                s[c] = x[b, c]\n"
+        "            if n > j:\n                break\n"
+        "            for c in threads(64):\n                s[c] = x[b, c] + 1\n"
+        "        for c in threads(64):\n            out[b, c] = s[63 - c]",
+        {(2, 0, 0), (2, 0, 1)},
+    ),
+    "the bounds of a range are read once": (
+        "    v = shared((4,), int64)\n    v[0] = n\n    for k in range(v[0]):\n"
+        "        for c in threads(4):\n            v[c] = k",
+        {(3,), (4,), (4, 0, 0)},  # none at the end of its body
+    ),
     "counts that the loop stores to": (
         "    v = shared((64,), int64)\n    v[0] = 64\n    for c in threads(v[0]):\n        v[c] = c",
         {(3,), (4,), (4, 0, 0)},

@@ -89,11 +89,16 @@ def bodies(draw, names):
             statements.append(t.Assign(f"j{k}", value))
             value = t.Var(f"j{k}", INT)
             more = t.Assign(f"j{k}", t.Binary("+", value, const(1), INT))
-            changed = draw(st.sampled_from(["not", "not", "once", "maybe", "while"]))
+            changed = draw(st.sampled_from(["not", "not", "once", "maybe", "either", "leaves", "while"]))
             if changed == "once":
                 statements.append(more)
             elif changed == "maybe":
                 statements.append(t.If(t.Compare("<", draw(index), draw(index)), (more,)))
+            elif changed in ("either", "leaves"):
+                one = (t.Assign(f"j{k}", draw(index)),)
+                other = (t.Assign(f"j{k}", draw(index)),) if changed == "either" else (t.Continue(),)
+                branches = (one, other) if draw(st.booleans()) else (other, one)
+                statements.append(t.If(t.Compare("<", draw(index), draw(index)), *branches))
             elif changed == "while":
                 statements.append(t.While(t.Compare("<", value, bound), (more,)))
         read = t.Load("x", (draw(index) if draw(st.booleans()) else value,), INT)
@@ -103,6 +108,8 @@ def bodies(draw, names):
             test = t.Compare(op, draw(index), draw(index))
             if draw(st.booleans()):
                 test = t.BoolOp(draw(st.sampled_from(["and", "or"])), test, t.Compare("<", draw(index), draw(index)))
+            if draw(st.booleans()):
+                test = t.Unary("not", test, "bool")
             if draw(st.booleans()):
                 statements = [t.If(test, (t.Continue(),)), *statements]
             else:

@@ -116,3 +116,51 @@ def test_a_divergent_barrier_is_found():
     broken = Built(built.record, built.specialisation, built.tree, diverging, built.meta)
     with pytest.raises(PtxError, match="divergent barrier"):
         broken.call(np.zeros((2, 300), "f4"))
+
+
+# The first thread stores to what the others read as the count of the same loop.
+COUNTED = {
+    "in a block": """
+    for r in blocks(m):
+        v = shared((300,), int64)
+        v[0] = n
+        for c in threads(v[0]):
+            v[c] = c + 1
+        for c in threads(n):
+            out[r, c] = v[n - 1 - c]
+""",
+    "in a sequential loop of a block": """
+    for r in blocks(m):
+        v = shared((300,), int64)
+        for c in threads(n):
+            v[c] = n
+        for j in range(3):
+            for c in threads(v[0]):
+                v[c] = v[c] - c - 1
+        for c in threads(n):
+            out[r, c] = v[n - 1 - c]
+""",
+    "under a condition": """
+    for r in blocks(m):
+        v = shared((300,), int64)
+        for c in threads(n):
+            v[c] = n
+        if m > 1:
+            for c in threads(v[0] - 1):
+                v[c] = c
+        for c in threads(n):
+            out[r, c] = v[n - 1 - c]
+""",
+}
+
+
+@pytest.mark.parametrize("place", COUNTED)
+def test_the_barrier_between_counts_and_iterations_is_needed(place):
+    built = loop("(x: float32[m, n]) -> (out: int64[m, n])", COUNTED[place])
+    built.meta["launches"][0]["grid"] = {"kind": "given", "counts": ["1"]}
+    x = np.zeros((3, 300), "f4")
+    wanted = built.python(x)
+    for seed in range(6):
+        assert np.array_equal(built.call(x, seed=seed), wanted)
+    needed = [goes_wrong(without(built, number), wanted, x) for number in range(count(built))]
+    assert all(needed) and needed

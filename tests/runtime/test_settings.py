@@ -1,10 +1,13 @@
 """Settings, the processor's level, and threads."""
 
 import ctypes
+import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
-from support import write_saxpy
+from support import edit_manifest, write_saxpy
 
 import pydotcompute
 from pydotcompute.runtime import levels, settings
@@ -73,8 +76,62 @@ def test_levels_of_features(features, level):
     assert levels.level_of(features) == level
 
 
+# The levels of the processor supplement of the System V ABI, by NumPy's names and by Linux's; what NumPy knows from 2.4
+# on comes last.
+NEEDED = {
+    "x86-64-v2": ("SSE3 SSSE3 SSE41 SSE42 POPCNT CX16 LAHF", "pni ssse3 sse4_1 sse4_2 popcnt cx16 lahf_lm"),
+    "x86-64-v3": ("AVX AVX2 FMA3 F16C BMI BMI2 LZCNT MOVBE", "avx avx2 fma f16c bmi1 bmi2 abm movbe"),
+    "x86-64-v4": ("AVX512F AVX512CD AVX512BW AVX512DQ AVX512VL", "avx512f avx512cd avx512bw avx512dq avx512vl"),
+}
+LOWER = {"x86-64-v2": "x86-64", "x86-64-v3": "x86-64-v2", "x86-64-v4": "x86-64-v3"}
+
+
+@pytest.mark.parametrize("level, names, flags", [(level, *names) for level, names in NEEDED.items()], ids=NEEDED)
+def test_a_processor_that_lacks_one_feature_of_a_level_has_the_one_below(level, names, flags):
+    every = dict.fromkeys(" ".join(by_numpy for by_numpy, _ in NEEDED.values()).split(), True)
+    listed = set(" ".join(by_linux for _, by_linux in NEEDED.values()).split())
+    assert levels.level_of(every) == levels.linux_level_of(listed) == "x86-64-v4"
+    assert {name: levels.level_of({**every, name: False}) for name in names.split()} == dict.fromkeys(
+        names.split(), LOWER[level]
+    )
+    assert {flag: levels.linux_level_of(listed - {flag}) for flag in flags.split()} == dict.fromkeys(
+        flags.split(), LOWER[level]
+    )
+
+
 def test_the_level_here_is_what_linux_says():
     assert levels.level() == levels.linux_level_of(levels.linux_flags())
+
+
+@pytest.mark.skipif(not shutil.which("qemu-x86_64"), reason="needs qemu-user")
+@pytest.mark.parametrize(
+    "processor, level",
+    [("Haswell", "x86-64-v3"), ("Haswell,-fma", "x86-64-v2"), ("Haswell,-avx2", "x86-64-v2"), ("Nehalem", "x86-64-v2")],
+)
+def test_the_level_of_an_emulated_processor(tmp_path, processor, level):
+    """Code for all three lies there: a processor gets the highest that it runs, and no other can be pinned."""
+    write_saxpy(tmp_path, target="cpu:x86-64-v2")
+
+    def add(data):
+        artifacts = data["kernels"]["saxpy"]["specializations"]["T=float32"]["artifacts"]
+        for higher in ("cpu:x86-64-v3", "cpu:x86-64-v4"):
+            artifacts[higher] = dict(artifacts["cpu:x86-64-v2"])
+
+    edit_manifest(tmp_path, add)
+    program = (
+        "import sys, numpy as np, pydotcompute\n"
+        "x = np.ones(3, 'f4')\n"
+        "print(pydotcompute.load(sys.argv[1]).saxpy.which(2.0, x, x).target)\n"
+        "try: print(pydotcompute.load(sys.argv[1], target='cpu:x86-64-v3').saxpy(2.0, x, x))\n"
+        "except pydotcompute.KernelNotBuiltError as error: print(error)"
+    )
+    done = subprocess.run(
+        ["qemu-x86_64", "-cpu", processor, sys.executable, "-c", program, str(tmp_path)],
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    target, pinned = done.stdout.splitlines()
+    assert target == f"cpu:{level}"
+    assert pinned == "[3. 3. 3.]" if level == "x86-64-v3" else f"this processor has the level {level}" in pinned
 
 
 def test_levels_of_linux_flags(tmp_path):

@@ -1,0 +1,189 @@
+"""Mutation testing: small changes of the program, one at a time, which the tests should notice.
+
+    python -m tests.mutation named [--name TEXT]
+    python -m tests.mutation GROUP… [-n 30] [--seed 0] [--file PATTERN] [--quick] [--list]
+
+`named` tries those of named.py, none of which may live. Of a group (groups.py) so many mutants are drawn; each is tried
+on a copy of the repository, with the quick tests first and for what they let live the slow ones. Those that living.txt
+knows (mutants that mean the same as the program, or change nothing but speed or the wording of a message) are counted
+apart. Exit code 1: some other one lives. A mutant whose tests take much longer than they should, or that ends the test
+process, counts as found. figures.txt has the last figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Iterator
+
+from .groups import GROUPS, Group
+from .named import NAMED
+from .operators import Mutant, mutants
+
+ROOT = Path(__file__).resolve().parents[2]
+LIVING = Path(__file__).with_name("living.txt")
+MEMORY = 8 << 30  # bytes of data that a test process may have
+COPIED = ("pydotcompute", "tests", "templates", "kernels.yaml", "pyproject.toml", "README.md")
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__.partition("\n")[0])
+    parser.add_argument("groups", nargs="+", choices=["named", *GROUPS], metavar="GROUP", help=", ".join(GROUPS))
+    parser.add_argument("-n", type=int, default=30, help="mutants of each group (default: 30)")
+    parser.add_argument("--seed", type=int, default=0, help="which ones are drawn (default: 0)")
+    parser.add_argument("--file", default="*", help="of these files alone, such as '*/affine.py'")
+    parser.add_argument("--name", default="", help="named ones whose name has this text in it")
+    parser.add_argument("--quick", action="store_true", help="leave the slow tests out")
+    parser.add_argument("--list", action="store_true", help="say which ones would be tried")
+    options = parser.parse_args(arguments)
+    unknown = 0
+    for name in options.groups:
+        if name == "named":
+            unknown += named([name for name in NAMED if options.name in name])
+            continue
+        drawn = draw(GROUPS[name], options.n, f"{name} {options.seed}", options.file)
+        if options.list:
+            for mutant in drawn:
+                print(shown(mutant))
+        else:
+            unknown += campaign(name, drawn, known_to_live(), options.quick)
+    return 1 if unknown else 0
+
+
+def draw(group: Group, number: int, seed: str, pattern: str) -> list[Mutant]:
+    """So many of a group's mutants, the same for the same seed and program."""
+    package = ROOT / "pydotcompute"
+    files = sorted({path for name in group.files for path in package.glob(name)})
+    names = [(path.relative_to(ROOT).as_posix(), path) for path in files]
+    found = [m for name, path in names if fnmatch.fnmatch(name, pattern) for m in mutants(name, path.read_text())]
+    return sorted(random.Random(seed).sample(found, min(number, len(found))), key=lambda m: (m.file, m.line))
+
+
+def known_to_live() -> dict[tuple[str, str, str, str], str]:
+    """What living.txt says of each mutant. A record is: a line "kind: why", one "file function", "- old", "+ new"."""
+    found, why, where = {}, "", ("", "")
+    for line in LIVING.read_text().splitlines():
+        if line.startswith("- "):
+            old = line[2:]
+        elif line.startswith("+ "):
+            found[*where, old, line[2:]] = why
+        elif line.startswith("pydotcompute/"):
+            file, _, function = line.partition(" ")
+            where = (file, function)
+        elif line and not line.startswith("#"):
+            why = line
+    return found
+
+
+def shown(mutant: Mutant) -> str:
+    return f"{mutant.file} {mutant.function}\n- {mutant.old}\n+ {mutant.new}"
+
+
+def campaign(name: str, drawn: list[Mutant], known: dict[tuple[str, str, str, str], str], quick: bool) -> int:
+    """Try mutants of a group; how many live that nobody knows of."""
+    group, killed, expected, lives = GROUPS[name], 0, 0, 0
+    with copied() as copy:
+        stages = []
+        for tests in filter(None, (group.quick, () if quick else group.slow)):
+            limit = measured(copy, tests)
+            stages.append((tests, limit))
+            print(f"# {name}: at most {limit:.0f} s for {' '.join(tests)}", flush=True)
+        for mutant in drawn:
+            with changed(copy / mutant.file, mutant.text):
+                alive = all(passes(copy, tests, limit) for tests, limit in stages)
+            why = known.get(mutant.identity, "")
+            killed, expected, lives = killed + (not alive), expected + bool(alive and why), lives + (alive and not why)
+            if alive:
+                print(f"\n{why or 'lives'}\n{shown(mutant)}\n", flush=True)
+            else:
+                print(".", end="", flush=True)
+    print(f"\n# {name}: {len(drawn)} mutants, {killed} found, {expected} known to live, {lives} other live", flush=True)
+    return lives
+
+
+def named(names: list[str]) -> int:
+    """Try the mutants of these names; how many live."""
+    lives, limits = 0, {}
+    with copied() as copy:
+        for name in names:
+            file, old, new, tests = NAMED[name]
+            text = (copy / file).read_text()
+            if text.count(old) != 1:
+                raise SystemExit(f"{name}: {file} has {old!r} {text.count(old)} times, expected once: change named.py")
+            limits[tests] = limits.get(tests) or measured(copy, tests)
+            with changed(copy / file, text.replace(old, new)):
+                alive = passes(copy, tests, limits[tests])
+            lives += alive
+            print(f"{'LIVES' if alive else 'found'}: {name}", flush=True)
+    print(f"# named: {len(names)} mutants, {len(names) - lives} found, {lives} live", flush=True)
+    return lives
+
+
+@contextmanager
+def copied() -> Iterator[Path]:
+    """A copy of the repository's working tree."""
+    with tempfile.TemporaryDirectory(prefix="mutation-") as folder:
+        copy = Path(folder, "repository")
+        for part in COPIED:
+            if (ROOT / part).is_dir():
+                shutil.copytree(ROOT / part, copy / part, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(ROOT / part, copy / part)
+        yield copy
+
+
+@contextmanager
+def changed(file: Path, text: str) -> Iterator[None]:
+    """The file with another text for a while."""
+    right = file.read_text()
+    file.write_text(text)
+    yield
+    file.write_text(right)
+
+
+def measured(copy: Path, tests: tuple[str, ...]) -> float:
+    """How many seconds these tests may take with a mutant. Without one they must pass."""
+    start = time.monotonic()
+    if not passes(copy, tests, 3600):
+        raise SystemExit(f"the tests {' '.join(tests)} fail without a mutant")
+    return 4 * (time.monotonic() - start) + 30
+
+
+def passes(copy: Path, tests: tuple[str, ...], limit: float) -> bool:
+    """Whether these tests pass in a copy of the repository, within so many seconds."""
+    home = copy.parent / "home"
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir()
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--basetemp", str(home / "tests")]
+    environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1", "HOME": str(home)}
+    environment["XDG_CACHE_HOME"] = str(home / "cache")
+    process = subprocess.Popen(
+        [*command, *(f"tests/{test}" for test in tests)], cwd=copy, env=environment, stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY)),
+    )  # fmt: skip
+    try:
+        return process.wait(limit) == 0
+    except subprocess.TimeoutExpired:
+        return False
+    finally:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)  # whatever it started, too
+        except ProcessLookupError:
+            pass
+        process.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,109 @@
+"""Mutants with a name: such as once lived. Each is a change of the program's text, with the tests that find it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Named(NamedTuple):
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+
+BARRIERS, SYMBOLIC = "pydotcompute/lower/barriers.py", "pydotcompute/lower/symbolic.py"
+ARRAYS, VALUES = "pydotcompute/lower/cpu_arrays.py", ("analysis/test_values.py",)
+
+NAMED = {
+    # ---------------------------------------------------------------------------------------------- the compilers
+    "atomics on outputs in the group of independent accesses": Named(
+        ARRAYS, 'suffix = "_local" if local else ""', 'suffix = ""', ("compile/test_independent.py",)
+    ),
+    "atomics on shared arrays in the group of independent accesses": Named(
+        ARRAYS, 'replace(array, suffix="_local") if local else array', "array", ("compile/test_independent.py",)
+    ),
+    "local arrays in the group of independent accesses": Named(
+        ARRAYS, 'suffix="_local" if a.kind == "local" else ""', 'suffix=""', ("compile/test_independent.py",)
+    ),
+    "every access in the group of independent ones": Named(
+        "pydotcompute/compile/memory.py", "grouped=False)  # of an array", "grouped=True)  # of an array",
+        ("compile/test_independent.py",),
+    ),
+    "no barrier between the counts of a loop and its iterations": Named(
+        "pydotcompute/lower/cuda_loops.py", "(*self.path, 0, 0) in self.points", "False", ("cuda/test_barriers.py",)
+    ),
+    "more threads than there is room for": Named(
+        "pydotcompute/compile/run.py", "call i64 @llvm.smin.i64(i64 %allowed.any, i64 {maximum})",
+        "add i64 %allowed.any, 0", ("compile/test_threads.py",),
+    ),
+    "complex arrays aligned to whole elements": Named(
+        "pydotcompute/compile/memory.py", '(2 if kind(dtype) == "complex" else 1)', "1", ("compile/test_alignment.py",)
+    ),
+    "a thread that is not joined": Named(
+        "pydotcompute/compile/run.py", "%all = icmp eq i64 %left, 0", "%all = icmp sle i64 %left, 1",
+        ("compile/test_threads.py",),
+    ),
+    "the stride of a view": Named(
+        "pydotcompute/runtime/words.py", "result[2 + 2 * axis] = size", "result[2 + 1 * axis] = size",
+        ("runtime/test_views.py",),
+    ),
+    # ------------------------------------------------------------------------------------------ keys and levels
+    "a key without the declared types": Named(
+        "pydotcompute/builder/plan.py", '        "declared types": canonical(kernel.types),', "",
+        ("builder/test_incremental.py",),
+    ),
+    "v3 on a processor without FMA3": Named(
+        "pydotcompute/runtime/levels.py", '"AVX2", "FMA3",', '"AVX2",', ("runtime/test_settings.py",)
+    ),
+    "v3 on a processor without FMA, by Linux's names": Named(
+        "pydotcompute/runtime/levels.py", '"avx2", "fma",', '"avx2",', ("runtime/test_settings.py",)
+    ),
+    "bounds asked for of CUDA": Named(
+        "pydotcompute/builder/plan.py", "for t in base_targets if takes_bounds(t))", "for t in base_targets)",
+        ("builder/test_incremental.py",),
+    ),
+    # ---------------------------------------------------------------------------------------------- the analysis
+    "continue in an inner loop": Named(
+        BARRIERS, "self.leaving[-1][1].update", "self.leaving[1][1].update", ("analysis/test_barriers.py",)
+    ),
+    "the bounds of a range read at every turn": Named(
+        BARRIERS, "head if isinstance(s, t.While) else set()", "head", ("analysis/test_barriers.py",)
+    ),
+    "what names hold where one branch leaves": Named(
+        SYMBOLIC, "self.environment = self.environment if first_ends else first", "pass", VALUES
+    ),
+    "the first branch's value after both": Named(
+        SYMBOLIC, "if a and b and a.poly == b.poly else", "if a else", VALUES
+    ),
+    "what both branches set is not known to vary": Named(
+        SYMBOLIC, "result[name] = Value(\n                poly,", "(\n                poly,", VALUES
+    ),
+    "what a reduction starts from": Named(SYMBOLIC, "terms.append(before[reduction.name])", "pass", VALUES),
+    "pairs that a loop sets anew": Named(SYMBOLIC, "names.update(node.names)", "pass", VALUES),
+    "sizes that are numbers": Named(SYMBOLIC, "return affine.constant(node.value)", "return None", VALUES),
+    "the rows of an array": Named(
+        SYMBOLIC, 'return ("rows", *dims) if dims else ("size",)', 'return ("size",)', VALUES
+    ),
+    "a shift by -1": Named(
+        "pydotcompute/lower/symbolic_values.py", "affine.constant(-1), b)", "affine.constant(-2), b)", VALUES
+    ),
+    "what holds where False is said": Named(
+        "pydotcompute/lower/symbolic_values.py",
+        'true = () if e.type != "bool" or not e.value else (affine.Constraint(()),)',
+        "true = (affine.Constraint(()),)", VALUES,
+    ),
+    # ---------------------------------------------------------------------------------------------- plain functions
+    "machine code of another processor": Named(
+        "pydotcompute/compile/plain.py", ", llvm.get_host_cpu_features().flatten())", ")",
+        ("backends/test_fingerprint.py",),
+    ),
+    "globals of inner functions": Named(
+        "pydotcompute/compile/fingerprint.py", "yield from _names(constant)", "pass",
+        ("backends/test_fingerprint.py",),
+    ),
+    "how a helper is compiled": Named(
+        "pydotcompute/compile/fingerprint.py", "{sorted(getattr(value, 'targetoptions', {}).items())!r}", "",
+        ("backends/test_fingerprint.py",),
+    ),
+}  # fmt: skip
