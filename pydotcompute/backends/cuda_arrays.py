@@ -72,7 +72,7 @@ def _of_dlpack(value: Any) -> cupy.ndarray:
     except (BufferError, RuntimeError) as error:
         if type(error) not in (BufferError, RuntimeError):  # what the device says is no fault of the array's
             raise
-        raise TypeError(f"is no array that can be passed on: {error}") from error
+        raise TypeError(f"is not an array that can be passed on: {error}") from error
     readonly = _is_read_only(capsule)
     array = cupy.from_dlpack(capsule)
     return array.view(ReadOnly) if readonly else array

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from . import expressions, operators, ranges, reductions, statements, tree
+from . import expressions, operators, reductions, statements, tree, uint64_ranges
 from .module import near
 from .names import bindings, check, parallel_kind
 from .promotion import Type, Value, convert
@@ -71,7 +71,7 @@ def _sequential(s: Scope, node: ast.For) -> list[tree.Stmt]:
     if any(value.expr.type == "uint64" for value in given):
         weak = Value(zero, True), Value(one, True)
         bounds = (weak[0], given[0], weak[1]) if len(given) == 1 else (*given, weak[1])[:3]
-        before, turns, value = ranges.turns(s, node, bounds)
+        before, turns, value = uint64_ranges.turns(s, node, bounds)
         index, start, stop, step = s.fresh(name, "int64"), zero, turns, one
         value = convert(Value(value(tree.Var(index, "int64", at=at)), True), dtype, s.fault(node.target))
         first = (tree.Assign(s.renamed.get(name, name), value, at=at),)
@@ -163,7 +163,7 @@ def _integer(s: Scope, node: ast.expr, what: str) -> tree.Expr:
     """The count of a parallel loop. One of a uint64 that no int64 holds is the largest: no loop gets there."""
     value = expressions.expression(s, node)
     if value.expr.type == "uint64":
-        most = Value(tree.Const(ranges.MOST, "uint64", at=s.at(node)))
+        most = Value(tree.Const(uint64_ranges.MOST, "uint64", at=s.at(node)))
         value = operators.call("min", [value, most], s.fault(node), s.at(node))
     return _whole(s, value, node, what)
 

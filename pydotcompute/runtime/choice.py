@@ -142,7 +142,7 @@ def _is_of(target: str, backend: Backend) -> bool:
 def _no_level(target: str) -> str:
     """Why nothing that is built for a level of the CPU could run here; empty for a level that this one has, and for
     targets of which only their artifacts can tell."""
-    from .levels import LEVELS, too_high
+    from .levels import too_high
 
     kind, _, name = target.removesuffix("+bounds").partition(":")
     if kind != "cpu" or name == "native":

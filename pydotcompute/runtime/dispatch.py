@@ -263,7 +263,7 @@ class Dispatcher:
     def _choose(self, specialisation: SpecialisationRecord, backend: Backend) -> Which:
         wanted = specialisation.name, backend
         refused = {target: why for (name, target, b), why in self.refused.items() if (name, b) == wanted}
-        return choose(self.record, specialisation, backend, self.pinned, self.root, refused)
+        return choose(self.record, specialisation, backend, self.pinned, self.place, refused)
 
     def _put_first(self, loaded: Any) -> None:
         record = self.record
