@@ -13,10 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from pydotcompute import abi, declare
-from pydotcompute.compile.cpu import compile_kernel
-from pydotcompute.lower.frontend import build_tree
-from pydotcompute.lower.races import check
+from pydotcompute.artifact import abi
+from pydotcompute import declare
+from pydotcompute.targets.cpu.compiler import compile_kernel
+from pydotcompute.frontend.build import build_tree
+from pydotcompute.analysis.races import check
 
 ROOT = Path(__file__).resolve().parent.parent
 FLOAT = np.float32

@@ -200,7 +200,7 @@ def main() -> int:
     measures = {"bandwidth": lambda: bandwidth(given.elements), "launch": launch, "start": start}
     if unknown := set(given.what) - measures.keys():
         parser.error(f"{min(unknown)} is none of {', '.join(measures)}")
-    from pydotcompute.backends.cuda import unavailable
+    from pydotcompute.backends.cuda.backend import unavailable
 
     if reason := unavailable():
         print(f"nothing was measured: {reason}", file=sys.stderr)

@@ -9,12 +9,12 @@ __version__ = "0.1.0"
 # Importing the package costs next to nothing; each name is fetched when it is first used.
 _HOMES = {
     "load": "runtime.library", "KernelLibrary": "runtime.library", "Kernel": "runtime.kernel",
-    "Backend": "backends.base", "get_backend": "backends.registry", "register_backend": "backends.registry",
-    "unregister_backend": "backends.registry",
-    "BackendPreference": "backends.preference", "set_backend_priority": "backends.preference",
-    "DeviceInfo": "backends.devices", "discover_backends": "backends.discovery",
-    "best_available_backend": "backends.discovery", "print_backend_summary": "backends.discovery",
-    "estimate_inference_memory": "backends.estimate", "to_backend": "backends.transfer",
+    "Backend": "backends.base", "get_backend": "devices.registry", "register_backend": "devices.registry",
+    "unregister_backend": "devices.registry",
+    "BackendPreference": "devices.preference", "set_backend_priority": "devices.preference",
+    "DeviceInfo": "backends.device_info", "discover_backends": "devices.discovery",
+    "best_available_backend": "devices.discovery", "print_backend_summary": "devices.discovery",
+    "estimate_inference_memory": "devices.estimate", "to_backend": "devices.transfer",
     "AllocationError": "errors", "ArtifactFallbackWarning": "errors", "ArtifactRefusedError": "errors",
     "BackendFallbackWarning": "errors", "BackendNotAvailableError": "errors",
     "CompilationError": "errors", "CompilerNotInstalledError": "errors", "DeclarationError": "errors",

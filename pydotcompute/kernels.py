@@ -26,7 +26,7 @@ def _load() -> KernelLibrary:
     global _library
     if _library is None:
         from .cache.layout import MANIFEST
-        from .remedies import build_again
+        from .artifact.remedies import build_again
         from .runtime.library import load
 
         bundle, project = _os.path.join(_PACKAGE, "_bundle"), _os.path.dirname(_PACKAGE)
@@ -61,7 +61,7 @@ def __getattr__(name: str) -> Kernel | list[str]:
             return kernel
         told = library._unknown(name)
         if "did you mean" not in told:
-            from .remedies import build_more
+            from .artifact.remedies import build_more
 
             told += f"; if it is declared, {build_more(library._folder, library._root, name, 'this name')}"
     except KernelNotBuiltError as error:

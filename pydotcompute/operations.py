@@ -20,12 +20,12 @@ from typing import Any, Sequence
 import numpy as np
 
 from . import kernels
-from .backends.cpu import checked_shape
-from .backends.registry import get_backend
-from .backends.transfer import backend_of, to_backend
+from .backends.cpu.backend import checked_shape
+from .devices.registry import get_backend
+from .devices.transfer import backend_of, to_backend
 from .errors import AllocationError
 from .runtime.dispatch import owner_of
-from .runtime.scalars import convert, is_scalar, type_name
+from .calls.scalars import convert, is_scalar, type_name
 
 Shape = int | Sequence[int]
 _KINDS = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}  # of dtypes: a number becomes one of its own kind or a higher one

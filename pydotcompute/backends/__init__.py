@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 _HOMES = {
-    "Backend": "base", "CPUBackend": "cpu", "CUDABackend": "cuda",
-    "get_backend": "registry", "register_backend": "registry", "unregister_backend": "registry",
-    "backend_names": "registry",
-    "BackendPreference": "preference", "set_backend_priority": "preference",
-    "DeviceInfo": "devices", "BackendInfo": "discovery", "discover_backends": "discovery",
-    "best_available_backend": "discovery", "print_backend_summary": "discovery",
-    "MemoryEstimate": "estimate", "estimate_inference_memory": "estimate",
-    "backend_of": "transfer", "to_backend": "transfer",
+    "Backend": "backends.base", "CPUBackend": "backends.cpu.backend", "CUDABackend": "backends.cuda.backend",
+    "get_backend": "devices.registry", "register_backend": "devices.registry",
+    "unregister_backend": "devices.registry",
+    "backend_names": "devices.registry",
+    "BackendPreference": "devices.preference", "set_backend_priority": "devices.preference",
+    "DeviceInfo": "backends.device_info", "BackendInfo": "devices.discovery", "discover_backends": "devices.discovery",
+    "best_available_backend": "devices.discovery", "print_backend_summary": "devices.discovery",
+    "MemoryEstimate": "devices.estimate", "estimate_inference_memory": "devices.estimate",
+    "backend_of": "devices.transfer", "to_backend": "devices.transfer",
 }  # fmt: skip
 __all__ = sorted(_HOMES)
 
@@ -22,7 +23,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(import_module(f"{__package__.rpartition(chr(46))[0]}.{_HOMES[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ..cache.manifest import Artifact
-    from ..runtime.arguments import Call
-    from .devices import DeviceInfo
+    from ..calls.arguments import Call
+    from .device_info import DeviceInfo
 
 
 class Verdict(NamedTuple):
@@ -30,7 +30,7 @@ class Backend(ABC):
     A backend owns the targets that begin with its name: `cpu:x86-64-v3` is one of the backend "cpu".
     """
 
-    # How calls look at this backend's arrays (see runtime/arrays.py); None: it takes no part in `lib.kernel(…)`.
+    # How calls look at this backend's arrays (see calls/arrays.py); None: it takes no part in `lib.kernel(…)`.
     arrays: Any = None
 
     @property
@@ -86,7 +86,7 @@ class Backend(ABC):
 
     def devices(self) -> Sequence[DeviceInfo]:
         """The devices it could run on. Unless overridden one, of which `get_memory_info` tells the memory."""
-        from .devices import DeviceInfo
+        from .device_info import DeviceInfo
 
         try:
             free, total = self.get_memory_info()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from ..runtime.build_half import build_half
+from .build_half import build_half
 
 
 def compile_function(func: Callable, signature: tuple[Any, ...]) -> Callable:
-    """See compile/plain.py. Raises CompilerNotInstalledError where the build half's packages are missing."""
+    """See jit/cpu.py. Raises CompilerNotInstalledError where the build half's packages are missing."""
     with build_half("compiling a function") as module:
-        return module("compile.plain").compile_function(func, signature)
+        return module("jit.cpu").compile_function(func, signature)

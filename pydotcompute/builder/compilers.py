@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import Callable
 
 from ..errors import CompilationError, CompilerNotInstalledError, DeclarationError
-from ..remedies import install
+from ..artifact.remedies import install
 from .jobs import Answer, Artifact, Job
 from .plan import BOUNDS
 from .rendered import write_source
@@ -42,12 +42,12 @@ class Clock:
 def _compile_cpu(job: Job) -> Answer:
     clock = Clock()
     try:
-        from ..compile.cpu import TRIPLE, emit_object, entry_object, host_cpu, kernel_ir
-        from ..compile.entry import entry_ir
-        from ..compile.link import link
-        from ..lower.cpu import lower
-        from ..lower.frontend import build_tree
-        from ..lower.races import check
+        from ..targets.cpu.compiler import TRIPLE, emit_object, entry_object, host_cpu, kernel_ir
+        from ..targets.cpu.entry import entry_ir
+        from ..targets.cpu.link import link
+        from ..targets.cpu.lowering import lower
+        from ..frontend.build import build_tree
+        from ..analysis.races import check
     except ModuleNotFoundError as error:
         raise _missing(error) from None
     clock.tick("import")
@@ -90,7 +90,7 @@ def _compile_cpu(job: Job) -> Answer:
 def unavailable(backend: str) -> str:
     """What is to be installed before this backend's artifacts can be made; empty where nothing is missing."""
     if backend == "cuda":
-        from ..compile.cuda_toolchain import require
+        from ..targets.cuda.toolchain import require
         from .tools import package_version
 
         try:

@@ -6,7 +6,7 @@ from time import perf_counter
 from typing import Any
 
 from ..errors import CompilationError, CompilerNotInstalledError, DeclarationError
-from ..remedies import install
+from ..artifact.remedies import install
 from .jobs import Answer, Artifact, Job
 from .rendered import write_source
 
@@ -14,7 +14,7 @@ from .rendered import write_source
 def compile_cuda(job: Job, clock: Any) -> Answer:
     """Make every target of a job; `clock` keeps the phases. Raises DeclarationError, CompilationError,
     CompilerNotInstalledError."""
-    from ..compile import cuda_toolchain
+    from ..targets.cuda import toolchain as cuda_toolchain
 
     cuda_toolchain.require()
     parsed, failures = {}, {}
@@ -24,9 +24,9 @@ def compile_cuda(job: Job, clock: Any) -> Answer:
         except DeclarationError as error:  # of this target alone: the toolchain does not know it
             failures[target] = str(error)
     try:
-        from ..compile import cuda
-        from ..lower.frontend import build_tree
-        from ..lower.races import check
+        from ..targets.cuda import compiler as cuda
+        from ..frontend.build import build_tree
+        from ..analysis.races import check
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("pydotcompute"):
             raise

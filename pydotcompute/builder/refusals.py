@@ -46,12 +46,12 @@ def missing_tools(plan: Plan) -> list[str]:
 
 def _of_source(plan: Plan, item: Item, backend: str) -> str:
     rendered = plan.rendered[item.kernel.name, str(item.specialisation), backend]
-    from ..lower.frontend import build_tree
-    from ..lower.races import check
+    from ..frontend.build import build_tree
+    from ..analysis.races import check
 
     try:
         if backend == "cuda" and "block" in item.kernel.launch:
-            from ..lower.cuda import block_of
+            from ..targets.cuda.lowering import block_of
 
             block_of(item.kernel.launch, dict(item.specialisation.params))
         if not rendered.raw:
@@ -65,7 +65,7 @@ def _of_target(target: str, backend: str) -> str:
     """Why the installed compiler does not know an architecture."""
     if backend != "cuda" or unavailable(backend):  # which is said of all its targets at once
         return ""
-    from ..compile.cuda_toolchain import parse_target
+    from ..targets.cuda.toolchain import parse_target
 
     try:
         parse_target(target)

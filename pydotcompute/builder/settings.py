@@ -58,7 +58,7 @@ def _default_targets() -> list[str]:
 
 
 def _processors() -> int:
-    from ..runtime.settings import processors
+    from ..calls.settings import processors
 
     return processors()
 

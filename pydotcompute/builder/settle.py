@@ -18,7 +18,7 @@ from typing import Any, Mapping
 from ..artifact.dimensions import data
 from ..cache.layout import VERSION
 from ..declare.model import Kernel
-from ..signature import Parameter
+from ..artifact.signature import Parameter
 from .plan import Item, Name, Plan
 
 Made = Mapping[Name, Mapping[str, Any]]  # what was made: {"entry": manifest entry, "aliases": pairs}

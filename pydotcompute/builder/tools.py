@@ -39,11 +39,11 @@ WITHIN = ("builder/compilers.py", "builder/cuda_job.py", "runtime/expressions.py
 # What makes the artifacts of one backend alone, and what makes none: the interpreter, and functions compiled on demand.
 OWN = {
     "cpu": (
-        "lower/cpu*.py", "compile/cpu.py", "compile/entry*.py", "compile/run.py", "compile/link.py", "compile/elf.py",
-        "compile/fma.py", "targets/cpu",
+        "lower/cpu*.py", "targets/cpu/compiler.py", "compile/entry*.py", "targets/cpu/run.py", "targets/cpu/link.py", "targets/cpu/elf.py",
+        "targets/cpu/fma.py", "targets/cpu",
     ),
     "cuda": ("lower/cuda*.py", "compile/cuda*.py", "builder/cuda_job.py", "targets/cuda"),
-    "": ("lower/interpret*.py", "compile/*plain.py", "compile/fingerprint.py", "compile/function_store.py"),
+    "": ("lower/interpret*.py", "compile/*plain.py", "jit/fingerprint.py", "jit/store.py"),
 }  # fmt: skip
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CODE = "pydotcompute"  # the field that stands for our own code generation

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .. import remedies
+from ..artifact import remedies
 from ..artifact.dimensions import Tree, from_data
 from ..errors import KernelNotBuiltError
-from ..signature import DTYPES, Parameter, Signature
+from ..artifact.signature import DTYPES, Parameter, Signature
 from .layout import MANIFEST, PROJECT_CACHE, VERSION, object_path
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from .. import declare
 from ..declare.model import Kernel, Specialisation
-from ..lower import tree
-from ..lower.frontend import build_tree
+from ..ir import tree
+from ..frontend.build import build_tree
 from . import sizes
 from .expected import INTERPRETED
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..declare.model import Kernel, Specialisation
 from ..artifact.dimensions import evaluate
-from ..signature import Parameter
+from ..artifact.signature import Parameter
 from . import faults
 from .memory import guarded, scattered, shifted
 from .sizes import complete

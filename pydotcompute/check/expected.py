@@ -10,7 +10,7 @@ from typing import Any, Callable
 import numpy as np
 
 from ..declare.model import Declaration, Kernel, Specialisation
-from ..lower.interpret_runtime import poison
+from ..interpreter.runtime import poison
 from ..runtime.interpreted import execute
 from ..runtime.kernel import Kernel as Built
 from . import draw, faults, measure, sizes

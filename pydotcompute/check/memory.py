@@ -7,7 +7,7 @@ import mmap
 
 import numpy as np
 
-from ..lower.interpret_runtime import poison
+from ..interpreter.runtime import poison
 
 PAGE = mmap.PAGESIZE
 GUARD = 64  # elements at least before and after every array that a kernel writes

@@ -7,8 +7,8 @@ import re
 from .. import declare
 from ..declare.model import Declaration
 from ..errors import DeclarationError, Position
-from ..lower import tree
-from ..lower.frontend import build_tree
+from ..ir import tree
+from ..frontend.build import build_tree
 
 _AT = re.compile(r"([^\s:][^:]*):(\d+):(\d+): ")
 

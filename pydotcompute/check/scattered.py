@@ -6,8 +6,8 @@ import numpy as np
 
 from .. import declare
 from ..declare.model import Kernel, Specialisation
-from ..lower import tree
-from ..lower.frontend import build_tree
+from ..ir import tree
+from ..frontend.build import build_tree
 
 Met = dict[str, dict[int, list]]  # array → flat index → the values that were scattered there
 

@@ -109,7 +109,7 @@ def _report(error: Exception) -> int:
     if isinstance(error, (DeclarationError, BuildError, BundleError, CompilerNotInstalledError, KernelNotBuiltError)):
         return _end(str(error), 1)
     if isinstance(error, ModuleNotFoundError) and error.name in ("yaml", "jinja2", "diskcache", "numba", "llvmlite"):
-        from ..remedies import install
+        from ..artifact.remedies import install
 
         told = install("build", {"yaml": "pyyaml"}.get(error.name, error.name))
         return _end(f"building needs {error.name}, which is not installed: {told}", 1)

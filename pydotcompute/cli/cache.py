@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _remedy(root: str, folder: str, does: str) -> str:
     """What to do about a fault: a build for a project; of a bundle, whatever it came from."""
-    from ..remedies import build_again
+    from ..artifact.remedies import build_again
 
     return build_again(folder, root) if folder == root else f"'pydotcompute build' {does}"
 

@@ -89,7 +89,7 @@ def _seed(text: str) -> int:
 
 def _check_settings() -> None:
     """What every program that loads kernels refuses is refused here, before anything runs."""
-    from ..runtime import settings
+    from ..calls import settings
     from . import UsageError
 
     try:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..artifact.dimensions import Tree
 from ..errors import Position
-from ..signature import Signature
+from ..artifact.signature import Signature
 from . import expressions
 from .document import Document, Node, project_file, read
 from .model import aligned

@@ -6,7 +6,7 @@ import re
 import sys
 from typing import Callable, Sequence
 
-from ..signature import fill_value
+from ..artifact.signature import fill_value
 
 COMPLEX = re.compile(r"[+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?(?:[+-][0-9.]+(?:[eE][+-]?[0-9]+)?)?[jJ]")
 LARGEST = {"float16": 65504.0, "float32": 3.4028234663852886e38, "complex64": 3.4028234663852886e38}

@@ -6,7 +6,7 @@ import re
 from typing import Callable, NamedTuple, Sequence
 
 from ..errors import DeclarationError
-from ..signature import Parameter
+from ..artifact.signature import Parameter
 from .fills import check_fill
 from .names import dtype_problem, near
 

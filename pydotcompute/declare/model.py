@@ -9,7 +9,7 @@ from typing import Any, Sequence
 
 from ..artifact.dimensions import Tree
 from ..errors import DeclarationError, Position
-from ..signature import Signature
+from ..artifact.signature import Signature
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import re
 from difflib import get_close_matches
 from typing import Iterable
 
-from ..signature import DTYPES
+from ..artifact.signature import DTYPES
 
 FUNCTIONS = (
     "abs min max floor ceil trunc round sign sqrt rsqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin "

@@ -6,7 +6,7 @@ from typing import Callable, Mapping, NamedTuple, Sequence
 
 from ..artifact.dimensions import Tree
 from ..errors import Position
-from ..signature import Parameter, Signature
+from ..artifact.signature import Parameter, Signature
 from . import expressions
 from .grammar import WRITE, Dim, Reader, Written
 from .names import OF_CALLS, name_problem

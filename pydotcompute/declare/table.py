@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..signature import DTYPES
+from ..artifact.signature import DTYPES
 from . import names, targets
 from .shapes import Anything, Constant, Either, Key, ListOf, MapOf, Number, Record, Text, Truth
 

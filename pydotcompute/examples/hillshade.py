@@ -41,7 +41,7 @@ def relief(options: argparse.Namespace) -> int:
     try:
         elevation, dx, dy = elevation_model()
     except ImportError:
-        from pydotcompute.remedies import install
+        from pydotcompute.artifact.remedies import install
 
         return fail(f"The elevation model comes with matplotlib: {install('examples', 'matplotlib')}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Mapping, NamedTuple
 
 from ..backends.base import Backend
-from .. import remedies
+from ..artifact import remedies
 from ..cache.manifest import Artifact, KernelRecord, SpecialisationRecord, target_words, title
 from ..errors import KernelNotBuiltError
 
@@ -142,7 +142,7 @@ def _is_of(target: str, backend: Backend) -> bool:
 def _no_level(target: str) -> str:
     """Why nothing that is built for a level of the CPU could run here; empty for a level that this one has, and for
     targets of which only their artifacts can tell."""
-    from .levels import too_high
+    from ..backends.cpu.levels import too_high
 
     kind, _, name = target.removesuffix("+bounds").partition(":")
     if kind != "cpu" or name == "native":
@@ -153,7 +153,7 @@ def _no_level(target: str) -> str:
 def default_target(backend: Backend) -> str:
     """The target that a user of this machine would build."""
     if backend.name == "cpu":
-        from .levels import level
+        from ..backends.cpu.levels import level
 
         return f"cpu:{level()}"
     if backend.name == "cuda":

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, Callable, Mapping
 import numpy as np
 
 from ..backends.base import Backend
-from ..backends import registry
-from ..backends.registry import get_backend
+from ..devices import registry
+from ..devices.registry import get_backend
 from ..cache.manifest import KernelRecord, SpecialisationRecord
 from ..errors import ArtifactFallbackWarning, ArtifactRefusedError, KernelNotBuiltError
 from .choice import Which, choose, require
 
 if TYPE_CHECKING:
-    from .arguments import Call
+    from ..calls.arguments import Call
 
 DLPACK_CUDA = (2, 13)  # kDLCUDA, kDLCUDAManaged
 
@@ -142,7 +142,8 @@ class Dispatcher:
 
     def _call_on(self, name: Any, args: tuple, kwargs: Mapping[str, Any]) -> Any:
         """A call with `backend=`: on its own arrays a plain call, with host arrays one that moves them."""
-        from . import arguments, transfer
+        from ..calls import arguments
+        from . import transfer
 
         record = self.record
         backend = transfer.backend_named(record, name)
@@ -183,7 +184,7 @@ class Dispatcher:
         """The call with everything checked but whether it is built; and the backend that its arrays belong to.
 
         moved: host arrays will be brought to another backend, which a pinned target may be of."""
-        from . import arguments
+        from ..calls import arguments
 
         record = self.record
         values, chosen = arguments.assign(record.name, record.signature, record.params, args, kwargs)

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..cache.manifest import KernelRecord
 from ..errors import KernelNotBuiltError
-from ..signature import Parameter
-from . import arguments, arrays
-from .build_half import build_half
+from ..artifact.signature import Parameter
+from ..calls import arguments, arrays
+from ..backends.build_half import build_half
 
 ORDERS = ("forward", "reverse", "random")
 _declarations: dict[str, tuple[Any, Any]] = {}  # root → what kernels.yaml looked like, and what it declares
@@ -38,9 +38,9 @@ def execute(
         tree = _tree(record, root, call.specialisation.name, module)
         for p in tree.parameters:
             if p.name in call.missing and p.fill is None:
-                module("lower.interpret_runtime").poison(values[p.name], order == "reverse")
+                module("interpreter.runtime").poison(values[p.name], order == "reverse")
         seen = {p.name: _as_seen(p, values[p.name], call) for p in tree.parameters}
-        module("lower.interpret").run(tree, seen, call.dims, order, seed, met=met)
+        module("interpreter.execute").run(tree, seen, call.dims, order, seed, met=met)
     for p in tree.parameters:
         if p.writable and not np.shares_memory(seen[p.name], values[p.name]):
             values[p.name][...] = seen[p.name].reshape(values[p.name].shape)
@@ -63,7 +63,7 @@ def _tree(record: KernelRecord, root: str, label: str, module: Callable[[str], M
     rendered = declare.render(kernel, specialisation, "python", root)
     made, text, tree = _trees.get((root, record.name, label), (None, None, None))
     if made is not kernel or text != rendered.text:
-        tree = module("lower.frontend").build_tree(kernel, specialisation, rendered)
+        tree = module("frontend.build").build_tree(kernel, specialisation, rendered)
         _trees[root, record.name, label] = kernel, rendered.text, tree
     return tree
 

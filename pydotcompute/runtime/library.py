@@ -6,11 +6,11 @@ import os
 import warnings
 from typing import Any, Iterator
 
-from .. import remedies
+from ..artifact import remedies
 from ..cache import manifest
 from ..cache.layout import MANIFEST
 from ..errors import KernelNotBuiltError, StaleArtifactWarning
-from . import settings
+from ..calls import settings
 from .kernel import Kernel
 
 _open: dict[tuple, KernelLibrary] = {}

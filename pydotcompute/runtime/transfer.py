@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Callable, Mapping
 
 from ..backends.base import Backend
-from ..backends.registry import get_backend
+from ..devices.registry import get_backend
 from ..cache.manifest import KernelRecord
-from . import arguments, arrays
+from ..calls import arguments, arrays
 
 
 def backend_named(record: KernelRecord, name: Any) -> Backend:

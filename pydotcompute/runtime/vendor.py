@@ -14,7 +14,7 @@ from ..cache.manifest import KernelRecord
 
 if TYPE_CHECKING:
     from ..backends.base import Backend
-    from .arguments import Call
+    from ..calls.arguments import Call
 
 MODULES = {"cpu": "numpy", "cuda": "cupy"}
 

@@ -7,7 +7,8 @@ import pytest
 
 from pydotcompute import declare
 from pydotcompute.errors import DeclarationError
-from pydotcompute.lower import frontend, races
+from pydotcompute.frontend import build as frontend
+from pydotcompute.analysis import races
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pydotcompute.lower import interpret
+from pydotcompute.interpreter import execute as interpret
 
 CASES = {
     "elementwise": ("(x: T[m]) -> (out: T[m])", "for i in grid(m):\n    out[i] = 2 * x[i]", {("out", "x")}),

@@ -5,9 +5,9 @@ import itertools
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from pydotcompute.lower import tree as t
-from pydotcompute.lower.barriers import barriers
-from pydotcompute.signature import Parameter
+from pydotcompute.ir import tree as t
+from pydotcompute.analysis.barriers import barriers
+from pydotcompute.artifact.signature import Parameter
 
 HEAD = "for b in blocks(n):\n    s = shared((64,), T)\n    u = shared((64,), T)\n"
 

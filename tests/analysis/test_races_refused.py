@@ -3,7 +3,7 @@
 import pytest
 
 from pydotcompute.errors import DeclarationError
-from pydotcompute.lower import races
+from pydotcompute.analysis import races
 
 REFUSED = {
     "a stencil in place": (

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from pydotcompute.errors import DeclarationError
-from pydotcompute.lower import affine, interpret_source, races, tree as t
-from pydotcompute.signature import Parameter
+from pydotcompute.analysis import affine, races
+from pydotcompute.interpreter import source as interpret_source
+from pydotcompute.ir import tree as t
+from pydotcompute.artifact.signature import Parameter
 
 INT = "int64"
 

@@ -10,7 +10,8 @@ sys.path.insert(0, os.path.dirname(__file__))
 from pool import PoolBackend  # noqa: E402
 
 from pydotcompute import BackendNotAvailableError  # noqa: E402
-from pydotcompute.backends import register_backend, registry, unregister_backend  # noqa: E402
+from pydotcompute.backends import register_backend, unregister_backend
+from pydotcompute.devices import registry  # noqa: E402
 
 
 @pytest.fixture(autouse=True)

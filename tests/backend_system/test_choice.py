@@ -15,9 +15,10 @@ import pytest
 from pydotcompute import AllocationError, BackendFallbackWarning, BackendNotAvailableError, get_backend
 from pydotcompute.backends import (
     Backend, BackendPreference, backend_names, backend_of, best_available_backend, estimate_inference_memory,
-    preference, register_backend, registry, set_backend_priority, to_backend, unregister_backend,
-)
-from pydotcompute.backends.registry import all_names, preferred_names
+    register_backend, set_backend_priority, to_backend, unregister_backend,
+)  # fmt: skip
+from pydotcompute.devices import preference, registry
+from pydotcompute.devices.registry import all_names, preferred_names
 
 
 def quiet(name="auto", size=None):

@@ -16,8 +16,8 @@ from pydotcompute.backends import (
     Backend, DeviceInfo, best_available_backend, discover_backends, print_backend_summary, register_backend,
     unregister_backend,
 )
-from pydotcompute.backends.devices import processor_name
-from pydotcompute.backends.memory import host_memory
+from pydotcompute.backends.device_info import processor_name
+from pydotcompute.backends.cpu.host_memory import host_memory
 from pydotcompute.cli import main
 
 NAMES = ["cuda", "rocm", "metal", "opencl", "webgpu", "cpu"]

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from pydotcompute.backends import CPUBackend
-from pydotcompute.compile.fingerprint import Unknown, fingerprint
-from pydotcompute.compile.function_store import FunctionStore
+from pydotcompute.jit.fingerprint import Unknown, fingerprint
+from pydotcompute.jit.store import FunctionStore
 from pydotcompute.errors import CompilationError
-from pydotcompute.remedies import install
+from pydotcompute.artifact.remedies import install
 
 
 @pytest.fixture(autouse=True)

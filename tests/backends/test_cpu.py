@@ -5,7 +5,7 @@ import pytest
 
 import pydotcompute
 from pydotcompute.backends import CPUBackend, get_backend
-from pydotcompute.backends.memory import host_memory
+from pydotcompute.backends.cpu.host_memory import host_memory
 from pydotcompute.errors import AllocationError
 
 

@@ -9,7 +9,7 @@ import numba
 import numpy as np
 import pytest
 
-from pydotcompute.compile.fingerprint import fingerprint
+from pydotcompute.jit.fingerprint import fingerprint
 
 
 def made(text, lines=0, **names):

@@ -9,7 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from pydotcompute.backends import Backend, get_backend, register_backend, registry, unregister_backend
+from pydotcompute.backends import Backend, get_backend, register_backend, unregister_backend
+from pydotcompute.devices import registry
 from pydotcompute.errors import BackendFallbackWarning, BackendNotAvailableError
 
 

@@ -18,7 +18,7 @@ import pydotcompute
 from pydotcompute.builder.build import BuildError
 
 from .project import build_project, edit, manifest, objects, plan_project, stale
-from pydotcompute.remedies import install
+from pydotcompute.artifact.remedies import install
 
 PROGRAM = [sys.executable, "-m", "pydotcompute", "build"]
 LOAD = (

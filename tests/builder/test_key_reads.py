@@ -13,7 +13,7 @@ from pydotcompute.builder.plan import key_fields
 from pydotcompute.builder.tools import versions
 from pydotcompute.cache.keys import key
 from pydotcompute.errors import Position
-from pydotcompute.signature import Parameter, Signature
+from pydotcompute.artifact.signature import Parameter, Signature
 
 DECLARATION = """\
 version: 1

@@ -133,7 +133,7 @@ def test_a_digest_changes_with_the_files_of_its_backend_alone(monkeypatch, tmp_p
     first = digests()
     changed = {}
     for name in (
-        "lower/cpu.py", "lower/cuda.py", "lower/tree.py", "lower/interpret.py", "cli/build.py", "declare/signatures.py",
+        "targets/cpu/lowering.py", "targets/cuda/lowering.py", "ir/tree.py", "interpreter/execute.py", "cli/build.py", "declare/signatures.py",
         "declare/fills.py", "builder/cuda_job.py", "builder/compilers.py", "builder/report.py", "abi.py",
     ):  # fmt: skip
         with open(copy / name, "a") as file:
@@ -143,8 +143,8 @@ def test_a_digest_changes_with_the_files_of_its_backend_alone(monkeypatch, tmp_p
         first = second
     code_digest.cache_clear()
     assert changed == {
-        "lower/cpu.py": {"cpu"}, "lower/cuda.py": {"cuda"}, "lower/tree.py": {"cpu", "cuda"},
-        "lower/interpret.py": set(), "cli/build.py": set(), "declare/signatures.py": {"cpu", "cuda"},
+        "targets/cpu/lowering.py": {"cpu"}, "targets/cuda/lowering.py": {"cuda"}, "ir/tree.py": {"cpu", "cuda"},
+        "interpreter/execute.py": set(), "cli/build.py": set(), "declare/signatures.py": {"cpu", "cuda"},
         "declare/fills.py": {"cpu", "cuda"}, "builder/cuda_job.py": {"cuda"}, "builder/compilers.py": {"cpu", "cuda"},
         "builder/report.py": set(), "abi.py": {"cpu", "cuda"},
     }  # fmt: skip

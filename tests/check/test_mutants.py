@@ -22,22 +22,22 @@ TWICE = '"(x: T[n]) -> (out: T[n])"', "for i in grid(n):\n          out[i] = 2 *
 # file, what stands there, the mistake, the kernel, of which cases alone, what is found
 MUTANTS = {
     "strides taken for contiguous": (
-        "lower/cpu_views.py", "f\"eq({a.strides[-1]}, int64({itemsize(a.dtype)}))\"", '"eq(int64(1), int64(1))"',
+        "targets/cpu/loop_versioning.py", "f\"eq({a.strides[-1]}, int64({itemsize(a.dtype)}))\"", '"eq(int64(1), int64(1))"',
         COPY, " strided", "by the reference",
     ),
     "one element more, in the gap of a view": (
-        "lower/cpu_loops.py", "in range({start}, {stop}):", "in range({start}, add({stop}, int64(1))):",
+        "targets/cpu/loops.py", "in range({start}, {stop}):", "in range({start}, add({stop}, int64(1))):",
         DOUBLE, "", "bytes outside its elements were written",
     ),
     "the end of a sum that is no multiple of eight": (
-        "lower/cpu_loops.py", "minimum({width}, sub({length}, {base}))", "minimum({width}, band(sub({length}, {base}), int64(-8)))",
+        "targets/cpu/loops.py", "minimum({width}, sub({length}, {base}))", "minimum({width}, band(sub({length}, {base}), int64(-8)))",
         TOTAL, "", "by the reference",
     ),
     "NaN is no maximum": (
-        "compile/intrinsics.py", '_extremum("max", "maximum")', '_extremum("max", "maxnum")', LARGER, " special", "nan: error inf",
+        "targets/llvm/intrinsics.py", '_extremum("max", "maximum")', '_extremum("max", "maxnum")', LARGER, " special", "nan: error inf",
     ),
     "stores of whole vectors": (
-        "compile/memory.py", "1 if in_bytes else _alignment(dtype)", "16", TWICE, " misaligned", "the process ended by SIG",
+        "targets/cpu/memory.py", "1 if in_bytes else _alignment(dtype)", "16", TWICE, " misaligned", "the process ended by SIG",
     ),
 }  # fmt: skip
 

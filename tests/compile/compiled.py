@@ -8,11 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from pydotcompute import abi, declare
-from pydotcompute.compile.cpu import compile_kernel
-from pydotcompute.lower import interpret
-from pydotcompute.lower.frontend import build_tree
-from pydotcompute.lower.races import check
+from pydotcompute.artifact import abi
+from pydotcompute import declare
+from pydotcompute.targets.cpu.compiler import compile_kernel
+from pydotcompute.interpreter import execute as interpret
+from pydotcompute.frontend.build import build_tree
+from pydotcompute.analysis.races import check
 
 
 def tree_of(body="", signature="(x: T[...]) -> (out: T[...])", types="{T: [float32]}", template="", extra="", choice=0):

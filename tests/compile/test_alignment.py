@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from compiled import kernel
 
-from pydotcompute.runtime.levels import too_high
+from pydotcompute.backends.cpu.levels import too_high
 
 
 def odd(n, dtype):

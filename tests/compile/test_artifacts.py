@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from compiled import agree, kernel, load, tree_of
 
-from pydotcompute.compile import cpu, link
-from pydotcompute.compile.elf import undefined_symbols
+from pydotcompute.targets.cpu import compiler as cpu, link
+from pydotcompute.targets.cpu.elf import undefined_symbols
 from pydotcompute.errors import CompilationError
-from pydotcompute.lower.tree import Call, Parallel, Store
+from pydotcompute.ir.tree import Call, Parallel, Store
 
 SCRIPT = """
 import hashlib, os, sys

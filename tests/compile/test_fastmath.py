@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from compiled import Kernel, tree_of
 
-from pydotcompute.compile import cpu, frontend
-from pydotcompute.compile.math import FUNCTIONS
-from pydotcompute.lower.cpu import lower
+from pydotcompute.targets.cpu import compiler as cpu
+from pydotcompute.targets.llvm import numba_frontend as frontend
+from pydotcompute.targets.llvm.math import FUNCTIONS
+from pydotcompute.targets.cpu.lowering import lower
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "math"))
 

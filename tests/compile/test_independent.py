@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from compiled import agree, kernel
 
-from pydotcompute.runtime.levels import too_high
+from pydotcompute.backends.cpu.levels import too_high
 
 LEVELS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
 # name: signature, body; x holds squares of small whole numbers, so that every result is exact in any order

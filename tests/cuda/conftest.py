@@ -13,7 +13,7 @@ sys.path[:0] = [p for p in (FOLDER, os.path.dirname(os.path.dirname(FOLDER))) if
 
 from cuda_support import ARCHITECTURES, ROOT  # noqa: E402
 
-from pydotcompute.compile import cuda_toolchain  # noqa: E402
+from pydotcompute.targets.cuda import toolchain as cuda_toolchain  # noqa: E402
 
 # A machine with a device may have no CUDA compilers: then this is a project that was built on another one.
 BUILT = os.environ.get("PYDOTCOMPUTE_CUDA_PROJECT", "")

@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 
 from pydotcompute import declare
-from pydotcompute.backends import cuda_launch
+from pydotcompute.backends.cuda import launch as cuda_launch
 from pydotcompute.cache import manifest
 from pydotcompute.cache.manifest import KernelRecord, SpecialisationRecord
-from pydotcompute.compile import cuda
+from pydotcompute.targets.cuda import compiler as cuda
 from pydotcompute.declare.model import Kernel, Rendered, Specialisation
-from pydotcompute.lower import interpret
-from pydotcompute.lower.frontend import build_tree
-from pydotcompute.lower.races import check
-from pydotcompute.lower.tree import KernelTree
-from pydotcompute.runtime import arguments, arrays
+from pydotcompute.interpreter import execute as interpret
+from pydotcompute.frontend.build import build_tree
+from pydotcompute.analysis.races import check
+from pydotcompute.ir.tree import KernelTree
+from pydotcompute.calls import arguments, arrays
 from tests.ptx import Memory, Module
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

@@ -10,7 +10,7 @@ import numpy as np
 
 import pydotcompute
 from pydotcompute import declare
-from pydotcompute.backends.cuda import CUDABackend
+from pydotcompute.backends.cuda.backend import CUDABackend
 from pydotcompute.check import draw, judge, sizes
 from pydotcompute.check.expected import Expected
 from pydotcompute.declare.model import Declaration, Kernel, Specialisation

@@ -13,7 +13,10 @@ from types import SimpleNamespace
 import cupy
 import numpy as np
 
-from pydotcompute.backends import cuda_context, cuda_copies, cuda_driver, cuda_plan, registry
+from pydotcompute.backends.cuda import (
+    context as cuda_context, copies as cuda_copies, driver as cuda_driver, launch_code as cuda_plan,
+)  # fmt: skip
+from pydotcompute.devices import registry
 from tests.ptx import Memory, Module
 from tests.ptx.memory import OFFSET, SHIFT
 from tests.ptx.parse import TYPE_BYTES

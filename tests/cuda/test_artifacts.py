@@ -11,9 +11,11 @@ import pytest
 from cuda_support import ROOT
 from cuda_support import build, loop
 
-from pydotcompute.compile import cuda, cuda_nvvm, cuda_ptxas, cuda_toolchain
+from pydotcompute.targets.cuda import (
+    compiler as cuda, nvvm as cuda_nvvm, ptxas as cuda_ptxas, toolchain as cuda_toolchain,
+)  # fmt: skip
 from pydotcompute.errors import CompilationError, CompilerNotInstalledError, DeclarationError
-from pydotcompute.remedies import install
+from pydotcompute.artifact.remedies import install
 
 SAXPY = """
     from numba import cuda

@@ -9,7 +9,7 @@ cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
 from emulated import Emulated  # noqa: E402
 
 import pydotcompute  # noqa: E402
-from pydotcompute.backends.cuda_again import Again  # noqa: E402
+from pydotcompute.backends.cuda.launch_cache import Again  # noqa: E402
 from pydotcompute.runtime import vendor  # noqa: E402
 
 
@@ -220,7 +220,7 @@ def test_a_kernel_serves_where_cublas_is_missing(device, project):
 
 def test_what_dlpack_says_of_writing():
     """Read from capsules that NumPy makes; CuPy does not look."""
-    from pydotcompute.backends.cuda_arrays import _is_read_only
+    from pydotcompute.backends.cuda.arrays import _is_read_only
 
     x = np.arange(3)
     assert not _is_read_only(x.__dlpack__(max_version=(1, 0))) and not _is_read_only(x.__dlpack__())
@@ -229,7 +229,7 @@ def test_what_dlpack_says_of_writing():
 
 
 def test_streams_of_all_kinds_have_handles():
-    from pydotcompute.backends.cuda_streams import _Handle, handle
+    from pydotcompute.backends.cuda.streams import _Handle, handle
 
     class Torch:
         cuda_stream = 7
@@ -250,7 +250,7 @@ def test_streams_of_all_kinds_have_handles():
 
 
 def test_streams_of_others_become_streams_of_cupy():
-    from pydotcompute.backends.cuda_streams import LEGACY, _of_cupy
+    from pydotcompute.backends.cuda.streams import LEGACY, _of_cupy
 
     for given, number in ((77, 77), (0, 0), (LEGACY, 0), (cupy.cuda.Stream.null, 0)):
         made = _of_cupy(given, given if isinstance(given, int) else given.ptr, 0)
@@ -263,8 +263,8 @@ def test_kernels_of_our_own_assemble(kind, unit, tmp_path):
     """For as many dimensions as there are, and the oldest and newest devices that the toolchain knows."""
     import subprocess
 
-    from pydotcompute.backends.cuda_copies import ptx
-    from pydotcompute.compile import cuda_toolchain
+    from pydotcompute.backends.cuda.copies import ptx
+    from pydotcompute.targets.cuda import toolchain as cuda_toolchain
 
     known = cuda_toolchain.architectures()
     for arch, depth in (("80", 0), ("80", 1), ("80", 32), (known[0], 3), (known[-1].rstrip("af"), 3)):

@@ -11,11 +11,11 @@ import pytest
 from cuda_support import ROOT
 
 import pydotcompute
-from pydotcompute.backends import cuda_driver, cuda_launch
-from pydotcompute.backends.cuda import CUDABackend
-from pydotcompute.backends.cuda_choice import judged
-from pydotcompute.backends.cuda_limits import check_limits, minimum_capability
-from pydotcompute.remedies import install
+from pydotcompute.backends.cuda import driver as cuda_driver, launch as cuda_launch
+from pydotcompute.backends.cuda.backend import CUDABackend
+from pydotcompute.backends.cuda.choice import judged
+from pydotcompute.backends.cuda.limits import check_limits, minimum_capability
+from pydotcompute.artifact.remedies import install
 
 needs_no_device = pytest.mark.skipif(CUDABackend.check_available(), reason="there is a CUDA device")
 
@@ -193,7 +193,7 @@ def test_importing_and_asking_touch_neither_driver_nor_cupy():
             return plain(self, name, *args, **kwargs)
         ctypes.CDLL.__init__ = spied
         import pydotcompute, pydotcompute.backends
-        print("libcuda" in " ".join(loaded), "pydotcompute.backends.cuda" in sys.modules)
+        print("libcuda" in " ".join(loaded), "pydotcompute.backends.cuda.backend" in sys.modules)
         from pydotcompute.backends.cuda import CUDABackend
         print("libcuda" in " ".join(loaded))
         CUDABackend.check_available()

@@ -13,8 +13,8 @@ from device_calls import call_every_kernel, call_large, targets
 
 import pydotcompute
 from pydotcompute import declare
-from pydotcompute.backends.cuda import CUDABackend, unavailable
-from pydotcompute.compile import cuda_toolchain
+from pydotcompute.backends.cuda.backend import CUDABackend, unavailable
+from pydotcompute.targets.cuda import toolchain as cuda_toolchain
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not CUDABackend.check_available(), reason=unavailable() or "-")]
 

@@ -12,7 +12,7 @@ import pytest
 from cuda_support import ROOT
 
 import pydotcompute
-from pydotcompute.backends.cuda import CUDABackend, unavailable
+from pydotcompute.backends.cuda.backend import CUDABackend, unavailable
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not CUDABackend.check_available(), reason=unavailable() or "-")]
 
@@ -195,7 +195,7 @@ def test_nothing_is_compiled(project):
 def test_our_fills_and_copies_of_much(backend):
     import cupy
 
-    from pydotcompute.backends import cuda_arrays, cuda_copies
+    from pydotcompute.backends.cuda import arrays as cuda_arrays, copies as cuda_copies
 
     for dtype, value in (("f4", 1.5), ("f8", -0.0), ("f8", np.pi), ("i2", 77), ("c16", 1 + 2j)):
         x = cupy.zeros(10**8 + 3, dtype)

@@ -13,11 +13,12 @@ from cuda_support import ROOT
 from cuda_support import same
 from numba import cuda
 
-from pydotcompute.backends import cuda_function
-from pydotcompute.compile import cuda_nvvm, cuda_plain, cuda_ptxas
-from pydotcompute.compile.function_store import FunctionStore
+from pydotcompute.backends.cuda import function as cuda_function
+from pydotcompute.targets.cuda import nvvm as cuda_nvvm, ptxas as cuda_ptxas
+from pydotcompute.jit import cuda as cuda_plain
+from pydotcompute.jit.store import FunctionStore
 from pydotcompute.errors import CompilationError
-from pydotcompute.runtime import arrays
+from pydotcompute.calls import arrays
 from tests.ptx import Memory, Module
 
 UNKNOWN = (8, 8)  # no toolchain knows it: what comes is PTX

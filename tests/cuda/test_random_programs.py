@@ -11,7 +11,8 @@ import pytest
 from cuda_support import compiled
 
 from pydotcompute import declare
-from pydotcompute.lower import frontend, races
+from pydotcompute.frontend import build as frontend
+from pydotcompute.analysis import races
 from tests.random_programs.arguments import draw_sizes
 from tests.random_programs.differential import Trial, contracted, write
 from tests.random_programs.program import Program

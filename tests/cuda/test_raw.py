@@ -5,7 +5,7 @@ import pytest
 
 from cuda_support import raw, same
 
-from pydotcompute.compile import cuda_toolchain
+from pydotcompute.targets.cuda import toolchain as cuda_toolchain
 from pydotcompute.errors import CompilationError, DeclarationError
 
 

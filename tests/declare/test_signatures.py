@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from pydotcompute.artifact.dimensions import Operation
 from pydotcompute.declare.signatures import parse_signature, print_signature
 from pydotcompute.errors import DeclarationError
-from pydotcompute.signature import DTYPES, Parameter
+from pydotcompute.artifact.signature import DTYPES, Parameter
 
 TYPES = {"T": ("float32", "float64"), "I": ("int32", "int64")}
 

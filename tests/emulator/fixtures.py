@@ -8,8 +8,8 @@ import pytest
 from cupy import _machine
 
 import pydotcompute
-from pydotcompute.backends.cuda import CUDABackend
-from pydotcompute.backends.cuda_again import Again
+from pydotcompute.backends.cuda.backend import CUDABackend
+from pydotcompute.backends.cuda.launch_cache import Again
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from pydotcompute import declare
-from pydotcompute.lower import frontend, interpret, races
+from pydotcompute.frontend import build as frontend
+from pydotcompute.interpreter import execute as interpret
+from pydotcompute.analysis import races
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ against NumPy on whole arrays."""
 import numpy as np
 import pytest
 
-from pydotcompute.lower.functions import FUNCTIONS
+from pydotcompute.ir.functions import FUNCTIONS
 
 KINDS = {
     "bool": "b", "int8": "i", "int16": "i", "int32": "i", "int64": "i", "uint8": "i", "uint16": "i", "uint32": "i",

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from pydotcompute.lower import interpret
+from pydotcompute.interpreter import execute as interpret
 
 
 def test_statements_mean_what_python_says(run):

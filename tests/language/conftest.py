@@ -6,8 +6,8 @@ import pytest
 
 from pydotcompute import declare
 from pydotcompute.errors import DeclarationError
-from pydotcompute.lower import tree_print
-from pydotcompute.lower.frontend import build_tree
+from pydotcompute.ir import printer as tree_print
+from pydotcompute.frontend.build import build_tree
 
 XY = "(a: T, x: T[n], k: int32[n], u: uint8[n], b: bool[n]) -> (out: T[n], count: int64[n])"
 

@@ -8,7 +8,7 @@ import textwrap
 import numpy as np
 import pytest
 
-from pydotcompute.lower import interpret
+from pydotcompute.interpreter import execute as interpret
 
 N = 6
 SIGNATURE = "(a: T, x: T[n], k: int32[n], u: uint8[n], b: bool[n]) -> (out: T[n], count: int64[n], total: T)"

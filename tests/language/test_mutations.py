@@ -10,8 +10,8 @@ import pytest
 from pydotcompute import declare
 from pydotcompute.declare.model import Rendered
 from pydotcompute.errors import DeclarationError
-from pydotcompute.lower import tree_print
-from pydotcompute.lower.frontend import build_tree
+from pydotcompute.ir import printer as tree_print
+from pydotcompute.frontend.build import build_tree
 
 TEXT = """
 def total(v, q):

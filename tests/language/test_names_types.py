@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from pydotcompute.lower.promotion import Type, common, of_name, rank
-from pydotcompute.signature import DTYPES
+from pydotcompute.frontend.promotion import Type, common, of_name, rank
+from pydotcompute.artifact.signature import DTYPES
 
 INTEGERS = [dtype for dtype in DTYPES if "int" in dtype]
 LOOPS = {

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pydotcompute.errors import DeclarationError
-from pydotcompute.lower import interpret
+from pydotcompute.interpreter import execute as interpret
 
 SIGNATURE = (
     "(d: float64, s: int16, x: float32[n], k: int32[n], u: uint8[n], w: uint64[n], b: bool[n]) -> (out: bool[n])"

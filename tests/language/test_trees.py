@@ -2,8 +2,8 @@
 
 import textwrap
 
-from pydotcompute.lower import tree as t
-from pydotcompute.lower import tree_print
+from pydotcompute.ir import tree as t
+from pydotcompute.ir import printer as tree_print
 
 SAXPY = """
 for i in grid(size):
@@ -309,7 +309,7 @@ def test_a_raw_kernel_has_no_tree(refusal):
 
 def test_the_words_of_the_language_are_those_that_declarations_keep_free():
     from pydotcompute.declare import names
-    from pydotcompute.lower import functions
+    from pydotcompute.ir import functions
 
     assert {*names.FUNCTIONS, *names.CONSTRUCTS} == functions.FUNCTIONS.keys() | functions.WORDS
     assert set(names.CONSTANTS) == functions.CONSTANTS.keys()

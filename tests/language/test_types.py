@@ -6,10 +6,10 @@ import operator
 import numpy as np
 import pytest
 
-from pydotcompute.lower import tree
-from pydotcompute.lower.operators import binary, call, compare, select
-from pydotcompute.lower.promotion import Value, literal, rank
-from pydotcompute.signature import DTYPES
+from pydotcompute.ir import tree
+from pydotcompute.frontend.operators import binary, call, compare, select
+from pydotcompute.frontend.promotion import Value, literal, rank
+from pydotcompute.artifact.signature import DTYPES
 
 WEAK = {"weak bool": True, "weak int": 2, "weak float": 0.5, "weak complex": 1j}
 ALL = [*DTYPES, *WEAK]

@@ -8,9 +8,9 @@ import llvmlite.binding as llvm
 import numpy as np
 from numba import types
 
-from pydotcompute.compile.frontend import compile_functions
-from pydotcompute.compile.link import link
-from pydotcompute.compile.math import FUNCTIONS
+from pydotcompute.targets.llvm.numba_frontend import compile_functions
+from pydotcompute.targets.cpu.link import link
+from pydotcompute.targets.llvm.math import FUNCTIONS
 
 LEVELS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
 DTYPES = ("float32", "float64")

@@ -15,16 +15,16 @@ class Group:
 
 GROUPS = {
     "analysis": Group(
-        ("lower/races.py", "lower/accesses.py", "lower/affine.py", "lower/feasible.py", "lower/symbolic*.py",
-         "lower/aliases.py", "lower/barriers.py"),
+        ("analysis/races.py", "analysis/accesses.py", "analysis/affine.py", "analysis/feasible.py", "lower/symbolic*.py",
+         "analysis/aliases.py", "analysis/barriers.py"),
         ("analysis",),
         ("language/test_refused_loops.py", "language/test_trees.py", "cuda/test_barriers.py",
          "random_programs/test_races.py"),
     ),
     "compile-cpu": Group(
-        ("compile/cpu.py", "compile/conversions.py", "compile/fma.py", "compile/frontend.py", "compile/intrinsics.py",
-         "compile/link.py", "compile/loops.py", "compile/memory.py", "compile/reduction.py", "compile/run.py",
-         "compile/scalar.py", "compile/namespace.py"),
+        ("targets/cpu/compiler.py", "targets/llvm/conversions.py", "targets/cpu/fma.py", "targets/llvm/numba_frontend.py", "targets/llvm/intrinsics.py",
+         "targets/cpu/link.py", "targets/cpu/independence.py", "targets/cpu/memory.py", "targets/cpu/reduction.py", "targets/cpu/run.py",
+         "targets/llvm/scalar.py", "targets/cpu/namespace.py"),
         ("compile",),
         ("builder/test_reproducible.py", "check/test_mutants.py"),
     ),
@@ -35,17 +35,17 @@ GROUPS = {
          "runtime/test_loading.py"),
     ),
     "compile-cuda": Group(
-        ("compile/cuda*.py", "compile/elf.py"),
+        ("compile/cuda*.py", "targets/cpu/elf.py"),
         ("cuda/test_arithmetic.py", "cuda/test_language.py", "cuda/test_artifacts.py", "cuda/test_reductions.py"),
         ("cuda/test_functions.py", "cuda/test_barriers.py", "cuda/test_batches.py", "cuda/test_raw.py"),
     ),
     "compile-plain": Group(
-        ("compile/plain.py", "compile/fingerprint.py", "compile/function_store.py"),
+        ("jit/cpu.py", "jit/fingerprint.py", "jit/store.py"),
         ("backends/test_fingerprint.py", "backends/test_compile_kernel.py"),
     ),
     "compile-math": Group(("compile/math/*.py",), ("math",), ("compile/test_arithmetic.py",)),
     "runtime": Group(
-        ("runtime/*.py", "backends/cpu.py", "backends/cpu_kernel.py"),
+        ("runtime/*.py", "backends/cpu/backend.py", "backends/cpu/kernel.py"),
         ("runtime/test_rules.py", "runtime/test_libraries.py", "runtime/test_loading.py", "runtime/test_references.py",
          "runtime/test_expressions.py", "backends/test_cpu.py"),
         ("runtime/test_settings.py", "runtime/test_kernels_module.py", "runtime/test_entry.py",

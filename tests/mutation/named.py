@@ -12,8 +12,8 @@ class Named(NamedTuple):
     tests: tuple[str, ...]
 
 
-BARRIERS, SYMBOLIC = "pydotcompute/lower/barriers.py", "pydotcompute/lower/symbolic.py"
-ARRAYS, VALUES = "pydotcompute/lower/cpu_arrays.py", ("analysis/test_values.py",)
+BARRIERS, SYMBOLIC = "pydotcompute/analysis/barriers.py", "pydotcompute/analysis/symbolic.py"
+ARRAYS, VALUES = "pydotcompute/targets/cpu/arrays.py", ("analysis/test_values.py",)
 
 NAMED = {
     # ---------------------------------------------------------------------------------------------- the compilers
@@ -27,25 +27,25 @@ NAMED = {
         ARRAYS, 'suffix="_local" if a.kind == "local" else ""', 'suffix=""', ("compile/test_independent.py",)
     ),
     "every access in the group of independent ones": Named(
-        "pydotcompute/compile/memory.py", "grouped=False)  # of an array", "grouped=True)  # of an array",
+        "pydotcompute/targets/cpu/memory.py", "grouped=False)  # of an array", "grouped=True)  # of an array",
         ("compile/test_independent.py",),
     ),
     "no barrier between the counts of a loop and its iterations": Named(
-        "pydotcompute/lower/cuda_loops.py", "(*self.path, 0, 0) in self.points", "False", ("cuda/test_barriers.py",)
+        "pydotcompute/targets/cuda/loops.py", "(*self.path, 0, 0) in self.points", "False", ("cuda/test_barriers.py",)
     ),
     "more threads than there is room for": Named(
-        "pydotcompute/compile/run.py", "call i64 @llvm.smin.i64(i64 %allowed.any, i64 {maximum})",
+        "pydotcompute/targets/cpu/run.py", "call i64 @llvm.smin.i64(i64 %allowed.any, i64 {maximum})",
         "add i64 %allowed.any, 0", ("compile/test_threads.py",),
     ),
     "complex arrays aligned to whole elements": Named(
-        "pydotcompute/compile/memory.py", '(2 if kind(dtype) == "complex" else 1)', "1", ("compile/test_alignment.py",)
+        "pydotcompute/targets/cpu/memory.py", '(2 if kind(dtype) == "complex" else 1)', "1", ("compile/test_alignment.py",)
     ),
     "a thread that is not joined": Named(
-        "pydotcompute/compile/run.py", "%all = icmp eq i64 %left, 0", "%all = icmp sle i64 %left, 1",
+        "pydotcompute/targets/cpu/run.py", "%all = icmp eq i64 %left, 0", "%all = icmp sle i64 %left, 1",
         ("compile/test_threads.py",),
     ),
     "the stride of a view": Named(
-        "pydotcompute/runtime/words.py", "result[2 + 2 * axis] = size", "result[2 + 1 * axis] = size",
+        "pydotcompute/calls/words.py", "result[2 + 2 * axis] = size", "result[2 + 1 * axis] = size",
         ("runtime/test_views.py",),
     ),
     # ------------------------------------------------------------------------------------------ keys and levels
@@ -54,10 +54,10 @@ NAMED = {
         ("builder/test_incremental.py",),
     ),
     "v3 on a processor without FMA3": Named(
-        "pydotcompute/runtime/levels.py", '"AVX2", "FMA3",', '"AVX2",', ("runtime/test_settings.py",)
+        "pydotcompute/backends/cpu/levels.py", '"AVX2", "FMA3",', '"AVX2",', ("runtime/test_settings.py",)
     ),
     "v3 on a processor without FMA, by Linux's names": Named(
-        "pydotcompute/runtime/levels.py", '"avx2", "fma",', '"avx2",', ("runtime/test_settings.py",)
+        "pydotcompute/backends/cpu/levels.py", '"avx2", "fma",', '"avx2",', ("runtime/test_settings.py",)
     ),
     "bounds asked for of CUDA": Named(
         "pydotcompute/builder/plan.py", "for t in base_targets if takes_bounds(t))", "for t in base_targets)",
@@ -86,24 +86,24 @@ NAMED = {
         SYMBOLIC, 'return ("rows", *dims) if dims else ("size",)', 'return ("size",)', VALUES
     ),
     "a shift by -1": Named(
-        "pydotcompute/lower/symbolic_values.py", "affine.constant(-1), b)", "affine.constant(-2), b)", VALUES
+        "pydotcompute/analysis/symbolic_values.py", "affine.constant(-1), b)", "affine.constant(-2), b)", VALUES
     ),
     "what holds where False is said": Named(
-        "pydotcompute/lower/symbolic_values.py",
+        "pydotcompute/analysis/symbolic_values.py",
         'true = () if e.type != "bool" or not e.value else (affine.Constraint(()),)',
         "true = (affine.Constraint(()),)", VALUES,
     ),
     # ---------------------------------------------------------------------------------------------- plain functions
     "machine code of another processor": Named(
-        "pydotcompute/compile/plain.py", ", llvm.get_host_cpu_features().flatten())", ")",
+        "pydotcompute/jit/cpu.py", ", llvm.get_host_cpu_features().flatten())", ")",
         ("backends/test_fingerprint.py",),
     ),
     "globals of inner functions": Named(
-        "pydotcompute/compile/fingerprint.py", "yield from _names(constant)", "pass",
+        "pydotcompute/jit/fingerprint.py", "yield from _names(constant)", "pass",
         ("backends/test_fingerprint.py",),
     ),
     "how a helper is compiled": Named(
-        "pydotcompute/compile/fingerprint.py", "{sorted(getattr(value, 'targetoptions', {}).items())!r}", "",
+        "pydotcompute/jit/fingerprint.py", "{sorted(getattr(value, 'targetoptions', {}).items())!r}", "",
         ("backends/test_fingerprint.py",),
     ),
 }  # fmt: skip

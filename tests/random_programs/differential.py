@@ -13,8 +13,11 @@ from .arguments import as_seen, draw_arguments, draw_sizes, extent_of
 from pydotcompute import declare
 from pydotcompute.builder.build import Project, Request, build
 from pydotcompute.errors import DeclarationError
-from pydotcompute.lower import frontend, interpret, races, tree as t
-from pydotcompute.signature import fill_value
+from pydotcompute.frontend import build as frontend
+from pydotcompute.interpreter import execute as interpret
+from pydotcompute.analysis import races
+from pydotcompute.ir import tree as t
+from pydotcompute.artifact.signature import fill_value
 
 LEVELS = ("cpu:x86-64-v2", "cpu:x86-64-v3")
 BOUNDS = "cpu:x86-64-v3+bounds"

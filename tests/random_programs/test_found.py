@@ -8,7 +8,9 @@ import pytest
 import pydotcompute
 from pydotcompute import declare
 from pydotcompute.builder.build import Project, Request, build
-from pydotcompute.lower import cpu, frontend, races
+from pydotcompute.targets.cpu import lowering as cpu
+from pydotcompute.frontend import build as frontend
+from pydotcompute.analysis import races
 
 LEVELS = ("cpu:x86-64-v2", "cpu:x86-64-v3")
 

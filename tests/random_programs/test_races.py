@@ -9,7 +9,9 @@ import pytest
 
 from pydotcompute import declare
 from pydotcompute.errors import DeclarationError
-from pydotcompute.lower import frontend, interpret, races
+from pydotcompute.frontend import build as frontend
+from pydotcompute.interpreter import execute as interpret
+from pydotcompute.analysis import races
 
 from tests.compile.compiled import Kernel
 

@@ -9,7 +9,7 @@ import pytest
 from compiled import Kernel, tree_of
 from cuda_support import loop
 
-from pydotcompute.compile import cuda_toolchain
+from pydotcompute.targets.cuda import toolchain as cuda_toolchain
 
 COUNTS = (-(2**63), -1, 0, 1, 3, 2**31, 2**32, 2**62, 2**63 - 1)
 FORMS = {

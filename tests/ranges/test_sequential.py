@@ -10,7 +10,7 @@ from cuda_support import loop
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pydotcompute.compile import cuda_toolchain
+from pydotcompute.targets.cuda import toolchain as cuda_toolchain
 
 MOST_TURNS = 5
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")

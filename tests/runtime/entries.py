@@ -4,8 +4,8 @@ import numpy as np
 from support import array, read_seen, scalar
 
 import pydotcompute
-from pydotcompute.backends.cpu import CPUBackend
-from pydotcompute.signature import DTYPES
+from pydotcompute.backends.cpu.backend import CPUBackend
+from pydotcompute.artifact.signature import DTYPES
 
 
 class Refused(Exception):

@@ -20,14 +20,14 @@ import numpy as np
 import pytest
 
 import pydotcompute
-from pydotcompute import abi
+from pydotcompute.artifact import abi
 from pydotcompute.artifact import dimensions
 from pydotcompute.cache.layout import PROJECT_CACHE, VERSION
 from pydotcompute.cache.writer import make_private, write_manifest, write_object
-from pydotcompute.compile.entry import entry_ir
+from pydotcompute.targets.cpu.entry import entry_ir
 from pydotcompute.declare import expressions
 from pydotcompute.errors import Position
-from pydotcompute.signature import Parameter
+from pydotcompute.artifact.signature import Parameter
 
 SEEN_WORDS, VIEW_WORDS = 64, 40
 

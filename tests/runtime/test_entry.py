@@ -6,8 +6,8 @@ from entries import SIGNATURES, Native, f4
 from support import array, scalar, write_kernel, write_saxpy
 
 import pydotcompute
-from pydotcompute.backends.cpu_kernel import CPUKernel
-from pydotcompute.signature import DTYPES
+from pydotcompute.backends.cpu.kernel import CPUKernel
+from pydotcompute.artifact.signature import DTYPES
 
 
 @pytest.mark.parametrize("name", SIGNATURES)
@@ -197,7 +197,7 @@ def test_specialisations_chain_and_python_is_the_last_link(tmp_path):
 
 
 def test_an_interpreter_that_lies_differently_takes_the_python_path(tmp_path, monkeypatch):
-    from pydotcompute.runtime import native
+    from pydotcompute.backends.cpu import native
 
     monkeypatch.setattr(native, "problem", lambda: "longer headers")
     saxpy = pydotcompute.load(write_saxpy(tmp_path)).saxpy
@@ -210,6 +210,6 @@ def test_an_interpreter_that_lies_differently_takes_the_python_path(tmp_path, mo
 
 
 def test_the_interpreter_under_test_has_the_expected_layout():
-    from pydotcompute.runtime import native
+    from pydotcompute.backends.cpu import native
 
     assert native.problem() == ""

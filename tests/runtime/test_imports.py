@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 from support import write_saxpy
-from pydotcompute.remedies import install
+from pydotcompute.artifact.remedies import install
 
 BUILD_HALF = ("numba", "llvmlite", "jinja2", "yaml", "diskcache", "markupsafe", "ziglang", "cupy")
 EXPENSIVE = ("hashlib", "_hashlib", "importlib.metadata", "dataclasses", "threading", "difflib", "tempfile", "sqlite3",

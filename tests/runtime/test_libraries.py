@@ -26,8 +26,8 @@ from support import (
 
 import pydotcompute
 from pydotcompute import StaleArtifactWarning
-from pydotcompute.compile.entry import entry_ir
-from pydotcompute.runtime import levels
+from pydotcompute.targets.cpu.entry import entry_ir
+from pydotcompute.backends.cpu import levels
 
 
 def test_a_library(tmp_path):

@@ -10,7 +10,8 @@ import pytest
 from support import edit_manifest, write_saxpy
 
 import pydotcompute
-from pydotcompute.runtime import levels, settings
+from pydotcompute.backends.cpu import levels
+from pydotcompute.calls import settings
 
 
 def test_threads():

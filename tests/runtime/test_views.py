@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pydotcompute.runtime import words
+from pydotcompute.calls import words
 
 X = np.arange(120.0).reshape(2, 3, 4, 5)
 

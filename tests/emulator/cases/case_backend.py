@@ -12,7 +12,7 @@ from cupy import _machine
 from numba import cuda
 
 from pydotcompute import AllocationError
-from pydotcompute.backends.cuda import CUDABackend
+from pydotcompute.backends.cuda.backend import CUDABackend
 
 
 def test_devices(backend):

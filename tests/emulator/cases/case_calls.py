@@ -6,8 +6,8 @@ import pytest
 from cupy import _machine
 
 import pydotcompute
-from pydotcompute.backends import cuda_arrays
-from pydotcompute.backends.cuda import CUDABackend
+from pydotcompute.backends.cuda import arrays as cuda_arrays
+from pydotcompute.backends.cuda.backend import CUDABackend
 from pydotcompute.runtime import vendor
 
 close = {"rtol": 1e-5, "atol": 1e-6}

@@ -11,8 +11,8 @@ from cupy import _machine
 
 import pydotcompute
 from pydotcompute import KernelNotBuiltError, get_backend
-from pydotcompute.backends.cuda import CUDABackend
-from pydotcompute.backends.registry import backend_names
+from pydotcompute.backends.cuda.backend import CUDABackend
+from pydotcompute.devices.registry import backend_names
 
 
 def run(*args, **environment):

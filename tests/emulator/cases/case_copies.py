@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from cupy import _machine
 
-from pydotcompute.backends import cuda_arrays, cuda_copies
-from pydotcompute.backends.cuda import CUDABackend
+from pydotcompute.backends.cuda import arrays as cuda_arrays, copies as cuda_copies
+from pydotcompute.backends.cuda.backend import CUDABackend
 
 DTYPES = ["bool", "i1", "u2", "f2", "i4", "f4", "i8", "f8", "c8", "c16"]
 

@@ -17,8 +17,8 @@ from cupy.cuda import driver, runtime
 
 import pydotcompute
 from pydotcompute import ArtifactFallbackWarning, KernelNotBuiltError
-from pydotcompute.backends import cuda, cuda_context, cuda_driver
-from pydotcompute.backends.cuda import CUDABackend
+from pydotcompute.backends.cuda import backend as cuda, context as cuda_context, driver as cuda_driver
+from pydotcompute.backends.cuda.backend import CUDABackend
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def refusing(monkeypatch, status, *markers):
 def nine(monkeypatch):
     """Devices that run cubins for 9.0."""
     monkeypatch.setattr(_machine, "CAPABILITIES", [(9, 0)])
-    monkeypatch.setattr("pydotcompute.backends.registry._instances", {})
+    monkeypatch.setattr("pydotcompute.devices.registry._instances", {})
     cuda.on_device.cache_clear()
     yield
     cuda.on_device.cache_clear()

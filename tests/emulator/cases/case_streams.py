@@ -7,8 +7,8 @@ import torch
 from cupy import _machine
 from cupy.cuda import runtime
 
-from pydotcompute.backends import cuda_arrays, cuda_streams
-from pydotcompute.backends.cuda import CUDABackend
+from pydotcompute.backends.cuda import arrays as cuda_arrays, streams as cuda_streams
+from pydotcompute.backends.cuda.backend import CUDABackend
 
 
 def slowly(stream, array, value):

@@ -7,7 +7,7 @@ import itertools
 import re
 
 from cupy import _machine
-from pydotcompute.backends.cuda_driver import cuda_for_ptx
+from pydotcompute.backends.cuda.driver import cuda_for_ptx
 from tests.ptx import Module, PtxError
 from tests.ptx.parse import TYPE_BYTES
 

@@ -1,0 +1,1 @@
+"""Facts about a typed tree: accesses, races, aliases, barriers, cost."""

@@ -1,0 +1,214 @@
+"""Every access of a kernel to an array: where, at which indices, under which conditions, in which loops.
+
+The kernel is walked once, in order, with symbolic values: an index is a polynomial over loop indices, dimensions,
+scalars and values that the walk does not look into. Helpers are walked at each call. Arithmetic that may wrap in its
+type is not looked into either, see `ranges`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+
+from ..errors import Position
+from . import affine
+from ..ir import tree as t
+from .affine import Atom, Constraint, Poly
+from .ranges import Ranges
+
+
+@dataclass(eq=False)
+class Scope:
+    """One loop of the kernel, parallel or sequential."""
+
+    kind: str  # "grid" "blocks" "threads" "for" "while"
+    node: t.Parallel | t.For | t.While
+    indices: tuple[Atom, ...] = ()  # of a parallel loop; the counter of a `for`, which goes up by one
+    counts: tuple[Poly, ...] = ()
+
+    @property
+    def parallel(self) -> bool:
+        return self.kind in ("grid", "blocks", "threads")
+
+
+@dataclass(frozen=True)
+class Value:
+    """What is known of a value: as an integer, as a condition, and what it was computed from."""
+
+    poly: Poly
+    varies: frozenset[Scope] = frozenset()  # the loops between whose iterations it may differ
+    loads: frozenset[int] = frozenset()  # the numbers of the loads that it was computed from
+    truth: tuple[Constraint, ...] = ()  # what holds if it is True,
+    falsity: tuple[Constraint, ...] = ()  # and if it is False;
+    always: bool = False  # and whether it is known to be True
+    modular: tuple[Poly, int] | None = None  # where `poly` is unknown, (p, bits): it is p modulo 2 ** bits
+
+
+@dataclass(eq=False)
+class Access:
+    number: int  # in the order of the text, a statement's loads before its store
+    kind: str  # "load" "store" "atomic" "scatter"
+    array: str
+    indices: tuple[Poly, ...]
+    at: Position | None
+    scopes: tuple[Scope, ...]
+    conditions: tuple[Constraint, ...]  # all hold wherever it happens
+    guards: Value | None  # what the conditions around it were computed from
+    path: tuple[int, ...]  # of the statement of the block that it belongs to, see `barriers`
+    by_one: bool  # in a store or atomic of a block outside `threads`: done by one thread
+    op: str = ""  # of an atomic
+    value: Value | None = None  # of a store
+    literal: t.Const | None = None
+
+    def within(self, scope: Scope) -> bool:
+        return scope in self.scopes
+
+    @property
+    def threads(self) -> Scope | None:
+        return next((scope for scope in self.scopes if scope.kind == "threads"), None)
+
+
+@dataclass
+class Accesses:
+    all: list[Access]
+    atoms: dict[int, Atom]
+    parallels: list[Scope]  # outermost first, in the order of the text
+    extents: dict[str, tuple[Poly | None, ...]]
+    ranges: Ranges
+    stored: frozenset[str] = field(default_factory=frozenset)  # arrays that are written anywhere
+
+    def fresh(self, like: Atom, scopes: tuple) -> Atom:
+        atom = Atom(len(self.atoms), like.name, scopes, like.natural, like.least, like.most, like.index)
+        atom.turns = like.turns
+        self.atoms[atom.id] = atom
+        return atom
+
+    def inside(self, access: Access) -> list[Constraint]:
+        """That the indices are within the array: anything else is an error of the program."""
+        found = []
+        for index, extent in zip(access.indices, self.extents.get(access.array, ())):
+            found.append(affine.at_least(index, {}))
+            if extent is not None:
+                found.append(affine.at_least(extent, affine.add(index, affine.constant(1))))
+        return found
+
+
+def collect(tree: t.KernelTree) -> Accesses:
+    from .symbolic import Walk  # which builds on the names above
+
+    walk = Walk(tree)
+    walk.block(tree.body, ())
+    return walk.found
+
+
+Cases = list[list[Constraint]]  # at least one holds
+
+
+def may_meet(found: Accesses, a: Access, b: Access, shared: tuple[Scope, ...], ways: list[Cases]) -> bool:
+    """May `a` and `b` touch the same element, `b` in another pass through the loops than `a`?
+
+    The loops in `shared` are in the same iteration for both. `ways`: descriptions, each complete, of how the other
+    loops' iterations differ; the unknowns of `b` are written there as by `second`.
+    """
+    names = Renaming(found, shared)
+    system = [*a.conditions, *found.inside(a)]
+    system += [c.mapped(names.poly) for c in (*b.conditions, *found.inside(b))]
+    differences = [affine.add(x, names.poly(y), -1) for x, y in zip(a.indices, b.indices)]
+    system += [affine.equal(difference, {}) for difference in differences]
+    ways = [[[c.mapped(names.second) for c in case] for case in cases] for cases in ways]
+
+    if any(atom.turns for atom in map(found.atoms.get, affine.atoms_of(p for c in system for p in c.polys()))):
+        system += found.ranges.facts(system)
+
+    def apart(more: list[Constraint]) -> bool:
+        return any(all(affine.impossible(more + system + case, found.atoms) for case in cases) for cases in ways)
+
+    if apart([]):
+        return False
+    cases = [*names.quotients(), *_digits(found, differences)]
+    return not (cases and apart(cases))
+
+
+def _digits(found: Accesses, differences: list[Poly]) -> list[Constraint]:
+    """Of differences like (i - j) · n + …, three cases for what stands before n, a dimension or a number: less than 0,
+    0, greater. The prover knows whole numbers only by such cases."""
+    cases: dict[frozenset, Poly] = {}
+    for difference in differences:
+        radices = {a for m in difference if len(m) > 1 for a in m if not found.atoms[a].index}
+        digits = [affine.slope(difference, radix) for radix in sorted(radices)]
+        for number in sorted({abs(c) for m, c in difference.items() if m and abs(c) > 1}, reverse=True):
+            digits.append({m: c // number for m, c in difference.items() if m and c % number == 0})
+        cases |= {frozenset(digit.items()): digit for digit in digits if digit}
+    return [
+        Constraint(((("==", digit),), *affine.unequal(digit, {}).alternatives)) for digit in list(cases.values())[:3]
+    ]
+
+
+class Renaming:
+    """Gives each unknown that is bound inside the loops that are not shared a second name."""
+
+    def __init__(self, found: Accesses, shared: tuple[Scope, ...]):
+        self.found, self.shared, self.names = found, shared, {}
+
+    def atom(self, number: int) -> int:
+        atom = self.found.atoms[number]
+        if all(scope in self.shared for scope in atom.scopes):
+            return number
+        if number not in self.names:
+            second = self.found.fresh(atom, atom.scopes)
+            self.names[number] = second.id
+            second.facts = [fact.mapped(self.poly) for fact in atom.facts]
+        return self.names[number]
+
+    def quotients(self) -> list[Constraint]:
+        """Of quotients, three cases: less, equal, greater. The prover knows whole numbers only by such cases."""
+        pairs = [(first, second) for first, second in self.names.items() if self.found.atoms[first].name == "quotient"]
+        return [
+            Constraint(((("==", {(a,): 1, (b,): -1}),), *affine.unequal({(a,): 1}, {(b,): 1}).alternatives))
+            for a, b in pairs[:2]
+        ]
+
+    def poly(self, poly: Poly) -> Poly:
+        return {tuple(sorted(map(self.atom, monomial))): c for monomial, c in poly.items()}
+
+    def second(self, poly: Poly) -> Poly:
+        """A polynomial of a case: unknowns of the second access are written as -1 - number."""
+        return {
+            tuple(sorted(self.atom(-1 - a) if a < 0 else a for a in monomial)): c for monomial, c in poly.items()
+        }
+
+
+def second(atom: Atom) -> Poly:
+    """In the cases of `may_meet`: this unknown, as the second access has it."""
+    return {(-1 - atom.id,): 1}
+
+
+def less(a: Atom, b: Atom) -> list[Constraint]:
+    """`a` of the first access is less than `b` of the second."""
+    return [affine.at_least(second(b), affine.add(affine.unknown(a), affine.constant(1)))]
+
+
+def greater(a: Atom, b: Atom) -> list[Constraint]:
+    return [affine.at_least(affine.unknown(a), affine.add(second(b), affine.constant(1)))]
+
+
+def same(a: Atom, b: Atom) -> list[Constraint]:
+    return [affine.equal(affine.unknown(a), second(b))]
+
+
+def other_iteration(scope: Scope) -> list[Cases]:
+    """The first access and the second are in different iterations of a parallel loop."""
+    return different(scope.indices, scope.indices)
+
+
+def different(a: tuple[Atom, ...], b: tuple[Atom, ...]) -> list[Cases]:
+    """These indices differ: some one is less or greater, whatever the others are; or, in more cases, said of each."""
+    coarse = [relation(x, y) for x, y in zip(a, b) for relation in (less, greater)]
+    signs = itertools.product((same, less, greater), repeat=len(a))
+    next(signs)  # all the same
+    fine = [list(itertools.chain(*(relation(x, y) for relation, x, y in zip(sign, a, b)))) for sign in signs]
+    return [coarse] if len(a) == 1 else [coarse, fine]
+
+
+def same_iteration(scope: Scope) -> list[Constraint]:
+    return [constraint for atom in scope.indices for constraint in same(atom, atom)]

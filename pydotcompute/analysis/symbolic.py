@@ -1,0 +1,314 @@
+"""The walk through a kernel with symbolic values that `accesses.collect` makes: statements here, expressions in
+`symbolic_values`."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import Iterator
+
+from ..artifact.dimensions import Operation, Tree
+from ..errors import Position
+from . import affine
+from ..ir import tree as t
+from .accesses import Access, Accesses, Scope, Value
+from .affine import Atom, Poly
+from .aliases import alike
+from .ranges import Ranges, of_type
+from .symbolic_values import Values
+
+Environment = dict[str, Value]
+
+
+class Walk(Values):
+    """State of the walk: `environment` has the value of each name at this point of the text."""
+
+    def __init__(self, tree: t.KernelTree):
+        self.tree = tree
+        stored = {
+            node.array for s in tree.body for node in t.walk(s) if isinstance(node, (t.Store, t.Atomic, t.Scatter))
+        }
+        atoms: dict[int, Atom] = {}
+        self.ranges = Ranges(atoms)
+        self.found = Accesses([], atoms, [], {}, self.ranges, frozenset(stored))
+        arrays = [p for p in tree.parameters if p.is_array]
+        alike_ones = {b.name for a in arrays for b in arrays if a.name in stored and alike(a, b)}
+        self.watched = stored | alike_ones | tree.arrays.keys()  # the arrays whose indices matter
+        self.thorough = True  # whether conditions are asked if arithmetic may wrap, which takes long
+        self.helpers = {helper.name: helper for helper in tree.helpers}
+        self.environment: Environment = {}
+        self.arrays: dict[str, str] = {}  # in a helper: parameter → the kernel's array
+        self.scopes: tuple[Scope, ...] = ()
+        self.conditions: list[Value] = []  # of what holds here: `truth` of each
+        self.at: Position | None = None
+        self.path: tuple[int, ...] = ()
+        self.by_one = False
+        self.returned: list[list[Value]] = []  # of the helper being walked
+        self.accumulated: dict[str, list[Value]] = {}
+        self.divisions: dict = {}  # (dividend, divisor) → quotient and rest
+        for symbol in tree.symbols:
+            self.environment[symbol] = Value(affine.unknown(self.new(symbol, "int64", natural=True)))
+        for p in tree.parameters:
+            if not p.is_array and p.role != "out":
+                self.environment[p.name] = Value(affine.unknown(self.new(p.name, p.dtype)))
+            else:
+                self.found.extents[p.name] = tuple(map(self.extent, kernel_dims(p)))
+                self.ranges.exists(self.found.extents[p.name])
+        for array in tree.arrays.values():
+            self.found.extents[array.name] = tuple(map(affine.constant, array.shape))
+
+    def new(self, name: str, dtype: str = "", natural: bool = False, scopes: tuple | None = None) -> Atom:
+        """An unknown of a dtype; without one, of any integer type."""
+        least, most = of_type(dtype)
+        scopes = self.scopes if scopes is None else scopes
+        atom = Atom(len(self.found.atoms), name, scopes, natural or least >= 0, least, most)
+        self.found.atoms[atom.id] = atom
+        return atom
+
+    def extent(self, dim: Tree) -> Poly | None:
+        """The size of one dim as a polynomial: a symbol, a number, or sums and products of them."""
+        if isinstance(dim, str):
+            return self.environment[dim].poly if dim in self.environment else None
+        if not isinstance(dim, Operation):
+            return affine.constant(int(dim))
+        parts = [self.extent(operand) for operand in dim.operands] if dim.op in ("+", "-", "*") else [None]
+        if None in parts:
+            return None
+        return affine.multiply(*parts) if dim.op == "*" else affine.add(*parts, 1 if dim.op == "+" else -1)
+
+    # --------------------------------------------------------------------------------------------- statements
+
+    def block(self, body: tuple[t.Stmt, ...], path: tuple[int, ...] | None) -> bool:
+        """Walk statements; path: of the list they stand in, None inside `threads` or a helper. True: the end of the
+        list is never reached. A condition that led to leaving the list holds, negated, for the rest of it."""
+        held = len(self.conditions)
+        ends = False
+        for k, statement in enumerate(body):
+            if path is not None:
+                self.path = (*path, k)
+            self.at = statement.at or self.at
+            ends = self.statement(statement, path) or ends
+        del self.conditions[held:]
+        return ends
+
+    def statement(self, s: t.Stmt, path: tuple[int, ...] | None) -> bool:
+        match s:
+            case t.Assign():
+                self.environment[s.name] = self.guarded(self.value(s.value))
+            case t.AssignTuple():
+                for name, value in zip(s.names, self.helper(s.call)):
+                    self.environment[name] = self.guarded(value)
+            case t.Store() | t.Atomic() | t.Scatter():
+                self.store(s)
+            case t.If():
+                return self.branches(s, path)
+            case t.While() | t.For():
+                self.loop(s, path)
+            case t.Parallel():
+                self.parallel(s, path)
+            case t.Accumulate():
+                self.accumulated.setdefault(s.name, []).append(self.guarded(self.value(s.value)))
+            case t.Return():
+                self.returned[-1].append([self.guarded(self.value(value)) for value in s.values])
+                return True
+            case t.Break() | t.Continue():
+                return True
+        return False
+
+    def guarded(self, value: Value) -> Value:
+        """A value that is only set under conditions depends on them, too."""
+        guards = self.guards()
+        return Value(value.poly, value.varies | guards.varies, value.loads | guards.loads, value.truth, value.falsity,
+                     value.always, value.modular)  # fmt: skip
+
+    def guards(self) -> Value:
+        return Value(
+            {},
+            frozenset().union(*(c.varies for c in self.conditions)),
+            frozenset().union(*(c.loads for c in self.conditions)),
+        )
+
+    def store(self, s: t.Store | t.Atomic | t.Scatter) -> None:
+        outside = not any(scope.kind in ("threads", "grid") for scope in self.scopes)
+        self.by_one = outside and bool(self.scopes)
+        indices = tuple(self.place(self.value(index)) for index in s.indices)
+        value = self.value(s.value)
+        access = self.record(type(s).__name__.lower(), s.array, indices, s.at)
+        access.value, access.op = value, s.op if isinstance(s, t.Atomic) else ""
+        access.literal = s.value if isinstance(s.value, t.Const) else None
+        self.by_one = False
+
+    def record(self, kind: str, array: str, indices: tuple[Poly, ...], at: Position | None) -> Access:
+        access = Access(
+            number=len(self.found.all), kind=kind, array=self.arrays.get(array, array), indices=indices,
+            at=at or self.at, scopes=self.scopes, conditions=tuple(c for v in self.conditions for c in v.truth),
+            guards=self.guards(), path=self.path, by_one=self.by_one,
+        )  # fmt: skip
+        self.found.all.append(access)
+        return access
+
+    @contextmanager
+    def assuming(self, condition: Value) -> Iterator[None]:
+        self.conditions.append(condition)
+        yield
+        self.conditions.pop()
+
+    @contextmanager
+    def running(self, scope: Scope) -> Iterator[None]:
+        """In a parallel loop the counts are at least 1, and so are the factors of a product."""
+        products = [count for count in scope.counts if len(count) == 1]
+        atoms = [self.found.atoms[a] for a in affine.atoms_of(products)]
+        positive = [a for a in atoms if a.natural or affine.unknown(a) in products]
+        saved, divisions = [(a, a.natural, a.least) for a in positive], dict(self.divisions)
+        for atom in positive:
+            atom.natural, atom.least = True, max(atom.least, 1)
+            for index in scope.indices:
+                index.facts.append(affine.at_least(affine.unknown(atom), affine.constant(1)))
+        yield
+        for atom, atom.natural, atom.least in saved:
+            pass
+        self.divisions = divisions
+
+    def branches(self, s: t.If, path: tuple[int, ...] | None) -> bool:
+        condition = self.value(s.condition)
+        negated = Value({}, condition.varies, condition.loads, condition.falsity, condition.truth)
+        before, here = dict(self.environment), self.path
+        with self.assuming(condition):
+            first_ends = self.block(s.body, None if path is None else (*here, 0))
+        first, self.environment = self.environment, before
+        with self.assuming(negated):
+            second_ends = self.block(s.orelse, None if path is None else (*here, 1))
+        self.path = here
+        if first_ends and second_ends:
+            return True
+        if first_ends or second_ends:
+            self.environment = self.environment if first_ends else first
+            self.conditions.append(negated if first_ends else condition)  # until the end of the list
+            return False
+        self.environment = self.merged(first, self.environment, condition)
+        return False
+
+    def merged(self, first: Environment, second: Environment, condition: Value) -> Environment:
+        result = {}
+        for name in {**first, **second}:
+            a, b = first.get(name), second.get(name)
+            if a is b and a is not None:
+                result[name] = a
+                continue
+            both = [value for value in (a, b) if value is not None]
+            poly = a.poly if a and b and a.poly == b.poly else affine.unknown(self.new(name, self.local_type(name)))
+            result[name] = Value(
+                poly,
+                condition.varies.union(*(v.varies for v in both)),
+                condition.loads.union(*(v.loads for v in both)),
+            )
+        return result
+
+    def local_type(self, name: str) -> str:
+        """The dtype of a local of the kernel; names in helpers are not looked up."""
+        return "" if self.returned else self.tree.locals.get(name, "")
+
+    def forget(self, names: set[str]) -> None:
+        """The names may hold anything from here on, different in every iteration of the loops around."""
+        everywhere = frozenset(self.scopes)
+        for name in names:
+            loads = self.environment[name].loads if name in self.environment else frozenset()
+            self.environment[name] = Value(affine.unknown(self.new(name, self.local_type(name))), everywhere, loads)
+
+    def loop(self, s: t.While | t.For, path: tuple[int, ...] | None) -> None:
+        here = self.path
+        bounds = [self.value(e) for e in (s.start, s.stop, s.step)] if isinstance(s, t.For) else []
+        names = assigned(s.body) | ({s.name} if bounds else set())
+        before = dict(self.environment)
+        scope = Scope("for" if bounds else "while", s)
+        self.scopes += (scope,)
+        self.forget(names)
+        if bounds:
+            condition = Value({}, frozenset(), frozenset(), always=True)
+            index = self.counted(s, scope, *bounds)
+            if s.name not in assigned(s.body):
+                self.environment[s.name] = index
+        else:
+            condition = self.value(s.condition)
+        with self.assuming(condition):
+            self.block(s.body, None if path is None else (*here, 0))
+        self.scopes = self.scopes[:-1]
+        self.path = here
+        after = self.environment
+        self.environment = {**before}
+        self.forget(names)
+        for name in names:
+            if name in after:
+                old = self.environment[name]
+                self.environment[name] = Value(old.poly, old.varies, old.loads | after[name].loads)
+
+    def counted(self, s: t.For, scope: Scope, start: Value, stop: Value, step: Value) -> Value:
+        """The index of `range(start, stop, step)`: start + step · counter."""
+        varies = start.varies | stop.varies | step.varies | {scope}
+        counter = self.new(s.name, natural=True)
+        counter.index = True
+        scope.indices = (counter,)
+        by = affine.constant_of(step.poly)
+        natural = by is None and self.is_natural(step.poly)
+        if by is None and not natural:
+            return Value(affine.unknown(self.new(s.name, "int64")), varies)
+        index = affine.add(start.poly, affine.multiply(step.poly, affine.unknown(counter)))
+        one = affine.constant(1)
+        low, high = (stop.poly, index) if by is not None and by < 0 else (index, stop.poly)
+        counter.facts.append(affine.at_least(high, affine.add(low, one)))
+        if by is not None and by != 0:
+            way = affine.add(stop.poly, start.poly, -1) if by > 0 else affine.add(start.poly, stop.poly, -1)
+            counter.below = way if abs(by) == 1 else None
+            counter.most = max((self.ranges.most(way) - 1) // abs(by), 0)
+        if natural:  # a step of 0 runs nothing
+            counter.facts.append(affine.at_least(step.poly, one))
+        return Value(index, varies, start.loads | stop.loads)
+
+    def parallel(self, s: t.Parallel, path: tuple[int, ...] | None) -> None:
+        here = self.path
+        counts = [self.value(count) for count in s.counts]
+        before = dict(self.environment)
+        scope = Scope(s.kind, s, counts=tuple(count.poly for count in counts))
+        self.found.parallels.append(scope)
+        self.scopes += (scope,)
+        self.forget(assigned(s.body) - {reduction.name for reduction in s.reductions})
+        for name, count in zip(s.names, scope.counts):
+            atom = self.new(name, natural=True)
+            atom.index, atom.below, atom.most = True, count, max(self.ranges.most(count) - 1, 0)
+            atom.facts.append(affine.at_least(count, affine.add(affine.unknown(atom), affine.constant(1))))
+            scope.indices += (atom,)
+            self.environment[name] = Value(affine.unknown(atom), frozenset((scope,)))
+        self.accumulated = {**self.accumulated, **{reduction.name: [] for reduction in s.reductions}}
+        with self.running(scope):
+            self.block(s.body, () if s.kind == "blocks" else None)
+        self.scopes = self.scopes[:-1]
+        self.path, self.environment = here, before
+        for reduction in s.reductions:
+            terms = [*self.accumulated[reduction.name]]
+            if reduction.start is None and reduction.name in before:
+                terms.append(before[reduction.name])
+            self.environment[reduction.name] = Value(
+                affine.unknown(self.new(reduction.name, reduction.type)),
+                frozenset().union(*(term.varies for term in terms)) - {scope},
+                frozenset().union(*(term.loads for term in terms)),
+            )
+
+
+def assigned(body: tuple[t.Stmt, ...]) -> set[str]:
+    names = set()
+    for statement in body:
+        for node in t.walk(statement):
+            match node:
+                case t.Assign() | t.For():
+                    names.add(node.name)
+                case t.AssignTuple() | t.Parallel():
+                    names.update(node.names)
+                    names.update(reduction.name for reduction in getattr(node, "reductions", ()))
+    return names
+
+
+def kernel_dims(parameter) -> tuple[Tree, ...]:
+    """The dims of an array as the kernel sees it: `T[...]` flat, the leading dims of `T[..., n]` as one."""
+    dims = parameter.dims or ()
+    if not parameter.ellipsis:
+        return dims
+    return ("rows", *dims) if dims else ("size",)

@@ -1,0 +1,346 @@
+"""Symbolic values of expressions: integers as polynomials, comparisons as what holds if they are true or false."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from . import affine
+from ..ir import tree as t
+from .accesses import Value
+from .affine import Poly
+from .ranges import bits_of, is_integer, of_type
+from .steps import never_wraps
+
+_MOST = 4  # polynomials of a higher degree are not looked into
+_NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
+
+
+class Values:
+    """The half of `symbolic.Walk` that looks at expressions."""
+
+    def value(self, e: t.Expr) -> Value:
+        match e:
+            case t.Const():
+                if e.type.startswith(("int", "uint")):
+                    return Value(affine.constant(int(e.value)))
+                false = () if e.type != "bool" or e.value else (affine.Constraint(()),)
+                true = () if e.type != "bool" or not e.value else (affine.Constraint(()),)
+                return Value(self.opaque(), truth=false, falsity=true, always=not true)
+            case t.Var():
+                return self.environment.get(e.name) or Value(self.opaque(e.name))
+            case t.Load():
+                return self.load(e)
+            case t.Unary():
+                return self.unary(e)
+            case t.Binary():
+                return self.binary(e)
+            case t.Compare():
+                return self.compare(e)
+            case t.BoolOp():
+                return self.logical(e)
+            case t.Select():
+                return self.select(e)
+            case t.Convert():
+                return self.converted(self.value(e.operand), e.operand.type, e.type)
+            case t.Call():
+                return self.call(e)
+            case t.CallHelper():
+                return self.helper(e)[0]
+        raise TypeError(f"no expression of the typed tree: {e!r}")
+
+    def opaque(self, name: str = "", dtype: str = "") -> Poly:
+        return affine.unknown(self.new(name, dtype))
+
+    def derived(self, name: str, *polys: Poly, dtype: str = "") -> affine.Atom:
+        """An unknown that is a function of these: it has one value wherever they have."""
+        bound = {scope for a in affine.atoms_of(polys) for scope in self.found.atoms[a].scopes}
+        return self.new(name, dtype, scopes=tuple(scope for scope in self.scopes if scope in bound))
+
+    def is_natural(self, poly: Poly) -> bool:
+        """Known to be at least 0."""
+        return self.ranges.least(poly) >= 0
+
+    def computed(self, parts: list[Value], dtype: str = "", poly: Poly | None = None) -> Value:
+        """A value computed from these; without a polynomial, one that is not looked into."""
+        if poly is None:
+            poly = affine.unknown(self.derived("", *(part.poly for part in parts), dtype=dtype))
+        return Value(
+            poly,
+            frozenset().union(*(part.varies for part in parts)),
+            frozenset().union(*(part.loads for part in parts)),
+        )
+
+    def arithmetic(self, parts: list[Value], dtype: str, poly: Poly, once: Poly | None = None) -> Value:
+        """A value that is this polynomial modulo the width of its type: the polynomial itself where it is known to stay
+        in the type, else an unknown. `once`: what it is up to one turn around the width, said of the unknown."""
+        least, most = of_type(dtype)
+        if self.ranges.within(poly, least, most) or self.held_within(poly, least, most):
+            return self.computed(parts, dtype, poly)
+        result = self.computed(parts, dtype)
+        turn = 1 << bits_of(dtype)
+        if once is not None or self.ranges.within(poly, least - turn, most + turn):
+            self.turned(result.poly, poly if once is None else once, least, most)
+        return result if dtype.startswith("u") else replace(result, modular=(poly, bits_of(dtype)))
+
+    def turned(self, result: Poly, poly: Poly, least: int, most: int) -> None:
+        """The result, an unknown, is the polynomial brought into a type by at most one turn."""
+        turn, constant = most - least + 1, affine.constant
+        cases = [(affine.equal(result, poly), *between(poly, least, most))]
+        if self.ranges.most(poly) > most:
+            cases.append((affine.equal(affine.add(result, constant(turn)), poly),
+                          affine.at_least(poly, constant(most + 1))))  # fmt: skip
+        if self.ranges.least(poly) < least:
+            cases.append((affine.equal(affine.add(result, constant(-turn)), poly),
+                          affine.at_least(constant(least - 1), poly)))  # fmt: skip
+        (number,) = affine.atoms_of([result])
+        self.found.atoms[number].facts.append(affine.either(*cases))
+        self.found.atoms[number].turns = True
+
+    def held_within(self, poly: Poly, least: int, most: int) -> bool:
+        """The conditions that hold here keep the polynomial between the two."""
+        here = [c for v in self.conditions for c in v.truth]
+        if not here or not self.thorough:
+            return False
+        facts = self.ranges.facts([*here, affine.at_least(poly, {})])
+        outside = (
+            affine.at_least(poly, affine.constant(most + 1)),
+            affine.at_least(affine.constant(least - 1), poly),
+        )
+        return all(affine.impossible([each, *here, *facts], self.found.atoms) for each in outside)
+
+    def number(self, value: Value, bits: int) -> Poly:
+        """What a value is modulo 2 ** bits."""
+        return value.modular[0] if value.modular and value.modular[1] >= bits else value.poly
+
+    def place(self, value: Value) -> Poly:
+        """An index of an array; if the arithmetic that gives it wraps only after it has left the array, which is an
+        error, then as if it did not."""
+        return value.modular[0] if value.modular and never_wraps(self, *value.modular) else value.poly
+
+    def converted(self, operand: Value, source: str, target: str) -> Value:
+        if widens(source, target):
+            return operand
+        if is_integer(source) and is_integer(target):
+            return self.arithmetic([operand], target, self.number(operand, bits_of(target)))
+        return self.computed([operand], target)
+
+    def load(self, e: t.Load) -> Value:
+        outer, self.thorough = self.thorough, self.arrays.get(e.array, e.array) in self.watched
+        indices = [self.value(index) for index in e.indices]
+        self.thorough = outer
+        access = self.record("load", e.array, tuple(map(self.place, indices)), e.at)
+        varies = frozenset().union(*(index.varies for index in indices))
+        if access.array in self.found.stored or access.array in self.tree.arrays:
+            varies |= frozenset(self.scopes)
+        loads = frozenset((access.number,)).union(*(index.loads for index in indices))
+        return Value(self.opaque(e.array, e.type), varies, loads)
+
+    def unary(self, e: t.Unary) -> Value:
+        operand = self.value(e.operand)
+        if e.op == "not":
+            return Value(self.opaque(), operand.varies, operand.loads, operand.falsity, operand.truth)
+        if e.op == "-" and is_integer(e.type):
+            return self.arithmetic([operand], e.type, affine.add({}, self.number(operand, bits_of(e.type)), -1))
+        return self.computed([operand], e.type)
+
+    def binary(self, e: t.Binary) -> Value:
+        left, right = self.value(e.left), self.value(e.right)
+        if e.type == "bool" and e.op in ("&", "|"):
+            return self.joined("and" if e.op == "&" else "or", left, right)
+        if not is_integer(e.type):
+            return self.computed([left, right], e.type)
+        poly = self.ring(e, left, right)
+        if poly is not None:
+            once = affine.add(left.poly, right.poly, 1 if e.op == "+" else -1) if e.op in ("+", "-") else None
+            return self.arithmetic([left, right], e.type, poly, once)
+        a, b, by = left.poly, right.poly, affine.constant_of(right.poly)
+        if e.op in ("//", "%"):
+            poly = self.divided(a, b, e.op)
+        elif e.op == "<<" and self.is_natural(a):
+            poly = self.shifted(a, b, e.type)
+        elif e.op == ">>" and by is not None and 0 <= by < bits_of(e.type):
+            poly = self.divided(a, affine.constant(1 << by), "//")
+        elif e.op == "&" and by is not None and by > 0 and not by & (by + 1):
+            poly = self.divided(a, affine.constant(by + 1), "%")
+        return self.computed([left, right], e.type, poly)
+
+    def ring(self, e: t.Binary, left: Value, right: Value) -> Poly | None:
+        """What commutes with taking it modulo the width of the type: sums, differences, products."""
+        bits = bits_of(e.type)
+        a, b, by = self.number(left, bits), self.number(right, bits), affine.constant_of(right.poly)
+        if e.op in ("+", "-"):
+            return affine.add(a, b, 1 if e.op == "+" else -1)
+        if e.op == "*" and affine.degree(a) + affine.degree(b) <= _MOST:
+            return affine.multiply(a, b)
+        if e.op == "<<" and by is not None and 0 <= by < bits:
+            return affine.multiply(a, affine.constant(1 << by))
+        return None
+
+    def divided(self, a: Poly, b: Poly, op: str) -> Poly | None:
+        """a // b or a % b as an unknown quotient or rest, with what the division says of them; b = 0 gives 0."""
+        by = affine.constant_of(b)
+        if (by is not None and by <= 0) or affine.degree(b) > 1:
+            return None
+        if not self.is_natural(b) and self.ranges.least(a) == -(1 << 63):
+            return None  # the least number by -1 is itself
+        key = frozenset(a.items()), frozenset(b.items())
+        if key not in self.divisions:
+            quotient, rest = self.derived("quotient", a, b), self.derived("rest", a, b)
+            quotient.natural = self.is_natural(a) and self.is_natural(b)
+            rest.natural = self.is_natural(b)
+            quotient.index = rest.index = True
+            low, high = self.ranges.least(a), self.ranges.most(a)
+            far = max(abs(low), abs(high))
+            quotient.least, quotient.most = (low // by, high // by) if by is not None else (-far, far)
+            rest.least, rest.most = min(self.ranges.least(b) + 1, 0), max(self.ranges.most(b) - 1, 0)
+            if low >= 0:
+                rest.most = min(rest.most, high)
+            if rest.natural:
+                rest.below = b if self.ranges.least(b) > 0 else affine.add(b, affine.constant(1))  # by 0 it is 0
+            q, r = affine.unknown(quotient), affine.unknown(rest)
+            one = affine.constant(1)
+            exact = affine.equal(affine.add(affine.multiply(b, q), r), a)
+            above = [exact, affine.at_least(b, affine.add(r, one)), affine.at_least(r, {}), affine.at_least(b, one)]
+            facts = above
+            if by is None:
+                nothing = [affine.equal(x, {}) for x in (b, q, r)]
+                below = [exact, affine.at_least(r, affine.add(b, one)), affine.at_least({}, r),
+                         affine.at_least({}, affine.add(b, one))]  # fmt: skip
+                facts = [affine.either(above, nothing, *([] if self.is_natural(b) else [below]))]
+            quotient.facts += facts
+            rest.facts += facts
+            self.divisions[key] = q, r
+        return self.divisions[key][op == "%"]
+
+    def shifted(self, a: Poly, b: Poly, dtype: str) -> Poly | None:
+        """a << b for a natural a and a b that is not known: at least a, or 0 where the count is outside the width."""
+        bits, most = bits_of(dtype), of_type(dtype)[1]
+        highest = self.ranges.most(a) << min(max(self.ranges.most(b), 0), bits)
+        if highest > most:
+            return None
+        atom = self.derived("", a, b, dtype=dtype)
+        atom.natural, atom.least, atom.most = True, 0, highest
+        shifted = affine.unknown(atom)
+        last = affine.constant(bits - 1)
+        inside = (affine.at_least(b, {}), affine.at_least(last, b), affine.at_least(shifted, a))
+        above = (affine.at_least(b, affine.constant(bits)), affine.equal(shifted, {}))
+        below = (affine.at_least(affine.constant(-1), b), affine.equal(shifted, {}))
+        atom.facts.append(affine.either(inside, above, below))
+        return shifted
+
+    def compare(self, e: t.Compare) -> Value:
+        left, right = self.value(e.left), self.value(e.right)
+        parts = self.computed([left, right], "bool")
+        if not is_integer(e.left.type):
+            return parts
+        truth = (relation(e.op, left.poly, right.poly),)
+        falsity = (relation(_NEGATED[e.op], left.poly, right.poly),)
+        return Value(parts.poly, parts.varies, parts.loads, truth, falsity)
+
+    def logical(self, e: t.BoolOp) -> Value:
+        left = self.value(e.left)
+        reached = left.truth if e.op == "and" else left.falsity
+        with self.assuming(Value({}, left.varies, left.loads, reached)):
+            right = self.value(e.right)
+        return self.joined(e.op, left, right)
+
+    def joined(self, op: str, left: Value, right: Value) -> Value:
+        parts = self.computed([left, right], "bool")
+        if op == "and":
+            one = affine.either(left.falsity, right.falsity)
+            both = left.truth + right.truth
+            return Value(parts.poly, parts.varies, parts.loads, both, (one,) if one else ())
+        one = affine.either(left.truth, right.truth)
+        both = left.falsity + right.falsity
+        return Value(parts.poly, parts.varies, parts.loads, (one,) if one else (), both)
+
+    def select(self, e: t.Select) -> Value:
+        condition = self.value(e.condition)
+        with self.assuming(condition):
+            then = self.value(e.then)
+        refused = Value({}, condition.varies, condition.loads, condition.falsity)
+        with self.assuming(refused):
+            otherwise = self.value(e.otherwise)
+        result = self.computed([condition, then, otherwise], e.type)
+        if is_integer(e.type):
+            atom = self.found.atoms[next(iter(affine.atoms_of([result.poly])))]
+            one = affine.either(
+                (*condition.truth, affine.equal(result.poly, then.poly)),
+                (*condition.falsity, affine.equal(result.poly, otherwise.poly)),
+            )
+            atom.facts += [one] if one else []
+            self.bounded(atom, min, max, then.poly, otherwise.poly)
+        return result
+
+    def bounded(self, atom: affine.Atom, low, high, *polys: Poly) -> None:
+        """The unknown is between the `low` of what is least of these and the `high` of what is most."""
+        atom.least = max(atom.least, low(map(self.ranges.least, polys)))
+        atom.most = min(atom.most, high(map(self.ranges.most, polys)))
+        atom.natural = atom.natural or atom.least >= 0
+
+    def call(self, e: t.Call) -> Value:
+        parts = [self.value(argument) for argument in e.arguments]
+        result = self.computed(parts, e.type)
+        if e.function in ("min", "max") and is_integer(e.type):
+            a, b = (part.poly for part in parts)
+            atom = self.found.atoms[next(iter(affine.atoms_of([result.poly])))]
+            for part in (a, b):
+                low, high = (part, result.poly) if e.function == "max" else (result.poly, part)
+                atom.facts.append(affine.at_least(high, low))
+            one = affine.either((affine.equal(result.poly, a),), (affine.equal(result.poly, b),))
+            atom.facts += [one] if one else []
+            extreme = min if e.function == "min" else max
+            self.bounded(atom, extreme, extreme, a, b)
+        return result
+
+    def helper(self, e: t.CallHelper) -> list[Value]:
+        """The results of a helper, walked with the values of its arguments."""
+        helper = self.helpers[e.helper]
+        environment, arrays, given = {}, {}, []
+        for parameter, argument in zip(helper.parameters, e.arguments):
+            if isinstance(argument, t.ArrayName):
+                arrays[parameter.name] = self.arrays.get(argument.name, argument.name)
+            else:
+                environment[parameter.name] = self.value(argument)
+                given.append(environment[parameter.name])
+        saved = self.environment, self.arrays, self.at, self.path
+        self.environment, self.arrays = environment, arrays
+        self.returned.append([])
+        self.block(helper.body, None)
+        self.environment, self.arrays, self.at, self.path = saved
+        returned = self.returned.pop()
+        if len(returned) == 1:
+            return returned[0]
+        return [
+            self.computed([*(values[k] for values in returned), *given], dtype) for k, dtype in enumerate(helper.types)
+        ]
+
+
+def between(poly: Poly, least: int, most: int) -> tuple[affine.Constraint, affine.Constraint]:
+    return affine.at_least(poly, affine.constant(least)), affine.at_least(affine.constant(most), poly)
+
+
+def relation(op: str, a: Poly, b: Poly) -> affine.Constraint:
+    one = affine.constant(1)
+    match op:
+        case "<":
+            return affine.at_least(b, affine.add(a, one))
+        case "<=":
+            return affine.at_least(b, a)
+        case ">":
+            return affine.at_least(a, affine.add(b, one))
+        case ">=":
+            return affine.at_least(a, b)
+        case "==":
+            return affine.equal(a, b)
+    return affine.unequal(a, b)
+
+
+def widens(source: str, target: str) -> bool:
+    """Every value of the one integer type is a value of the other."""
+    if not (source.startswith(("int", "uint")) and target.startswith(("int", "uint"))):
+        return False
+    from_bits, to_bits = (int(name.lstrip("uint")) for name in (source, target))
+    if source.startswith("u") == target.startswith("u"):
+        return from_bits <= to_bits
+    return source.startswith("u") and from_bits < to_bits

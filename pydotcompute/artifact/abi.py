@@ -1,0 +1,71 @@
+"""How a compiled CPU kernel is called: the words of `run`. Both halves of the house read this page, and only this.
+
+An artifact for a CPU is a shared object with two exports:
+
+`int32_t run(int64_t *words)`   checks nothing, computes, returns 0. Works without the GIL and without Python.
+`PyObject *entry(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)`   METH_FASTCALL |
+    METH_KEYWORDS: checks the arguments it knows how to check, fills the words, calls `run`; hands every other
+    call unchanged to the Python callable in the exported variable `fallback`.
+
+and variables that the loader sets before the first call: `threads` (int32: at most so many), and those of `entry`
+(see targets/cpu/entry.py).
+
+The words, in order:
+    for each parameter of the signature
+        scalar, not an output      its bits in the low bytes of one word; complex128: two words
+        array, layout C            address
+        array, strided             address, then with an ellipsis the address of a view, then one stride in bytes
+                                   for each trailing dim (without an ellipsis: for each dim)
+        array, broadcast           address, address of a view (broadcast has always an ellipsis and no dims)
+        output scalar              address of its one element
+    for each dimension symbol, in order of first appearance (`size` and `rows` among them): its value
+    with --bounds: five words that `run` fills when it returns 1: file · 2^32 + line and column of the access (the
+        files are the user's, in the artifact's metadata), parameter number (-1 - k for the k-th kernel array),
+        axis · 2^32 + extent, index
+
+A view describes the leading dims of an array that is not contiguous: int64 ndim, then per dim (size, stride in
+bytes), outermost first; the sizes are those of the common shape (stride 0 where broadcast). ndim may be 0.
+An array of size 0 may have any address.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Sequence
+
+from .signature import Parameter
+
+FAULT_WORDS = 5
+
+
+class Slot(NamedTuple):
+    """One run of words that belongs to one parameter or dimension symbol."""
+
+    kind: str  # "scalar" "data" "view" "stride" "symbol"
+    name: str  # of the parameter or symbol
+    index: int  # of its first word
+    axis: int = 0  # for "stride": which dim, counted among the trailing ones
+
+
+def slots(parameters: Sequence[Parameter], symbols: Sequence[str]) -> tuple[tuple[Slot, ...], int]:
+    """The layout of the words for these parameters with concrete dtypes and these dimension symbols, and how many
+    words that makes (without the fault words)."""
+    result, index = [], 0
+
+    def add(kind: str, name: str, words: int = 1, axis: int = 0) -> None:
+        nonlocal index
+        result.append(Slot(kind, name, index, axis))
+        index += words
+
+    for p in parameters:
+        if not p.is_array and p.role != "out":
+            add("scalar", p.name, 2 if p.dtype == "complex128" else 1)
+            continue
+        add("data", p.name)
+        if p.is_array and p.layout != "C":
+            if p.ellipsis:
+                add("view", p.name)
+            for axis in range(len(p.dims)):
+                add("stride", p.name, axis=axis)
+    for symbol in symbols:
+        add("symbol", symbol)
+    return tuple(result), index

@@ -1,0 +1,130 @@
+"""The CPU backend: NumPy's arrays, kernels of the levels that this processor has."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import TYPE_CHECKING, Any, Callable
+
+import numpy as np
+
+from ...errors import AllocationError
+from ...calls import arrays, settings
+from . import levels
+from ..base import Backend, Verdict
+
+if TYPE_CHECKING:
+    from ...cache.manifest import Artifact
+    from .kernel import CPUKernel
+    from ..device_info import DeviceInfo
+
+NATIVE_RANK = len(levels.LEVELS)
+
+
+class CPUBackend(Backend):
+    """Always available. Its memory is the process's own, so `to_device` hands back arrays that are fit as they are."""
+
+    arrays = arrays
+
+    @property
+    def name(self) -> str:
+        return "cpu"
+
+    @property
+    def is_available(self) -> bool:
+        return True
+
+    def compile_kernel(self, func: Callable, signature: tuple[Any, ...]) -> Callable:
+        """Compile a function of Numba's Python, by the installed build half.
+
+        signature: one type an argument: a NumPy scalar type or dtype (a scalar), a string such as
+        "float32[:, ::1]", or a Numba type. The same request gives the same object, and comes from the disk in a new
+        process. Raises TypeError for a signature that does not fit, CompilationError,
+        CompilerNotInstalledError without the build half.
+        """
+        from ..compiled import compile_function
+
+        return compile_function(func, signature)
+
+    def allocate(self, shape: int | tuple[int, ...], dtype: Any = np.float32) -> np.ndarray:
+        """An array of zeros. Raises ValueError for a negative size, AllocationError when memory is out."""
+        sizes = checked_shape(shape)
+        try:
+            return np.zeros(sizes, dtype)
+        except (MemoryError, ValueError) as error:  # ValueError: more bytes than an address can count
+            wanted = np.dtype(dtype).itemsize
+            for size in sizes:
+                wanted *= size
+            free, total = self.get_memory_info()
+            raise AllocationError(
+                f"no memory for {wanted} bytes (shape {sizes}, {np.dtype(dtype).name}); {free} of {total} are free"
+            ) from error
+
+    def to_device(self, data: np.ndarray) -> np.ndarray:
+        """`data` itself if it is a native, C-contiguous, aligned array; a copy that is, if not.
+
+        Raises TypeError for objects and other dtypes without numbers.
+        """
+        array = np.asarray(data)
+        if array.dtype.kind not in "biufc":
+            raise TypeError(f"an array of {array.dtype} cannot be a kernel's; its elements are not numbers")
+        if array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative:
+            return array
+        return np.array(array, array.dtype.newbyteorder("="), order="C")
+
+    def to_host(self, data: Any) -> np.ndarray:
+        """A copy. Raises TypeError if `data` is no NumPy array."""
+        if not isinstance(data, (np.ndarray, np.generic)):
+            raise TypeError(f"the backend 'cpu' has NumPy arrays, got {type(data).__name__}")
+        return np.array(data)
+
+    def synchronize(self) -> None:
+        """Calls return when they are done, so there is nothing to wait for."""
+
+    def get_memory_info(self) -> tuple[int, int]:
+        """(free, total) bytes for this process: the machine's, or what is left of the tightest cgroup limit."""
+        from .host_memory import host_memory
+
+        return host_memory()
+
+    def devices(self) -> tuple[DeviceInfo, ...]:
+        """The processor, with the memory that this process may use."""
+        from ..device_info import DeviceInfo, processor_name
+
+        free, total = self.get_memory_info()
+        return (DeviceInfo(0, processor_name(), total, free),)
+
+    def supports_feature(self, feature: str) -> bool:
+        """"atomics", "float64" and "threads"; nothing of a GPU's."""
+        return feature in ("atomics", "float64", "threads")
+
+    def judge(self, artifact: Artifact) -> Verdict:
+        """The highest level that this processor has comes first; `native` code, if it has all it needs, before it."""
+        wanted = artifact.target.partition(":")[2].removesuffix("+bounds")
+        if wanted == "native":
+            features = artifact.meta.get("features")
+            if not isinstance(features, (list, tuple)):
+                return Verdict(reason="the manifest does not say which features it needs")
+            missing = levels.missing_features(features)
+            if missing:
+                return Verdict(reason=f"this processor lacks {', '.join(missing)}")
+            return Verdict(NATIVE_RANK)
+        if wanted not in levels.LEVELS:
+            return Verdict(reason=f"the backend 'cpu' knows no level {wanted!r}")
+        return Verdict(levels.LEVELS.index(wanted), levels.too_high(wanted))
+
+    def load_kernel(self, artifact: Artifact) -> CPUKernel:
+        """Load a shared object. Raises KernelNotBuiltError if it is damaged."""
+        from .kernel import CPUKernel
+
+        return CPUKernel(artifact, settings.threads())
+
+
+def checked_shape(shape: int | tuple[int, ...]) -> tuple[int, ...]:
+    """A shape as a tuple. Raises TypeError for no integers, ValueError for a negative one."""
+    try:
+        sizes = (index(shape),)
+    except TypeError:
+        sizes = tuple(index(size) for size in shape)
+    if any(size < 0 for size in sizes):
+        raise ValueError(f"shape {sizes} has a negative size")
+    return sizes

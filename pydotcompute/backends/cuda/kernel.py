@@ -1,0 +1,103 @@
+"""A built kernel on a CUDA device: its module, loaded from verified bytes; its calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Callable, Mapping
+
+import cupy
+from cupy.cuda import function
+
+from ...cache.manifest import Artifact
+from ...cache.objects import read
+from ...errors import AllocationError, ArtifactRefusedError, KernelNotBuiltError
+from ...calls.arguments import Call
+from . import (
+    arrays as cuda_arrays, context as cuda_context, copies as cuda_copies, driver as cuda_driver,
+    launch as cuda_launch, streams as cuda_streams,
+)  # fmt: skip
+from .launch_cache import Again
+
+if TYPE_CHECKING:
+    from .backend import CUDABackend
+
+OUT_OF_MEMORY = 2  # CUDA_ERROR_OUT_OF_MEMORY, cudaErrorMemoryAllocation
+Keep = Callable[[Mapping[str, Any], Any, list, list], None]
+
+
+class CUDAKernel:
+    """Runs checked calls on the current stream of its device, where their arrays lie, without waiting.
+
+    Raises KernelNotBuiltError if the artifact is damaged, ArtifactRefusedError if the device does not load it,
+    AllocationError if it does not fit, RuntimeError for what failed before.
+    """
+
+    def __init__(self, artifact: Artifact, backend: CUDABackend):
+        self.artifact, self.backend = artifact, backend
+        data = read(artifact)
+        entries = [launch.get("entry") for launch in artifact.meta.get("launches", ())]
+        if not entries or not {"arguments", "scratch"} <= artifact.meta.keys():
+            raise KernelNotBuiltError(
+                f"{artifact}: the manifest does not say how it is launched; {artifact.remedy}"
+            )
+        module, device = function.Module(), backend.device_id
+        code = data if artifact.suffix == ".cubin" else data + b"\0"
+        try:
+            with cuda_context.on(device):
+                try:
+                    module.load(code)
+                    self.functions: dict[str, Any] = {entry: module.get_function(entry) for entry in entries}
+                except cupy.cuda.driver.CUDADriverError as error:
+                    if error.status not in cuda_context.LOADING:
+                        raise
+                    log = cuda_driver.jit_log(code) if artifact.suffix != ".cubin" else ""
+                    raise ArtifactRefusedError(
+                        f"{artifact}: device {device} cannot load {artifact.path} ({error}); {artifact.remedy}"
+                        + (f"\n  the driver's compiler says: {log}" if log else "")
+                    ) from error
+        except (cupy.cuda.driver.CUDADriverError, cupy.cuda.runtime.CUDARuntimeError) as error:
+            if error.status == OUT_OF_MEMORY:
+                told = f"{artifact}: no memory on CUDA device {device} for its code ({error})"
+                raise AllocationError(told) from error
+            raised = cuda_context.explained(error, artifact.kernel, device)
+            if raised is error:
+                raise
+            raise raised from error
+
+    again = Again  # what serves the calls of a kernel that are like an earlier one
+
+    def __call__(self, call: Call, keep: Keep | None = None) -> Any:
+        """Launch a checked call and return its results. `keep` is told what `Again.remember` wants to know."""
+        with self.backend.running(self.artifact.kernel):
+            values, finish = call.complete()
+            launches, arguments, copied = self._launch(call, values)
+            if keep and not copied:
+                handles = [(self.functions[one.entry].ptr, one) for one in launches]
+                keep(self.artifact.meta, self.backend, handles, arguments)
+            return finish()
+
+    def _launch(self, call: Call, values: dict[str, Any]) -> tuple[list, list, list]:
+        """The launches, their arguments, and arrays that had to be copied."""
+        artifact, copied = self.artifact, []
+        for p in artifact.parameters:
+            if p.is_array and p.ellipsis and p.layout != "C":
+                array = values[p.name]
+                own = array.ndim - len(p.dims)
+                if not cuda_launch.fits(array.shape, array.strides, own, call.leading):
+                    whole = cuda_copies.contiguous(cupy.broadcast_to(array, (*call.leading, *array.shape[own:])))
+                    copied.append((p, array, whole))
+                    values[p.name] = whole
+        scratch = [cupy.empty(size, cupy.uint8) for size in artifact.meta["scratch"]]
+        names = {**call.dims, **cuda_launch.scalar_names(artifact.parameters, values)}
+        arguments = cuda_launch.arguments(
+            artifact.meta, artifact.parameters, values, call.dims, call.leading, cuda_arrays.address,
+            [cuda_arrays.address(s) for s in scratch],
+        )  # fmt: skip
+        launches = cuda_launch.launches(artifact.meta, names)
+        for launch in launches:
+            self.functions[launch.entry](launch.grid, launch.block, tuple(arguments))
+        for p, array, whole in copied:
+            if p.writable:
+                cuda_copies.copy(array, whole)
+        if (scratch or copied) and cuda_streams.captures(cupy.cuda.get_current_stream().ptr):
+            self.backend.keep_captured((scratch, copied))
+        return launches, arguments, copied

@@ -1,0 +1,204 @@
+"""How a built CUDA kernel is launched, out of its artifact's metadata: grids, blocks and arguments. Nothing here needs
+a GPU; targets/cuda/lowering.py and targets/cuda/arrays.py say what the metadata means."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Mapping, NamedTuple, Sequence
+
+import numpy as np
+
+from ...artifact.dimensions import evaluate, from_data
+from ...artifact.signature import Parameter
+
+VIEW_LEVELS = 7
+MOST_X, MOST_YZ = 2**31 - 1, 65535
+CHUNK_TERMS, MOST_CHUNKS = 4, 4096
+ADDRESS = 4  # which word of an array that a raw kernel gets is its address
+UNKNOWN = 1024  # blocks, where only the kernel knows its count
+
+Sizes = tuple[int, int, int]
+
+
+class Launch(NamedTuple):
+    entry: str
+    grid: Sizes
+    block: Sizes
+
+
+def launches(meta: Mapping[str, Any], names: Mapping[str, Any]) -> list[Launch]:
+    """The launches of a call, in order; none for a kernel that has nothing to do.
+
+    names: dimensions and integer scalars of the call. Raises ValueError for a declared grid that no GPU runs.
+    """
+    result = []
+    for item in meta["launches"]:
+        counts = [None if count is None else int(evaluate(from_data(count), names)) for count in item["grid"]["counts"]]
+        planned = _GRIDS[item["grid"]["kind"]](counts, item["block"])
+        if planned is not None:
+            grid, block = planned
+            result.append(Launch(item["entry"], grid, _three(item["shape"]) if "shape" in item else block))
+    return result
+
+
+def _grid(counts: list[int | None], block: int) -> tuple[Sizes, Sizes] | None:
+    """Threads along the last count, as many rows of them as fit into a block, one element each."""
+    if any(c is not None and c <= 0 for c in counts):
+        return None
+    last = counts[-1]
+    width = block
+    if len(counts) > 1 and last is not None:
+        while width > 32 and width % 2 == 0 and width // 2 >= last:
+            width //= 2
+    rows = block // width
+    sizes = (width, rows, 1)
+    extents = [*reversed(counts)]
+    blocks = [_blocks(n, size, most) for n, size, most in zip(extents, sizes, (MOST_X, MOST_YZ, MOST_YZ))]
+    return _three(blocks), sizes
+
+
+def _blocks(count: int | None, size: int, most: int) -> int:
+    return UNKNOWN if count is None else min(-(-count // size), most)
+
+
+def _three(values: Sequence[int]) -> Sizes:
+    return (*values, 1, 1)[:3]  # type: ignore[return-value]
+
+
+def _of_blocks(counts: list[int | None], block: int) -> tuple[Sizes, Sizes] | None:
+    total = _product(counts)
+    if total == 0:
+        return None
+    return (UNKNOWN if total is None else min(total, MOST_X), 1, 1), (block, 1, 1)
+
+
+def _chunks(counts: list[int | None], block: int) -> tuple[Sizes, Sizes]:
+    total = _product(counts)
+    if total is None:
+        return (MOST_CHUNKS, 1, 1), (block, 1, 1)
+    return (max(1, min(-(-total // (CHUNK_TERMS * block)), MOST_CHUNKS)), 1, 1), (block, 1, 1)
+
+
+def _one(counts: list[int | None], block: int) -> tuple[Sizes, Sizes]:
+    return (1, 1, 1), (block, 1, 1)
+
+
+def _given(counts: list[int | None], block: int) -> tuple[Sizes, Sizes] | None:
+    grid = [c or 0 for c in counts]
+    if any(c <= 0 for c in grid):
+        return None
+    if grid[0] > MOST_X or any(c > MOST_YZ for c in grid[1:]):
+        raise ValueError(f"the declared grid {tuple(grid)} is larger than a GPU runs: {MOST_X}, {MOST_YZ}, {MOST_YZ}")
+    return _three(grid), (block, 1, 1)
+
+
+_GRIDS: dict[str, Callable] = {
+    "grid": _grid, "blocks": _of_blocks, "chunks": _chunks, "one": _one, "given": _given,
+}  # fmt: skip
+
+
+def _product(counts: Sequence[int | None]) -> int | None:
+    result = 1
+    for count in counts:
+        if count is None:
+            return None
+        result *= max(count, 0)
+    return result
+
+
+# ------------------------------------------------------------------------------------------------- arguments
+
+
+def arguments(
+    meta: Mapping[str, Any], parameters: Sequence[Parameter], values: Mapping[str, Any], dims: Mapping[str, int],
+    leading: tuple[int, ...] | None, address: Callable[[Any], int], scratch: Sequence[int],
+) -> list[Any]:  # fmt: skip
+    """The arguments of every launch of a call: NumPy scalars for scalars, ints (64 bits) for all else.
+
+    values: by parameter, NumPy scalars and arrays of any kind that has shape, strides and ndim; `address` says where
+    one lies; scratch: the addresses of the scratch arrays. Raises ValueError for an array of more dimensions than
+    VIEW_LEVELS + 1 that cannot be merged: see `fits`.
+    """
+    known = {p.name: p for p in parameters}
+    views: dict[str, list[int]] = {}
+    result: list[Any] = []
+    for kind, name, *rest in meta["arguments"]:
+        if kind == "symbol":
+            result.append(int(dims[name]))
+        elif kind == "scratch":
+            result.append(scratch[name])
+        elif kind == "scalar":
+            result.append(getattr(values[name], rest[0]) if rest else values[name])
+        elif kind == "data":
+            result.append(address(values[name]))
+        elif kind == "array":
+            result += array_words(values[name], rest[0], address)
+        elif kind == "stride":
+            array = values[name]
+            result.append(array.strides[array.ndim - len(known[name].dims) + rest[0]])
+        else:
+            if name not in views:
+                array = values[name]
+                views[name] = view(array.shape, array.strides, array.ndim - len(known[name].dims), leading or ())
+            result.append(views[name][rest[0]])
+    return result
+
+
+def array_words(array: Any, rank: int, address: Callable[[Any], int]) -> list[int]:
+    """An array as a raw kernel gets it: two words that are 0, elements, bytes of one, address, shape, strides. Leading
+    dims beyond the rank are seen as one; an output scalar has one element."""
+    shape, strides = [int(n) for n in array.shape], [int(s) for s in array.strides]
+    item = array.dtype.itemsize
+    if len(shape) != rank:
+        folded = shape[: len(shape) - rank + 1]
+        size = 1
+        for n in folded:
+            size *= n
+        shape = [size, *shape[len(folded) :]]
+        strides = [item] * rank
+        for axis in range(rank - 2, -1, -1):
+            strides[axis] = strides[axis + 1] * shape[axis + 1]
+    total = 1
+    for n in shape:
+        total *= n
+    return [0, 0, total, item, address(array), *shape, *strides]
+
+
+def fits(shape: Sequence[int], strides: Sequence[int], own: int, leading: Sequence[int]) -> bool:
+    """Whether an array can be passed as it lies; otherwise a contiguous copy can."""
+    return len(merged(shape, strides, own, leading)) <= VIEW_LEVELS + 1
+
+
+def view(shape: Sequence[int], strides: Sequence[int], own: int, leading: Sequence[int]) -> list[int]:
+    """The words of the first `own` dims of an array, seen in the shape `leading`: levels, the outermost stride, then
+    (size, stride) innermost first. Raises ValueError where they do not fit."""
+    levels = merged(shape, strides, own, leading) or [(1, 0)]
+    if len(levels) > VIEW_LEVELS + 1:
+        raise ValueError(f"{len(levels)} dimensions that cannot be merged; there may be {VIEW_LEVELS + 1}")
+    words = [len(levels) - 1, levels[0][1]]
+    for size, stride in reversed(levels[1:]):
+        words += [size, stride]
+    return words + [1, 0] * (VIEW_LEVELS + 1 - len(levels))
+
+
+def merged(shape: Sequence[int], strides: Sequence[int], own: int, leading: Sequence[int]) -> list[tuple[int, int]]:
+    """(size, stride in bytes) of the dims of `leading`, outermost first, those of size 1 left out and neighbours made
+    one where the outer stride steps over the inner ones; a dim that is broadcast has the stride 0."""
+    missing = len(leading) - own
+    result: list[tuple[int, int]] = []
+    for axis, size in enumerate(leading):
+        if size == 1:
+            continue
+        stride = strides[axis - missing] if axis >= missing and shape[axis - missing] == size else 0
+        if result and result[-1][1] == stride * size:
+            result[-1] = (result[-1][0] * size, stride)
+        else:
+            result.append((size, stride))
+    return result
+
+
+def scalar_names(parameters: Sequence[Parameter], values: Mapping[str, Any]) -> dict[str, int]:
+    """The integer scalars of a call, which a launch may count with."""
+    return {
+        p.name: int(values[p.name])
+        for p in parameters if not p.is_array and p.role != "out" and np.dtype(p.dtype).kind in "iu"
+    }  # fmt: skip

@@ -1,0 +1,94 @@
+"""Calls on CUDA like an earlier one: what was checked and worked out then is not done again.
+
+Most calls of a program differ from an earlier one in nothing but addresses and the values of scalars. For those the
+rules of a call (calls/arguments.py) come down to what depends on addresses: alignment and overlap. A form of call
+that came twice gets a function of its own (cuda_plan.py). Whatever that does not serve goes back to the rules, which
+have the texts and the last word.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Mapping, NamedTuple, Sequence
+
+from cupy.cuda import driver
+
+from ...artifact.dimensions import from_data, names as names_of
+from ...cache.manifest import KernelRecord
+from ...calls.arguments import Call
+from .launch import Launch
+from .launch_code import Plan, plan
+
+MOST = 256  # forms of one kernel; a program whose calls differ more gains nothing from them
+
+
+class Form(NamedTuple):
+    """Calls in one device's primary context whose values are assigned in one way: so many by position, these by name.
+    """
+
+    read: Callable[..., tuple]  # the values → what a plan is found by
+    plans: dict[tuple, Plan | None]  # None after the first call
+
+
+class Again:
+    """Serves the calls of one kernel that are like earlier ones; gives NotImplemented for every other."""
+
+    def __init__(self, record: KernelRecord):
+        self.parameters = {p.name: p for p in record.signature.parameters}
+        self.names = list(self.parameters)
+        self.known = {*record.signature.symbols, *record.params}  # numbers that decide more than their own word
+        self.forms: dict[Any, Form] = {}
+
+    def __call__(self, args: tuple, kwargs: Mapping[str, Any]) -> Any:
+        form = self.forms.get((driver.ctxGetCurrent(), len(args), *kwargs))
+        if form is None:
+            return NotImplemented
+        if kwargs:
+            args = (*args, *kwargs.values())
+        try:
+            run = form.plans.get(form.read(*args))
+        except (TypeError, AttributeError):  # a value that has no hash, or is no array
+            return NotImplemented
+        return NotImplemented if run is None else run(*args)
+
+    def remember(
+        self, args: tuple, kwargs: Mapping[str, Any], call: Call, meta: Mapping[str, Any], backend: Any,
+        launches: Sequence[tuple[int, Launch]], words: Sequence[Any], vendor: Callable | None = None,
+    ) -> None:  # fmt: skip
+        """Keep what a call that the rules have passed worked out, if it came before and is plain.
+
+        launches: the handles of functions with their grids and blocks; words: the arguments of every launch, which
+        have their places from `meta`; vendor: what serves the call in their place. The context of the call is current.
+        """
+        counts = [count for one in meta["launches"] for count in one["grid"]["counts"] if count is not None]
+        counted = {name for count in counts for name in names_of(from_data(count))}
+        if not self.known.issuperset(counted):
+            self.known.update(counted)
+            self.forms.clear()
+        names = [*self.names[: len(args)], *kwargs]
+        values = (*args, *kwargs.values())
+        assigned = (driver.ctxGetCurrent(), len(args), *kwargs)
+        form = self.forms.get(assigned) or self.forms.setdefault(assigned, Form(self.reader(names), {}))
+        try:
+            key = form.read(*values)
+            if form.plans.get(key) is not None:
+                return  # it served others like this one, and will again
+        except (TypeError, AttributeError):
+            return
+        if len(form.plans) >= MOST:
+            form.plans.clear()
+        seen = key in form.plans
+        form.plans[key] = plan(call, names, values, meta, backend, launches, words, vendor) if seen else None
+
+    def reader(self, names: Sequence[str]) -> Callable[..., tuple]:
+        """A function of the values of these arguments: the layout of arrays, the types of numbers, all else whole."""
+        parts = []
+        for k, name in enumerate(names):
+            p = self.parameters.get(name)
+            layout = f"type(v{k}), v{k}.dtype, v{k}.shape, v{k}.strides"
+            if p is not None and p.role == "out":
+                parts.append(f"v{k} is None or ({layout})")
+            elif p is not None and p.is_array:
+                parts.append(layout)
+            else:
+                parts.append(f"type(v{k}), v{k}" if name in self.known else f"type(v{k})")
+        return eval(f"lambda {', '.join(f'v{k}' for k in range(len(names)))}: ({''.join(f'{p}, ' for p in parts)})")

@@ -1,0 +1,261 @@
+"""The rules of a call: which value is which argument, types, shapes, layout, overlap. Every error of a call's own.
+
+The same rules and words on every backend: arrays are looked at through `arrays` (see calls/arrays.py).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Mapping, NamedTuple, Sequence
+
+from ..cache.manifest import KernelRecord, SpecialisationRecord, title
+from ..errors import KernelNotBuiltError
+from ..artifact.signature import DTYPES, Parameter, Signature, fill_value
+from .scalars import choose, convert, is_scalar, type_name
+from .shapes import Dimensions, Shape, describe
+
+
+class Call(NamedTuple):
+    """A call whose arguments are right. Outputs that were not given do not exist yet."""
+
+    specialisation: SpecialisationRecord
+    values: dict[str, Any]  # parameter → NumPy scalar, or array without a subclass's additions
+    dims: dict[str, int]  # every dimension symbol
+    leading: Shape | None  # the shape of all `...`
+    given: dict[str, Any]  # outputs as they were passed
+    missing: dict[str, Shape]  # outputs to allocate
+    arrays: Any
+
+    def complete(self) -> tuple[dict[str, Any], Any]:
+        """Allocate and fill outputs. The value of every parameter, and what the call returns."""
+        values, results = dict(self.values), []
+        for p in self.specialisation.parameters:
+            if p.role != "out":
+                continue
+            if p.name in self.missing:
+                values[p.name] = self.arrays.empty(self.missing[p.name], p.dtype)
+            if p.fill is not None:
+                self.arrays.fill(values[p.name], fill_value(p.fill, p.dtype))
+            results.append((p, self.given.get(p.name, values[p.name])))
+
+        def finish() -> Any:
+            final = [
+                self.arrays.result(r) if p.dims is None and p.name in self.missing else r for p, r in results
+            ]
+            return None if not final else final[0] if len(final) == 1 else tuple(final)
+
+        return values, finish
+
+
+def assign(
+    kernel: str, signature: Signature, params: Mapping[str, Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Which value is which parameter, and which params were chosen. Outputs passed as None count as not given.
+
+    Raises TypeError: too many, too few, unknown or doubled arguments.
+    """
+    names = [p.name for p in signature.parameters]
+    inputs = [p.name for p in signature.inputs]
+    if len(args) > len(names):
+        takes = f"{len(inputs)} to {len(names)}" if len(names) > len(inputs) else f"{len(names)}"
+        raise TypeError(f"{kernel} takes {takes} arguments ({', '.join(names)}), got {len(args)}")
+    values, chosen = dict(zip(names, args)), {}
+    for name, value in kwargs.items():
+        if name in values:
+            raise TypeError(f"{kernel} got two values for argument '{name}'")
+        if name in names:
+            values[name] = value
+        elif name in params:
+            chosen[name] = value
+        else:
+            from difflib import get_close_matches
+
+            close = get_close_matches(name, [*names, *params], 1)
+            hint = f"did you mean '{close[0]}'?" if close else f"it takes {', '.join([*names, *params])}"
+            raise TypeError(f"{kernel} has no argument '{name}'; {hint}")
+    lacking = [name for name in inputs if name not in values]
+    if lacking:
+        listed = ", ".join(f"'{name}'" for name in lacking)
+        raise TypeError(f"{kernel} is missing argument{'s' * (len(lacking) > 1)} {listed}: {signature.text}")
+    values = {name: value for name, value in values.items() if value is not None or name in inputs}
+    return values, chosen
+
+
+def check(record: KernelRecord, values: Mapping[str, Any], chosen: Mapping[str, Any], arrays: Any) -> Call:
+    """Everything that can be wrong with the values of a call.
+
+    values: by parameter, as `assign` gives them. Raises TypeError, ValueError or OverflowError naming the argument;
+    KernelNotBuiltError if the specialisation is in no manifest.
+    """
+    kernel, signature = record.name, record.signature
+    plain = {
+        p.name: _plain(kernel, p, values[p.name], arrays)
+        for p in signature.parameters if p.name in values and (p.is_array or p.role == "out")
+    }  # fmt: skip
+    types = _choose_types(record, values, plain)
+    params = _choose_params(record, chosen)
+    label = ",".join(f"{name}={value}" for name, value in (*types.items(), *params.items())) or "-"
+    specialisation = record.specialisations.get(label)
+    if specialisation is None:
+        raise KernelNotBuiltError(
+            f"{title(kernel, label)} is declared, but the manifest does not have it; build the kernel again"
+        )
+
+    dimensions = Dimensions(kernel)
+    for p, concrete in zip(signature.parameters, specialisation.parameters):
+        if p.role == "out":
+            continue
+        if p.is_array:
+            dimensions.array(p, tuple(plain[p.name].shape))
+            continue
+        plain[p.name] = convert(values[p.name], concrete.dtype, f"{kernel}: argument '{p.name}'")
+        if p.name in signature.symbols and concrete.dtype.startswith(("int", "uint")):
+            dimensions.scalar(p.name, int(plain[p.name]))
+    dimensions.join([(p, tuple(plain[p.name].shape)) for p in signature.inputs if p.is_array])
+    for p in signature.outputs:
+        if p.name in plain:
+            dimensions.check_rank(p._replace(dims=p.dims or ()), tuple(plain[p.name].shape))
+            dimensions.agree(p, tuple(plain[p.name].shape))
+    dimensions.require(signature.symbols, params, record.requires)
+    missing = {}
+    for p in signature.outputs:
+        shape = dimensions.output(p, params)
+        if p.name not in plain:
+            missing[p.name] = shape
+        elif tuple(plain[p.name].shape) != shape:
+            raise ValueError(
+                f"{kernel}: output '{p.name}' must have shape {shape} ({describe(p)}), got {tuple(plain[p.name].shape)}"
+            )
+    present = [p for p in specialisation.parameters if (p.is_array or p.role == "out") and p.name in plain]
+    for p in present:
+        _check_memory(kernel, p, plain[p.name], arrays)
+    _check_places(kernel, present, plain, arrays)
+    _check_overlap(kernel, present, plain, specialisation.aliases, arrays)
+    given = {p.name: values[p.name] for p in signature.outputs if p.name in values}
+    dims = {name: dimensions.values[name] for name in signature.symbols}
+    return Call(specialisation, plain, dims, dimensions.leading, given, missing, arrays)
+
+
+def _plain(kernel: str, p: Parameter, value: Any, arrays: Any) -> Any:
+    if not arrays.owns(value):
+        what = "output" if p.role == "out" else "argument"
+        hint = ""
+        like = is_scalar(value) or isinstance(value, (list, tuple)) or hasattr(value, "__array__")
+        if arrays.module and p.role == "in" and like:
+            hint = f"; {arrays.module}.asarray({p.name}) makes one"
+        raise TypeError(f"{kernel}: {what} '{p.name}' must be {arrays.noun}, got {type_name(value)}{hint}")
+    try:
+        array = arrays.plain(value)
+    except TypeError as error:
+        raise TypeError(f"{kernel}: '{p.name}' {error}") from None
+    dtype = array.dtype
+    if not dtype.isnative:
+        raise TypeError(
+            f"{kernel}: '{p.name}' is byte-swapped ({dtype.str}); {p.name}.astype('{dtype.name}') makes a native copy"
+        )
+    if dtype.name not in DTYPES:
+        raise TypeError(f"{kernel}: '{p.name}' has dtype {dtype}, which no kernel knows; there are {', '.join(DTYPES)}")
+    return array
+
+
+def _choose_types(record: KernelRecord, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> dict[str, str]:
+    """The dtype of every type variable: arrays decide, exactly; where there are none, scalars do."""
+    types: dict[str, str] = {}
+    origin: dict[str, str] = {}
+    for p in record.signature.parameters:
+        if p.name not in arrays:
+            continue
+        found = arrays[p.name].dtype.name
+        if p.dtype not in record.types:
+            if found != p.dtype:
+                raise TypeError(f"{record.name}: '{p.name}' must be {p.dtype}, got {found}")
+        elif found not in record.types[p.dtype]:
+            declared = " or ".join(record.types[p.dtype])
+            raise TypeError(f"{record.name}: '{p.name}' must be {declared}, got {found}")
+        elif types.setdefault(p.dtype, found) != found:
+            raise TypeError(
+                f"{record.name}: '{p.name}' is {found}, but '{origin[p.dtype]}' is {types[p.dtype]}: "
+                f"both are {p.dtype}"
+            )
+        else:
+            origin.setdefault(p.dtype, p.name)
+    for name, declared in record.types.items():
+        if name not in types:
+            scalars = [values[p.name] for p in record.signature.inputs if p.dtype == name]
+            types[name] = choose(declared, scalars)
+    return {name: types[name] for name in record.types}
+
+
+def _choose_params(record: KernelRecord, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    params = {name: choices[0] for name, choices in record.params.items()}
+    for name, value in chosen.items():
+        match = [c for c in record.params[name] if is_scalar(value) and c == value]
+        if not match:
+            declared = ", ".join(str(c) for c in record.params[name])
+            raise ValueError(f"{record.name}: {name}={value!r} is not declared; {name} may be {declared}")
+        params[name] = match[0]
+    return params
+
+
+def _check_memory(kernel: str, p: Parameter, array: Any, arrays: Any) -> None:
+    """Layout, alignment, and whether it may be written."""
+    if p.layout == "C" and not arrays.is_contiguous(array):
+        hint = f"; {arrays.module}.ascontiguousarray({p.name}) makes a copy" if arrays.module and p.role == "in" else ""
+        raise ValueError(
+            f"{kernel}: '{p.name}' must be C-contiguous, got shape {tuple(array.shape)} with strides "
+            f"{tuple(array.strides)}{hint}"
+        )
+    if not arrays.is_aligned(array):
+        hint = f"; {p.name}.copy() is" if p.role == "in" else ""
+        raise ValueError(f"{kernel}: '{p.name}' is not aligned to its {array.dtype.name} elements{hint}")
+    if p.writable and not arrays.is_writable(array):
+        raise ValueError(f"{kernel}: '{p.name}' is written by the kernel, but it is read-only")
+    if p.writable and p.layout != "C" and _meets_itself(array):
+        raise ValueError(
+            f"{kernel}: '{p.name}' is written by the kernel, but elements of it share memory (shape "
+            f"{tuple(array.shape)}, strides {tuple(array.strides)})"
+        )
+
+
+def _meets_itself(array: Any) -> bool:
+    """Whether two elements may lie in one place: false only if each stride steps over all that is inside it."""
+    if array.size == 0:
+        return False
+    reach = array.dtype.itemsize
+    for stride, size in sorted((abs(stride), size) for stride, size in zip(array.strides, array.shape) if size > 1):
+        if stride < reach:
+            return True
+        reach += stride * (size - 1)
+    return False
+
+
+def _check_places(kernel: str, present: Sequence[Parameter], plain: Mapping[str, Any], arrays: Any) -> None:
+    places = [(p.name, arrays.place(plain[p.name])) for p in present]
+    for name, place in places[1:]:
+        if place != places[0][1]:
+            raise ValueError(f"{kernel}: '{name}' is on {place}, but '{places[0][0]}' is on {places[0][1]}")
+
+
+def _check_overlap(kernel: str, present: Sequence[Parameter], plain: Mapping[str, Any], aliases, arrays: Any) -> None:
+    for k, one in enumerate(present):
+        for other in present[:k]:
+            if not (one.writable or other.writable):
+                continue
+            a, b = plain[other.name], plain[one.name]
+            if not arrays.overlap(a, b):
+                continue
+            allowed = (one.name, other.name) in aliases or (other.name, one.name) in aliases
+            if allowed and _is_same_view(a, b, arrays):
+                continue
+            written = one if one.writable else other
+            why = "and they are not the same view" if allowed else "and the kernel does not work in place there"
+            raise ValueError(
+                f"{kernel}: '{other.name}' and '{one.name}' share memory, '{written.name}' is written, {why}"
+            )
+
+
+def _is_same_view(one: Any, other: Any, arrays: Any) -> bool:
+    if one.dtype != other.dtype or one.shape != other.shape or arrays.address(one) != arrays.address(other):
+        return False
+    return all(s == t for s, t, size in zip(one.strides, other.strides, one.shape) if size > 1)
+
+

@@ -1,0 +1,1 @@
+"""Rendered Python → syntax → types → the typed tree."""

@@ -1,0 +1,126 @@
+"""Arrays of a kernel's own, `shared`, `private` and `local`, atomic updates and scattered stores."""
+
+from __future__ import annotations
+
+import ast
+import math
+
+from . import expressions
+from ..ir import tree
+from ..ir.functions import ATOMICS
+from .promotion import convert
+from .scope import SET, Array, Scope
+from ..artifact.signature import DTYPE_BYTES, DTYPES
+from .module import near
+
+BLOCK_BYTES = 48 * 1024
+_PLACES = {
+    "shared": ("blocks", "one per block: write it first in the body of `for b in blocks(k)`"),
+    "private": ("blocks", "one per block: write it first in the body of `for b in blocks(k)`"),
+    "local": ("grid or threads", "one per iteration: write it first in the body of `for i in grid(n)` or `threads(n)`"),
+}
+
+
+def new(s: Scope, node: ast.Assign) -> tree.NewArray:
+    """`name = shared((32, 33), float32)`."""
+    call, target = node.value, node.targets[0]
+    kind = call.func.id
+    if len(node.targets) > 1 or not isinstance(target, ast.Name):
+        s.refuse(node, f"`{kind}(…)` makes one array", f"give it one name: `tile = {ast.unparse(call)}`")
+    places, hint = _PLACES[kind]
+    if s.helper:
+        s.refuse(call, f"`{kind}` in a helper, which has scalars only", "make it in the kernel")
+    if s.place not in places.split(" or "):
+        s.refuse(call, f"`{kind}` outside the body of {places}", hint)
+    if s.depth:
+        s.refuse(call, f"`{kind}` under `if`, `for` or `while`", hint)
+    if len(call.args) != 2:
+        s.refuse(
+            call, f"`{kind}` takes a shape and a dtype, found {len(call.args)}", f"write `{kind}((32, 33), float32)`"
+        )
+    shape = _shape(s, kind, call.args[0])
+    dtype = _dtype(s, call.args[1])
+    name = target.id
+    own = name
+    if name in s.kernel_arrays:  # made again, for another loop: an array of its own
+        own = s.instances.unique(name) if s.final else f"{name}_{len(s.kernel_arrays)}"
+    array = tree.NewArray(kind, own, shape, dtype, at=s.at(node))
+    s.kernel_arrays[array.name] = array
+    total = sum(math.prod(a.shape) * DTYPE_BYTES[a.dtype] for a in s.kernel_arrays.values())
+    if total > BLOCK_BYTES:
+        s.refuse(
+            call,
+            f"the arrays of a block take {total} bytes with `{name}`; there are {BLOCK_BYTES}",
+            "make them smaller, or keep the values in an output",
+        )
+    s.arrays[name] = Array(array.name, len(shape), dtype, kind, shape)
+    s.state[name] = SET
+    return array
+
+
+def _shape(s: Scope, kind: str, node: ast.expr) -> tuple[int, ...]:
+    parts = node.elts if isinstance(node, ast.Tuple) else [node]
+    shape = []
+    for part in parts:
+        value = expressions.expression(s, part)
+        if not (value.literal and value.rank == 1):
+            s.refuse(
+                part,
+                f"the shape of `{kind}` is known at compile time, and `{ast.unparse(part)}` is not",
+                "write numbers and params, such as TILE + 1",
+            )
+        if value.expr.value < 1:
+            s.refuse(part, f"a dimension of `{kind}` is {value.expr.value}", "write a number from 1")
+        shape.append(int(value.expr.value))
+    if not shape:
+        s.refuse(node, f"`{kind}` has no dimensions", "write a name for a scalar")
+    return tuple(shape)
+
+
+def _dtype(s: Scope, node: ast.expr) -> str:
+    name = node.id if isinstance(node, ast.Name) else ""
+    dtype = s.module.types.get(name, name)
+    if dtype not in DTYPES:
+        s.refuse(
+            node,
+            f"`{ast.unparse(node)}` is not a dtype",
+            near(name, (*DTYPES, *s.module.types), "write a dtype, float32, or a type variable"),
+        )
+    return dtype
+
+
+def update(s: Scope, call: ast.Call) -> tree.Atomic | tree.Scatter:
+    """`atomic_add(a, i, v)`: the statement `a[i] += v`, whichever iterations meet; `scatter(a, i, v)`: `a[i] = v`,
+    where any of the values that meet may stay. Without an index for an output without dimensions."""
+    name = call.func.id
+    plain = "a[i] = value" if name == "scatter" else "a[i] += value"
+    if s.helper:
+        s.refuse(call, f"`{name}` in a helper, which only reads arrays", "return the value instead")
+    if s.place not in ("grid", "blocks", "threads"):
+        s.refuse(call, f"`{name}` outside a parallel loop", "move it into the loop")
+    wrong = f"`{name}` takes 3 arguments, found {len(call.args)}"
+    if not 2 <= len(call.args) <= 3:
+        s.refuse(call, wrong, f"write `{name}(a, i, value)`")
+    target, *at_index, term = call.args
+    if not isinstance(target, ast.Name):
+        s.refuse(target, f"`{name}` takes an array's name first", f"write `{name}(a, i, value)`")
+    array = expressions.named_array(s, target)
+    if array.kind in ("private", "local"):
+        s.refuse(
+            target,
+            f"`{target.id}` is {array.kind}: no two iterations meet in it",
+            f"write `{plain}`",
+        )
+    expressions.check_access(s, target, target.id, array, "stored into" if name == "scatter" else "updated")
+    if not at_index and array.rank:
+        place = ", ".join("ijklmnop"[: array.rank])
+        s.refuse(call, wrong, f"write `{name}(a, {place if array.rank == 1 else f'({place})'}, value)`")
+    items = [e for part in at_index for e in (part.elts if isinstance(part, ast.Tuple) else [part])]
+    indices = expressions.index(s, at_index[0] if at_index else call, target.id, array, items)
+    value = expressions.expression(s, term)
+    at = s.at(call)
+    if name == "scatter":
+        return tree.Scatter(array.name, indices, convert(value, array.dtype, s.fault(term)), at=at)
+    if array.dtype == "bool" or array.dtype.startswith("complex"):
+        s.fault(call)(f"`{name}` updates integers and floats, not {array.dtype}", "store into the array instead")
+    return tree.Atomic(ATOMICS[name], array.name, indices, convert(value, array.dtype, s.fault(term)), at=at)

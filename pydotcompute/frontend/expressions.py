@@ -1,0 +1,295 @@
+"""Expressions of the kernel language → typed values."""
+
+from __future__ import annotations
+
+import ast
+
+from . import operators, promotion, reductions
+from ..ir import tree
+from ..ir.functions import ARRAYS, FUNCTIONS, LOOPS, REDUCTIONS, UPDATES
+from .module import KEPT_LEVELS, MOST_LAZY_LEVELS, near
+from .promotion import Value, convert, truth
+from .scope import Array, Scope, element
+from .syntax import BUILTINS
+from ..artifact.signature import DTYPES
+
+_BINARY = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
+    ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
+}  # fmt: skip
+_UNARY = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}
+_COMPARE = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
+# the right side of `and` and `or`, a branch of `… if … else …`, the later terms of `a < b < c`
+LATER = "evaluated only sometimes"
+
+
+def operator_of(op: ast.operator) -> str:
+    return _BINARY[type(op)]
+
+
+def expression(s: Scope, node: ast.expr) -> Value:
+    """The value of an expression. Parts that are nested very deep are kept in locals before the statement."""
+    height = s.module.heights[id(node)]
+    if s.before_statement is None and height > MOST_LAZY_LEVELS:
+        s.refuse(
+            node,
+            f"an expression nested {height} deep; {MOST_LAZY_LEVELS} are allowed where it is {s.lazy}",
+            "give parts of it names on lines before",
+        )
+    value = _expression(s, node)
+    if height % KEPT_LEVELS == 0 and s.before_statement is not None and isinstance(node, (ast.BinOp, ast.Call)):
+        return kept(s, value, s.before_statement, node)
+    return value
+
+
+def kept(s: Scope, value: Value, before: list[tree.Stmt], node: ast.AST) -> Value:
+    """The value in a local of its own, set by a statement that is added to `before`."""
+    name = s.fresh("kept_", value.expr.type)
+    before.append(tree.Assign(name, promotion.held(value, s.fault(node)), at=s.at(node)))
+    return Value(tree.Var(name, value.expr.type, at=s.at(node)), value.weak)
+
+
+def _expression(s: Scope, node: ast.expr) -> Value:
+    at = s.at(node)
+    match node:
+        case ast.Constant(value=value):
+            return promotion.literal(value, at)
+        case ast.Name():
+            return s.read(node)
+        case ast.Subscript():
+            array, indices = access(s, node, "read")
+            return Value(tree.Load(array.name, indices, array.dtype, at=at))
+        case ast.UnaryOp(op=ast.Not()):
+            return Value(negated(condition(s, node.operand)[0], at), True)  # Python's own bool, whatever it is of
+        case ast.UnaryOp():
+            return operators.unary(_UNARY[type(node.op)], expression(s, node.operand), s.fault(node), at)
+        case ast.BinOp():
+            left, right = expression(s, node.left), expression(s, node.right)
+            return operators.binary(operator_of(node.op), left, right, s.fault(node), at)
+        case ast.BoolOp():
+            return _bool_op(s, node, numbers=False)
+        case ast.Compare():
+            return _compare(s, node)
+        case ast.IfExp():
+            condition_, _ = condition(s, node.test)
+            with s.lazily(LATER):
+                then, otherwise = expression(s, node.body), expression(s, node.orelse)
+            return operators.select(condition_, then, otherwise, s.fault(node), at)
+        case ast.Call():
+            return _call(s, node)
+        case ast.Tuple():
+            s.refuse(node, "a tuple is not a value", "a tuple stands as an index, a shape, or on a side of `=`")
+    s.refuse(node, f"`{type(node).__name__}` is not part of the kernel language")
+
+
+def condition(s: Scope, node: ast.expr) -> tuple[tree.Expr, bool]:
+    """An expression where only its truth counts, so a number may stand there; and whether it is weak."""
+    value = _bool_op(s, node, numbers=True) if isinstance(node, ast.BoolOp) else expression(s, node)
+    return truth(value), value.weak
+
+
+def negated(operand: tree.Expr, at=None) -> tree.Expr:
+    if isinstance(operand, tree.Const):
+        return tree.Const(not operand.value, "bool", at=at)
+    return tree.Unary("not", operand, "bool", at=at)
+
+
+def _bool_op(s: Scope, node: ast.BoolOp, numbers: bool) -> Value:
+    """`a and b and c`. Python's value of it is one of the operands, so unless only the truth of it counts
+    (`numbers`), they have to be bools."""
+    word = "and" if isinstance(node.op, ast.And) else "or"
+    values: list[tree.Expr] = []
+    weak = True
+
+    def operand(part: ast.expr) -> None:
+        nonlocal weak
+        if numbers:
+            value, is_weak = condition(s, part)
+        else:
+            typed = expression(s, part)
+            if typed.rank:
+                text = ast.unparse(part)
+                s.fault(part)(
+                    f"`{word}` gives one of its operands in Python, and this one is {typed.type}, not a bool",
+                    f"write `({text}) != 0`, or `y if x else z` to choose a number",
+                )
+            value, is_weak = truth(typed), typed.weak
+        values.append(value)
+        weak = weak and is_weak
+
+    operand(node.values[0])
+    with s.lazily(LATER):
+        for part in node.values[1:]:
+            operand(part)
+    return Value(_joined(word, values, s.at(node)), weak)
+
+
+def _joined(word: str, values: list[tree.Expr], at) -> tree.Expr:
+    """All values with `and` or `or` between them, as a balanced tree: their order is what counts."""
+    if len(values) == 1:
+        return values[0]
+    half = (len(values) + 1) // 2
+    return tree.BoolOp(word, _joined(word, values[:half], at), _joined(word, values[half:], at), at=at)
+
+
+def _compare(s: Scope, node: ast.Compare) -> Value:
+    """`a < b < c` is `a < b and b < c`: expressions have no effects, so b may stand twice."""
+    values = [expression(s, node.left), expression(s, node.comparators[0])]
+    with s.lazily(LATER):
+        values += [expression(s, part) for part in node.comparators[1:]]
+    at = s.at(node)
+    fault = s.fault(node)
+    links = [
+        operators.compare(_COMPARE[type(op)], left, right, fault, at)
+        for op, left, right in zip(node.ops, values, values[1:])
+    ]
+    return Value(_joined("and", [link.expr for link in links], at), all(link.weak for link in links))
+
+
+# ------------------------------------------------------------------------------------------------ elements
+
+
+def access(s: Scope, node: ast.Subscript, action: str) -> tuple[Array, tuple[tree.Expr, ...]]:
+    """The array and the int64 indices of `x[i, j]`. action: "read", "stored into" or "updated"."""
+    if isinstance(node.value, ast.Subscript):
+        text = f"{ast.unparse(node.value)[:-1]}, {ast.unparse(node.slice)}]"
+        s.refuse(node, "an index of an index: all indices stand in one pair of brackets", f"write `{text}`")
+    if not isinstance(node.value, ast.Name):
+        s.refuse(
+            node.value, f"`{ast.unparse(node.value)}` is not an array", "index an array of the signature by its name"
+        )
+    array = named_array(s, node.value)
+    check_access(s, node, node.value.id, array, action)
+    items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return array, index(s, node, node.value.id, array, items)
+
+
+def named_array(s: Scope, node: ast.Name) -> Array:
+    name = node.id
+    if name in s.arrays and name not in s.shadow:
+        s.check_set(node)
+        return s.arrays[name]
+    if name in s.array_nodes:
+        s.check_set(node)
+    if name in s.assigned or name in s.given or name in s.shadow:
+        s.refuse(node, f"`{name}` is a scalar and has no elements", f"write `{name}`")
+    if s.helper and any(p.name == name for p in s.module.parameters):
+        s.refuse(node, f"unknown array `{name}`", "a helper sees its arguments: pass it as one")
+    meaning = s.module.meaning(name)
+    if meaning:
+        s.refuse(node, f"`{name}` is {meaning}, not an array", f"write `{name}(…)`")
+    known = f"known here: {', '.join(sorted(s.arrays))}" if s.arrays else "there are no arrays here"
+    s.refuse(node, f"unknown array `{name}`", near(name, s.arrays, known))
+
+
+def index(s: Scope, node: ast.AST, name: str, array: Array, items: list[ast.expr]) -> tuple[tree.Expr, ...]:
+    if len(items) != array.rank:
+        dims = "dimension" if array.rank == 1 else "dimensions"
+        found = "1 index" if len(items) == 1 else f"{len(items)} indices"
+        s.refuse(node, f"`{name}` has {array.rank} {dims}, found {found}", f"write `{element(name, array)}`")
+    return tuple(_index(s, item, array, axis) for axis, item in enumerate(items))
+
+
+def _index(s: Scope, node: ast.expr, array: Array, axis: int) -> tree.Expr:
+    value = expression(s, node)
+    if value.rank != 1:
+        s.fault(node)(f"an index is an integer, not {value.type}", "convert it: int64(…)")
+        return tree.Const(0, "int64", at=s.at(node))
+    if isinstance(value.expr, tree.Const) and value.expr.value < 0:
+        extent = array.dims[axis] if axis < len(array.dims) else "n"
+        s.fault(node)(
+            f"negative index {value.expr.value}: an index counts from the start",
+            f"write `{extent} - {-value.expr.value}` for an element counted from the end",
+        )
+    return convert(value, "int64", s.fault(node))
+
+
+def check_access(s: Scope, node: ast.AST, name: str, array: Array, action: str) -> None:
+    written = array.kind in ("out", "inout")
+    if action != "read":
+        if s.helper:
+            s.refuse(node, f"a helper only reads arrays, and `{name}` is {action} here", "return the value instead")
+        if array.kind == "in":
+            s.refuse(
+                node,
+                f"`{name}` is an input and cannot be {action}",
+                f"declare it `inout`, or an output, in the signature: `{name}: inout …`",
+            )
+        if s.place == "set-up":
+            s.refuse(
+                node,
+                f"`{name}` is {action} before the parallel loop",
+                "store in the loop, or after a reduction over grid",
+            )
+        if s.place == "after" and (array.rank or action == "updated"):
+            s.refuse(
+                node,
+                f"`{name}` is {action} after the reduction over grid, where only scalar outputs may be",
+                "make it an output without dimensions, or use a kernel of its own",
+            )
+    elif written and s.place == "set-up":
+        s.refuse(node, f"`{name}` is read before the parallel loop, which may write it", "read it in the loop")
+    elif written and array.rank and s.place == "after":
+        s.refuse(node, f"`{name}` is read after the parallel loop, which may write it", "use a kernel of its own")
+
+
+# --------------------------------------------------------------------------------------------------- calls
+
+
+def _call(s: Scope, node: ast.Call) -> Value:
+    name, at = node.func.id, s.at(node)
+    if name in s.shadow or name in s.assigned or name in s.given or name in s.arrays or name in s.array_nodes:
+        what = "an array" if name in s.arrays or name in s.array_nodes else "a scalar"
+        s.refuse(node, f"`{name}` is {what}, not a function", f"write `{name} * (…)` for a product")
+    if name in REDUCTIONS and (name not in FUNCTIONS or _is_generator(node)):
+        return reductions.functional(s, node)
+    if name in FUNCTIONS:
+        function = FUNCTIONS[name]
+        count = len(node.args)
+        if count != len(function.arguments) and not (function.variadic and count > len(function.arguments)):
+            hint = f"write `{name}({', '.join(function.arguments)})`"
+            if name == "round" and count == 2:
+                hint = "write `round(x * 100) / 100` for two digits"
+            s.refuse(node, f"`{name}` takes {function.arity}, found {count}", hint)
+        values = []
+        for position, argument in enumerate(node.args):
+            if name == "where" and position == 0:
+                values.append(Value(*condition(s, argument)))
+            else:
+                values.append(expression(s, argument))
+        return operators.call(name, values, s.fault(node), at)
+    dtype = s.module.types.get(name, name if name in DTYPES else None)
+    if dtype:
+        if len(node.args) != 1:
+            s.refuse(node, f"`{name}(…)` converts 1 value, found {len(node.args)}", f"write `{name}(x)`")
+        return operators.cast(dtype, expression(s, node.args[0]), s.fault(node), at)
+    if name in s.module.helpers:
+        call, types = s.instances.call(s, node)
+        if len(types) != 1:
+            s.refuse(
+                node,
+                f"`{name}` returns {len(types)} values and stands in an expression",
+                f"write `{', '.join('abcdefgh'[: len(types)])} = {ast.unparse(node)}`",
+            )
+        return Value(call, types[0].weak)
+    if name in (*LOOPS, "range"):
+        s.refuse(node, f"`{name}` is not a value", f"write `for i in {ast.unparse(node)}:`")
+    if name in ARRAYS:
+        s.refuse(node, f"`{name}(…)` makes an array, not a value", f"give it a name: `tile = {ast.unparse(node)}`")
+    if name in UPDATES:
+        s.refuse(node, f"`{name}` is a statement without a value", "write it on a line of its own")
+    if meaning := s.module.meaning(name):
+        s.refuse(node, f"`{name}` is {meaning}, not a function")
+    if name in BUILTINS:
+        s.refuse(node, f"`{name}` is not part of the kernel language", BUILTINS[name])
+    known = {*FUNCTIONS, *REDUCTIONS, *s.module.helpers, *LOOPS, *ARRAYS, *UPDATES, *DTYPES, *s.module.types, "range"}
+    own = "the kernel of this name cannot be called in a kernel; " * (name == s.module.kernel.name)
+    s.refuse(
+        node,
+        f"unknown function `{name}`",
+        near(name, known, own + "write a helper, a `def` before the kernel, in a template"),
+    )
+
+
+def _is_generator(node: ast.Call) -> bool:
+    return len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp)

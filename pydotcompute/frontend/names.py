@@ -1,0 +1,86 @@
+"""Which names a function assigns, and whether it may."""
+
+from __future__ import annotations
+
+import ast
+from typing import Iterator
+
+from ..ir.functions import ARRAYS, LOOPS
+from .scope import Scope, element
+
+
+def collect(s: Scope) -> None:
+    """Fill the scope's locals, kernel arrays and loop indices; refuse names that may not be assigned."""
+    s.plain = {}
+    for name, node, kind in bindings(s.function.body):
+        check(s, node, name, kind == "index")
+        if kind == "array":
+            s.array_nodes.setdefault(name, node)
+        else:
+            s.assigned.setdefault(name, node)
+        if kind == "scalar":
+            s.plain.setdefault(name, node)
+        if name in s.array_nodes and name in s.assigned:
+            first = min(s.array_nodes[name], s.assigned[name], key=lambda n: n.lineno)
+            what, other = ("an array", "a scalar") if kind == "array" else ("a scalar", "an array")
+            s.refuse(node, f"`{name}` is {what} here and {other} on line {s.module.line(first)}", "use two names")
+
+
+def bindings(body: list[ast.stmt]) -> Iterator[tuple[str, ast.AST, str]]:
+    """(name, node, "scalar" | "array" | "index") of each assignment in these statements, in their order."""
+    for node in body:
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                kind = "array" if array_kind(value) else "scalar"
+                for target in targets:
+                    for part in target.elts if isinstance(target, ast.Tuple) else [target]:
+                        if isinstance(part, ast.Name):
+                            yield part.id, part, kind
+            case ast.AugAssign(target=ast.Name(id=name) as target):
+                yield name, target, "scalar"
+            case ast.For(target=target):
+                kind = "index" if parallel_kind(node.iter) else "scalar"
+                for part in target.elts if isinstance(target, ast.Tuple) else [target]:
+                    if isinstance(part, ast.Name):
+                        yield part.id, part, kind
+                yield from bindings(node.body)
+            case ast.While():
+                yield from bindings(node.body)
+            case ast.If():
+                yield from bindings(node.body)
+                yield from bindings(node.orelse)
+
+
+def array_kind(value: ast.expr) -> str | None:
+    """`shared`, `private` or `local`, if the value is a call of one."""
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in ARRAYS:
+        return value.func.id
+    return None
+
+
+def parallel_kind(iterable: ast.expr) -> str | None:
+    """`grid`, `blocks` or `threads`, if that is what a `for` runs over."""
+    if isinstance(iterable, ast.Call) and isinstance(iterable.func, ast.Name) and iterable.func.id in LOOPS:
+        return iterable.func.id
+    return None
+
+
+def check(s: Scope, node: ast.AST, name: str, index: bool = False) -> None:
+    """Refuse to assign a name that has another meaning, or (`index`) to make it the index of a loop."""
+    meaning, hint = s.module.meaning(name), "choose another name"
+    if name in s.arrays and name not in s.array_nodes:
+        array = s.arrays[name]
+        meaning = "an array" if array.rank else "an output scalar"
+        hint = hint if index else f"store into its elements: `{element(name, array)} = …`"
+    elif name in s.module.kernel.signature.symbols and not s.helper:
+        meaning = "a dimension"
+    elif name in s.given and not s.helper:
+        meaning = "an argument"
+        hint = hint if index else f"keep your own copy: `my_{name} = {name}`"
+    elif name in s.module.helpers:
+        meaning = "a helper"
+    elif name == "e":  # a local `e` hides the constant, as in Python: it is too good a name for exp(x - m)
+        return
+    if meaning:
+        cannot = "be the index of a loop" if index else "be assigned"
+        s.refuse(node, f"`{name}` cannot {cannot}: it is {meaning}", hint)

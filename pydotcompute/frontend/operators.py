@@ -1,0 +1,206 @@
+"""Operators, comparisons and listed functions on typed values: which type each is done in, as NumPy 2 has it."""
+
+from __future__ import annotations
+
+import operator
+from functools import reduce
+
+from ..ir import tree
+from ..ir.functions import FUNCTIONS
+from .promotion import WEAK, Fault, Type, Value, bounds, common, convert, fits, held, literal, rank, truth
+
+_FOLD = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod,
+    "&": operator.and_, "|": operator.or_, "^": operator.xor,
+}  # fmt: skip
+_FOLD_FLOAT = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
+_SWAPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+_COMPARE = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
+}  # fmt: skip
+_BOOLS = {"min": "&", "max": "|"}
+_LETTERS = "bifc"
+
+
+def binary(op: str, left: Value, right: Value, fault: Fault, at=None) -> Value:
+    """`left op right`."""
+    if left.literal and right.literal and (folded := _fold(op, left, right, at)) is not None:
+        return folded
+    done = common(left.type, right.type)
+    if done.weak and done.rank == 0 and op not in "&|^":
+        done = Type("int64", True)  # Python adds True and True to 2
+    if op in ("&", "|", "^", "<<", ">>") and done.rank > 1:
+        fault(*_no_bits(op, left, right, done))
+        done = Type("int64")
+    elif done.rank == 3 and op in ("//", "%", "**"):
+        fault(f"`{op}` has no meaning for {done}", "complex numbers have + - * / == != abs conj real imag")
+        op = "*"
+    elif done.dtype == "bool":
+        if op == "-":
+            fault("`-` of two bools has no meaning, as in NumPy", "write `!=` or `^`")
+        done, op = (done, {"+": "|", "-": "^", "*": "&"}.get(op, op)) if op in "+-*&|^" else (Type("int8"), op)
+    if op == "/" and done.rank <= 1:
+        done = Type("float64", done.weak)
+    if op == "**" and done.rank == 1 and right.literal and right.expr.value < 0:
+        fault(
+            f"{left.type if not left.weak else 'an integer'} to the power {right.expr.value} is no integer",
+            "make the base a float: float64(x) ** -1, or write 1 / x",
+        )
+    return Value(
+        tree.Binary(op, convert(left, done.dtype, fault), convert(right, done.dtype, fault), done.dtype, at=at),
+        done.weak,
+    )
+
+
+def _fold(op: str, left: Value, right: Value, at) -> Value | None:
+    """Arithmetic of literals, as Python does it: TILE + 1 is a number, pi / 180 a float64 that is rounded once."""
+    a, b = left.expr.value, right.expr.value
+    if left.rank > 2 or right.rank > 2:
+        return None
+    if op == "/" or left.rank == 2 or right.rank == 2:
+        if op not in _FOLD_FLOAT or op == "/" and b == 0 or max(abs(a), abs(b)) > 1e300:
+            return None
+        return literal(_FOLD_FLOAT[op](float(a), float(b)), at)
+    if max(abs(a), abs(b)) > 1 << 128:
+        return None
+    if op in _FOLD and not (op in ("//", "%") and b == 0):
+        return literal(_FOLD[op](a, b), at)
+    if op == "**" and 0 <= b <= 64 or op == "<<" and 0 <= b < 64:
+        return literal(a**b if op == "**" else a << b, at)
+    return literal(a >> b, at) if op == ">>" and b >= 0 else None
+
+
+def _no_bits(op: str, left: Value, right: Value, done: Type) -> tuple[str, str]:
+    if left.rank <= 1 and right.rank <= 1:
+        return (
+            f"`{op}` of {left.type} and {right.type}: their common type is {done}, which has no bits",
+            "convert one of them: int64(…) or uint64(…)",
+        )
+    culprit = left if left.rank > 1 else right
+    return f"`{op}` takes integers or bools, not {culprit.type}", "convert it first: int64(…)"
+
+
+def unary(op: str, value: Value, fault: Fault, at=None) -> Value:
+    """`-value`, `+value`, `~value`."""
+    if value.literal and op != "~" or value.literal and value.rank == 1:
+        number = value.expr.value
+        return literal({"-": operator.neg, "+": operator.pos, "~": operator.invert}[op](number), at)
+    if op == "~":
+        if value.rank > 1:
+            fault(f"`~` takes integers or bools, not {value.type}", "convert it first: int64(…)")
+        elif value.rank == 0 and value.weak:
+            fault("`~` of a Python bool is an integer that is never 0", "write `not`")
+        op = "not" if value.expr.type == "bool" else "~"
+        return Value(tree.Unary(op, value.expr, value.expr.type, at=at), value.weak)
+    if value.rank == 0:
+        if not value.weak:
+            fault(f"`{op}` of a bool has no meaning, as in NumPy", "write `not`, or convert it: int64(…)")
+        value = Value(convert(value, "int64", fault), value.weak)
+    if op == "+":
+        return value
+    return Value(tree.Unary("-", held(value, fault), value.expr.type, at=at), value.weak)
+
+
+def compare(op: str, left: Value, right: Value, fault: Fault, at=None) -> Value:
+    """`left op right`, exact between integers of any types, as NumPy 2 is."""
+    weak = left.weak and right.weak
+    if left.literal and right.literal and max(left.rank, right.rank) <= 2:
+        return literal(_COMPARE[op](left.expr.value, right.expr.value), at)
+    if max(left.rank, right.rank) == 3 and op not in ("==", "!="):
+        fault(f"`{op}` has no meaning for complex numbers", "compare their abs, real or imag")
+        op = "=="
+    if left.literal and left.rank == 1 and right.rank == 1:
+        op, left, right = _SWAPPED[op], right, left
+    if left.rank == 1 and right.literal and right.rank == 1 and not fits(right.expr.value, left.expr.type):
+        low, _ = bounds(left.expr.type)
+        return Value(tree.Const(_COMPARE[op](low, right.expr.value), "bool", at=at), weak)
+    if left.rank == right.rank == 1 and not right.literal:
+        mixed = {left.expr.type, right.expr.type}
+        if "uint64" in mixed and any(t.startswith("int") for t in mixed):
+            if left.expr.type == "uint64":
+                op, left, right = _SWAPPED[op], right, left
+            return Value(_signed_unsigned(op, left.expr, right.expr, at), weak)
+        # a dimension or index keeps its value: what it meets is widened
+        done = Type(str(common(Type(left.expr.type), Type(right.expr.type)).dtype))
+    else:
+        done = common(left.type, right.type)
+    operands = convert(left, done.dtype, fault), convert(right, done.dtype, fault)
+    return Value(tree.Compare(op, *operands, at=at), weak)
+
+
+def _signed_unsigned(op: str, signed: tree.Expr, unsigned: tree.Expr, at) -> tree.Expr:
+    """A signed integer against a uint64: by the sign first, then as unsigned numbers."""
+    zero = tree.Const(0, signed.type, at=at)
+    same = tree.Compare(op, tree.Convert(signed, "uint64", at=at), unsigned, at=at)
+    if op in ("<", "<=", "!="):
+        return tree.BoolOp("or", tree.Compare("<", signed, zero, at=at), same, at=at)
+    return tree.BoolOp("and", tree.Compare(">=", signed, zero, at=at), same, at=at)
+
+
+def select(condition: tree.Expr, then: Value, otherwise: Value, fault: Fault, at=None) -> Value:
+    """`then if condition else otherwise`, in the common type of both."""
+    done = common(then.type, otherwise.type)
+    sides = convert(then, done.dtype, fault), convert(otherwise, done.dtype, fault)
+    return Value(tree.Select(condition, *sides, done.dtype, at=at), done.weak)
+
+
+def call(name: str, values: list[Value], fault: Fault, at=None) -> Value:
+    """A listed function; how many values there are has been checked."""
+    function = FUNCTIONS[name]
+    if name == "pow":
+        return binary("**", values[0], values[1], fault, at)
+    chosen = values[1:] if name == "where" else values
+    done = chosen[0].type
+    for value in chosen[1:]:
+        done = common(done, value.type)
+    if done.weak and done.rank == 0 and name not in ("min", "max", "where"):
+        done = Type("int64", True)
+    if _LETTERS[done.rank] not in function.accepts:
+        fault(*_not_accepted(name, done))
+        done = Type(WEAK[1] if "i" in function.accepts else WEAK[2])
+        chosen = [Value(tree.Const(1, "int64"), True) for _ in chosen]
+    if function.computed == "float" and done.rank < 2:
+        done = Type("float64", done.weak)
+    arguments = tuple(convert(value, done.dtype, fault) for value in chosen)
+    if name in ("conj", "real", "imag") and done.rank < 3:
+        zero = Value(tree.Const(0, "int64", at=at), True)
+        return Value(arguments[0] if name != "imag" else convert(zero, done.dtype, fault), done.weak)
+    if name in ("floor", "ceil", "trunc", "round") and done.rank < 2 or name == "abs" and done.dtype == "bool":
+        return Value(arguments[0], done.weak)  # whole already
+    if name in ("min", "max") and done.rank == 0:
+        both = _BOOLS[name]
+        return Value(reduce(lambda a, b: tree.Binary(both, a, b, "bool", at=at), arguments), done.weak)
+    if name == "where":
+        arguments = (truth(values[0]), *arguments)
+    if function.gives == "bool":
+        return Value(tree.Call(name, arguments, "bool", at=at), done.weak)
+    dtype = real_of(done.dtype) if function.gives == "real" else done.dtype
+    result = tree.Call(name, arguments[: len(function.arguments)], dtype, at=at)
+    for argument in arguments[len(function.arguments) :]:
+        result = tree.Call(name, (result, argument), dtype, at=at)
+    return Value(result, done.weak)
+
+
+def _not_accepted(name: str, done: Type) -> tuple[str, str]:
+    names = {"b": "bools", "i": "integers", "f": "floats", "c": "complex numbers"}
+    *most, last = (names[letter] for letter in FUNCTIONS[name].accepts)
+    accepted = f"{', '.join(most)} and {last}" if most else last
+    hint = {
+        0: "convert it first: int64(…)",
+        2: "convert it first: int64(…)",
+        3: "complex numbers have + - * / == != abs conj real imag",
+    }
+    return f"`{name}` takes {accepted}, not {done}", hint.get(done.rank, "")
+
+
+def real_of(dtype: str) -> str:
+    return {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype)
+
+
+def cast(dtype: str, value: Value, fault: Fault, at=None) -> Value:
+    """`float32(value)`: a strong value."""
+    if rank(dtype) == 1 and value.literal and value.rank == 1 and not fits(value.expr.value, dtype):
+        low, high = bounds(dtype)
+        fault(f"{value.expr.value} does not fit {dtype}", f"{dtype} holds {low} … {high}", value.expr.at)
+        return Value(tree.Const(low, dtype, at=at))
+    return Value(convert(value, dtype, fault))

@@ -1,0 +1,162 @@
+"""Types by NumPy 2's rules (NEP 50): what two values have in common, and how one becomes the other.
+
+A strong value has a dtype. A weak one (literals, dimensions, params, loop indices, and what is computed from them
+alone) has only a kind, bool, int, float or complex, and takes the type of what it meets; alone it is held as bool,
+int64, float64 or complex128.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Callable, Collection, NamedTuple
+
+import numpy as np
+
+from ..ir import tree
+
+KINDS = ("bool", "int", "float", "complex")
+WEAK = ("bool", "int64", "float64", "complex128")  # how a weak value of each kind is held
+_PYTHON = (True, 0, 0.0, 0j)
+_RANK = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
+
+Fault = Callable[..., None]  # reports a mistake (message, hint, position); may return, then a fallback goes on
+
+
+class Type(NamedTuple):
+    dtype: str
+    weak: bool = False
+
+    @property
+    def rank(self) -> int:
+        return rank(self.dtype)
+
+    def __str__(self) -> str:
+        return f"a weak {KINDS[self.rank]}" if self.weak else self.dtype
+
+
+class Value(NamedTuple):
+    expr: tree.Expr
+    weak: bool = False
+
+    @property
+    def type(self) -> Type:
+        return Type(self.expr.type, self.weak)
+
+    @property
+    def rank(self) -> int:
+        return rank(self.expr.type)
+
+    @property
+    def literal(self) -> bool:
+        """A weak number that is known now."""
+        return self.weak and isinstance(self.expr, tree.Const)
+
+
+@lru_cache(None)
+def rank(dtype: str) -> int:
+    """0 bool, 1 integer, 2 float, 3 complex."""
+    return _RANK[np.dtype(dtype).kind]
+
+
+@lru_cache(None)
+def common(a: Type, b: Type) -> Type:
+    """The type that an operation on both is done in."""
+    if a.weak and b.weak:
+        return Type(WEAK[max(a.rank, b.rank)], True)
+    if a.weak or b.weak:
+        strong, weak = (b, a) if a.weak else (a, b)
+        return Type(str(np.result_type(np.dtype(strong.dtype), _PYTHON[weak.rank])))
+    return Type(str(np.promote_types(a.dtype, b.dtype)))
+
+
+def of_name(types: Collection[Type]) -> Type | None:
+    """The one type of a name that is assigned values of these types, or None.
+
+    Weak ones alone stay weak; strong ones alone must be equal. Of both, the name adopts the float or complex type of
+    the strong ones; where those are integers it is int64, or uint64 if they are unsigned, so that what starts from a
+    plain number and adds up small integers does not wrap.
+    """
+    weak, strong = max((t.rank for t in types if t.weak), default=-1), {t.dtype for t in types if not t.weak}
+    if not strong:
+        return Type(WEAK[weak], True)
+    if weak >= 0 and all(rank(dtype) == 1 for dtype in strong):
+        unsigned = {dtype for dtype in strong if dtype.startswith("u")}
+        if weak > 1 or "uint64" in unsigned and unsigned != strong:
+            return None
+        return Type("uint64" if unsigned == strong else "int64")
+    dtype = strong.pop()
+    return Type(dtype) if not strong and weak <= rank(dtype) else None
+
+
+def literal(value: bool | int | float | complex, at=None) -> Value:
+    kind = 0 if isinstance(value, bool) else 1 if isinstance(value, int) else 2 if isinstance(value, float) else 3
+    return Value(tree.Const(value, WEAK[kind], at=at), True)
+
+
+def bounds(dtype: str) -> tuple[int, int]:
+    info = np.iinfo(dtype)
+    return int(info.min), int(info.max)
+
+
+def fits(value: int, dtype: str) -> bool:
+    low, high = bounds(dtype)
+    return low <= value <= high
+
+
+def constant(value: bool | int | float | complex, dtype: str, at=None) -> tree.Const:
+    """A Const whose value is already one of `dtype`: rounded to it, not checked for range."""
+    kind = rank(dtype)
+    with np.errstate(over="ignore"):
+        if kind == 0:
+            return tree.Const(bool(value), dtype, at=at)
+        if kind == 1:
+            return tree.Const(int(value), dtype, at=at)
+        if kind == 2:
+            return tree.Const(float(np.dtype(dtype).type(value)), dtype, at=at)
+        return tree.Const(complex(np.dtype(dtype).type(value)), dtype, at=at)
+
+
+def convert(value: Value, dtype: str, fault: Fault) -> tree.Expr:
+    """The value as an expression of `dtype`; literals are converted here, all else by a Convert."""
+    expr = value.expr
+    kind = rank(dtype)
+    if value.literal and value.rank <= 1:
+        if kind == 1 and not fits(int(expr.value), dtype):
+            low, high = bounds(dtype)
+            fault(f"{expr.value} does not fit {dtype}", f"{dtype} holds {low} … {high}", expr.at)
+            return constant(low, dtype, expr.at)
+        return constant(_as_float(expr.value) if kind >= 2 else expr.value, dtype, expr.at)
+    if value.literal and value.rank <= kind:
+        return constant(expr.value, dtype, expr.at)
+    if expr.type == dtype:
+        return expr
+    if value.rank == 3 and kind in (1, 2):
+        fault(
+            f"{value.type} does not convert to {dtype}",
+            "take a part of it: real(z), imag(z) or abs(z)",
+            expr.at,
+        )
+    return tree.Convert(expr, dtype, at=expr.at)
+
+
+def _as_float(value: int) -> float:
+    """A whole number as a float: one beyond every float is an infinity, as NumPy's overflow is."""
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+
+
+def held(value: Value, fault: Fault) -> tree.Expr:
+    """The value as it is stored: a weak one as bool, int64, float64 or complex128."""
+    return convert(value, value.expr.type, fault)
+
+
+def truth(value: Value) -> tree.Expr:
+    """The value as a condition: a number is true where it is not 0."""
+    expr = value.expr
+    if expr.type == "bool":
+        return expr
+    if value.literal:
+        return tree.Const(bool(expr.value), "bool", at=expr.at)
+    return tree.Convert(expr, "bool", at=expr.at)

@@ -1,0 +1,287 @@
+"""What is known at one point of a function: its names and their types, which are set there, and what encloses it."""
+
+from __future__ import annotations
+
+import ast
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Iterator, NoReturn
+
+from ..errors import DeclarationError, Position
+from . import promotion
+from ..ir import tree
+from ..ir.functions import CONSTANTS, FUNCTIONS, LOOPS, WORDS
+from .module import Module, near
+from .promotion import Type, Value
+from .syntax import BUILTINS
+
+SET = "set"
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """Why a name that is assigned somewhere cannot be read here."""
+
+    message: str
+    hint: str = ""
+
+
+@dataclass(frozen=True)
+class Array:
+    name: str  # in the tree
+    rank: int
+    dtype: str
+    kind: str  # "in" "out" "inout" "shared" "private" "local"
+    dims: tuple = ()  # for hints: how the user calls the extents
+    parameter: str | None = None  # of a helper's argument: the kernel's array behind it
+
+
+@dataclass
+class Loop:
+    kind: str  # "for" "while" "grid" "blocks" "threads"
+    node: ast.AST
+    breaks: list = field(default_factory=list)  # states at each break
+    continues: list = field(default_factory=list)
+    reductions: dict[str, str] = field(default_factory=dict)  # accumulator → op
+
+
+@dataclass
+class Joined:
+    """What a name is assigned."""
+
+    types: dict[Type, ast.AST]  # of the values, and where each is assigned first
+    type: Type  # the name's own, by them
+
+    @property
+    def weak(self) -> Type | None:
+        """The type of the weak values alone."""
+        weak = [t for t in self.types if t.weak]
+        return promotion.of_name(weak) if weak else None
+
+    @property
+    def adopted(self) -> ast.AST | None:
+        """Of a name that is given weak and strong values: where it gets its type from."""
+        strong = [node for t, node in self.types.items() if not t.weak]
+        return strong[0] if strong and self.weak else None
+
+
+State = dict  # name → SET or Unreadable; a local that is missing is not set
+
+
+class Scope:
+    """One function, the kernel or one instance of a helper. It is built several times: until the types of its
+    names settle, then once more with `final`, which reports what is wrong with them and gives the tree."""
+
+    def __init__(self, module: Module, function: ast.FunctionDef, instances, helper: bool = False):
+        self.module, self.function, self.instances, self.helper = module, function, instances, helper
+        self.arrays: dict[str, Array] = {}
+        self.given: dict[str, tuple[str, Type]] = {}  # scalar arguments and dimensions: name in the tree, type
+        self.assigned: dict[str, ast.AST] = {}  # locals → where first assigned
+        self.array_nodes: dict[str, ast.AST] = {}  # kernel arrays → where first made
+        self.plain: dict[str, ast.AST] = {}  # locals that are more than indices of parallel loops
+        self.before: dict[str, Joined] = {}  # what the last pass found
+        self.probing = False  # whether a name counts as weak in what it is assigned itself: see `helpers.settle`
+        self.renamed: dict[str, str] = {}  # locals whose name in the tree is another
+        self.final = False
+        self.begin()
+
+    def begin(self) -> None:
+        """Start a pass."""
+        self.now: dict[str, Joined] = {}
+        self.assigning: set[str] = set()  # the names that the statement under way assigns
+        self.state: State | None = {}  # None: never reached
+        self.shadow: dict[str, str] = {}  # live indices of parallel loops and reductions → name in the tree
+        self.loops: list[Loop] = []
+        self.place = "helper" if self.helper else "set-up"  # "grid" "blocks" "threads" "after"
+        self.depth = 0  # of if, for, while around, within the place
+        self.before_statement: list[tree.Stmt] | None = []  # where reductions of an expression go; None: nowhere
+        self.lazy = ""  # why nowhere
+        self.locals: dict[str, str] = {}  # of the tree
+        self.kernel_arrays: dict[str, tree.NewArray] = {}
+        self.arrays = {name: a for name, a in self.arrays.items() if a.kind in ("in", "out", "inout")}
+        self.main: ast.AST | None = None
+        self.results: tuple[int, ast.AST] | None = None  # of a helper: how many, and where first
+
+    # ------------------------------------------------------------------------------------------- mistakes
+
+    def at(self, node: ast.AST) -> Position:
+        return self.module.position(node)
+
+    def refuse(self, node: ast.AST, message: str, hint: str = "") -> NoReturn:
+        self.module.refuse(node, message, hint)
+
+    def fault(self, node: ast.AST) -> promotion.Fault:
+        """Report a mistake about types: only once they have settled. Where names of this piece of the text have a
+        type that they adopted elsewhere, the hint says so."""
+
+        def report(message: str, hint: str = "", at: Position | None = None) -> None:
+            if self.final:
+                adopted = "; ".join(self.adoptions(node, message))
+                raise DeclarationError(message, at or self.at(node), f"{hint}; {adopted}" if adopted else hint)
+
+        return report
+
+    def adoptions(self, node: ast.AST, message: str, but: str = "") -> Iterator[str]:
+        """"`h` is uint64 by line 12" for each name in this piece of the text whose type a message names, and which
+        has it from another line."""
+        node = self.module.statement_of(node)
+        for name in sorted({inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)} - {but}):
+            known = self.before.get(name)
+            if known is None or (adopted := known.adopted) is None or known.type.dtype not in message:
+                continue
+            line = self.module.line(adopted)
+            if line != self.module.line(node):
+                yield f"`{name}` is {known.type} by line {line}, `{ast.unparse(self.module.statement_of(adopted))}`"
+
+    # ---------------------------------------------------------------------------------------------- names
+
+    def fresh(self, base: str, dtype: str) -> str:
+        """A name that the text does not use, for a local of the tree."""
+        if not self.final:
+            return base
+        name = self.instances.unique(base)
+        self.locals[name] = dtype
+        return name
+
+    def read(self, node: ast.Name) -> Value:
+        """The value of a name in an expression."""
+        name, at = node.id, self.at(node)
+        if name in self.shadow:
+            return Value(tree.Var(self.shadow[name], "int64", at=at), True)
+        if name in self.arrays:
+            self.check_set(node)
+            array = self.arrays[name]
+            if array.rank == 0:
+                self.refuse(node, f"`{name}` is an output scalar", f"write `{name}[()]`")
+            self.refuse(
+                node,
+                f"`{name}` is an array: array arithmetic is not part of the kernel language",
+                f"write one element, `{element(name, array)}`, in a loop",
+            )
+        if name in self.array_nodes:
+            self.check_set(node)  # refuses: it stands in no array yet
+        if name in self.assigned:
+            self.check_set(node)
+            known = self.type_of(name)
+            return Value(tree.Var(self.renamed.get(name, name), known.dtype, at=at), known.weak)
+        if name in self.given:
+            known, type_ = self.given[name]
+            return Value(tree.Var(known, type_.dtype, at=at), type_.weak)
+        if name in CONSTANTS:
+            return promotion.literal(CONSTANTS[name], at)
+        if name in self.module.params:
+            return promotion.literal(self.module.params[name], at)
+        if meaning := self.module.meaning(name):
+            hint = f"write `for c in {name}(n):`" if name in LOOPS else f"write `{name}(…)`"
+            self.refuse(node, f"`{name}` is {meaning}, not a value", hint)
+        if name in self.module.helpers:
+            self.refuse(node, f"`{name}` is a helper, not a value", f"call it: `{name}(…)`")
+        if name in BUILTINS:
+            self.refuse(node, f"`{name}` is not part of the kernel language", BUILTINS[name])
+        if self.helper and name in (*self.module.kernel.signature.symbols, *(p.name for p in self.module.parameters)):
+            self.refuse(node, f"unknown name `{name}`", "a helper sees its arguments: pass it as one")
+        own = sorted({*self.shadow, *self.arrays, *self.assigned, *self.given})
+        self.refuse(node, f"unknown name `{name}`", near(name, self.visible(), f"known here: {', '.join(own)}"))
+
+    def visible(self) -> set[str]:
+        names = {*self.shadow, *self.arrays, *self.assigned, *self.given, *CONSTANTS, *self.module.params}
+        return names | FUNCTIONS.keys() | self.module.helpers.keys() | WORDS | self.module.types.keys()
+
+    def type_of(self, name: str) -> Type:
+        known = self.before.get(name)
+        if known is not None and not (self.probing and name in self.assigning):
+            return known.type
+        known = known or self.now.get(name)
+        return (known.weak or known.type) if known else Type("int64", True)
+
+    def check_set(self, node: ast.Name) -> None:
+        name = node.id
+        fixed = name in self.arrays and self.arrays[name].kind in ("in", "out", "inout")
+        if fixed or self.state is None:
+            return
+        state = self.state.get(name)
+        if state is None:
+            self.refuse(node, f"`{name}` is read before it is set", f"set it before this line: `{name} = …`")
+        if isinstance(state, Unreadable):
+            self.refuse(node, state.message, state.hint)
+
+    def join(self, name: str, type_: Type, node: ast.AST, result: int = 0) -> Type:
+        """Note an assignment of a value of this type; the type that the name has. With `result`, the name is the
+        helper's and the value which of its results it is."""
+        key = result_key(name, result) if result else name
+        known = self.now.setdefault(key, Joined({}, type_))
+        types = {**known.types, type_: known.types.get(type_, node)}
+        found = promotion.of_name(types)
+        if found is None:
+            self._contradiction(name, type_, node, known, result)
+            found = promotion.common(known.type, type_)
+        known.types, known.type = types, found
+        return self.type_of(key)
+
+    def _contradiction(self, name: str, type_: Type, node: ast.AST, known: Joined, result: int) -> None:
+        weak = [known.weak] if known.weak else []
+        other = next((t for t in known.types if promotion.of_name((*weak, t, type_)) is None), None)
+        other = other or next(t for t in known.types if not t.weak)
+        both = f"{type_} here and {other} on line {self.module.line(known.types[other])}"
+        message = f"helper `{name}` returns {both}" if result else f"`{name}` is {both}: a name has one type"
+        hint = f"convert one of them, `{_concrete(other, type_)}(…)`{'' if result else ', or use two names'}"
+        if type_.rank == other.rank == 1 and not (type_.weak or other.weak):
+            message += "" if result else ", and no integer type holds both"
+            hint = "convert one of them: int64(…) or uint64(…)"
+        if self.final:
+            notes = (*self.adoptions(node, str(type_), name), *self.adoptions(known.types[other], str(other), name))
+            raise DeclarationError(message, self.at(node), "; ".join((hint, *dict.fromkeys(notes))))
+
+    def join_result(self, position: int, type_: Type, node: ast.AST) -> Type:
+        """The same for one of a helper's results."""
+        return self.join(self.function.name, type_, node, position + 1)
+
+    def result_types(self) -> list[Type]:
+        return [self.type_of(result_key(self.function.name, k + 1)) for k in range(self.results[0])]
+
+    # ----------------------------------------------------------------------------------------- what is set
+
+    def maybe(self, name: str) -> Unreadable:
+        node = self.assigned.get(name) or self.array_nodes.get(name)
+        where = f"line {self.module.line(node)} sets it" if node else "it is set"
+        return Unreadable(
+            f"`{name}` may not be set here: {where} under a condition, or in a loop that may not run",
+            f"set it before, on every way that leads here: `{name} = …`",
+        )
+
+    @contextmanager
+    def lazily(self, why: str) -> Iterator[None]:
+        """A part of an expression that may not be evaluated: no reduction can be taken out of it."""
+        before, self.before_statement = self.before_statement, None
+        lazy, self.lazy = self.lazy, why
+        yield
+        self.before_statement, self.lazy = before, lazy
+
+
+def result_key(name: str, position: int) -> str:
+    return f"{name} {position}"  # no name of the text has a blank
+
+
+def _concrete(a: Type, b: Type) -> str:
+    strong = [t.dtype for t in (a, b) if not t.weak]
+    return strong[0] if strong else "float64"
+
+
+def element(name: str, array: Array) -> str:
+    return f"{name}[{', '.join('ijkl'[: array.rank]) if array.rank <= 4 else '…'}]" if array.rank else f"{name}[()]"
+
+
+def merge(a: State | None, b: State | None, maybe) -> State | None:
+    """The state where two ways meet. `maybe(name)` says why a name is set on one of them only."""
+    if a is None or b is None:
+        return b if a is None else a
+    result = {}
+    for name in a.keys() | b.keys():
+        left, right = a.get(name), b.get(name)
+        if left == right:
+            result[name] = left
+        elif isinstance(left, Unreadable) or isinstance(right, Unreadable):
+            result[name] = left if isinstance(left, Unreadable) else right
+        else:
+            result[name] = maybe(name)
+    return result

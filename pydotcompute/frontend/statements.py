@@ -1,0 +1,245 @@
+"""Statements of the kernel language → the typed tree's."""
+
+from __future__ import annotations
+
+import ast
+
+from . import arrays, expressions, loops, operators, reductions
+from ..ir import tree
+from ..ir.functions import UPDATES
+from .names import array_kind, bindings, parallel_kind
+from .promotion import Value, convert
+from .scope import SET, Scope, merge
+
+
+def block(s: Scope, body: list[ast.stmt]) -> list[tree.Stmt]:
+    """The statements in order; what can never be reached is left out."""
+    built: list[tree.Stmt] = []
+    for position, node in enumerate(body):
+        if s.state is None:
+            break
+        parallel = isinstance(node, ast.For) and parallel_kind(node.iter)
+        if s.place == "end" and not isinstance(node, ast.Pass) and not parallel:  # that one is refused as a second
+            s.refuse(
+                node,
+                f"a statement after the parallel loop of line {s.module.line(s.main)}",
+                "only a reduction over grid is followed by others; move it into the loop",
+            )
+        outer, s.before_statement = s.before_statement, []
+        if s.helper and isinstance(node, ast.If) and _returns(node):
+            # A branch returns: the rest of the statements becomes the rest of each branch that does not.
+            found = _if(s, node, body[position + 1 :])
+        else:
+            found = statement(s, node)
+        built += [*s.before_statement, *found]
+        s.before_statement = outer
+        if s.helper and isinstance(node, ast.If) and _returns(node):
+            break
+    return built
+
+
+def statement(s: Scope, node: ast.stmt) -> list[tree.Stmt]:
+    at = s.at(node)
+    s.assigning = {name for name, _, _ in bindings([node])} if isinstance(node, (ast.Assign, ast.AugAssign)) else set()
+    match node:
+        case ast.Pass():
+            return []
+        case ast.Assign():
+            return _assign(s, node)
+        case ast.AugAssign():
+            return _augmented(s, node)
+        case ast.If():
+            return _if(s, node, [])
+        case ast.While():
+            return loops.build_while(s, node)
+        case ast.For():
+            return loops.build_for(s, node)
+        case ast.Break() | ast.Continue():
+            return [_jump(s, node)]
+        case ast.Return():
+            return [_return(s, node)]
+        case ast.Expr(value=ast.Call(func=ast.Name(id=name)) as call) if name in UPDATES:
+            return [arrays.update(s, call)]
+        case ast.Expr():
+            expressions.expression(s, node.value)
+            s.refuse(node, f"`{ast.unparse(node)}` has no effect", "assign its value, or leave it out")
+    raise AssertionError(f"{type(node).__name__} passed the syntax check at {at}")
+
+
+def _if(s: Scope, node: ast.If, rest: list[ast.stmt]) -> list[tree.Stmt]:
+    test, _ = expressions.condition(s, node.test)
+    entry = dict(s.state)
+    s.depth += 1
+    then = block(s, [*node.body, *rest])
+    end, s.state = s.state, entry
+    otherwise = block(s, [*node.orelse, *rest])
+    s.depth -= 1
+    s.state = merge(end, s.state, s.maybe)
+    return [tree.If(test, tuple(then), tuple(otherwise), at=s.at(node))]
+
+
+def _returns(node: ast.AST) -> bool:
+    return any(isinstance(inner, ast.Return) for inner in ast.walk(node))
+
+
+def _jump(s: Scope, node: ast.Break | ast.Continue) -> tree.Stmt:
+    word = "break" if isinstance(node, ast.Break) else "continue"
+    if not s.loops:
+        s.refuse(node, f"`{word}` outside a loop", "leave it out")
+    loop = s.loops[-1]
+    if word == "break":
+        if loop.kind not in ("for", "while"):
+            s.refuse(
+                node,
+                f"`break` out of a parallel loop, `{loop.kind}` on line {s.module.line(loop.node)}",
+                "its iterations are in no order; skip the rest of one with `continue`",
+            )
+        loop.breaks.append(s.state)
+    else:
+        loop.continues.append(s.state)
+    s.state = None
+    return tree.Break(at=s.at(node)) if word == "break" else tree.Continue(at=s.at(node))
+
+
+def _return(s: Scope, node: ast.Return) -> tree.Stmt:
+    name = s.function.name
+    if s.loops:
+        s.refuse(
+            node,
+            f"`return` inside a loop of helper `{name}`",
+            "set a name, `break`, and return it after the loop",
+        )
+    if node.value is None:
+        s.refuse(node, f"`return` without a value in helper `{name}`", "return a scalar, or several: `return a, b`")
+    parts = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+    if isinstance(node.value, ast.Tuple) and len(parts) < 2:
+        s.refuse(
+            node.value, f"helper `{name}` returns a tuple of {len(parts)}", "return a scalar, or several: `return a, b`"
+        )
+    if s.results is None:
+        s.results = len(parts), node
+    if s.results[0] != len(parts):
+        first = s.module.line(s.results[1])
+        s.refuse(
+            node, f"helper `{name}` returns {len(parts)} here and {s.results[0]} on line {first}", "return as many"
+        )
+    values = []
+    for position, part in enumerate(parts):
+        value = expressions.expression(s, part)
+        values.append(convert(value, s.join_result(position, value.type, part).dtype, s.fault(part)))
+    s.state = None
+    return tree.Return(tuple(values), at=s.at(node))
+
+
+# -------------------------------------------------------------------------------------------- assignments
+
+
+def _assign(s: Scope, node: ast.Assign) -> list[tree.Stmt]:
+    first = node.targets[0]
+    if isinstance(first, ast.Name) and _accumulating(s, first.id):
+        return [reductions.accumulate(s, node, first.id)]
+    if array_kind(node.value):
+        return [arrays.new(s, node)]
+    if len(node.targets) == 1:
+        if isinstance(first, (ast.Tuple, ast.List)):
+            return _assign_tuple(s, node, first)
+        return [assign(s, first, expressions.expression(s, node.value), node)]
+    for target in node.targets:
+        if isinstance(target, (ast.Tuple, ast.List)):
+            s.refuse(target, "several targets, one of them a tuple", "write one assignment a line")
+    value = expressions.expression(s, node.value)
+    built: list[tree.Stmt] = []
+    if not isinstance(value.expr, (tree.Const, tree.Var)):
+        value = expressions.kept(s, value, built, node)
+    return built + [assign(s, target, value, node) for target in node.targets]
+
+
+def _accumulating(s: Scope, name: str) -> bool:
+    loop = next((loop for loop in reversed(s.loops) if loop.kind not in ("for", "while")), None)
+    return loop is not None and name in loop.reductions
+
+
+def assign(s: Scope, target: ast.expr, value: Value, node: ast.stmt) -> tree.Stmt:
+    """`target = value` for a name or an element."""
+    at, fault = s.at(node), s.fault(getattr(node, "value", node))
+    match target:
+        case ast.Name(id=name):
+            loops.not_an_index(s, target)
+            dtype = s.join(name, value.type, target).dtype
+            s.state[name] = SET
+            return tree.Assign(s.renamed.get(name, name), convert(value, dtype, fault), at=at)
+        case ast.Subscript():
+            array, indices = expressions.access(s, target, "stored into")
+            return tree.Store(array.name, indices, convert(value, array.dtype, fault), at=at)
+    s.refuse(target, f"`{ast.unparse(target)}` cannot be assigned", "assign a name or an element, `out[i] = …`")
+
+
+def _assign_tuple(s: Scope, node: ast.Assign, target: ast.Tuple | ast.List) -> list[tree.Stmt]:
+    parts = target.elts
+    for part in parts:
+        if not isinstance(part, (ast.Name, ast.Subscript)):
+            s.refuse(part, f"`{ast.unparse(part)}` cannot be assigned here", "write names and elements, `a, b = b, a`")
+    if isinstance(node.value, ast.Tuple):
+        _same_number(s, node, len(parts), len(node.value.elts))
+        values = [expressions.expression(s, item) for item in node.value.elts]
+        built: list[tree.Stmt] = []
+        if not _independent(parts, node.value):  # as in a swap: all are computed before the first is assigned
+            values = [v if isinstance(v.expr, tree.Const) else expressions.kept(s, v, built, node) for v in values]
+        return built + [assign(s, part, value, node) for part, value in zip(parts, values)]
+    match node.value:
+        case ast.Call(func=ast.Name(id=name)) as call_ if name in s.module.helpers:
+            call, types = s.instances.call(s, call_)
+        case _:
+            s.refuse(node.value, f"one value for {len(parts)} targets", "write as many values, or call a helper")
+    if len(types) == 1:
+        hint = f"write `v = {ast.unparse(call_)}`"
+        s.refuse(node.value, f"`{name}` returns one value, not a tuple of {len(parts)}", hint)
+    _same_number(s, node, len(parts), len(types))
+    names = [part.id if isinstance(part, ast.Name) else "" for part in parts]
+    if all(names) and len(set(names)) == len(names):
+        for part, type_ in zip(parts, types):
+            loops.not_an_index(s, part)
+            s.join(part.id, type_, part)
+        if all(s.type_of(name).dtype == type_.dtype for name, type_ in zip(names, types)):
+            for name in names:
+                s.state[name] = SET
+            return [tree.AssignTuple(tuple(s.renamed.get(n, n) for n in names), call, at=s.at(node))]
+    kept = [s.fresh("kept_", type_.dtype) for type_ in types]
+    values = [Value(tree.Var(n, type_.dtype), type_.weak) for n, type_ in zip(kept, types)]
+    return [
+        tree.AssignTuple(tuple(kept), call, at=s.at(node)),
+        *(assign(s, part, value, node) for part, value in zip(parts, values)),
+    ]
+
+
+def _independent(targets: list[ast.expr], values: ast.Tuple) -> bool:
+    """Whether no value reads what the assignment sets."""
+    read = {inner.id for inner in ast.walk(values) if isinstance(inner, ast.Name)}
+    return all(isinstance(target, ast.Name) and target.id not in read for target in targets)
+
+
+def _same_number(s: Scope, node: ast.Assign, targets: int, values: int) -> None:
+    if targets != values:
+        s.refuse(
+            node, f"{values} {'value' if values == 1 else 'values'} for {targets} targets", "write as many of both"
+        )
+
+
+def _augmented(s: Scope, node: ast.AugAssign) -> list[tree.Stmt]:
+    target, op = node.target, expressions.operator_of(node.op)
+    if isinstance(target, ast.Name):
+        if _accumulating(s, target.id):
+            return [reductions.accumulate(s, node, target.id)]
+        loops.not_an_index(s, target)
+        old = s.read(target)
+    elif isinstance(target, ast.Subscript):
+        term = expressions.expression(s, node.value)  # first: `total[()] += sum(…)` stands after the reduction
+        array, indices = expressions.access(s, target, "stored into")
+        old = Value(tree.Load(array.name, indices, array.dtype, at=s.at(target)))
+        value = operators.binary(op, old, term, s.fault(node), s.at(node))
+        stored = convert(value, array.dtype, s.fault(node.value))
+        return [tree.Store(array.name, indices, stored, at=s.at(node))]
+    else:
+        s.refuse(target, f"`{ast.unparse(target)}` cannot be assigned", "assign a name or an element")
+    value = operators.binary(op, old, expressions.expression(s, node.value), s.fault(node), s.at(node))
+    return [assign(s, target, value, node)]

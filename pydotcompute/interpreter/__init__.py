@@ -1,0 +1,1 @@
+"""The typed tree executed in Python: the specification."""

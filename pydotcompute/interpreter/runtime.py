@@ -1,0 +1,215 @@
+"""What the interpreter's Python text calls: array accesses that look at every index, loops in an order, reductions.
+
+Reductions collect (position of the iteration, term) and combine at the end of the loop in the order of positions,
+sums and products by pairs, so that their results do not depend on the order in which iterations ran.
+"""
+
+from __future__ import annotations
+
+from typing import Callable
+
+import numpy as np
+
+from . import arithmetic
+from .source import Site
+
+
+def accesses(sites: tuple[Site, ...], met: dict[str, dict[int, list]] | None = None) -> dict[str, Callable]:
+    """load, item (a Python bool or int), store, scatter and update (an atomic), for 0, 1, 2 and more indices. The last
+    argument is the number of the access in `sites`. IndexError for any index outside 0 ≤ i < n.
+
+    met: takes the values that are scattered, by array and flat index."""
+
+    def fault(array: np.ndarray, indices: tuple[int, ...], site: int):
+        places, name = sites[site]
+        axis = next(k for k, (i, n) in enumerate(zip(indices, array.shape)) if not 0 <= i < n)
+        at = places[axis]
+        where = f"{at.path}:{at.line}:{at.column}: " if at else ""
+        of_axis = f" of axis {axis}" if array.ndim > 1 else ""
+        raise IndexError(f"{where}index {indices[axis]}{of_axis} is outside {name}, which has {array.shape[axis]}")
+
+    def inside(array: np.ndarray, indices: tuple[int, ...]) -> bool:
+        return all(0 <= i < n for i, n in zip(indices, array.shape))
+
+    def load(array, *rest):
+        *indices, site = rest
+        return array[tuple(indices)] if inside(array, indices) else fault(array, indices, site)
+
+    def load1(array, i, site):
+        return array[i] if 0 <= i < array.shape[0] else fault(array, (i,), site)
+
+    def load2(array, i, j, site):
+        rows, columns = array.shape
+        return array[i, j] if 0 <= i < rows and 0 <= j < columns else fault(array, (i, j), site)
+
+    def item(array, *rest):
+        *indices, site = rest
+        return array.item(*indices) if inside(array, indices) else fault(array, indices, site)
+
+    def item1(array, i, site):
+        return array.item(i) if 0 <= i < array.shape[0] else fault(array, (i,), site)
+
+    def store(array, *rest):
+        *indices, value, site = rest
+        if not inside(array, indices):
+            fault(array, indices, site)
+        array[tuple(indices)] = value
+
+    def store1(array, i, value, site):
+        if not 0 <= i < array.shape[0]:
+            fault(array, (i,), site)
+        array[i] = value
+
+    def store2(array, i, j, value, site):
+        rows, columns = array.shape
+        if not (0 <= i < rows and 0 <= j < columns):
+            fault(array, (i, j), site)
+        array[i, j] = value
+
+    def scatter(array, *rest):
+        *indices, value, site = rest
+        store(array, *rest)
+        if met is not None:
+            place = int(np.ravel_multi_index(indices, array.shape)) if indices else 0
+            met.setdefault(sites[site][1], {}).setdefault(place, []).append(array[tuple(indices)])
+
+    def update(combine, array, *rest):
+        *indices, value, site = rest
+        if not inside(array, indices):
+            fault(array, indices, site)
+        place = tuple(indices)
+        old = array[place] if array.dtype.kind in "fc" else array.item(place)
+        array[place] = combine(old, value)
+
+    functions = {"update": update, "scatter": scatter}
+    functions |= {"load1": load1, "load2": load2, "item1": item1, "store1": store1, "store2": store2}
+    for name, function in (("load", load), ("item", item), ("store", store)):
+        for rank in range(33):  # NumPy 1 allows 32 dimensions, and no kernel has more
+            functions.setdefault(f"{name}{rank}", function)
+    return functions
+
+
+def loops(order: str, seed: int) -> dict[str, Callable]:
+    """`loopK(counts…)` and `numberedK(counts…)` for one to three counts: the indices, and (position, indices), where
+    the position is row-major. order: "forward", "reverse" or "random"; a negative count counts as 0."""
+    if order not in ("forward", "reverse", "random"):
+        raise ValueError(f'order is "forward", "reverse" or "random", not {order!r}')
+    random = np.random.default_rng(seed)
+
+    def arranged(total: int):  # of any size: some loops are left before they end
+        if order == "forward":
+            return range(total)
+        return range(total - 1, -1, -1) if order == "reverse" else random.permutation(total).tolist()
+
+    def loop1(n):
+        return arranged(max(n, 0))
+
+    def numbered1(n):
+        return ((i, i) for i in arranged(max(n, 0)))
+
+    def loop2(m, n):
+        if order == "forward" and n > 0:
+            return ((i, j) for i in range(m) for j in range(n))
+        return (divmod(k, n) for k in arranged(max(m, 0) * max(n, 0)))
+
+    def numbered2(m, n):
+        return ((k, divmod(k, n)) for k in arranged(max(m, 0) * max(n, 0)))
+
+    def indices3(k, m, n):
+        row, column = divmod(k, n)
+        return (*divmod(row, m), column)
+
+    def loop3(q, m, n):
+        return (indices3(k, m, n) for k in arranged(max(q, 0) * max(m, 0) * max(n, 0)))
+
+    def numbered3(q, m, n):
+        return ((k, indices3(k, m, n)) for k in arranged(max(q, 0) * max(m, 0) * max(n, 0)))
+
+    found = (loop1, loop2, loop3, numbered1, numbered2, numbered3)
+    return {function.__name__: function for function in found}
+
+
+def span(start: int, stop: int, step: int):
+    """Python's range, but a step of 0 runs nothing."""
+    return range(start, stop, step) if step else ()
+
+
+def poisoned(second: bool, shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    """A new kernel array, whose elements hold poison until they are written."""
+    array = np.empty(shape, dtype)
+    poison(array, second)
+    return array
+
+
+def poison(array: np.ndarray, second: bool = False) -> None:
+    """Fill an array that nobody has written with what shows when it is read, or left as it is: NaN, of integers the
+    largest, True. In a second run with the largest and smallest numbers in turn, of integers the smallest, False: no
+    result may depend on which of them it was, and what still holds both, each in its run, was never written."""
+    kind, dtype = array.dtype.kind, array.dtype
+    if kind == "b":
+        array[...] = not second
+    elif kind in "iu":
+        array[...] = np.iinfo(dtype).min if second else np.iinfo(dtype).max
+    elif not second:
+        array[...] = complex(np.nan, np.nan) if kind == "c" else np.nan
+    else:
+        pair = np.array([np.finfo(dtype).max, np.finfo(dtype).min], dtype)
+        array[...] = np.resize(pair, array.shape)
+
+
+# ----------------------------------------------------------------------------------------------- reductions
+# Each takes what the accumulator starts from, the (position, term) pairs and the dtype of the result.
+
+
+def _in_order(terms: list) -> list:
+    return [term for _, term in sorted(terms, key=lambda pair: pair[0])]  # stable: several terms of one iteration
+
+
+def _by_pairs(combine: Callable) -> Callable:
+    def reduce(start, terms, dtype):
+        function = combine(dtype)
+        values = _in_order(terms)
+        while len(values) > 1:
+            pairs = [function(a, b) for a, b in zip(values[::2], values[1::2])]
+            values = pairs + values[2 * len(pairs) :]
+        return function(start, values[0]) if values else start
+
+    return reduce
+
+
+def _one_by_one(combine: Callable) -> Callable:
+    def reduce(start, terms, dtype):
+        function, result = combine(dtype), start
+        for term in _in_order(terms):
+            result = function(result, term)
+        return result
+
+    return reduce
+
+
+def _position(better: Callable) -> Callable:
+    """argmin and argmax: the position of the first NaN, else of the first best; start means "none yet"."""
+
+    def reduce(start, terms, dtype):
+        best, found = None, start
+        for position, term in sorted(terms, key=lambda pair: pair[0]):
+            if best is None or (best == best and (term != term or better(term, best))):
+                best, found = term, position
+        return found
+
+    return reduce
+
+
+REDUCTIONS: dict[str, Callable] = {
+    "reduce_sum": _by_pairs(lambda dtype: arithmetic.binary("+", dtype)),
+    "reduce_prod": _by_pairs(lambda dtype: arithmetic.binary("*", dtype)),
+    "reduce_min": _one_by_one(lambda dtype: arithmetic.function("min", dtype)),
+    "reduce_max": _one_by_one(lambda dtype: arithmetic.function("max", dtype)),
+    "reduce_any": lambda start, terms, dtype: start or any(term for _, term in terms),
+    "reduce_all": lambda start, terms, dtype: start and all(term for _, term in terms),
+    "reduce_and": _one_by_one(lambda dtype: arithmetic.binary("&", dtype)),
+    "reduce_or": _one_by_one(lambda dtype: arithmetic.binary("|", dtype)),
+    "reduce_xor": _one_by_one(lambda dtype: arithmetic.binary("^", dtype)),
+    "reduce_argmin": _position(lambda term, best: term < best),
+    "reduce_argmax": _position(lambda term, best: term > best),
+}

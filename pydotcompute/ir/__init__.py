@@ -1,0 +1,1 @@
+"""The typed tree, and the one table of what can stand in it."""

@@ -1,0 +1,334 @@
+"""The typed tree: what every backend, the analyses and the interpreter get. Nothing in it is left to infer.
+
+Every expression has a `type`, a dtype name ("float32"); the operands of an operation have the type it is done in,
+and each conversion is a `Convert`. Names are unique in a kernel and have one type each. Dimension symbols, params
+met alone and loop indices are int64. `at` is where the user wrote it, or None for what the lowering added.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Callable, Iterator
+
+from ..errors import Position
+from ..artifact.signature import Parameter
+
+# ---------------------------------------------------------------------------------------------- expressions
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node:
+    at: Position | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Const(Node):
+    value: bool | int | float | complex  # already a value of `type`; inf and nan are floats
+    type: str
+
+    def __eq__(self, other: object) -> bool:
+        # By what is written: 0.0 is not -0.0, and nan is nan.
+        return isinstance(other, Const) and self.type == other.type and repr(self.value) == repr(other.value)
+
+    def __hash__(self) -> int:
+        return hash((self.type, repr(self.value)))
+
+
+@dataclass(frozen=True)
+class Var(Node):
+    """A scalar: an argument, a dimension symbol, a loop index or a local."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True)
+class Load(Node):
+    array: str
+    indices: tuple[Expr, ...]  # int64, one for each dimension the kernel sees; none for an output scalar
+    type: str
+
+
+@dataclass(frozen=True)
+class Unary(Node):
+    op: str  # "-" "~" "not"
+    operand: Expr
+    type: str
+
+
+@dataclass(frozen=True)
+class Binary(Node):
+    op: str  # "+" "-" "*" "/" "//" "%" "**" "&" "|" "^" "<<" ">>"
+    left: Expr
+    right: Expr
+    type: str  # also that of both operands
+
+
+@dataclass(frozen=True)
+class Compare(Node):
+    op: str  # "<" "<=" ">" ">=" "==" "!="; a chain is a BoolOp of these: middle terms stand twice, they have no effects
+    left: Expr
+    right: Expr  # of the same type as left
+    type: str = "bool"
+
+
+@dataclass(frozen=True)
+class BoolOp(Node):
+    op: str  # "and" "or", short-circuit
+    left: Expr
+    right: Expr
+    type: str = "bool"
+
+
+@dataclass(frozen=True)
+class Select(Node):
+    """`then if condition else otherwise`: only the chosen side is evaluated."""
+
+    condition: Expr
+    then: Expr
+    otherwise: Expr
+    type: str
+
+
+@dataclass(frozen=True)
+class Convert(Node):
+    operand: Expr
+    type: str  # the rules of language.md 6: float → int truncates and saturates, → bool is != 0
+
+
+@dataclass(frozen=True)
+class Call(Node):
+    """A listed function: `abs min max floor … clz`; its arguments have the type it is computed in.
+
+    `min` and `max` have two arguments (more are nested). `isnan isinf isfinite` give bool, `abs real imag` of a
+    complex its real type, `where(c, a, b)` takes a bool first and evaluates all three.
+    """
+
+    function: str
+    arguments: tuple[Expr, ...]
+    type: str
+
+
+@dataclass(frozen=True)
+class CallHelper(Node):
+    """A call of a helper that returns one scalar. Arrays are passed as `ArrayName`."""
+
+    helper: str
+    arguments: tuple[Expr | ArrayName, ...]
+    type: str
+
+
+@dataclass(frozen=True)
+class ArrayName(Node):
+    name: str
+
+
+Expr = Const | Var | Load | Unary | Binary | Compare | BoolOp | Select | Convert | Call | CallHelper
+
+# ----------------------------------------------------------------------------------------------- statements
+
+
+@dataclass(frozen=True)
+class Assign(Node):
+    name: str
+    value: Expr
+
+
+@dataclass(frozen=True)
+class AssignTuple(Node):
+    """`a, b = helper(…)` for a helper that returns a tuple. A tuple swap is plain assignments through locals."""
+
+    names: tuple[str, ...]
+    call: CallHelper  # its type is that of the first
+
+
+@dataclass(frozen=True)
+class Store(Node):
+    """`array[indices] = value`; `x[i] += e` is a Store of a Binary of a Load."""
+
+    array: str
+    indices: tuple[Expr, ...]
+    value: Expr
+
+
+@dataclass(frozen=True)
+class Atomic(Node):
+    op: str  # "add" "min" "max"
+    array: str
+    indices: tuple[Expr, ...]
+    value: Expr
+
+
+@dataclass(frozen=True)
+class Scatter(Node):
+    """A store at which iterations may meet: of the values one stays, whole up to 8 bytes, of complex128 each part."""
+
+    array: str
+    indices: tuple[Expr, ...]
+    value: Expr
+
+
+@dataclass(frozen=True)
+class If(Node):
+    condition: Expr
+    body: tuple[Stmt, ...]
+    orelse: tuple[Stmt, ...] = ()
+
+
+@dataclass(frozen=True)
+class While(Node):
+    condition: Expr
+    body: tuple[Stmt, ...]
+
+
+@dataclass(frozen=True)
+class For(Node):
+    """A sequential `for name in range(start, stop, step)`. Python's: `name` may be set in the body without effect
+    on the loop, and keeps its last value after it. The three are evaluated once; a step of 0 runs nothing."""
+
+    name: str
+    start: Expr
+    stop: Expr
+    step: Expr
+    body: tuple[Stmt, ...]
+
+
+@dataclass(frozen=True)
+class Break(Node):
+    pass
+
+
+@dataclass(frozen=True)
+class Continue(Node):
+    """Of the innermost For, While or Parallel."""
+
+
+@dataclass(frozen=True)
+class Return(Node):
+    """Only at the end of a helper, or of a branch of it: `values` are its results."""
+
+    values: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Accumulate(Node):
+    """One update of the reduction `name` of the enclosing Parallel, possibly under If.
+
+    ops: sum prod min max any all and or xor argmin argmax. For sum and prod `value` has the reduction's type
+    (`s -= e` is a sum of -e). For argmin and argmax the position is the iteration's number in the loop.
+    """
+
+    name: str
+    op: str
+    value: Expr
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """Before the loop: the local `name`, or what `start` says, holds the value it starts from. After: the result.
+
+    `start` None: `name` was assigned before and counts once. The functional form `m = max(…)` is an accumulator
+    that starts from the identity: `start` is that Const; argmin/argmax start at -1, which means "none yet".
+    """
+
+    name: str
+    op: str
+    type: str  # of the result; argmin and argmax: int64
+    start: Const | None
+    operand_type: str  # of the values compared by argmin and argmax; else `type`
+
+
+@dataclass(frozen=True)
+class Parallel(Node):
+    kind: str  # "grid" "blocks" "threads"
+    names: tuple[str, ...]  # one index a count, outermost first; iteration order is row-major
+    counts: tuple[Expr, ...]  # int64; a negative one counts as 0
+    body: tuple[Stmt, ...]
+    reductions: tuple[Reduction, ...] = ()
+
+
+@dataclass(frozen=True)
+class NewArray(Node):
+    """`name = shared((32, 33), float32)`: one per block (shared, private) or per iteration (local)."""
+
+    kind: str  # "shared" "private" "local"
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+
+
+Stmt = (
+    Assign | AssignTuple | Store | Atomic | Scatter | If | While | For | Break | Continue | Return | Accumulate
+    | Parallel | NewArray
+)  # fmt: skip
+
+# -------------------------------------------------------------------------------------------------- kernels
+
+
+@dataclass(frozen=True)
+class Helper:
+    """A function before the kernel in its template, once for each choice of argument types it is called with.
+
+    `name` is unique to that choice; array parameters have rank and dtype, and are only read.
+    """
+
+    name: str
+    parameters: tuple[HelperParameter, ...]
+    types: tuple[str, ...]  # of its results
+    body: tuple[Stmt, ...]  # ends in Return on every path
+    at: Position | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class HelperParameter:
+    name: str
+    type: str
+    rank: int | None  # None: a scalar
+    array: str | None = None  # of an array: the kernel's parameter that every call of this instance passes
+
+
+@dataclass(frozen=True)
+class KernelTree:
+    """`body` is scalar set-up, then at most one grid or blocks Parallel, then (after a reduction over grid) the
+    statements that run once."""
+
+    name: str
+    parameters: tuple[Parameter, ...]  # with concrete dtypes
+    symbols: tuple[str, ...]  # dimension symbols: int64 locals of that name stand from the start
+    locals: dict[str, str]  # every other scalar name → type, loop indices included
+    arrays: dict[str, NewArray]  # shared, private and local arrays
+    helpers: tuple[Helper, ...]  # callees before callers
+    body: tuple[Stmt, ...]
+    fastmath: tuple[str, ...]
+    aliases: frozenset[tuple[str, str]] = frozenset()  # (written, other): may be the same view; filled by analysis
+
+    @property
+    def main(self) -> Parallel | None:
+        return next((s for s in self.body if isinstance(s, Parallel)), None)
+
+
+def children(node) -> Iterator:
+    """The nodes directly inside a node, in evaluation order."""
+    for value in node.__dict__.values():
+        if isinstance(value, Node):
+            yield value
+        elif isinstance(value, tuple):
+            yield from (item for item in value if isinstance(item, Node))
+
+
+def walk(node) -> Iterator:
+    """The node and everything below it, outermost first."""
+    yield node
+    for child in children(node):
+        yield from walk(child)
+
+
+def rebuilt(node, change: Callable):
+    """The node with what `change` makes of each node directly inside it."""
+    inside = {}
+    for name, value in node.__dict__.items():
+        if isinstance(value, Node):
+            inside[name] = change(value)
+        elif isinstance(value, tuple) and any(isinstance(item, Node) for item in value):
+            inside[name] = tuple(change(item) if isinstance(item, Node) else item for item in value)
+    return replace(node, **inside) if inside else node

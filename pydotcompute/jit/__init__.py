@@ -1,0 +1,1 @@
+"""`Backend.compile_kernel`: plain Numba functions, compiled when a program asks, and kept on disk."""

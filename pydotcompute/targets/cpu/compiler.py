@@ -1,0 +1,180 @@
+"""The typed tree of one specialisation → a shared object for each CPU target.
+
+One pass of the front end (lowered Python → Numba → LLVM IR that names no processor) serves every target; then LLVM
+optimises and makes an object for each, and the linker a shared object that exports `run`, `threads`, and what the
+entry point exports. Same tree, same tools: the same bytes, in any process and folder.
+"""
+
+from __future__ import annotations
+
+import builtins
+from functools import cache
+from typing import Sequence
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+from numba import types
+
+from ...errors import CompilationError
+from .lowering import CpuSource, lower
+from ...ir.tree import KernelTree
+from .elf import undefined_symbols
+from .fma import emulated, fma_ir
+from ..llvm.numba_frontend import Refused, compile_functions, subroutine
+from ..llvm.intrinsics import NUMBA_TYPES
+from .link import link
+from .namespace import namespace
+from .run import run_ir
+
+TRIPLE = "x86_64-unknown-linux-gnu"
+LEVELS = ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
+ALLOWED_SYMBOLS = frozenset(("pthread_create", "pthread_join", "memcpy", "memmove", "memset"))
+_WORDS = types.CPointer(types.int64)
+_SIGNATURES = {
+    "begin": types.int64(_WORDS, _WORDS),
+    "body": types.int64(_WORDS, _WORDS, _WORDS, types.int64, types.int64, types.int64),
+    "finish": types.int64(_WORDS, _WORDS, _WORDS, types.int64),
+}
+
+
+def compile_kernel(
+    tree: KernelTree, source_file: str, targets: Sequence[str], entry_ir: str | None = None, bounds: bool = False
+) -> dict[str, bytes]:
+    """Shared objects by target (`cpu:x86-64-v3`, `cpu:native`, with `+bounds` or without).
+
+    source_file: the path that tracebacks show for the generated Python. entry_ir: LLVM IR of the native entry point
+    (targets/cpu/entry.py), linked in. Raises CompilationError.
+    """
+    source = lower(tree, bounds)
+    text = kernel_ir(source, source_file)
+    entry = [entry_object(entry_ir, tree.name)] if entry_ir else []
+    return {
+        target: link(f"{tree.name} for {target}", emit_object(text, target, tree.name), *entry) for target in targets
+    }
+
+
+def kernel_ir(source: CpuSource, source_file: str) -> str:
+    """LLVM IR of the lowered kernel and its `run`, the same for every target."""
+    names = namespace()
+    try:
+        exec(builtins.compile(source.text, source_file, "exec"), names)
+        for name, results in source.functions.items():
+            compute = name in ("compute", "compute_shared")
+            names[name] = subroutine(
+                names[name],
+                _result(results),
+                fastmath=source.fastmath,
+                inline=not compute,
+                attributes=_attributes(source.unaliased) if compute else None,
+                library=False,
+            )
+        # what a function calls is bound when it becomes a subroutine, so callees come first in source.functions
+        text = compile_functions({n: (names[n], s) for n, s in _SIGNATURES.items()}, source.fastmath)
+    except Refused as error:
+        raise CompilationError(_explained(error, source, source_file)) from error
+    module = llvm.parse_assembly(text)
+    module.link_in(llvm.parse_assembly(run_ir(source.state_words, source.partial_words, source.words, source.bounds)))
+    return str(module)
+
+
+def _result(dtypes: tuple[str, ...]) -> types.Type:
+    found = [NUMBA_TYPES[d] for d in dtypes]
+    return found[0] if len(found) == 1 else types.BaseTuple.from_types(found)
+
+
+def _attributes(unaliased: frozenset[str]):
+    def add(function: ir.Function) -> None:
+        function.attributes.add("noinline")
+        for argument in function.args:
+            if argument.name.removeprefix("arg.") in unaliased:
+                argument.add_attribute("noalias")
+
+    return add
+
+
+def _explained(error: Refused, source: CpuSource, source_file: str) -> str:
+    """A message with the place in the user's file, as far as the compiler tells a line of the generated text."""
+    ours = error.file in ("", source_file) and 0 < error.line <= len(source.positions)
+    at = source.positions[error.line - 1] if ours else None
+    if at is None:
+        return f"{source.kernel}: Numba refused the lowered kernel\n{error}"
+    written = source.text.splitlines()[error.line - 1].strip()
+    place = f"{at.path}:{at.line}:{at.column}"
+    return f"{place}: Numba refused `{at.text.strip()}`, lowered to `{written}`\n{error}"
+
+
+# ------------------------------------------------------------------------------------------------ machine code
+
+
+@cache
+def _initialize() -> None:
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+
+
+def host_cpu() -> tuple[str, tuple[str, ...]]:
+    """Name and features of this machine's processor, for `cpu:native`."""
+    features = llvm.get_host_cpu_features()
+    return llvm.get_host_cpu_name(), tuple(sorted(name for name, on in features.items() if on))
+
+
+def _machine(target: str) -> llvm.TargetMachine:
+    level = target.removeprefix("cpu:").removesuffix("+bounds")
+    features = ""
+    if level == "native":
+        level, has = host_cpu()
+        features = ",".join(f"+{name}" for name in has)
+    elif level not in LEVELS:
+        raise CompilationError(
+            f"no CPU target {target!r}: there are {', '.join(f'cpu:{name}' for name in LEVELS)} and cpu:native"
+        )
+    if level == "x86-64-v4":
+        features = "-prefer-256-bit"
+    _initialize()
+    return llvm.Target.from_triple(TRIPLE).create_target_machine(
+        cpu=level, features=features, opt=3, reloc="pic", codemodel="small"
+    )
+
+
+def _has_fma(target: str) -> bool:
+    level = target.removeprefix("cpu:").removesuffix("+bounds")
+    return "fma" in host_cpu()[1] if level == "native" else level in ("x86-64-v3", "x86-64-v4")
+
+
+def emit_object(text: str, target: str, what: str) -> bytes:
+    """The relocatable object of a kernel: only `run` and `threads` are visible."""
+    try:
+        machine = _machine(target)
+        if "@llvm.fma." in text and not _has_fma(target):
+            module = llvm.parse_assembly(emulated(text))
+            module.link_in(llvm.parse_assembly(fma_ir()))
+        else:
+            module = llvm.parse_assembly(text)
+        for item in (*module.functions, *module.global_variables):
+            if not item.is_declaration and item.name not in ("run", "threads") and not item.name.startswith("llvm."):
+                item.linkage = "internal"
+        code = _optimised(module, machine)
+    except RuntimeError as error:
+        raise CompilationError(f"{what} for {target}: LLVM refused the code\n{error}") from error
+    missing = [name for name in undefined_symbols(code) if name not in ALLOWED_SYMBOLS]
+    if missing:
+        raise CompilationError(f"{what} for {target}: the code needs {', '.join(missing)}, which no artifact may")
+    return code
+
+
+def entry_object(entry_ir: str, what: str) -> bytes:
+    """The relocatable object of an entry point. It only looks at arguments: one for the lowest level serves all."""
+    try:
+        return _optimised(llvm.parse_assembly(entry_ir), _machine("cpu:x86-64"))
+    except RuntimeError as error:
+        raise CompilationError(f"{what}: LLVM refused the entry point\n{error}") from error
+
+
+def _optimised(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> bytes:
+    module.triple, module.data_layout = TRIPLE, str(machine.target_data)
+    module.verify()
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = options.slp_vectorization = True
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    return machine.emit_object(module)

@@ -1,0 +1,391 @@
+"""Native entry points: LLVM IR of the `entry` of a CPU artifact, which checks a call's arguments and calls `run`.
+
+`PyObject *entry(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)` serves the calls that need
+nothing but a look: exact `ndarray`s of the right dtype, rank, layout and shape, exact Python scalars in range, the
+outputs given (by position, or by keyword in order) or not. Every other call goes on unchanged: to the entry of the
+next specialisation in `next`, or to the Python callable in `fallback`, which serves it or says what is wrong. So
+`entry` raises nothing itself.
+
+The loader sets these exported variables before the first call:
+
+    ndarray_type   address of `numpy.ndarray`
+    numpy_api      address of NumPy's C API table (the capsule `_ARRAY_API`)
+    fallback       a Python callable; the loader keeps it alive
+    next           0, or the address of another artifact's `entry`
+    vendor         0, or a Python callable that serves calls of some sizes in the place of `run`
+    names          address of an array of the interned output names, or 0: outputs by keyword go to `fallback`
+
+It reads objects at the offsets of CPython and NumPy 1.26 to 2.x on 64-bit builds with a GIL; the loader verifies
+them. NumPy's functions are called by their number in its table, which its ABI fixes.
+"""
+
+from __future__ import annotations
+
+from typing import Collection, Mapping, Sequence
+
+import numpy as np
+from llvmlite import ir
+
+from ...artifact import abi
+from ...artifact.dimensions import Tree
+from ...artifact.signature import Parameter, fill_value
+from .entry_arguments import LEADING, TYPE_NUMBERS, Array, Shapes
+from .entry_arguments import read_array, read_scalar, require_apart, require_distinct
+from .entry_code import F64, I1, I32, I64, PTR, VOID, Code, Value, i64
+from .entry_expressions import can_write, truth, write
+
+EXPORTS = ("entry", "ndarray_type", "numpy_api", "fallback", "next", "names", "vendor")
+RELEASE_GIL_ABOVE = 8192  # product of all dimensions: about a microsecond of work, several times what it costs
+ARRAY_NEW, ARRAY_SCALAR, DESCR_FROM_TYPE = 93, 60, 45  # numbers in PyArray_API
+
+
+def entry_ir(
+    parameters: Sequence[Parameter],
+    symbols: Sequence[str],
+    aliases: Collection[tuple[str, str]] = (),
+    *,
+    declared: Sequence[Parameter] | None = None,
+    types: Mapping[str, Sequence[str]] | None = None,
+    requires: Sequence[Tree] = (),
+    params: Mapping[str, int | float | bool] | None = None,
+    vendor: Tree | None = None,
+) -> str:
+    """LLVM IR of a module that defines `entry` and its variables, and expects `run`.
+
+    parameters: inputs, then outputs, with concrete dtypes. symbols: the dimension symbols, as for `abi.slots`.
+    aliases: pairs of names that may be the same view. declared, types: the parameters before types were chosen, and
+    the dtypes that each type variable may have (None: there are no type variables). requires: conditions on
+    dimensions and params; params: the values of this specialisation. vendor: the condition on them under which the
+    callable in `vendor` gets a call's arguments, inputs then outputs, all checked, by position. Where an expression
+    is more than integer arithmetic, the entry hands every call on.
+    """
+    code = Code(EXPORTS[1:])
+    code.begin("entry", [PTR, PTR, I64, PTR])
+    _write_refusal(code)
+    constants = {name: int(value) for name, value in (params or {}).items() if not isinstance(value, float)}
+    conditions = (*requires, *(() if vendor is None else (vendor,)))
+    if _is_servable(parameters, symbols, conditions, constants):
+        decisive = _decisive(declared or parameters, types or {})
+        _write_entry(code, parameters, symbols, aliases, decisive, requires, constants, vendor)
+    else:
+        code.b.branch(code.refuse)
+    return str(code.module)
+
+
+def _is_servable(parameters, symbols, requires: Sequence[Tree], params: Mapping[str, int]) -> bool:
+    """Whether every symbol, every condition and every shape of an output follows from the inputs by arithmetic."""
+    inputs = [p for p in parameters if p.role != "out"]
+    leading = any(p.ellipsis for p in inputs)
+    bound = {d for p in inputs for d in p.dims or () if isinstance(d, str)}
+    bound |= {p.name for p in inputs if _may_be_dimension(p)}
+    if leading:
+        bound |= {"size", "rows"}
+    for p in parameters:
+        if p.dtype not in TYPE_NUMBERS or p.ellipsis and not leading:
+            return False
+        trees = [d for d in p.dims or () if not isinstance(d, int) and (p.role == "out" or d not in bound)]
+        if any(p.role != "out" or not can_write(tree, bound | set(params)) for tree in trees):
+            return False
+    return bound.issuperset(symbols) and all(can_write(tree, bound | set(params)) for tree in requires)
+
+
+def _may_be_dimension(p: Parameter) -> bool:
+    return not p.is_array and p.role == "in" and p.dtype.startswith(("int", "uint"))
+
+
+def _decisive(declared: Sequence[Parameter], types: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
+    """Scalars whose type variable no input array decides → the dtypes it may have."""
+    decided = {p.dtype for p in declared if p.is_array and p.role != "out"}
+    return {
+        p.name: types[p.dtype] for p in declared
+        if not p.is_array and p.role == "in" and p.dtype in types and p.dtype not in decided
+    }  # fmt: skip
+
+
+def _write_refusal(code: Code) -> None:
+    """Hand the call on, unchanged."""
+    b, start = code.b, code.b.block
+    b.position_at_end(code.refuse)
+    native, python = code.block("native"), code.block("python")
+    following = code.variable("next")
+    b.cbranch(b.icmp_unsigned("!=", following, code.null), native, python)
+    b.position_at_end(native)
+    b.ret(code.call_address(following, PTR, *code.function.args))
+    b.position_at_end(python)
+    b.ret(code.call("PyObject_Vectorcall", PTR, code.variable("fallback"), *code.function.args[1:]))
+    b.position_at_end(start)
+
+
+def _write_entry(code, parameters, symbols, aliases, decisive, requires, params, vendor) -> None:
+    b = code.b
+    items, shapes = code.function.args[1], Shapes(code)
+    inputs = [p for p in parameters if p.role != "out"]
+    outputs = [p for p in parameters if p.role == "out"]
+    layout, total = abi.slots(parameters, symbols)
+    words = code.stack(I64, max(total, 1))
+    place = {(s.kind, s.name, s.axis): s.index for s in layout}
+    given = _count_arguments(code, len(inputs), len(outputs))
+
+    arrays: list[Array] = []
+    for index, p in enumerate(inputs):
+        item = code.element(items, index, PTR)
+        if p.is_array:
+            arrays.append(read_array(code, p, item))
+            shapes.trailing(arrays[-1])
+            if p.writable and p.layout != "C":
+                require_distinct(code, arrays[-1])
+            continue
+        value = read_scalar(code, p, item, code.place(words, place["scalar", p.name, 0], I64))
+        if p.name in decisive:
+            _require_typical(code, p, item, decisive[p.name], given)
+        if value is not None and p.name in symbols:
+            code.require(b.icmp_signed(">=", value, i64(0)))
+            shapes.bind(p.name, value)
+    leading = [a for a in arrays if a.parameter.ellipsis]
+    if any(a.parameter.layout == "broadcast" for a in leading):
+        shapes.broadcast(leading)
+    for array in leading:
+        if array.parameter.layout != "broadcast":
+            shapes.agree(array)
+    _check_overlap(code, [(a, other) for i, a in enumerate(arrays) for other in arrays[:i]], aliases)
+    _compute_dimensions(code, shapes, outputs, requires, params)
+
+    # What is returned is owned from here on: nothing after this refuses without giving it back.
+    results = [code.stack(PTR) for _ in outputs]
+    addresses = [code.place(words, place["data", p.name, 0], I64) for p in outputs]
+    scratch = [code.stack(I64, 2) for _ in outputs]
+    for array in arrays:
+        _put_array(code, array, shapes, words, place)
+    for symbol in symbols:
+        code.put(shapes.values[symbol], words, place["symbol", symbol, 0])
+
+    def hand_over() -> None:
+        if vendor is None:
+            return
+        other = code.variable("vendor")
+        faster = truth(code, write(code, vendor, {**shapes.values, **params}))
+        count = b.select(given, i64(len(parameters)), i64(len(inputs)))  # keywords' values lie behind the others
+
+        def give() -> None:
+            b.ret(code.call("PyObject_Vectorcall", PTR, other, items, count, code.null))
+
+        code.branch(b.and_(faster, b.icmp_unsigned("!=", other, code.null)), give)
+
+    def take_given() -> None:
+        taken: list[Array] = []
+        for k, p in enumerate(outputs):
+            item = code.element(items, len(inputs) + k, PTR)
+            array = read_array(code, p if p.is_array else p._replace(dims=()), item)
+            shapes.trailing(array)
+            if p.ellipsis:
+                shapes.agree(array)
+            _check_overlap(code, [(array, other) for other in [*arrays, *taken]], aliases)
+            taken.append(array)
+            code.put(item, results[k])
+            code.put(array.data, addresses[k])
+        hand_over()
+        for result in results:
+            code.call("Py_IncRef", VOID, code.get(result, PTR))
+
+    def allocate() -> None:
+        hand_over()
+        for k, p in enumerate(outputs):
+            if p.is_array:
+                before = [code.get(r, PTR) for r, q in zip(results[:k], outputs) if q.is_array]
+                made = _new_array(code, p, shapes, before)
+                code.put(made, results[k])
+                code.put(code.at(made, 16, I64), addresses[k])
+            else:
+                code.put(b.ptrtoint(scratch[k], I64), addresses[k])
+
+    if outputs:
+        code.branch(given, take_given, allocate)
+    for p, address in zip(outputs, addresses):
+        if p.fill is not None:
+            _fill(code, p, shapes, code.get(address))
+    _run(code, words, [shapes.values[symbol] for symbol in symbols])
+    _return(code, outputs, results, scratch, given)
+
+
+def _count_arguments(code: Code, inputs: int, outputs: int) -> Value:
+    """Require the inputs, or the inputs and all outputs (by keyword: in order); whether the outputs are there."""
+    b, count, keywords = code.b, code.function.args[2], code.function.args[3]
+    total = code.stack(I64)
+    code.put(count, total)
+
+    def check_keywords() -> None:
+        names = code.variable("names")
+        code.require(b.icmp_unsigned("!=", names, code.null))
+        code.require(code.equal(count, i64(inputs)))
+        code.require(code.equal(code.call("PyTuple_Size", I64, keywords), i64(outputs)))
+        for k in range(outputs):
+            name = code.call("PyTuple_GetItem", PTR, keywords, i64(k))
+            _require_same_text(code, name, code.element(names, k, PTR))
+        code.put(i64(inputs + outputs), total)  # their values lie right behind the positional ones
+
+    code.branch(b.icmp_unsigned("!=", keywords, code.null), check_keywords)
+    given = code.equal(code.get(total), i64(inputs + outputs))
+    code.require(b.or_(given, code.equal(code.get(total), i64(inputs))))
+    return given
+
+
+def _require_same_text(code: Code, one: Value, other: Value) -> None:
+    """Two strings: mostly the same object, as the names in a program's text are; those made at run time are not."""
+    b = code.b
+
+    def compare() -> None:
+        code.require(b.icmp_signed("==", code.call("PyUnicode_Compare", I32, one, other), ir.Constant(I32, 0)))
+
+    code.branch(b.icmp_unsigned("!=", one, other), compare)
+
+
+def _require_typical(code: Code, p: Parameter, item: Value, dtypes: Sequence[str], given: Value) -> None:
+    """Without an array, a Python float means float64 and an int int64, where declared: any other choice is Python's."""
+    typical = {"float64": "PyFloat_Type", "int64": "PyLong_Type"}.get(p.dtype)
+    chosen = ir.Constant(ir.IntType(1), 0)
+    if typical and p.dtype in dtypes:
+        chosen = code.equal(code.at(item, 8, PTR), code.symbol(typical))
+    code.require(code.b.or_(given, chosen))
+
+
+def _compute_dimensions(
+    code: Code, shapes: Shapes, outputs: Sequence[Parameter], requires: Sequence[str], params: Mapping[str, int]
+) -> None:
+    """Give `size` and `rows` their value, check the conditions, compute the dims of outputs that are expressions."""
+    if shapes.count is not None:
+        for symbol in ("size", "rows"):
+            shapes.values.setdefault(symbol, shapes.count)
+    names = {**shapes.values, **params}
+    for condition in requires:
+        code.require(truth(code, write(code, condition, names)))
+    for dim in dict.fromkeys(d for p in outputs for d in p.dims or () if not isinstance(d, int)):
+        if dim not in shapes.values:
+            value = write(code, dim, names)
+            value = code.b.zext(value, I64) if value.type == I1 else value
+            code.require(code.b.icmp_signed(">=", value, i64(0)))
+            shapes.values[dim] = value
+
+
+def _check_overlap(code: Code, pairs, aliases: Collection[tuple[str, str]]) -> None:
+    for one, other in pairs:
+        names = one.parameter.name, other.parameter.name
+        if one.parameter.writable or other.parameter.writable:
+            require_apart(code, one, other, names in aliases or names[::-1] in aliases)
+
+
+def _put_array(code: Code, array: Array, shapes: Shapes, words: Value, place) -> None:
+    p = array.parameter
+    code.put(array.data, words, place["data", p.name, 0])
+    if p.layout == "C":
+        return
+    first = code.b.sub(array.nd, i64(len(p.dims)))
+    if p.ellipsis:
+        code.put(code.b.ptrtoint(shapes.view(array), I64), words, place["view", p.name, 0])
+    for axis in range(len(p.dims)):
+        stride = code.element(array.strides, code.b.add(first, i64(axis)), I64)
+        code.put(stride, words, place["stride", p.name, axis])
+
+
+def _new_array(code: Code, p: Parameter, shapes: Shapes, made: Sequence[Value]) -> Value:
+    """A new output. Where NumPy makes none the call is handed on, to fail with the right words."""
+    b, size = code.b, code.stack(I64, LEADING + len(p.dims))
+    nd, before = i64(len(p.dims)), i64(0)
+    if p.ellipsis:
+        before, sizes = shapes.leading
+        nd = b.add(before, nd)
+    for axis, dim in enumerate(p.dims):
+        code.put(i64(dim) if isinstance(dim, int) else shapes.values[dim], size, b.add(before, i64(axis)))
+    if p.ellipsis:
+        code.loop(before, lambda i: code.put(code.element(sizes, i, I64), size, i))
+    array = code.numpy(
+        ARRAY_NEW, PTR, code.variable("ndarray_type"), b.trunc(nd, I32), size,
+        ir.Constant(I32, TYPE_NUMBERS[p.dtype][0]), code.null, code.null, ir.Constant(I32, 0), ir.Constant(I32, 0),
+        code.null,
+    )  # fmt: skip
+
+    def give_up() -> None:
+        code.call("PyErr_Clear", VOID)
+        for other in made:
+            code.call("Py_DecRef", VOID, other)
+        b.branch(code.refuse)
+
+    code.branch(code.equal(array, code.null), give_up)
+    return array
+
+
+def _fill(code: Code, p: Parameter, shapes: Shapes, address: Value) -> None:
+    bits = np.array(fill_value(p.fill, p.dtype), p.dtype).tobytes()
+    size = len(bits)
+    count = shapes.count if p.ellipsis else i64(1)
+    for dim in p.dims or ():
+        count = code.b.mul(count, i64(dim) if isinstance(dim, int) else shapes.values[dim])
+    part = ir.IntType(8 * min(size, 8))
+    values = [int.from_bytes(bits[k : k + 8], "little") for k in range(0, size, 8)]
+    base = code.b.inttoptr(address, PTR)
+
+    def store(i: Value) -> None:
+        for k, value in enumerate(values):
+            code.put(ir.Constant(part, value), base, code.b.add(code.b.mul(i, i64(len(values))), i64(k)))
+
+    code.loop(count, store)
+
+
+def _run(code: Code, words: Value, dimensions: Sequence[Value]) -> None:
+    """Call `run`, without the GIL where that pays."""
+    b, work = code.b, ir.Constant(F64, 1.0)
+    for dimension in dimensions:
+        work = b.fmul(work, b.sitofp(dimension, F64))
+
+    def release() -> None:
+        thread = code.call("PyEval_SaveThread", PTR)
+        code.call("run", I32, words)
+        code.call("PyEval_RestoreThread", VOID, thread)
+
+    large = b.fcmp_ordered(">", work, ir.Constant(F64, float(RELEASE_GIL_ABOVE)))
+    code.branch(large, release, lambda: code.call("run", I32, words) and None)
+
+
+def _return(code: Code, outputs, results, scratch, given: Value) -> None:
+    b = code.b
+    if not outputs:
+        none = code.symbol("_Py_NoneStruct")
+        code.call("Py_IncRef", VOID, none)
+        b.ret(none)
+        return
+
+    def make_scalars() -> None:
+        for k, p in enumerate(outputs):
+            if p.is_array:
+                continue
+            descr = code.numpy(DESCR_FROM_TYPE, PTR, ir.Constant(I32, TYPE_NUMBERS[p.dtype][0]))
+            code.put(code.numpy(ARRAY_SCALAR, PTR, scratch[k], descr, code.null), results[k])
+            code.call("Py_DecRef", VOID, descr)
+
+    if any(not p.is_array for p in outputs):
+        code.branch(given, lambda: None, make_scalars)
+    values = [code.get(result, PTR) for result in results]
+    if len(outputs) == 1:
+        b.ret(values[0])
+        return
+    # PyTuple_SetItem takes the references; a tuple or scalar that could not be made has set its MemoryError.
+    pack = code.call("PyTuple_New", PTR, i64(len(outputs)))
+    whole = b.icmp_unsigned("!=", pack, code.null)
+    for value in values:
+        whole = b.and_(whole, b.icmp_unsigned("!=", value, code.null))
+
+    def fail() -> None:
+        for value in (*values, pack):
+
+            def release(value: Value = value) -> None:
+                code.call("Py_DecRef", VOID, value)
+
+            code.branch(b.icmp_unsigned("!=", value, code.null), release)
+        b.ret(code.null)
+
+    def succeed() -> None:
+        for k, value in enumerate(values):
+            code.call("PyTuple_SetItem", I32, pack, i64(k), value)
+        b.ret(pack)
+
+    code.branch(whole, succeed, fail)
+    b.unreachable()

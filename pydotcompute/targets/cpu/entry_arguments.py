@@ -1,0 +1,301 @@
+"""The part of an entry point that looks at arguments: arrays, scalars, dimensions, shapes, overlap.
+
+Whatever is not plainly right refuses the call; what may be right all the same is the Python path's to find out.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from llvmlite import ir
+
+from ...artifact.signature import DTYPE_BYTES, Parameter
+from .entry_code import F32, F64, I8, I32, I64, PTR, Code, Value, i64
+
+TYPE_NUMBERS = {  # NumPy's, where long is 64 bits wide; two of them are int64, two uint64
+    "bool": (0,), "int8": (1,), "int16": (3,), "int32": (5,), "int64": (7, 9), "uint8": (2,), "uint16": (4,),
+    "uint32": (6,), "uint64": (8, 10), "float32": (11,), "float64": (12,), "complex64": (14,), "complex128": (15,),
+}  # fmt: skip
+CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
+LEADING = 16  # leading dims of views and broadcasts that are served here; NumPy has up to 64
+
+
+class Array(NamedTuple):
+    """What has been read from an ndarray: `nd` int64, `dims` and `strides` addresses of int64."""
+
+    parameter: Parameter
+    data: Value  # int64
+    nd: Value
+    dims: Value
+    strides: Value
+
+
+def read_array(code: Code, p: Parameter, item: Value) -> Array:
+    """Type, byte order, dtype, rank, layout; not yet the shape."""
+    b = code.b
+    code.require(code.equal(code.at(item, 8, PTR), code.variable("ndarray_type")))
+    descr = code.at(item, 56, PTR)
+    number = code.at(descr, 28, I32)
+    first, *more = TYPE_NUMBERS[p.dtype]
+    right = code.equal(number, ir.Constant(I32, first))
+    for other in more:
+        right = b.or_(right, code.equal(number, ir.Constant(I32, other)))
+    code.require(right)
+    if DTYPE_BYTES[p.dtype] > 1:
+        code.require(b.icmp_unsigned("!=", code.at(descr, 26, I8), ir.Constant(I8, ord(">"))))
+    nd = b.sext(code.at(item, 24, I32), I64)
+    known = i64(len(p.dims or ()))
+    code.require(b.icmp_signed(">=", nd, known) if p.ellipsis else code.equal(nd, known))
+    wanted = ALIGNED | (CONTIGUOUS if p.layout == "C" else 0) | (WRITEABLE if p.writable else 0)
+    flags = b.and_(code.at(item, 64, I32), ir.Constant(I32, wanted))
+    code.require(code.equal(flags, ir.Constant(I32, wanted)))
+    return Array(p, code.at(item, 16, I64), nd, code.at(item, 32, PTR), code.at(item, 40, PTR))
+
+
+def read_scalar(code: Code, p: Parameter, item: Value, word: Value) -> Value | None:
+    """Convert an exact Python scalar that fits into its word, or words; the int64 value of an integer."""
+    b, kind = code.b, p.dtype.rstrip("0123456789")
+    type_ = code.at(item, 8, PTR)
+    code.put(i64(0), word)
+    if kind == "bool":
+        true = code.equal(item, code.symbol("_Py_TrueStruct"))
+        code.require(b.or_(true, code.equal(item, code.symbol("_Py_FalseStruct"))))
+        code.put(b.zext(true, I64), word)
+    elif kind in ("int", "uint"):
+        code.require(code.equal(type_, code.symbol("PyLong_Type")))
+        value = _whole(code, item)
+        bits = 8 * DTYPE_BYTES[p.dtype]
+        if kind == "uint":
+            code.require(b.icmp_signed(">=", value, i64(0)))  # from 2**63 on: the Python path
+        if bits < 64:
+            low, high = (0, (1 << bits) - 1) if kind == "uint" else (-(1 << bits - 1), (1 << bits - 1) - 1)
+            code.require(b.icmp_signed(">=", value, i64(low)))
+            code.require(b.icmp_signed("<=", value, i64(high)))
+        code.put(value if bits == 64 else b.trunc(value, ir.IntType(bits)), word)
+        return value
+    elif kind == "float":
+        _put_float(code, _real(code, item, type_), p.dtype == "float32", word, 0)
+    else:
+        real, imaginary = _complex(code, item, type_)
+        _put_float(code, real, p.dtype == "complex64", word, 0)
+        _put_float(code, imaginary, p.dtype == "complex64", word, 1)
+    return None
+
+
+def _whole(code: Code, item: Value) -> Value:
+    overflow = code.stack(I32)
+    value = code.call("PyLong_AsLongLongAndOverflow", I64, item, overflow)
+    code.require(code.equal(code.get(overflow, I32), ir.Constant(I32, 0)))
+    return value
+
+
+def _real(code: Code, item: Value, type_: Value) -> Value:
+    """The double of an exact float or int."""
+    result = code.stack(F64)
+
+    def of_int() -> None:
+        code.require(code.equal(type_, code.symbol("PyLong_Type")))
+        code.put(code.b.sitofp(_whole(code, item), F64), result)
+
+    code.branch(
+        code.equal(type_, code.symbol("PyFloat_Type")), lambda: code.put(code.at(item, 16, F64), result), of_int
+    )
+    return code.get(result, F64)
+
+
+def _complex(code: Code, item: Value, type_: Value) -> tuple[Value, Value]:
+    parts = code.stack(F64, 2)
+
+    def of_real() -> None:
+        code.put(_real(code, item, type_), parts, 0)
+        code.put(ir.Constant(F64, 0.0), parts, 1)
+
+    def of_complex() -> None:
+        code.put(code.at(item, 16, F64), parts, 0)
+        code.put(code.at(item, 24, F64), parts, 1)
+
+    code.branch(code.equal(type_, code.symbol("PyComplex_Type")), of_complex, of_real)
+    return code.element(parts, 0, F64), code.element(parts, 1, F64)
+
+
+def _put_float(code: Code, value: Value, single: bool, word: Value, index: int) -> None:
+    if single:
+        b, infinity = code.b, float("inf")
+        short = b.fptrunc(value, F32)
+
+        def infinite(x: Value) -> Value:
+            return b.or_(*(b.fcmp_ordered("==", x, ir.Constant(x.type, sign * infinity)) for sign in (1, -1)))
+
+        code.require(b.or_(b.not_(infinite(short)), infinite(value)))
+        value = short
+    code.put(value, word, index)
+
+
+class Shapes:
+    """The dimensions of one call: symbols, and the one shape of all `...`."""
+
+    def __init__(self, code: Code):
+        self.code, self.values = code, {}
+        self.leading: tuple[Value, Value] | None = None  # how many dims, address of their sizes
+        self.count: Value | None = None  # their product
+
+    def bind(self, symbol: str, value: Value) -> None:
+        if symbol in self.values:
+            self.code.require(self.code.equal(self.values[symbol], value))
+        else:
+            self.values[symbol] = value
+
+    def trailing(self, array: Array) -> None:
+        """Bind or compare the dims that stand in the signature. Those of an output are all bound by now."""
+        code, dims = self.code, array.parameter.dims or ()
+        first = code.b.sub(array.nd, i64(len(dims)))
+        for axis, dim in enumerate(dims):
+            value = code.element(array.dims, code.b.add(first, i64(axis)), I64)
+            if isinstance(dim, int):
+                code.require(code.equal(value, i64(dim)))
+            else:
+                self.bind(dim, value)
+
+    def agree(self, array: Array) -> None:
+        """The leading dims are those of the first array that has a `...`."""
+        code = self.code
+        nd = self._leading(array)
+        if self.leading is None:
+            self.leading = (nd, array.dims)
+            self._multiply()
+            return
+        code.require(code.equal(nd, self.leading[0]))
+        sizes = self.leading[1]
+        code.loop(
+            nd, lambda i: code.require(code.equal(code.element(array.dims, i, I64), code.element(sizes, i, I64)))
+        )
+
+    def _leading(self, array: Array) -> Value:
+        return self.code.b.sub(array.nd, i64(len(array.parameter.dims)))
+
+    def broadcast(self, arrays: list[Array]) -> None:
+        """NumPy's rule over the `...` of these arrays."""
+        code, b = self.code, self.code.b
+        most = i64(0)
+        for array in arrays:
+            most = b.select(b.icmp_signed(">", self._leading(array), most), self._leading(array), most)
+        code.require(b.icmp_signed("<=", most, i64(LEADING)))
+        sizes = code.stack(I64, LEADING)
+        code.loop(most, lambda i: code.put(i64(1), sizes, i))
+        for array in arrays:
+            skip = b.sub(most, self._leading(array))
+
+            def widen(i: Value, array=array, skip=skip) -> None:
+                place = b.add(skip, i)
+                have, common = code.element(array.dims, i, I64), code.element(sizes, place, I64)
+                one = i64(1)
+                fits = b.or_(code.equal(have, common), b.or_(code.equal(common, one), code.equal(have, one)))
+                code.require(fits)
+                code.put(b.select(code.equal(common, one), have, common), sizes, place)
+
+            code.loop(self._leading(array), widen)
+        self.leading = (most, sizes)
+        self._multiply()
+
+    def _multiply(self) -> None:
+        code = self.code
+        product = code.stack(I64)
+        code.put(i64(1), product)
+        code.loop(
+            self.leading[0],
+            lambda i: code.put(code.b.mul(code.get(product), code.element(self.leading[1], i, I64)), product),
+        )
+        self.count = code.get(product)
+
+    def view(self, array: Array) -> Value:
+        """The descriptor of abi.py: how the leading dims of an array lie in memory, stride 0 where it is repeated."""
+        code, b = self.code, self.code.b
+        nd, sizes = self.leading
+        code.require(b.icmp_signed("<=", nd, i64(LEADING)))
+        view = code.stack(I64, 1 + 2 * LEADING)
+        code.put(nd, view)
+        missing = b.sub(nd, self._leading(array))
+
+        def describe(i: Value) -> None:
+            place, own = b.add(b.mul(i, i64(2)), i64(1)), b.sub(i, missing)
+            size, stride = code.element(sizes, i, I64), code.stack(I64)
+            code.put(size, view, place)
+            code.put(i64(0), stride)
+
+            def present() -> None:
+                repeated = b.icmp_signed("!=", code.element(array.dims, own, I64), size)
+                code.put(b.select(repeated, i64(0), code.element(array.strides, own, I64)), stride)
+
+            code.branch(b.icmp_signed(">=", own, i64(0)), present)
+            code.put(code.get(stride), view, b.add(place, i64(1)))
+
+        code.loop(nd, describe)
+        return view
+
+
+def extent(code: Code, array: Array) -> tuple[Value, Value]:
+    """First byte and one past the last byte that the array may touch (an empty one touches none: Python's case)."""
+    b, low, high = code.b, code.stack(I64), code.stack(I64)
+    code.put(array.data, low)
+    code.put(b.add(array.data, i64(DTYPE_BYTES[array.parameter.dtype])), high)
+
+    def reach(i: Value) -> None:
+        last = b.sub(code.element(array.dims, i, I64), i64(1))
+        step = b.mul(last, code.element(array.strides, i, I64))
+        side = b.select(b.icmp_signed("<", step, i64(0)), low, high)
+        code.put(b.add(code.get(side), step), side)
+
+    code.loop(array.nd, reach)
+    return code.get(low), code.get(high)
+
+
+def require_distinct(code: Code, array: Array) -> None:
+    """Refuse an array of which two elements may lie in one place: every stride must step over all that is inside it,
+    which is what the dims with smaller strides span."""
+    b, inside = code.b, code.stack(I64)
+
+    def stride(i: Value) -> Value:
+        value = code.element(array.strides, i, I64)
+        return b.select(b.icmp_signed("<", value, i64(0)), b.sub(i64(0), value), value)
+
+    def several(i: Value) -> Value:
+        return b.icmp_signed(">", code.element(array.dims, i, I64), i64(1))
+
+    def check(i: Value) -> None:
+        code.put(i64(DTYPE_BYTES[array.parameter.dtype]), inside)
+        own = stride(i)
+
+        def add(j: Value) -> None:
+            other = stride(j)
+            tie = b.and_(code.equal(other, own), b.icmp_signed("<", i, j))
+            counts = b.and_(several(j), b.or_(b.icmp_signed("<", other, own), tie))
+            span = b.mul(other, b.sub(code.element(array.dims, j, I64), i64(1)))
+            code.put(b.add(code.get(inside), b.select(counts, span, i64(0))), inside)
+
+        code.loop(array.nd, add)
+        code.require(b.or_(b.not_(several(i)), b.icmp_signed(">=", own, code.get(inside))))
+
+    code.loop(array.nd, check)
+
+
+def require_apart(code: Code, one: Array, other: Array, may_be_same: bool) -> None:
+    """Refuse two arrays that overlap, unless they are the same view and that is allowed."""
+    b = code.b
+
+    def disjoint() -> None:
+        (low, high), (other_low, other_high) = extent(code, one), extent(code, other)
+        code.require(b.or_(b.icmp_signed(">=", low, other_high), b.icmp_signed(">=", other_low, high)))
+
+    def same() -> None:
+        code.require(code.equal(one.nd, other.nd))
+
+        def compare(i: Value) -> None:
+            code.require(code.equal(code.element(one.dims, i, I64), code.element(other.dims, i, I64)))
+            code.require(code.equal(code.element(one.strides, i, I64), code.element(other.strides, i, I64)))
+
+        code.loop(one.nd, compare)
+
+    if may_be_same and one.parameter.dtype == other.parameter.dtype:
+        code.branch(code.equal(one.data, other.data), same, disjoint)
+    else:
+        disjoint()

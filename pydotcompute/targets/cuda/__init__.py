@@ -1,0 +1,1 @@
+"""PTX and cubins for NVIDIA's GPUs, without a GPU, a driver or a toolkit."""

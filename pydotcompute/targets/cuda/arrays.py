@@ -1,0 +1,135 @@
+"""How lowered Python for CUDA reaches the elements of an array, and which arguments a kernel gets for it.
+
+The arguments of a kernel, in order: for each parameter
+
+    scalar, not an output    its value; a complex one: its two parts
+    array, layout C          address
+    array, strided           address, then with an ellipsis a view, then a stride in bytes for each trailing dim
+    array, broadcast         address, view
+    output scalar            address of its one element
+
+then every dimension symbol (int64), then an address for each scratch array. A view describes the leading dims of an
+array that is not contiguous, merged where they can be: how many levels there are inside the outermost one (at most
+VIEW_LEVELS), the stride in bytes of the outermost, then (size, stride in bytes) of each level, innermost first; what
+is not used is (1, 0).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ...artifact.signature import Parameter
+from ..llvm.dimension_code import dimension
+from ..llvm.python_source import COMPLEX, Names
+from ...ir.tree import KernelTree, NewArray
+
+VIEW_LEVELS = 7
+VIEW_WORDS = 2 + 2 * VIEW_LEVELS
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array as generated code sees it; all texts are names or int64 constants.
+
+    strides: in bytes, of the trailing dims (of all, without a view); None where the array is C-contiguous.
+    """
+
+    name: str
+    dtype: str
+    kind: str  # "argument" "shared" "private" "local"
+    pointer: str
+    extents: tuple[str, ...]
+    strides: tuple[str, ...] | None = None
+    view: tuple[str, ...] = ()
+
+    @property
+    def components(self) -> tuple[str, ...]:
+        """Everything that a helper needs to reach the elements."""
+        return (self.pointer, *self.extents, *(self.strides or ()), *self.view)
+
+    def rebound(self, names: Sequence[str]) -> Array:
+        """The same array under a helper's names for its components."""
+        left = list(names)
+
+        def take(count: int) -> tuple[str, ...]:
+            taken = tuple(left[:count])
+            del left[:count]
+            return taken
+
+        (pointer,), extents = take(1), take(len(self.extents))
+        strides = take(len(self.strides)) if self.strides is not None else None
+        return replace(self, pointer=pointer, extents=extents, strides=strides, view=take(len(self.view)))
+
+    def offset(self, indices: Sequence[str]) -> str:
+        """The offset of an element: in elements for a contiguous array, else in bytes."""
+        if self.strides is None:
+            result = indices[0] if indices else "int64(0)"
+            for extent, index in zip(self.extents[1:], indices[1:]):
+                result = f"at({result}, {extent}, {index})"
+            return result
+        result = "int64(0)"
+        if self.view:
+            result, indices = f"view_offset({', '.join((indices[0], *self.view))})", indices[1:]
+        for index, stride in zip(indices, self.strides):
+            result = f"at({index}, {stride}, {result})"
+        return result
+
+    @property
+    def flat(self) -> Array:
+        """The same array where its view has no levels but the outermost: its elements lie one stride apart."""
+        return replace(self, strides=(self.view[1], *(self.strides or ())), view=()) if self.view else self
+
+    @property
+    def suffix(self) -> str:
+        return "_bytes" if self.strides is not None else ""
+
+
+def arrays_of(tree: KernelTree, names: Names) -> dict[str, Array]:
+    """Every array of the kernel by its name."""
+    found = {p.name: _of_parameter(p, names) for p in tree.parameters if p.is_array or p.role == "out"}
+    return found | {a.name: _of_kernel_array(a, names) for a in tree.arrays.values()}
+
+
+def _of_parameter(p: Parameter, names: Names) -> Array:
+    extents = tuple(dimension(d, names.of) for d in p.dims or ())
+    if p.ellipsis:
+        extents = (names.of("rows" if p.dims else "size"), *extents)
+    strides, view = None, ()
+    if p.layout != "C":
+        strides = tuple(names.part(p.name, f"s{axis}") for axis in range(len(p.dims or ())))
+        if p.ellipsis:
+            view = tuple(names.part(p.name, f"v{k}") for k in range(VIEW_WORDS))
+    return Array(p.name, p.dtype, "argument", names.of(p.name), extents, strides, view)
+
+
+def _of_kernel_array(a: NewArray, names: Names) -> Array:
+    return Array(a.name, a.dtype, a.kind, names.of(a.name), tuple(f"int64({n})" for n in a.shape))
+
+
+def arguments_of(tree: KernelTree, names: Names) -> list[tuple[tuple, str, str]]:
+    """(what it is, its name in the code, its type) of each argument: ("scalar", name), of a complex one ("scalar",
+    name, "real") and ("scalar", name, "imag"); ("data", name), ("view", name, word), ("stride", name, axis),
+    ("symbol", name)."""
+    result: list[tuple[tuple, str, str]] = []
+    for p in tree.parameters:
+        if not p.is_array and p.role != "out":
+            # One that is a dimension too is known by that, as int64.
+            own = names.part(p.name, "given") if p.name in tree.symbols else names.of(p.name)
+            if p.dtype in COMPLEX:
+                for x in ("real", "imag"):
+                    result.append((("scalar", p.name, x), names.part(p.name, x), COMPLEX[p.dtype]))
+            else:
+                result.append((("scalar", p.name), own, p.dtype))
+            continue
+        array = _of_parameter(p, names)
+        result.append((("data", p.name), array.pointer, f"{p.dtype}*"))
+        result += [(("view", p.name, k), text, "int64") for k, text in enumerate(array.view)]
+        result += [(("stride", p.name, axis), text, "int64") for axis, text in enumerate(array.strides or ())]
+    return result + [(("symbol", s), names.of(s), "int64") for s in tree.symbols]
+
+
+def complex_scalars(tree: KernelTree, names: Names) -> list[tuple[str, str, str]]:
+    """(name, name of its real part, of its imaginary part) of every complex scalar."""
+    found = [p.name for p in tree.parameters if not p.is_array and p.role != "out" and p.dtype in COMPLEX]
+    return [(names.of(n), names.part(n, "real"), names.part(n, "imag")) for n in found]

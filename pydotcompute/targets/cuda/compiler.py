@@ -1,0 +1,197 @@
+"""The typed tree, or the Python of a raw kernel, → artifacts for CUDA: PTX for `cuda:compute_NN`, cubins for
+`cuda:sm_NN`.
+
+numba-cuda's half of a compilation serves every architecture; NVVM makes PTX for each, once, and the PTX and the cubin
+of an architecture are of that compilation. What an artifact's metadata says:
+
+    arguments, launches, scratch    how the run half calls it: targets/cuda/lowering.py, targets/cuda/arrays.py
+    target                          the architecture that the PTX names, "sm_80"; a cubin is assembled from such PTX
+    ptx_version                     of PTX alone: as low as its code and architecture allow
+    resources                       {entry: {registers, shared, stack, spill_stores, spill_loads}} by ptxas, for the
+                                    architecture itself; a thread's, in bytes but for the registers
+    tools                           {tool: version}
+    note                            where registers did not suffice and the declaration sets no limit: what is spilled
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from ...artifact.dimensions import data, substituted
+from ...declare.model import Kernel, Rendered, Specialisation
+from ...errors import CompilationError, DeclarationError
+from .lowering import CudaSource, block_of, lower, up_to_three
+from ...ir.tree import KernelTree
+from . import nvvm as cuda_nvvm, ptxas as cuda_ptxas, toolchain as cuda_toolchain
+
+
+class CudaArtifact(NamedTuple):
+    data: bytes
+    suffix: str  # ".ptx" or ".cubin"
+    meta: dict[str, Any]
+
+
+Make = Callable[
+    [str, str, dict[str, Any]], CudaArtifact
+]  # ("compute" or "sm", architecture, launch of the declaration)
+
+
+def compile_kernel(
+    tree: KernelTree,
+    source_file: str,
+    targets: Sequence[str],
+    launch: dict[str, Any] | None = None,
+    params: dict[str, Any] | None = None,
+) -> dict[str, CudaArtifact]:
+    """Artifacts by target. `source_file` is what messages call the generated Python; `launch` the declaration's.
+
+    Raises DeclarationError for a target that the installed toolchain does not know, CompilationError, and
+    CompilerNotInstalledError where the toolchain is missing.
+    """
+    cuda_toolchain.require()
+    parsed = {target: cuda_toolchain.parse_target(target) for target in targets}
+    make = source_compiler(lower(tree, launch, params), source_file, tree.name)
+    return {target: make(form, arch, launch or {}) for target, (form, arch) in parsed.items()}
+
+
+def source_compiler(source: CudaSource, source_file: str, name: str) -> Make:
+    """What compiles lowered Python for one target after the other."""
+    from .memory import generation
+    from .namespace import namespace
+
+    entries = [cuda_nvvm.EntryPoint(e.name, e.types, e.noalias, source.block, e.function) for e in source.entries]
+    meta = {
+        "arguments": [list(a) for a in source.arguments],
+        "launches": list(source.launches),
+        "scratch": list(source.scratch),
+    }
+    modules: dict[tuple[int, int], list[str]] = {}  # by generation
+
+    def ptx(arch: str) -> str:
+        of = generation(cuda_nvvm.capability_of(arch))
+        try:
+            if of not in modules:
+                modules[of] = cuda_nvvm.module_ir(source.text, source_file, entries, of, namespace(of), source.helpers)
+            return cuda_nvvm.to_ptx(modules[of], arch)
+        except CompilationError as error:
+            raise CompilationError(explained(str(error), source, source_file, name)) from error
+
+    return _maker(ptx, meta, name)
+
+
+def raw_compiler(kernel: Kernel, specialisation: Specialisation, rendered: Rendered, source_file: str) -> Make:
+    """What compiles a raw kernel: the body is numba.cuda's Python, arrays are its arrays, scalars its scalars; after
+    the signature's parameters come no dimensions. Raises DeclarationError for what a raw kernel cannot have."""
+    types, params = dict(specialisation.types), dict(specialisation.params)
+    arguments: list[str] = []
+    described: list[list[Any]] = []
+    for p in kernel.signature.parameters:
+        dtype = types.get(p.dtype, p.dtype)
+        if p.layout == "broadcast" or p.ellipsis and p.layout != "C":
+            raise DeclarationError(
+                f"raw kernel {kernel.name}: '{p.name}' has no shape of its own",
+                kernel.positions.get(f"signature.{p.name}", kernel.at),
+                "a raw kernel takes C-contiguous arrays, and strided ones without `...`",
+            )
+        if not p.is_array and p.role != "out":
+            arguments.append(dtype)
+            parts = ("real", "imag") if dtype.startswith("complex") else ("",)
+            described += [["scalar", p.name, part] if part else ["scalar", p.name] for part in parts]
+            continue
+        rank = max(1, p.rank)  # an output scalar is seen as an array of one element
+        dims = [":"] * (rank - 1) + ["::1" if p.layout == "C" else ":"]
+        arguments.append(f"{dtype}[{', '.join(dims)}]")
+        described.append(["array", p.name, rank])
+    block, shape = block_of(kernel.launch, params)
+    grid = kernel.launch.get("grid")
+    if grid is None:
+        raise DeclarationError(
+            f"raw kernel {kernel.name} does not say how many blocks it is launched with", kernel.at,
+            "add a grid to launch: {block: 128, grid: …}",
+        )  # fmt: skip
+    counts = [data(substituted(g, params)) for g in up_to_three(grid)]
+    meta = {
+        "arguments": described,
+        "launches": [
+            {"entry": kernel.name, "block": block, "shape": shape, "grid": {"kind": "given", "counts": counts}}
+        ],
+        "scratch": [],
+    }
+    entry = cuda_nvvm.EntryPoint(kernel.name, tuple(arguments), (), block)
+
+    def ptx(arch: str) -> str:
+        try:
+            return cuda_nvvm.compile_raw(rendered.text, source_file, entry, arch)
+        except CompilationError as error:
+            raise CompilationError(_of_raw(str(error), rendered, source_file, kernel.name)) from error
+
+    return _maker(ptx, meta, kernel.name)
+
+
+def _maker(ptx_for: Callable[[str], str], meta: dict[str, Any], name: str) -> Make:
+    texts: dict[str, str] = {}
+
+    def make(form: str, arch: str, launch: dict[str, Any]) -> CudaArtifact:
+        if arch not in texts:
+            texts[arch] = ptx_for(arch)
+        about = {**meta, "target": f"sm_{arch}", "tools": cuda_toolchain.tool_versions()}
+        if form == "sm":
+            data, used = cuda_ptxas.assemble(texts[arch], arch)
+        else:
+            ptx, about["ptx_version"], used = cuda_ptxas.lowered(texts[arch], arch)
+            data = ptx.encode("ascii")
+        about["resources"] = {entry: r._asdict() for entry, r in used.items()}
+        check_budget(about["resources"], launch, name, arch)
+        if note := spilled(about["resources"], launch):
+            about["note"] = note
+        return CudaArtifact(data, ".cubin" if form == "sm" else ".ptx", about)
+
+    return make
+
+
+def check_budget(resources: dict[str, dict[str, int]], launch: dict[str, Any], name: str, arch: str) -> None:
+    """Refuse what uses more than the declaration allows: `registers` a thread, `spills` in bytes a thread."""
+    for entry, used in resources.items():
+        spills = used["spill_stores"] + used["spill_loads"]
+        for key, found in (("registers", used["registers"]), ("spills", spills)):
+            allowed = launch.get(key)
+            if allowed is not None and found > int(allowed):
+                what = f"{found} registers" if key == "registers" else f"{found} bytes of spills"
+                raise CompilationError(
+                    f"{name} for sm_{arch}: {entry} needs {what} a thread, and launch.{key} allows {allowed}"
+                )
+
+
+def spilled(resources: dict[str, dict[str, int]], launch: dict[str, Any]) -> str:
+    """What to say of spills that the declaration does not speak of; empty where there are none."""
+    if "spills" in launch:
+        return ""
+    found = {entry: used["spill_stores"] + used["spill_loads"] for entry, used in resources.items()}
+    parts = [f"{entry} spills {size} bytes a thread" for entry, size in found.items() if size]
+    return "; ".join(parts) and f"{'; '.join(parts)}: launch.spills sets a limit"
+
+
+def explained(said: str, source: CudaSource, source_file: str, name: str) -> str:
+    """The message with the place in the user's file, as far as numba tells a line of the generated text."""
+    for line in _lines(said, source_file):
+        at = source.positions[line - 1] if 0 < line <= len(source.positions) else None
+        if at:
+            written = source.text.splitlines()[line - 1].strip()
+            where = f"{at.path}:{at.line}:{at.column}"
+            return f"{where}: the CUDA compiler refused `{at.text.strip()}` (lowered to `{written}`)\n{said}"
+    return f"{name}: {said}"
+
+
+def _of_raw(said: str, rendered: Rendered, source_file: str, name: str) -> str:
+    for line in _lines(said, source_file):
+        at = rendered.position(line, 1)
+        return f"{at.path}:{at.line}:{at.column}: numba-cuda refused `{at.text.strip()}`\n{said}"
+    return f"{name}: {said}"
+
+
+def _lines(said: str, source_file: str) -> list[int]:
+    """The lines of a file that a message of numba's names."""
+    found = re.findall(rf'{re.escape(source_file)}"?(?:, line |:| \()(\d+)', said)
+    return [int(number) for number in found]

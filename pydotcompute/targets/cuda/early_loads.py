@@ -1,0 +1,146 @@
+"""Which loads of a loop's iterations can be done early, so that a thread has those of several iterations under way.
+
+A thread that waits for each element of its own leaves a GPU's memory half idle: bandwidth times latency is more than
+one element for every thread that a GPU holds.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Set
+from dataclasses import dataclass, field, replace
+
+from ...artifact.signature import DTYPE_BYTES
+from ..llvm.python_source import FLOATS, is_cheap, product_of
+from ...ir.tree import (
+    Accumulate, Assign, BoolOp, Const, Expr, If, Load, Parallel, Scatter, Select, Stmt, Store, Unary, Var, rebuilt,
+    walk,
+)  # fmt: skip
+
+MOST_ITERATIONS = 8
+MOST_LOADS = 16  # under way in a thread: each needs a register or two
+MOST_NODES = 20  # of an expression that is worked out early as well as in its place
+
+
+@dataclass(frozen=True)
+class Early:
+    """values: what is loaded before everything else of an iteration, in order, each under a name that only `body`
+    and later values know; body: the iteration with those names in place of loads; at_once: how many iterations."""
+
+    values: dict[str, Expr]
+    body: tuple[Stmt, ...]
+    at_once: int
+
+
+def early_loads(loop: Parallel, own: Set[str], aliases: Iterable[tuple[str, str]], size: int) -> Early | None:
+    """The loads of several iterations at once; None where two or more are not worth it.
+
+    own: the kernel's own arrays; aliases: as KernelTree has them; size: bytes of each array under way in a thread.
+    Iterations of a parallel loop are independent, so that loads of one may come before stores of another; within one,
+    a load stays behind stores to what it may read. A load that a condition guards is guarded early too.
+    """
+    if not all(isinstance(s, (Assign, Store, Scatter, Accumulate, If)) for s in _statements(loop.body)):
+        return None
+    loads = _Loads(loop, own, set(aliases))
+    body = loads.body(loop.body, _Scope())
+    if not loads.names:
+        return None
+    widest = max(DTYPE_BYTES[value.type] for value in loads.names)
+    at_once = min(size // widest, MOST_ITERATIONS, MOST_LOADS // len(loads.names))
+    return Early({name: value for value, name in loads.names.items()}, body, at_once) if at_once > 1 else None
+
+
+@dataclass
+class _Scope:
+    """What is known where a statement or an expression stands."""
+
+    loaded: dict[Load, Var] = field(default_factory=dict)
+    defined: dict[str, Expr] = field(default_factory=dict)  # locals whose values can be worked out early
+    stored: set[str] = field(default_factory=set)  # arrays that may have changed
+    guard: Expr | None = None  # condition under which all this is executed
+    open: bool = True  # whether that is known early, so that loads can be done
+
+    def inside(self, condition: Expr | None) -> _Scope:
+        """Where that holds too; None for a condition that is not known early."""
+        guard = condition if self.guard is None or condition is None else BoolOp("and", self.guard, condition)
+        is_open = self.open and condition is not None
+        return _Scope(dict(self.loaded), dict(self.defined), set(self.stored), guard, is_open)
+
+
+class _Loads:
+    def __init__(self, loop: Parallel, own: Set[str], aliases: set[tuple[str, str]]):
+        self.own, self.aliases = own, aliases
+        self.assigned = Counter(s.name for s in _statements(loop.body) if isinstance(s, Assign))
+        self.names: dict[Expr, str] = {}  # of what is loaded early
+
+    def body(self, body: tuple[Stmt, ...], scope: _Scope) -> tuple[Stmt, ...]:
+        return tuple(self.statement(s, scope) for s in body)
+
+    def statement(self, s: Stmt, scope: _Scope) -> Stmt:
+        if isinstance(s, If):
+            condition, holds, fails = self.sides(s.condition, scope)
+            body, orelse = self.body(s.body, holds), self.body(s.orelse, fails)
+            self.store(holds.stored | fails.stored, scope)
+            return replace(s, condition=condition, body=body, orelse=orelse)
+        done = rebuilt(s, lambda e: self.expression(e, scope))
+        if isinstance(done, Assign):
+            value = self.early(done.value, scope)
+            # A sum with a product in place of its name would be rounded once, and not as it is in the body.
+            if self.assigned[s.name] == 1 and value and not (value.type in FLOATS and product_of(value)):
+                scope.defined[s.name] = value
+        if isinstance(s, (Store, Scatter)):
+            self.store({s.array, *(name for pair in self.aliases if s.array in pair for name in pair)}, scope)
+        return done
+
+    def store(self, arrays: set[str], scope: _Scope) -> None:
+        """What is known where these arrays may have changed."""
+        scope.stored |= arrays
+        scope.loaded = {load: name for load, name in scope.loaded.items() if load.array not in arrays}
+
+    def sides(self, condition: Expr, scope: _Scope) -> tuple[Expr, _Scope, _Scope]:
+        """A condition, and what is known where it holds and where it does not."""
+        condition = self.expression(condition, scope)
+        early = self.early(condition, scope)
+        return condition, scope.inside(early), scope.inside(early and Unary("not", early, "bool"))
+
+    def expression(self, e: Expr, scope: _Scope) -> Expr:
+        """The expression with names in place of loads, those that it adds and those that were there."""
+        if isinstance(e, Load) and e in scope.loaded:
+            return scope.loaded[e]
+        if isinstance(e, Select):
+            condition, holds, fails = self.sides(e.condition, scope)
+            then, otherwise = self.expression(e.then, holds), self.expression(e.otherwise, fails)
+            return replace(e, condition=condition, then=then, otherwise=otherwise)
+        if isinstance(e, BoolOp):
+            left, holds, fails = self.sides(e.left, scope)
+            return replace(e, left=left, right=self.expression(e.right, holds if e.op == "and" else fails))
+        done = rebuilt(e, lambda part: self.expression(part, scope))
+        return self.load(e, done, scope) if isinstance(e, Load) else done
+
+    def load(self, load: Load, done: Load, scope: _Scope) -> Expr:
+        """A name for what it loads, if that can be early; `done` has names in place of the loads in its indices."""
+        indices = [self.early(i, scope) for i in done.indices]
+        if not scope.open or load.array in self.own | scope.stored or None in indices:
+            return done
+        value: Expr = replace(done, indices=tuple(indices))
+        if scope.guard is not None:
+            value = Select(scope.guard, value, Const(False if load.type == "bool" else 0, load.type), load.type)
+        scope.loaded[load] = Var(self.names.setdefault(value, f"{len(self.names)} early"), load.type)
+        return scope.loaded[load]
+
+    def early(self, e: Expr, scope: _Scope) -> Expr | None:
+        """The expression as it can be worked out before everything else, if it can at little cost."""
+
+        def known(part):
+            return scope.defined.get(part.name, part) if isinstance(part, Var) else rebuilt(part, known)
+
+        e = known(e)
+        nodes = list(walk(e))
+        names = {n.name for n in nodes if isinstance(n, Var)}
+        return e if is_cheap(e) and len(nodes) <= MOST_NODES and not names & self.assigned.keys() else None
+
+
+def _statements(body: Iterable[Stmt]) -> Iterator[Stmt]:
+    """These and those inside them."""
+    for s in body:
+        yield from (n for n in walk(s) if isinstance(n, Stmt))

@@ -1,0 +1,137 @@
+"""What lowered loops and reductions for CUDA compute with, beyond the operations of the language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from .intrinsics import I64, INTRINSICS, PARTS, call, constant, device, enter, join, kind, operation, parts
+
+UNROLL, UNROLLED = "pydotcompute.unroll", 4
+FIRST_NODE = 1_000_000  # of metadata: above all that a module has
+
+
+@operation("divided", 2, "int")
+def _divided(b, t, x, y):
+    """x / y for x ≥ 0 and y > 0."""
+    return b.udiv(x, y)
+
+
+@operation("advanced", 2, "int")
+def _advanced(b, t, x, y):
+    """x + y, which does not overflow: how loops go on."""
+    return b.add(x, y, flags=("nsw",))
+
+
+@intrinsic
+def _unrolled(typing_context):
+    """As the last statement of a loop but for how it goes on: several of its iterations may be done as one, so that
+    their loads wait together."""
+
+    def emit(context, b, signature, values):
+        call(b, UNROLL, ir.VoidType())
+
+    return types.void(), emit
+
+
+INTRINSICS["unrolled"] = _unrolled
+
+
+def mark_unrolled(text: str) -> str:
+    """The text of an LLVM module with each `unrolled()` as what it says about its loop."""
+    found = 0
+
+    def marked(match: re.Match) -> str:
+        nonlocal found
+        found += 1
+        return f"{match[1]}{match[2]}, !llvm.loop !{FIRST_NODE + found}\n"
+
+    text = re.sub(rf'  call void @"{UNROLL}"\(\)\n((?:  (?!br |ret ).*\n)*)(  br [^\n]*)\n', marked, text)
+    text = re.sub(rf'  call void @"{UNROLL}"\(\)\n', "", text)
+    text = re.sub(rf'declare void @"{UNROLL}"\(\)\n', "", text)
+    nodes = [f"!{FIRST_NODE + k} = distinct !{{ !{FIRST_NODE + k}, !{FIRST_NODE} }}" for k in range(1, found + 1)]
+    if nodes:
+        nodes.append(f'!{FIRST_NODE} = !{{ !"llvm.loop.unroll.count", i32 {UNROLLED} }}')
+    return "\n".join([text, *nodes])
+
+
+def _finite_sum(b, t, total, error):
+    finite = b.fcmp_ordered("<", device(b, "fabs", t, total), constant(t, float("inf")))
+    return b.select(finite, b.fadd(total, error), total)
+
+
+@operation("settled", 2, "float complex")
+def _settled(b, t, total, error):
+    """A sum with the error that it carried; the error of an infinite one is NaN, and nothing."""
+    if kind(t) == "float":
+        return _finite_sum(b, t, total, error)
+    return join(b, *(_finite_sum(b, PARTS[t], s, e) for s, e in zip(parts(b, total), parts(b, error))))
+
+
+def better(b, t, op: str, x, p, y, q):
+    """Whether an element x at the position p comes before the best one so far, y at q; a position of -1: none."""
+    if kind(t) == "half":
+        x, y = (call(b, "llvm.convert.from.fp16.f32", ir.FloatType(), v) for v in (x, y))
+    sign = "<" if op == "min" else ">"
+    if kind(t) in ("half", "float"):
+        x_nan, y_nan = b.fcmp_unordered("uno", x, x), b.fcmp_unordered("uno", y, y)
+        over = b.or_(b.fcmp_ordered(sign, x, y), b.and_(x_nan, b.not_(y_nan)))
+        under = b.or_(b.fcmp_ordered(sign, y, x), b.and_(y_nan, b.not_(x_nan)))
+    else:
+        compare = b.icmp_signed if kind(t) == "int" else b.icmp_unsigned
+        over, under = compare(sign, x, y), compare(sign, y, x)
+    zero = ir.Constant(I64, 0)
+    first = b.and_(b.not_(under), b.icmp_signed("<", p, q))
+    wins = b.or_(b.icmp_signed("<", q, zero), b.or_(over, first))
+    return b.and_(b.icmp_signed(">=", p, zero), wins)
+
+
+def _better(op: str) -> Callable:
+    def typed(value, position, best, at):
+        value, best = types.unliteral(value), types.unliteral(best)
+        if value != best or kind(value) in ("", "complex"):
+            return None
+        signature = types.boolean(value, types.int64, best, types.int64)
+        return signature, lambda context, b, signature, values: better(b, value, op, *values)
+
+    return typed
+
+
+enter("better_argmin", 4, _better("min"))
+enter("better_argmax", 4, _better("max"))
+
+
+def _view_offset(levels: int) -> Callable:
+    def typed(*operands):
+        def emit(context, b, signature, values):
+            """The offset in bytes of position i of a view: see targets/cuda/arrays.py."""
+            index, inner, outermost, *pairs = values
+            with b.goto_entry_block():
+                left, offset = b.alloca(I64), b.alloca(I64)
+            b.store(index, left)
+            b.store(ir.Constant(I64, 0), offset)
+            done = b.append_basic_block("flat")
+            for level in range(levels):
+                deeper = b.append_basic_block("level")
+                b.cbranch(b.icmp_signed(">", inner, ir.Constant(I64, level)), deeper, done)
+                b.position_at_end(deeper)
+                size, stride = pairs[2 * level : 2 * level + 2]
+                here = b.load(left)
+                quotient = b.udiv(here, size)
+                rest = b.sub(here, b.mul(quotient, size))
+                b.store(b.add(b.load(offset), b.mul(rest, stride)), offset)
+                b.store(quotient, left)
+            b.branch(done)
+            b.position_at_end(done)
+            return b.add(b.load(offset), b.mul(b.load(left), outermost))
+
+        return types.int64(*[types.int64] * len(operands)), emit
+
+    return typed
+
+
+enter("view_offset", 1 + 2 + 2 * 7, _view_offset(7))

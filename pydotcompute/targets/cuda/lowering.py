@@ -1,0 +1,280 @@
+"""The typed tree as Python for numba-cuda: a module of one kernel, or of two where a reduction runs over the grid,
+and how they are launched.
+
+`launches`, in order: {"entry", "block": threads, "grid": {"kind", "counts"}}. `counts` are expressions over dimensions
+and integer scalars, as data (artifact/dimensions.py), outermost first, or None where only the kernel can know them; kinds:
+    "grid"    a thread each, one to three counts; a grid-stride loop, so any grid computes the same. Where threads do
+              several iterations (cuda_batches.py), the counts are those of threads
+    "blocks"  a block each, the product of the counts; block-stride
+    "chunks"  a block for each chunk of a reduction over the grid; block-stride
+    "one"     one block, also where nothing is counted
+    "given"   the declaration's own grid: one to three numbers of blocks along x, y, z
+`scratch` is memory that both kernels of a call share: bytes of each array.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from ...artifact.dimensions import Operation, Tree, data, evaluate, substituted
+from ...errors import DeclarationError, Position
+from ...artifact.signature import DTYPE_BYTES
+from .arrays import arguments_of, arrays_of, complex_scalars
+from .thread_coarsening import batched_axis
+from .loops import MOST_CHUNKS, CudaLoops
+from ..llvm.python_source import Names, all_names
+from ...ir.tree import Assign, Binary, Call, Const, Convert, Expr, KernelTree, Parallel, Stmt, Unary, Var, walk
+
+BLOCK = 256
+SHARED_BYTES = 49152  # of a block, on every GPU
+RESERVED = (
+    "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128 bool inf nan range "
+    "True False None cuda _thread _lane _warp _members _turn"
+).split()
+
+
+@dataclass(frozen=True)
+class CudaEntry:
+    name: str  # in the PTX
+    function: str  # in the text
+    types: tuple[str, ...]  # "int64", "float32*"
+    noalias: tuple[bool, ...]
+
+
+@dataclass(frozen=True)
+class CudaSource:
+    text: str
+    positions: tuple[Position | None, ...]  # line k + 1 of the text comes from positions[k]
+    helpers: tuple[str, ...]
+    entries: tuple[CudaEntry, ...]
+    arguments: tuple[tuple, ...]  # as cuda_arrays.arguments_of, then ("scratch", k)
+    launches: tuple[dict[str, Any], ...]
+    scratch: tuple[int, ...]
+    block: int
+
+
+def lower(tree: KernelTree, launch: dict[str, Any] | None = None, params: dict[str, Any] | None = None) -> CudaSource:
+    """Generated Python of one specialisation. `launch` is the declaration's; `params` the specialisation's values.
+    Raises DeclarationError for a block that no GPU runs."""
+    return _Module(tree, launch or {}, params or {}).source()
+
+
+class _Module:
+    def __init__(self, tree: KernelTree, launch: dict[str, Any], params: dict[str, Any]):
+        self.tree, self.launch, self.params = tree, launch, params
+        self.main = tree.main
+        where = tree.body.index(self.main) if self.main else len(tree.body)
+        self.before, self.after = tree.body[:where], tree.body[where + 1 :]
+        from .namespace import NAMES
+
+        self.names = Names(all_names(tree), {*RESERVED, *NAMES})
+        self.block = self.threads()
+        self.code = CudaLoops(tree, self.names, arrays_of(tree, self.names), self.block)
+        self.code.begin()
+        self.reduces = self.main is not None and self.main.kind == "grid" and bool(self.main.reductions)
+
+    def source(self) -> CudaSource:
+        code, tree = self.code, self.tree
+        given = arguments_of(tree, self.names)
+        scratch: list[tuple[str, str]] = []  # (name, dtype) of partial values, in the order of the lanes
+        if self.reduces:
+            for r in self.main.reductions:
+                positioned = r.op in ("argmin", "argmax")
+                dtype = r.operand_type if positioned else r.type
+                dtype = "float32" if (r.op, dtype) == ("sum", "float16") else dtype
+                for d in (dtype, "int64") if positioned else (dtype,):
+                    scratch.append((self.names.fresh("_chunks_of"), d))
+        parameters = [name for _, name, _ in given] + [name for name, _ in scratch]
+        types = tuple(t for _, _, t in given) + tuple(f"{d}*" for _, d in scratch)
+        unaliased = self.unaliased()
+        noalias = tuple(what[0] == "data" and what[1] in unaliased for what, _, _ in given) + (False,) * len(scratch)
+        partial = [name for name, _ in scratch]
+        entries, launches = [], []
+
+        def function(name: str, body, grid: dict[str, Any]) -> None:
+            written = self.names.fresh(re.sub(r"\W", "_", name))
+            code.line("")
+            with code.block(f"def {written}({', '.join(parameters)}):"):
+                for whole, real, imaginary in complex_scalars(tree, self.names):
+                    code.line(f"{whole} = complex_of({real}, {imaginary})")
+                code.write_thread()
+                start = len(code.lines)
+                body()
+                self.insert(start, lambda: (code.allocate(), code.allocate_exchange()))
+                code.line("return")
+            entries.append(CudaEntry(name, written, types, noalias))
+            launches.append({"entry": name, "block": self.block, "grid": grid})
+
+        function(tree.name, lambda: self.write_main(partial), self.grid())
+        if self.reduces:
+            code.exchanged.clear()
+            function(f"{tree.name}_finish", lambda: self.write_finish(partial), {"kind": "one", "counts": []})
+        self.check_shared()
+        helpers = code.write_helpers()
+        arguments = tuple(what for what, _, _ in given) + tuple(("scratch", k) for k in range(len(scratch)))
+        return CudaSource(
+            "\n".join(code.lines).lstrip("\n") + "\n", tuple(code.positions[1:]), helpers, tuple(entries), arguments,
+            tuple(launches), tuple(MOST_CHUNKS * DTYPE_BYTES[d] for _, d in scratch), self.block,
+        )  # fmt: skip
+
+    def check_shared(self) -> None:
+        """Refuse what leaves reductions no shared memory to combine their warps in. The language's own limit, the same
+        48 KiB, is checked with the types."""
+        shared = [a for a in self.tree.arrays.values() if a.kind == "shared"]
+        own = sum(prod(a.shape) * DTYPE_BYTES[a.dtype] for a in shared)
+        extra = sum(2 * self.code.warps * DTYPE_BYTES[dtype] for dtype, _ in self.code.exchanged)
+        if shared and own + extra > SHARED_BYTES:
+            raise DeclarationError(
+                f"on CUDA the shared arrays of this block take {own} bytes, and its reductions {extra} more; there are "
+                f"{SHARED_BYTES}", shared[-1].at, "make an array smaller",
+            )  # fmt: skip
+
+    def insert(self, start: int, write) -> None:
+        """Lines that are known only when the body is written, put at its beginning."""
+        code = self.code
+        end = len(code.lines)
+        write()
+        for lines in (code.lines, code.positions):
+            added = lines[end:]
+            del lines[end:]
+            lines[start:start] = added
+
+    # -------------------------------------------------------------------------------------------------- bodies
+
+    def counts(self) -> tuple[str, ...]:
+        return tuple(self.code.held("_count", c) for c in self.main.counts)
+
+    def write_main(self, partial: list[str]) -> None:
+        code, main = self.code, self.main
+        code.statements(self.before)
+        if main is None:
+            return
+        counts = self.counts()
+        if main.kind == "blocks":
+            code.write_blocks(main, counts)
+        elif self.reduces:
+            code.write_chunks(main, counts, partial)
+        else:
+            if len(counts) > 1 and (self.launch.get("grid") or None in self.grid()["counts"]):
+                # It may be launched for nothing, and of nested loops the outer one be endless, the inner one empty.
+                some = " and ".join(f"gt({count}, int64(0))" for count in counts[1:])
+                counts = (code.held_text("_count", f"({counts[0]} if {some} else int64(0))"), *counts[1:])
+            code.write_grid(main, counts)
+
+    def write_finish(self, partial: list[str]) -> None:
+        code = self.code
+        code.statements(self.before)
+        code.combine_chunks(self.main, self.counts(), partial)
+        if self.after:
+            with code.block("if eq(_thread, int64(0)):"):
+                code.statements(self.after)
+
+    def unaliased(self) -> set[str]:
+        """Arrays that are only read, and that nothing written overlaps."""
+        shared = {name for pair in self.tree.aliases for name in pair}
+        return {p.name for p in self.tree.parameters if p.role == "in" and p.is_array} - shared
+
+    # -------------------------------------------------------------------------------------------------- launch
+
+    def threads(self) -> int:
+        """Threads of a block: as declared, else as many as the largest loop over them can use, at most BLOCK."""
+        if self.launch.get("block"):
+            return block_of(self.launch, self.params)[0]
+        if self.main is None or self.main.kind != "blocks":
+            return BLOCK
+        sizes = []
+        for loop in (n for n in walk(self.main) if isinstance(n, Parallel) and n.kind == "threads"):
+            size = 1
+            for count in loop.counts:
+                size *= max(count.value, 1) if isinstance(count, Const) else BLOCK
+            sizes.append(size)
+        return min(BLOCK, -(-max(sizes, default=1) // 32) * 32)
+
+    def grid(self) -> dict[str, Any]:
+        if self.main is None:
+            return {"kind": "one", "counts": []}
+        if declared := self.launch.get("grid"):
+            parts = up_to_three(declared)
+            # At least one block: all of them together do everything, however many there are.
+            counts = [Operation("max", (substituted(p, self.params), 1)) for p in parts]
+            return {"kind": "given", "counts": list(map(data, counts))}
+        kind = "chunks" if self.reduces else self.main.kind
+        known = self.set_up()
+        counts = [expression(c, known) for c in self.main.counts]
+        if kind == "grid" and (early := self.code.early_loads(self.main)):
+            axis = batched_axis(len(counts))
+            if counts[axis] is not None:  # rounded up; a grid of that many threads is as good as a larger one
+                few = Operation("min", (counts[axis], 2**62))
+                counts[axis] = Operation("//", (Operation("+", (few, early.at_once - 1)), early.at_once))
+        return {"kind": kind, "counts": list(map(data, counts))}
+
+    def set_up(self) -> dict[str, Tree | None]:
+        """Names that a launch can know → expressions: dimensions, integer scalars, and locals made of them."""
+        known: dict[str, Tree | None] = {s: s for s in self.tree.symbols}
+        for p in self.tree.parameters:
+            if not p.is_array and p.role != "out" and "int" in p.dtype:
+                known[p.name] = p.name
+        for s in self.before:
+            if isinstance(s, Assign):
+                known[s.name] = expression(s.value, known) if s.name not in known else None
+            else:
+                known.update({name: None for name in assigned((s,))})
+        return known
+
+
+def assigned(body: Iterable[Stmt]) -> set[str]:
+    """The locals that these statements set."""
+    nodes = [n for s in body for n in walk(s)]
+    return {n.name for n in nodes if isinstance(n, Stmt) and hasattr(n, "name")} | {
+        name for n in nodes for name in getattr(n, "names", ()) if isinstance(name, str)
+    }
+
+
+def expression(e: Expr, known: Mapping[str, Tree | None]) -> Tree | None:
+    """An int64 expression of a kernel as a tree for the launch, which wraps as in the kernel; None if it is made of
+    more than that."""
+
+    def operation(op: str, *parts: Expr) -> Tree | None:
+        values = tuple(expression(part, known) for part in parts)
+        return None if None in values else Operation(op, values)
+
+    match e:
+        case Const(value=int() as value):
+            return value
+        case Var(name=name):
+            return known.get(name)
+        case Convert(operand=operand, type="int64") if "int" in operand.type:
+            return operation("+%", operand, Const(0, "int64"))
+        case Unary(op="-", operand=operand, type="int64"):
+            return operation("-%", Const(0, "int64"), operand)
+        case Binary(op="+" | "-" | "*" as op, left=left, right=right, type="int64"):
+            return operation(f"{op}%", left, right)
+        case Binary(op="//" | "%" as op, left=left, right=Const(value=int() as by) as right, type="int64"):
+            return operation(op, left, right) if by not in (0, -1) else None
+        case Call(function="min" | "max" as name, arguments=(left, right), type="int64"):
+            return operation(name, left, right)
+    return None
+
+
+def up_to_three(declared: Tree | tuple[Tree, ...]) -> tuple[Tree, ...]:
+    """What `block` or `grid` of a declaration says, as one to three expressions."""
+    return declared if isinstance(declared, tuple) and not isinstance(declared, Operation) else (declared,)
+
+
+def block_of(launch: dict[str, Any], params: dict[str, Any]) -> tuple[int, list[int]]:
+    """The threads of a declared block, and its one to three sizes. Raises DeclarationError if no GPU runs so many."""
+    declared = launch["block"]
+    parts = up_to_three(declared)
+    sizes = [p if isinstance(p, int) else int(evaluate(p, params)) for p in parts]
+    threads = 1
+    for size in sizes:
+        threads *= size
+    if min(sizes) < 1 or threads > 1024 or len(sizes) > 2 and sizes[2] > 64:
+        raise DeclarationError(
+            f"a block of {' x '.join(map(str, sizes))} threads", hint="a GPU runs 1 to 1024, at most 64 of them along z"
+        )
+    return threads, sizes

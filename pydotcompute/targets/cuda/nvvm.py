@@ -1,0 +1,205 @@
+"""numba-cuda and NVVM: the Python of a module of kernels → LLVM → canonical PTX. No GPU and no driver are asked."""
+
+from __future__ import annotations
+
+import re
+import types as python_types
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from ...errors import CompilationError
+from ...artifact.signature import DTYPES
+from . import toolchain as cuda_toolchain
+
+
+class EntryPoint(NamedTuple):
+    """One kernel of a module: `types` are dtypes ("int64") and pointers to them ("float32*"), an argument each;
+    an argument may also be an array of numba's ("float32[:, ::1]"), for raw kernels, or any type of numba's itself."""
+
+    name: str
+    types: tuple[Any, ...]
+    noalias: tuple[bool, ...] = ()  # for pointers: nothing else of the call reaches what it writes or reads
+    block: int = 0  # the most threads that it is launched with; 0: not said
+    function: str = ""  # its name in Python, where that is another
+
+
+def module_ir(
+    text: str, filename: str, entries: Sequence[EntryPoint], capability: tuple[int, int], names: dict | None = None,
+    helpers: Sequence[str] = (),
+) -> list[str]:  # fmt: skip
+    """LLVM modules of the functions of a Python module, with exactly these entry names, for a compute capability.
+
+    `filename` is what numba's messages call the text, `names` what the text finds in its module, `helpers` its
+    functions that others call. Raises CompilationError.
+    """
+    cuda_toolchain.require()
+    from numba import cuda
+
+    namespace: dict = {"__name__": "pydotcompute_cuda_module", "__file__": filename, **(names or {})}
+    exec(compile(text, filename, "exec"), namespace)
+    for helper in helpers:
+        namespace[helper] = cuda.jit(device=True)(namespace[helper])
+    return functions_ir([(namespace[e.function or e.name], e) for e in entries], capability)
+
+
+def compile_raw(text: str, filename: str, entry: EntryPoint, arch: str) -> str:
+    """PTX of a raw kernel: a module of numba.cuda's own Python. What it calls that only nvJitLink can bring in, such as
+    arithmetic in float16, is linked where that is installed. Raises CompilationError."""
+    cuda_toolchain.require()
+    import math
+
+    import numpy
+    from numba import cuda
+    from numba.cuda import types
+
+    namespace: dict = {"__name__": "pydotcompute_cuda_module", "__file__": filename, "cuda": cuda, "math": math}
+    namespace |= {"np": numpy, "numpy": numpy}
+    namespace |= {name: getattr(types, name) for name in DTYPES if hasattr(types, name) and name != "bool"}
+    try:
+        exec(compile(text, filename, "exec"), namespace)
+    except Exception as error:  # the user's own statements outside of functions
+        raise CompilationError(f"{entry.name}: {type(error).__name__}: {error}") from error
+    for name, value in list(namespace.items()):
+        if (
+            isinstance(value, python_types.FunctionType)
+            and value.__code__.co_filename == filename
+            and name != entry.name
+        ):
+            namespace[name] = cuda.jit(device=True)(value)
+    try:
+        return to_ptx(functions_ir([(namespace[entry.name], entry)], capability_of(arch)), arch, fused=True)
+    except Unlinked as error:
+        return _linked(namespace[entry.name], entry, arch, error)
+
+
+class Unlinked(CompilationError):
+    """The code calls functions that NVVM does not bring along: arithmetic in float16 and bfloat16."""
+
+
+def _linked(function: Callable, entry: EntryPoint, arch: str, unlinked: Unlinked) -> str:
+    """PTX of a function through nvJitLink. Raises `unlinked` where that is not installed."""
+    from numba import types
+    from numba.core.errors import NumbaError
+    from numba.cuda.compiler import _compile_pyfunc_with_fixup
+    from numba.cuda.cudadrv import driver
+
+    from .device import Callees
+
+    capability = capability_of(arch)
+    if not cuda_toolchain.has_linker() or not driver._have_nvjitlink():
+        raise unlinked
+    arguments = [argument_type(t) for t in entry.types]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            library, _ = _compile_pyfunc_with_fixup(
+                Callees(capability).bound(function), types.void(*arguments), debug=False, lineinfo=False, device=False,
+                opt=True, cc=capability,
+                abi="numba", abi_info={"abi_name": entry.name}, launch_bounds=entry.block or None, lto=True,
+            )  # fmt: skip
+            library._lto = True
+            ptx = library.get_lto_ptx(cc=capability)
+    except NumbaError as error:
+        raise CompilationError(f"numba-cuda refused `{entry.name}`: {str(error).strip()}") from error
+    except Exception as error:  # nvJitLink's and NVRTC's own
+        raise CompilationError(f"nvJitLink refused the code for compute_{arch}: {_first_line(error)}") from error
+    return canonical(ptx, arch)
+
+
+def functions_ir(functions: Sequence[tuple[Callable, EntryPoint]], capability: tuple[int, int]) -> list[str]:
+    """LLVM modules of Python functions, an entry each, and of what they call. Raises CompilationError."""
+    cuda_toolchain.require()
+    from .device import Callees
+    from .loop_intrinsics import mark_unrolled
+
+    callees = Callees(capability)
+    modules: list[str] = []
+    for function, entry in functions:
+        texts = map(mark_unrolled, _front_end(callees.bound(function), entry, capability))
+        modules += [text for text in texts if text not in modules]
+    return modules
+
+
+def to_ptx(modules: Sequence[str], arch: str, fused: bool = False) -> str:
+    """NVVM's half; `fused` lets it make one rounding of a product and a sum.
+
+    Canonical: no banner, no environment of numba's, no path; the same bytes in every process and folder.
+    Raises CompilationError.
+    """
+    from numba.cuda.cudadrv import nvvm
+
+    try:
+        # fma=0: every rounding of a lowered kernel stands in its source, so that each GPU gives the same bits.
+        ptx = nvvm.compile_ir(list(modules), arch=f"compute_{arch}", opt=3, fma=int(fused)).decode()
+    except Exception as error:
+        raise CompilationError(f"NVVM refused the code for compute_{arch}: {_first_line(error)}") from error
+    return canonical(ptx, arch)
+
+
+def capability_of(arch: str) -> tuple[int, int]:
+    """ "90a" → (9, 0)."""
+    number = arch.rstrip("af")
+    return int(number[:-1]), int(number[-1])
+
+
+def canonical(ptx: str, arch: str) -> str:
+    """PTX without what differs between processes. Raises CompilationError if it was made for another architecture
+    or calls a function that it does not hold."""
+    target = re.search(r"^\.target (\w+)", ptx, re.M)
+    if target is None or target[1] != f"sm_{arch}":
+        raise CompilationError(f"the toolchain made code for {target and target[1]} where sm_{arch} was asked for")
+    ptx = ptx.replace("\0", "")
+    ptx = re.sub(r"^\.common \.global [^;]*NumbaEnv[^;]*;\n", "", ptx, flags=re.M)
+    ptx = re.sub(r"\A(\s*//[^\n]*\n)+\s*", "", ptx)
+    if unlinked := re.findall(r"^\.extern\s+\.func.*?(\w+)\s*$", ptx, re.M):
+        raise Unlinked(
+            f"the code calls {', '.join(sorted(set(unlinked)))}, which this toolchain cannot link (arithmetic in "
+            "float16 within a raw kernel: convert to float32 first, or install nvidia-nvjitlink-cu12)"
+        )
+    return "\n".join(line.rstrip() for line in ptx.strip().splitlines()) + "\n"
+
+
+def argument_type(text: str):
+    """The numba type of "float32", "float32*" or "float32[:, ::1]"."""
+    from numba import types
+
+    scalar = re.match(r"\w+", text)
+    if scalar is None or not hasattr(types, scalar[0]):
+        raise CompilationError(f"`{text}` is not a type of an argument")
+    base = types.boolean if scalar[0] == "bool" else getattr(types, scalar[0])
+    rest = text[scalar.end() :].replace(" ", "")
+    if rest == "*":
+        return types.CPointer(base)
+    if rest:
+        dims = rest[1:-1].split(",")
+        contiguous = dims[-1] == "::1" and all(d in (":", "::1") for d in dims)
+        return types.Array(base, len(dims), "C" if contiguous else "A")
+    return base
+
+
+def _front_end(function: Callable, entry: EntryPoint, capability: tuple[int, int]) -> list[str]:
+    """numba-cuda's half: Python → the LLVM modules of a kernel and of the helpers that it calls."""
+    from numba import types
+    from numba.core.errors import NumbaError
+    from numba.cuda.compiler import _compile_pyfunc_with_fixup
+
+    arguments = [argument_type(t) if isinstance(t, str) else t for t in entry.types]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # performance hints of numba's about code that is ours
+            library, _ = _compile_pyfunc_with_fixup(
+                function, types.void(*arguments), debug=False, lineinfo=False, device=False, opt=True, cc=capability,
+                abi="numba", abi_info={"abi_name": entry.name}, launch_bounds=entry.block or None,
+            )  # fmt: skip
+    except NumbaError as error:
+        raise CompilationError(f"numba-cuda refused `{entry.name}`: {str(error).strip()}") from error
+    kernel = library.get_function(entry.name)
+    for argument, free in zip(kernel.args, entry.noalias):
+        if free:
+            argument.add_attribute("noalias")
+    return [str(module) for module in library.modules]
+
+
+def _first_line(error: Exception) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)

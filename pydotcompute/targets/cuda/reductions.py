@@ -1,0 +1,175 @@
+"""Reductions on CUDA: what each thread accumulates, and how a block combines it.
+
+A thread adds floats with the rounding error of each addition carried along (D. E. Knuth, The Art of Computer
+Programming 2, 4.2.2, theorem B), so its part has one rounding however long it is. The threads of a warp are combined
+by shuffles, log2(32) levels; then each thread reads the partial value of every warp from shared memory and combines
+those as a balanced tree: all of them get the same bits, whatever the size of the block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...interpreter import arithmetic
+from .code import CudaCode
+from ..llvm.python_source import COMPLEX
+from ...ir.tree import Accumulate, Const, Reduction
+
+_COMBINE = {
+    "sum": "add", "prod": "mul", "min": "minimum", "max": "maximum", "any": "bor", "all": "band", "and": "band",
+    "or": "bor", "xor": "bxor",
+}  # fmt: skip
+_EXACT = ("float32", "float64", *COMPLEX)  # sums that carry their error
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One reduction while a thread accumulates it; texts are names."""
+
+    reduction: Reduction
+    value: str  # the partial value; of argmin and argmax the best element
+    extra: str = ""  # of sums the error carried; of argmin and argmax the position
+    dtype: str = ""  # of `value`
+
+    @property
+    def positioned(self) -> bool:
+        return self.reduction.op in ("argmin", "argmax")
+
+    @property
+    def compensated(self) -> bool:
+        return self.reduction.op == "sum" and self.dtype in _EXACT
+
+    def held(self, text: str) -> str:
+        """A term in the type in which it is accumulated."""
+        return text if self.positioned or self.dtype == self.reduction.type else f"to_{self.dtype}({text})"
+
+    @property
+    def result(self) -> str:
+        return self.value if self.dtype == self.reduction.type else f"to_{self.reduction.type}({self.value})"
+
+    @property
+    def parts(self) -> tuple[tuple[str, str], ...]:
+        """(name, dtype) of what threads exchange."""
+        return ((self.value, self.dtype), (self.extra, "int64")) if self.positioned else ((self.value, self.dtype),)
+
+
+def identity(op: str, dtype: str):
+    """What changes nothing."""
+    if op in ("min", "argmin"):
+        return arithmetic.largest(dtype)
+    if op in ("max", "argmax"):
+        return arithmetic.smallest(dtype)
+    if op in ("sum", "any", "or", "xor"):
+        return 0
+    if op == "and":
+        return True if dtype == "bool" else arithmetic.integer_range(dtype)[1] if dtype.startswith("u") else -1
+    return 1  # prod, all
+
+
+class CudaReductions(CudaCode):
+    lanes: dict[str, Lane]
+    position = ""  # of the iteration, where a reduction wants it
+
+    def open_lanes(self, reductions: tuple[Reduction, ...]) -> list[Lane]:
+        """Start every reduction of a loop from its identity."""
+        lanes = []
+        for r in reductions:
+            positioned = r.op in ("argmin", "argmax")
+            dtype = r.operand_type if positioned else r.type
+            if r.op == "sum" and dtype == "float16":
+                dtype = "float32"  # the error of a long sum in float16 could not be carried in float16
+            value, extra = self.names.fresh("_part"), self.names.fresh("_extra")
+            lane = Lane(r, value, extra, dtype)
+            self.line(f"{value} = {self.constant(identity(r.op, dtype), dtype)}")
+            if positioned:
+                self.line(f"{extra} = int64(-1)")
+            elif lane.compensated:
+                self.line(f"{extra} = {self.constant(0, dtype)}")
+            lanes.append(lane)
+        self.lanes = {lane.reduction.name: lane for lane in lanes}
+        return lanes
+
+    def write_accumulate(self, s: Accumulate) -> None:
+        lane = self.lanes[s.name]
+        if lane.positioned:
+            value = self.names.fresh("_value")
+            self.line(f"{value} = {self.expression(s.value)}")
+            self.take(lane, value, self.position)
+        else:
+            self.include(lane, lane.held(self.expression(s.value)))
+
+    def include(self, lane: Lane, text: str) -> None:
+        """Accumulate one more value."""
+        if lane.compensated:
+            term, total, moved = (self.names.fresh(n) for n in ("_term", "_total", "_moved"))
+            self.line(f"{term} = {text}")
+            self.line(f"{total} = add({lane.value}, {term})")
+            self.line(f"{moved} = sub({total}, {lane.value})")
+            error = f"add(sub({lane.value}, sub({total}, {moved})), sub({term}, {moved}))"
+            self.line(f"{lane.extra} = add({lane.extra}, {error})")
+            self.line(f"{lane.value} = {total}")
+        else:
+            self.line(f"{lane.value} = {_COMBINE[lane.reduction.op]}({lane.value}, {text})")
+
+    def take(self, lane: Lane, value: str, position: str) -> None:
+        """Keep the better of the lane's element and another one; ties, and NaN, go to the first position."""
+        op = "argmin" if lane.reduction.op == "argmin" else "argmax"
+        better = self.names.fresh("_better")
+        self.line(f"{better} = better_{op}({value}, {position}, {lane.value}, {lane.extra})")
+        self.line(f"{lane.value} = select({better}, {value}, {lane.value})")
+        self.line(f"{lane.extra} = select({better}, {position}, {lane.extra})")
+
+    def settle(self, lanes: list[Lane]) -> None:
+        """The thread's part of each sum with its error."""
+        for lane in lanes:
+            if lane.compensated:
+                self.line(f"{lane.value} = settled({lane.value}, {lane.extra})")
+
+    # -------------------------------------------------------------------------------------------- over a block
+
+    @property
+    def warps(self) -> int:
+        return -(-self.block_size // 32)
+
+    def scratch(self, dtype: str, number: int) -> str:
+        """The shared array through which warps exchange the number-th value of a dtype: two turns of it."""
+        return self.names.part(f"_{dtype}", f"warps_{number}")
+
+    def combine_block(self, lanes: list[Lane]) -> None:
+        """Every thread gets each lane's value of the whole block. One barrier."""
+        self.settle(lanes)
+        members = "_members" if self.block_size % 32 else "int64(-1)"
+        numbers: dict[str, int] = {}
+        homes: dict[str, str] = {}
+        for lane in lanes:
+            names = ", ".join(name for name, _ in lane.parts)
+            self.line(f"{names} = over_warp_{lane.reduction.op}({names}, _lane, _thread, {members}, {self.block_size})")
+            for name, dtype in lane.parts:
+                homes[name] = self.scratch(dtype, numbers.setdefault(dtype, 0))
+                self.exchanged.add((dtype, numbers[dtype]))
+                numbers[dtype] += 1
+        with self.block("if eq(_lane, int64(0)):"):
+            for name, home in homes.items():
+                self.line(f"store({home}, add(_turn, _warp), {name})")
+        self.line("barrier()")
+        for lane in lanes:
+            names, places = (", ".join(v) for v in zip(*((name, homes[name]) for name, _ in lane.parts)))
+            self.line(f"{names} = over_warps_{lane.reduction.op}({places}, _turn, {self.warps})")
+        self.line(f"_turn = sub(int64({self.warps}), _turn)")
+
+    exchanged: set[tuple[str, int]]
+
+    def finish_lanes(self, lanes: list[Lane]) -> None:
+        """The reductions' own names get their results: what each started from counts once."""
+        for lane in lanes:
+            r, name = lane.reduction, self.names.of(lane.reduction.name)
+            if lane.positioned:
+                self.line(f"{name} = {lane.extra}")
+                continue
+            start = name if r.start is None else self.expression(r.start)
+            neutral = isinstance(r.start, Const) and r.op not in ("sum", "prod")
+            self.line(f"{name} = {lane.result if neutral else f'{_COMBINE[r.op]}({start}, {lane.result})'}")
+
+    def allocate_exchange(self) -> None:
+        for dtype, number in sorted(self.exchanged):
+            self.line(f"{self.scratch(dtype, number)} = shared_{dtype}({2 * self.warps})")

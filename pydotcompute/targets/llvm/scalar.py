@@ -1,0 +1,264 @@
+"""Functions of lowered Python that need more than one expression: powers and remainders, loop counts, offsets in
+views, compensated sums. Plain Python over intrinsics, compiled into the artifacts that use them."""
+
+from __future__ import annotations
+
+from typing import Callable
+
+from numba import types
+from numba.extending import intrinsic
+
+from .numba_frontend import subroutine
+from .intrinsics import INTRINSICS, constant, kind
+
+int64, uint64 = types.int64, types.uint64
+add, sub, mul, div, neg, at = (INTRINSICS[n] for n in ("add", "sub", "mul", "div", "neg", "at"))
+band, bor, bxor, shl, shr = (INTRINSICS[n] for n in ("band", "bor", "bxor", "shl", "shr"))
+eq, ne, lt, le, gt, ge = (INTRINSICS[n] for n in ("eq", "ne", "lt", "le", "gt", "ge"))
+select, minimum, maximum, absolute = (INTRINSICS[n] for n in ("select", "minimum", "maximum", "absolute"))
+floor, copysign, isnan, isfinite = (INTRINSICS[n] for n in ("floor", "copysign", "isnan", "isfinite"))
+floordiv_integer, advance, load = (INTRINSICS[n] for n in ("floordiv_integer", "advance", "load"))
+claim, set_word, word = INTRINSICS["claim"], INTRINSICS["set_word_int64"], INTRINSICS["word_int64"]
+to_int64, to_uint64, to_bool = (INTRINSICS[n] for n in ("to_int64", "to_uint64", "to_bool"))
+MOST = 2**63 - 1
+
+FUNCTIONS: dict[str, Callable] = {}
+
+
+def function(result: types.Type | None = None, name: str = "", inline: bool = True) -> Callable:
+    def enter(plain: Callable) -> Callable:
+        made = subroutine(plain, result, inline=inline)
+        FUNCTIONS[name or plain.__name__] = made
+        return made
+
+    return enter
+
+
+@intrinsic
+def number(typing_context, like, value):
+    """A small integer constant in the type of `like`."""
+    if not isinstance(value, types.IntegerLiteral):
+        return None
+    like = types.unliteral(like)
+    literal = value.literal_value
+
+    def emit(context, b, signature, values):
+        return constant(like, float(literal) if kind(like) == "float" else literal)
+
+    return like(like, value), emit
+
+
+# ---------------------------------------------------------------------------------------------- integers
+
+
+@function(inline=False)
+def power_integer(base, exponent):
+    """base ** exponent, wrapping; a negative exponent gives 0 but for the bases 1 and -1."""
+    one, zero = number(base, 1), number(base, 0)
+    result = one
+    if lt(exponent, zero):
+        if eq(base, one):
+            return one
+        if eq(base, bxor(zero, sub(zero, one))):
+            return select(eq(band(exponent, one), zero), one, base)
+        return zero
+    while ne(exponent, zero):
+        if ne(band(exponent, one), zero):
+            result = mul(result, base)
+        base = mul(base, base)
+        exponent = shr(exponent, one)
+    return result
+
+
+@function(types.int64)
+def turns(start, stop, step):
+    """How often `range(start, stop, step)` goes round, for int64; never for a step of 0. A distance may have 64 bits;
+    counts above the largest int64 are that: no loop gets there."""
+    up = gt(step, int64(0))
+    if bor(band(up, lt(start, stop)), band(lt(step, int64(0)), gt(start, stop))):
+        one = number(uint64(1), 1)
+        way = select(up, sub(to_uint64(stop), to_uint64(start)), sub(to_uint64(start), to_uint64(stop)))
+        size = to_uint64(select(up, step, neg(step)))
+        return to_int64(minimum(add(floordiv_integer(sub(way, one), size), one), to_uint64(int64(MOST))))
+    return int64(0)
+
+
+@function(types.int64)
+def lane_width(length):
+    """How many lanes a reduction of so many iterations, or of rows so long, uses."""
+    return select(le(length, int64(16)), int64(16), int64(128))
+
+
+@function(types.int64)
+def passes_of(length, width):
+    """length / width, rounded up, for the two widths there are."""
+    return select(eq(width, int64(16)), shr(add(length, int64(15)), int64(4)), shr(add(length, int64(127)), int64(7)))
+
+
+@function(types.int64)
+def chunk_size(n):
+    """How many iterations of a reduction over a grid make one chunk: at most 256 chunks, by n alone."""
+    share = add(shr(sub(n, int64(1)), int64(8)), int64(1))  # n may be the largest int64
+    return maximum(int64(4096), shl(shr(add(share, int64(1023)), int64(10)), int64(10)))
+
+
+# ----------------------------------------------------------------------------------------------- memory
+
+
+@function(types.int64, inline=False)
+def view_offset(view, flat):
+    """Bytes from the first element to element `flat` of a view's leading dims: int64 ndim, then (size, stride) each."""
+    offset = int64(0)
+    axis = word(view, int64(0))
+    while gt(axis, int64(1)):
+        size = word(view, at(axis, int64(2), int64(-1)))
+        outer = floordiv_integer(flat, size)
+        offset = at(sub(flat, at(outer, size, int64(0))), word(view, shl(axis, int64(1))), offset)
+        flat = outer
+        axis = sub(axis, int64(1))
+    if gt(axis, int64(0)):
+        offset = at(flat, word(view, int64(2)), offset)
+    return offset
+
+
+@function(types.int64)
+def view_inner(view):
+    """The size of a view's innermost leading dim; 1 without any."""
+    axes = word(view, int64(0))
+    return maximum(word(view, sub(shl(axes, int64(1)), int64(1))), int64(1)) if gt(axes, int64(0)) else int64(1)
+
+
+@function(types.int64)
+def view_step(view):
+    """The stride of a view's innermost leading dim; 0 without any."""
+    axes = word(view, int64(0))
+    return word(view, shl(axes, int64(1))) if gt(axes, int64(0)) else int64(0)
+
+
+@function(types.int64, inline=False)
+def view_row(view, row):
+    """Bytes from the first element to the first of this row of a view's innermost leading dim."""
+    return view_offset(view, mul(row, view_inner(view)))
+
+
+@function(types.boolean, inline=False)
+def in_range(faults, row, column, array, axis, extent, index):
+    """Whether 0 <= index < extent; if not, the first such access of a call is written into the fault words."""
+    if band(le(int64(0), index), lt(index, extent)):
+        return to_bool(int64(1))
+    if claim(faults, row):
+        set_word(faults, int64(1), column)
+        set_word(faults, int64(2), array)
+        set_word(faults, int64(3), add(shl(axis, int64(32)), extent))
+        set_word(faults, int64(4), index)
+    return to_bool(int64(0))
+
+
+# ----------------------------------------------------------------------------------------------- floats
+
+
+@function()
+def add_compensated(total, rest, term):
+    """(total, rest) + term without losing what rounding takes away (Knuth's two-sum)."""
+    result = add(total, term)
+    virtual = sub(result, total)
+    error = add(sub(total, sub(result, virtual)), sub(term, virtual))
+    return result, add(rest, error)
+
+
+@function()
+def compensated(total, rest):
+    return select(isfinite(total), add(total, rest), total)
+
+
+def _of_float(width: int) -> None:
+    dtype, uint = f"float{width}", getattr(types, f"uint{width}")
+    shift, exponent_mask = (23, 0xFF) if width == 32 else (52, 0x7FF)
+    sign_value, implicit, one_bits = 1 << (width - 1), 1 << shift, 1
+    to_bits, of_bits = INTRINSICS[f"bits_{dtype}"], INTRINSICS[f"{dtype}_of_bits"]
+    to_unsigned = INTRINSICS[f"to_uint{width}"]
+    real = getattr(types, dtype)
+
+    @function(real, f"fmod_{dtype}", inline=False)
+    def fmod(x, y):
+        """The exact remainder of truncated division, with the sign of x: long division of the significands."""
+        u, v = to_bits(x), to_bits(y)
+        sign = band(u, uint(sign_value))
+        u, v = bxor(u, sign), band(v, uint(sign_value - 1))
+        infinite = uint(exponent_mask << shift)
+        if bor(bor(eq(v, uint(0)), gt(v, infinite)), ge(u, infinite)):
+            return div(mul(x, y), mul(x, y))
+        if lt(u, v):
+            return x
+        # significands with the implicit bit, of denormals shifted up until it is set
+        exponent, divisor_exponent = to_int64(shr(u, uint(shift))), to_int64(shr(v, uint(shift)))
+        u, v = band(u, uint(implicit - 1)), band(v, uint(implicit - 1))
+        if eq(exponent, int64(0)):
+            exponent = int64(1)
+            while lt(u, uint(implicit)):
+                if eq(u, uint(0)):
+                    return of_bits(sign)
+                u = shl(u, uint(one_bits))
+                exponent = sub(exponent, int64(1))
+        else:
+            u = bor(u, uint(implicit))
+        if eq(divisor_exponent, int64(0)):
+            divisor_exponent = int64(1)
+            while lt(v, uint(implicit)):
+                v = shl(v, uint(one_bits))
+                divisor_exponent = sub(divisor_exponent, int64(1))
+        else:
+            v = bor(v, uint(implicit))
+        while gt(exponent, divisor_exponent):
+            if ge(u, v):
+                u = sub(u, v)
+            u = shl(u, uint(one_bits))
+            exponent = sub(exponent, int64(1))
+        if ge(u, v):
+            u = sub(u, v)
+        if eq(u, uint(0)):
+            return of_bits(sign)
+        while lt(u, uint(implicit)):
+            u = shl(u, uint(one_bits))
+            exponent = sub(exponent, int64(1))
+        if gt(exponent, int64(0)):
+            u = bor(sub(u, uint(implicit)), shl(to_unsigned(exponent), uint(shift)))
+        else:
+            u = shr(u, to_unsigned(sub(int64(1), exponent)))
+        return of_bits(bor(u, sign))
+
+    @function(real, f"mod_{dtype}", inline=False)
+    def mod(x, y):
+        """x - floor(x / y) * y, as NumPy: exact but for one rounding where the signs differ."""
+        rest = fmod(x, y)
+        zero = real(0.0)
+        if eq(y, zero):
+            return rest
+        if eq(rest, zero):
+            return copysign(zero, y)
+        return add(rest, y) if ne(lt(rest, zero), lt(y, zero)) else rest
+
+    @function(real, f"floordiv_{dtype}", inline=False)
+    def floordiv(x, y):
+        """floor(x / y), as NumPy: from the exact remainder."""
+        zero = real(0.0)
+        if eq(y, zero):
+            return div(x, y)
+        rest = fmod(x, y)
+        quotient = div(sub(x, rest), y)
+        if band(ne(rest, zero), ne(lt(rest, zero), lt(y, zero))):
+            quotient = sub(quotient, real(1.0))
+        if eq(quotient, zero):
+            return copysign(zero, div(x, y))
+        below = floor(quotient)
+        return add(below, real(1.0)) if gt(sub(quotient, below), real(0.5)) else below
+
+
+for _width in (32, 64):
+    _of_float(_width)
+
+
+@function(types.int64)
+def slice_of(work, cost):
+    """How many units make so much work; at least one."""
+    return maximum(floordiv_integer(to_int64(work), cost), int64(1))
