@@ -21,10 +21,10 @@ import numpy as np
 
 from . import kernels
 from .backends.cpu.backend import checked_shape
-from .devices.registry import get_backend
+from .backends.names import HOST
+from .devices.registry import get_backend, owner_of
 from .devices.transfer import backend_of, to_backend
 from .errors import AllocationError
-from .runtime.dispatch import owner_of
 from .calls.scalars import convert, is_scalar, type_name
 
 Shape = int | Sequence[int]
@@ -77,7 +77,7 @@ def from_list(data: Any, shape: Shape | None = None, dtype: Any = np.float32, ba
     sizes = found.shape if shape is None else _sizes(shape)
     if prod(sizes) != found.size:
         raise ValueError(f"shape {sizes} has {prod(sizes)} elements, the data {found.size}")
-    values = get_backend("cpu").allocate(found.shape, kind)
+    values = get_backend(HOST).allocate(found.shape, kind)
     with np.errstate(over="ignore"):
         values[...] = found
     lost = values != found if kind.kind in "iu" else np.isinf(values) & ~np.isinf(found)
@@ -88,7 +88,7 @@ def from_list(data: Any, shape: Shape | None = None, dtype: Any = np.float32, ba
 
 def to_list(x: Any) -> list:
     """The numbers of an array as (lists of) Python's own, in the order of rows."""
-    return to_backend(x, "cpu").tolist()
+    return to_backend(x, HOST).tolist()
 
 
 # ----------------------------------------------------------------------------------------------------- arithmetic
@@ -191,7 +191,7 @@ def _operands(kernel: str, **values: Any) -> list[Any]:
     if not homes:
         raise TypeError(f"{kernel}: one operand must be an array, got {' and '.join(map(type_name, values.values()))}")
     home = homes[0]
-    backend = backend_of(home) if owner_of(home) else get_backend("cpu")
+    backend = backend_of(home) if owner_of(home) else get_backend(HOST)
     result = []
     for name, value in values.items():
         if is_scalar(value):

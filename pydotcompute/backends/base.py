@@ -30,6 +30,9 @@ class Backend(ABC):
     A backend owns the targets that begin with its name: `cpu:x86-64-v3` is one of the backend "cpu".
     """
 
+    # The module whose functions a kernel may be declared to be served by where it pins no target; empty: none.
+    vendor: str = ""
+    vendor_least: int = 0  # elements of the result from which on those functions are to serve
     # How calls look at this backend's arrays (see calls/arrays.py); None: it takes no part in `lib.kernel(…)`.
     arrays: Any = None
 
@@ -111,6 +114,36 @@ class Backend(ABC):
     def running(self, kernel: str) -> AbstractContextManager:
         """What a call runs within: on its device, and where memory that runs out is an AllocationError."""
         return nullcontext()
+
+    def owns(self, target: str) -> bool:
+        """Whether this is the name of one of its targets: what begins with its own name, and is not `unknown`."""
+        return target.partition(":")[0] == self.name and not self.unknown(target)
+
+    @classmethod
+    def unknown(cls, target: str) -> str:
+        """Of a target that begins with its name: why there is no such target, and which was meant. Empty unless
+        overridden: only those who build for it know."""
+        return ""
+
+    def unfit(self, target: str) -> str:
+        """Why nothing that is built for one of its targets could run here; empty where that is the artifact's to say."""
+        return ""
+
+    def made_for_this_machine(self, target: str) -> bool:
+        """Whether a build of this target makes code for the machine that builds."""
+        return False
+
+    def usual_target(self) -> str:
+        """The target that a user of this machine would build."""
+        return f"{self.name}:…"
+
+    def own_target(self) -> str:
+        """The target that asks least of what is installed here: code for just this device."""
+        return self.usual_target()
+
+    def vendor_lacks(self) -> str:
+        """The library that the vendor's functions need and that is not installed; empty if all is there."""
+        return ""
 
     def judge(self, artifact: Artifact) -> Verdict:
         """Whether `load_kernel` would run this artifact of one of its targets, and before which others."""

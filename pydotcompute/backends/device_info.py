@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import os
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Iterable, NamedTuple
-
-if TYPE_CHECKING:
-    from .base import Backend
+from typing import Any, Iterable, NamedTuple
 
 GIB = 2**30
 SHARE_OF_UNKNOWN = 0.8  # of the total that counts as free where nobody can say how much is
@@ -55,29 +52,6 @@ def checked(devices: Iterable[Any]) -> tuple[DeviceInfo, ...]:
         if not isinstance(device, DeviceInfo):
             raise TypeError(f"its devices must be DeviceInfo, got {type(device).__name__}")
     return tuple(d._replace(total_memory=_size(d.total_memory), free_memory=_size(d.free_memory)) for d in found)
-
-
-def lack(backend: Backend, size: int) -> tuple[str, BaseException | None]:
-    """Why `size` bytes do not fit into a backend's memory, with both figures; empty if they do.
-
-    Where the backend cannot tell, also what it raised."""
-    required = f"{memory_text(size)} are required"
-    try:
-        try:
-            free, total = backend.get_memory_info()
-            devices = checked([DeviceInfo(0, backend.name, total, free)])
-        except NotImplementedError:
-            devices = checked(backend.devices())
-    except (Exception, SystemExit) as error:  # it is somebody else's code, or a driver's
-        return f"cannot tell its memory ({type(error).__name__}: {error}), {required}", error
-    devices = tuple(d for d in devices if d.total_memory is not None or d.free_memory is not None)
-    if not devices:
-        return f"does not know its memory, {required}", None
-    if any(device.can_fit(size) for device in devices):
-        return "", None
-    free = max(d.total_memory if d.free_memory is None else d.free_memory for d in devices)
-    what = "in all, of which 0.8 may be used" if all(d.free_memory is None for d in devices) else "free"
-    return f"has {memory_text(free)} {what}, {required}", None
 
 
 def processor_name(cpuinfo: str = "/proc/cpuinfo") -> str:

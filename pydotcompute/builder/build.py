@@ -9,7 +9,7 @@ from typing import Any, Callable, Mapping
 from ..cache.layout import KEYS, MANIFEST, PROJECT_CACHE, PROJECT_RENDERED
 from ..cache.writer import drop_damaged, explain_os_error, locked, make_private, read_manifest, sweep, write_manifest
 from ..declare.model import Declaration, Kernel, Rendered, Specialisation
-from . import tools as tools_module
+from .code import versions
 from .outcome import Outcome, Result, record_name
 from .plan import Plan, make_plan
 from .settings import Value, resolve
@@ -41,16 +41,18 @@ class Project:
         self,
         root: str,
         say: Callable[[str], None],
-        tools: Callable[[str, str], Mapping[str, str]] = tools_module.versions,
+        tools: Callable[[str, str], Mapping[str, str]] = versions,
         keep_going: bool = False,
     ):
         """Raises DeclarationError for a mistake in kernels.yaml; keep_going: see declare.load."""
         from ..declare import load
+        from ..targets.registry import checked
 
         self.root, self.say, self.tools = root, say, tools
         self.cache = os.path.join(root, *PROJECT_CACHE)
         self.rendered_folder = os.path.join(root, *PROJECT_RENDERED)
-        self.declaration: Declaration = load(root, keep_going)
+        self.declaration: Declaration = checked(load(root, keep_going), keep_going)
+        self.targets = self.declaration.targets  # that anything here is for
         self._rendered: dict[tuple[str, str, str], Rendered] = {}
         self._store: Any = None
 
@@ -62,6 +64,7 @@ class Project:
         manifest, problem = read_manifest(self.cache)
         if problem:
             self.say(f"{problem}; it is made anew")
+        self.targets = tuple(dict.fromkeys((*self.declaration.targets, *request.targets)))
         return make_plan(
             self.declaration, self.render, self.cache, manifest, kernels=request.kernels, targets=request.targets,
             bounds=request.bounds, history=self.history,
@@ -71,10 +74,11 @@ class Project:
     def render(self, kernel: Kernel, specialisation: Specialisation, backend: str) -> Rendered:
         """As declare.render, once for each in a build: the plan made under the lock is for the same sources."""
         from ..declare import render
+        from ..targets.registry import raw_modules
 
         place = (kernel.name, str(specialisation), backend)
         if place not in self._rendered:
-            self._rendered[place] = render(kernel, specialisation, backend, self.root)
+            self._rendered[place] = render(kernel, specialisation, backend, self.root, raw_modules(self.targets))
         return self._rendered[place]
 
     def history(self, key: str) -> dict[str, Any] | None:

@@ -9,10 +9,10 @@ from typing import Callable, Collection
 
 from ..cache.store import Store
 from ..cache.writer import write_object
-from .compilers import unavailable
-from .jobs import Answer, Job
+from ..targets.base import BOUNDS, Answer, Job, backend_of
+from ..targets.registry import get
 from .outcome import Outcome, Result, record_name
-from .plan import BOUNDS, Item, Name, Plan
+from .plan import Item, Name, Plan
 from .pool import Died, Finished, Started, run_jobs
 
 
@@ -32,11 +32,11 @@ def execute(
     outcome.begun = True
     adopt(plan, outcome, settle)
     todo = []
-    missing = {backend: unavailable(backend) for backend in {_backend(item) for item in plan.stale}}
+    missing = {backend: get(backend).missing() for backend in {backend_of(item.target) for item in plan.stale}}
     for item in plan.stale:
         if item.found is not None or item.name in refused:
             continue
-        if reason := missing[_backend(item)]:  # of no kernel's making: the other backends go on
+        if reason := missing[backend_of(item.target)]:  # of no kernel's making: the other backends go on
             outcome.failed[item.name] = reason
             settle(Result(item, "failed", reason))
         else:
@@ -89,7 +89,8 @@ def jobs_of(plan: Plan, items: list[Item], rendered: str, linker: str) -> list[J
     """One job for each specialisation and backend, with or without checks of indices, for all its stale targets."""
     groups: dict[tuple[str, str, str, bool], list[Item]] = {}
     for item in items:
-        place = (item.kernel.name, str(item.specialisation), _backend(item), item.target.endswith(BOUNDS))
+        bounds = item.target.endswith(BOUNDS)
+        place = (item.kernel.name, str(item.specialisation), backend_of(item.target), bounds)
         groups.setdefault(place, []).append(item)
     return [
         Job(
@@ -134,10 +135,6 @@ def remember(plan: Plan, store: Store) -> None:
             "fields": item.fields, "sources": item.sources, "entry": specialisation["artifacts"][item.target],
             "aliases": specialisation["aliases"], "seconds": None, "phases": {},
         })  # fmt: skip
-
-
-def _backend(item: Item) -> str:
-    return item.target.partition(":")[0]
 
 
 def _name(job: Job, target: str) -> Name:

@@ -10,13 +10,14 @@ import os
 from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Mapping, NamedTuple
 
+from ..artifact.dimensions import written
 from ..cache.keys import canonical, changes, digest, key
 from ..cache.writer import object_fault
 from ..declare.model import Declaration, Kernel, Rendered, Specialisation
 from ..errors import DeclarationError
-from . import tools as tools_module
-
-BOUNDS = "+bounds"
+from ..targets.base import BOUNDS, backend_of
+from ..targets.registry import get
+from .code import CODE, versions
 
 Name = tuple[str, str, str]  # kernel, specialisation, target: what the manifest maps to an artifact
 Place = tuple[str, str, str]  # kernel, specialisation, backend: what is rendered once
@@ -34,7 +35,7 @@ class Reason(NamedTuple):
     def __str__(self) -> str:
         if self.kind != "changed":
             return self.what or self.kind
-        if self.what == tools_module.CODE:
+        if self.what == CODE:
             return "pydotcompute's code generation changed"
         if self.old is None or self.new is None or self.what in SHOWN_BY_NAME:
             return f"{self.what} changed" + (f" ({self.note})" if self.note else "")
@@ -87,7 +88,7 @@ class Plan:
             (kernel, label, target): error
             for (kernel, label, backend), error in self.unrendered.items()
             for target in self.targets
-            if kernel in self.asked and target.partition(":")[0] == backend
+            if kernel in self.asked and backend_of(target) == backend
         }
 
     @property
@@ -120,7 +121,7 @@ def make_plan(
     targets: Iterable[str] = (),
     bounds: bool = False,
     history: Callable[[str], dict[str, Any] | None] = lambda key: None,
-    tools: Callable[[str], Mapping[str, str]] = tools_module.versions,
+    tools: Callable[[str], Mapping[str, str]] = versions,
 ) -> Plan:
     """Compare every artifact of the declaration with the cache in `folder`, whose manifest is given.
 
@@ -130,7 +131,7 @@ def make_plan(
     asked = frozenset((*declaration.kernels, *declaration.refused) if kernels is None else kernels)
     base_targets = tuple(targets) or declaration.targets
     if bounds:
-        base_targets = tuple(t + BOUNDS for t in base_targets if takes_bounds(t))
+        base_targets = tuple(t + BOUNDS for t in base_targets if get(t).has_bounds)
     wanted_targets = tuple(dict.fromkeys(base_targets))
     versions: dict[str, dict[str, str]] = {}
     items: list[Item] = []
@@ -145,14 +146,14 @@ def make_plan(
                 entry = entries.get(target)
                 if entry is None and not wanted:
                     continue
-                backend = target.partition(":")[0]
+                backend = backend_of(target)
                 place = (kernel.name, str(specialisation), backend)
                 if place not in rendered and place not in unrendered:
                     try:
                         rendered[place] = render(kernel, specialisation, backend)
                     except DeclarationError as error:
                         unrendered[place] = error
-                if place in unrendered or not is_possible(kernel, specialisation, rendered[place], backend):
+                if place in unrendered or get(backend).refusal(kernel, specialisation, rendered[place]):
                     continue
                 if backend not in versions:
                     versions[backend] = dict(tools(backend))
@@ -163,18 +164,6 @@ def make_plan(
                 found = usable_record(folder, history(new_key)) if reasons and wanted else None
                 items.append(Item(kernel, specialisation, target, wanted, fields, sources, new_key, reasons, found))
     return Plan(declaration, wanted_targets, bounds, manifest, tuple(items), rendered, unrendered, asked)
-
-
-def takes_bounds(target: str) -> bool:
-    return target.startswith("cpu:")
-
-
-def is_possible(kernel: Kernel, specialisation: Specialisation, rendered: Rendered, backend: str) -> bool:
-    """Whether the language has this artifact at all: raw kernels and float16 exist for CUDA alone."""
-    if backend == "cuda":
-        return True
-    types = dict(specialisation.types)
-    return not rendered.raw and not any(types.get(p.dtype, p.dtype) == "float16" for p in kernel.signature.parameters)
 
 
 def key_fields(
@@ -190,8 +179,8 @@ def key_fields(
         "types": canonical(specialisation.types),
         "declared types": canonical([*kernel.types.items()]),  # an entry point knows which others there are
         "params": canonical(specialisation.params),
-        "requires": canonical(list(kernel.requires)),
-        "vendor": canonical(kernel.vendor),  # an entry point hands such calls on
+        "requires": canonical(written(list(kernel.requires))),
+        "vendor": canonical(written(kernel.vendor)),  # an entry point hands such calls on
         "source": digest(rendered.text),
         "flag raw": "yes" if rendered.raw else "no",
         "flag fastmath": f"[{', '.join(kernel.fastmath)}]",
@@ -200,12 +189,9 @@ def key_fields(
     }
     if bounds:  # such an artifact knows the lines that it blames
         fields["positions"] = digest(canonical(written_places(kernel, rendered)))
-    if target.startswith("cuda:"):
-        fields["flag launch"] = canonical(kernel.launch)
-    if target.removesuffix(BOUNDS) == "cpu:native":
-        fields["processor"] = tools_module.processor()
+    fields |= get(target).fields(kernel, target)
     for name, version in versions.items():
-        fields[name if name == tools_module.CODE else f"tool {name}"] = version
+        fields[name if name == CODE else f"tool {name}"] = version
     return fields
 
 

@@ -16,7 +16,7 @@ from collections import deque
 from multiprocessing.connection import Connection, Pipe, wait
 from typing import IO, Iterator, NamedTuple
 
-from .jobs import Answer, Job
+from ..targets.base import Answer, Job
 
 
 class Started(NamedTuple):

@@ -11,23 +11,7 @@ import contextlib
 import os
 import shutil
 
-from ..cache.writer import replace_file
 from ..declare.model import Declaration
-from .jobs import Job
-
-
-def write_source(job: Job, suffix: str, text: str) -> str:
-    """Keep a source of the job's, written only if it says something else; returns its path. May raise OSError."""
-    path = os.path.join(job.folder, job.kernel.name, f"{job.specialisation}{suffix}")
-    data = text.encode()
-    try:
-        with open(path, "rb") as file:
-            if file.read() == data:
-                return path
-    except FileNotFoundError:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-    replace_file(path, data, 0o644, sync=False)
-    return path
 
 
 def remove_others(folder: str, declaration: Declaration) -> None:

@@ -26,16 +26,15 @@ class Setting(NamedTuple):
 
 
 def _targets(value: Any) -> list[str]:
-    from ..declare.targets import target_problem
+    from ..targets.registry import canonical, problem
 
     items = value.replace(",", " ").split() if isinstance(value, str) else value
     if not isinstance(items, list) or not items or not all(isinstance(item, str) for item in items):
         raise ValueError("expected a list of targets")
     for item in items:
-        problem = target_problem(item)
-        if problem:
-            raise ValueError(f"{problem[0]}; {problem[1]}" if problem[1] else problem[0])
-    return items
+        if found := problem(item):
+            raise ValueError(f"{found[0]}; {found[1]}" if found[1] else found[0])
+    return [canonical(item) for item in items]
 
 
 def _count(value: Any) -> int:
@@ -52,13 +51,13 @@ def _text(value: Any) -> str:
 
 
 def _default_targets() -> list[str]:
-    from ..declare.targets import DEFAULT_TARGETS
+    from ..targets.registry import default_targets
 
-    return list(DEFAULT_TARGETS)
+    return list(default_targets())
 
 
 def _processors() -> int:
-    from ..calls.settings import processors
+    from ..artifact.machine import processors
 
     return processors()
 

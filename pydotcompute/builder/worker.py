@@ -10,7 +10,8 @@ from time import perf_counter
 
 from ..cache.writer import explain_os_error
 from ..errors import CompilationError, CompilerNotInstalledError, DeclarationError
-from .jobs import Answer, Job
+from ..targets.base import Answer, Clock, Job
+from ..targets.registry import get
 
 
 def main(handle: int) -> None:
@@ -39,9 +40,7 @@ def answer(job: Job) -> Answer:
     """Compile a job. Whatever goes wrong in Python becomes a failure with its reason."""
     started = perf_counter()
     try:
-        from .compilers import compile_job
-
-        return compile_job(job)
+        return get(job.backend).compile(job, Clock())
     except (DeclarationError, CompilationError, CompilerNotInstalledError) as error:
         reason = str(error)
     except OSError as error:  # no room for a source or for the linker

@@ -6,10 +6,9 @@ from typing import Iterator
 
 import numpy as np
 
-from .. import declare
 from ..declare.model import Kernel, Specialisation
 from ..ir import tree
-from ..frontend.build import build_tree
+from .trees import rendered_tree
 from . import sizes
 from .expected import INTERPRETED
 
@@ -53,10 +52,9 @@ def is_quick(kernel: Kernel, dims: dict[str, int], kind: str) -> bool:
 def leaves_rounding_open(kernel: Kernel, specialisation: Specialisation, root: str) -> bool:
     """Whether the kernel adds up or multiplies floats in a loop, or may round a product and a sum once: then an
     overflow depends on what the language leaves open."""
-    rendered = declare.render(kernel, specialisation, "python", root)
-    if rendered.raw:
+    _, built = rendered_tree(kernel, specialisation, root)
+    if built is None:
         return True
-    built = build_tree(kernel, specialisation, rendered)
     bodies = (built.body, *(helper.body for helper in built.helpers))
     return any(
         _adds_up(node) or bool(built.fastmath) and _adds_a_product(node)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 
-from .. import declare
 from ..declare.model import Declaration
 from ..errors import DeclarationError, Position
 from ..ir import tree
-from ..frontend.build import build_tree
+from .trees import rendered_tree
 
 _AT = re.compile(r"([^\s:][^:]*):(\d+):(\d+): ")
 
@@ -19,15 +18,14 @@ class Places:
     def __init__(self, declaration: Declaration, name: str, label: str):
         self._kernel = kernel = declaration.kernels[name]
         specialisation = next(s for s in kernel.specialisations if str(s) == label)
-        rendered = declare.render(kernel, specialisation, "python", declaration.root)
+        rendered, built = rendered_tree(kernel, specialisation, declaration.root)
         self._lines = dict(zip(rendered.files, rendered.lines))
         self._stores: dict[str, list[Position]] = {}
-        if not rendered.raw:
-            built = build_tree(kernel, specialisation, rendered)
+        if built is not None:
             behind = {(h.name, p.name): p.array for h in built.helpers for p in h.parameters}
             for name, body in [("", built.body), *((helper.name, helper.body) for helper in built.helpers)]:
                 for node in (node for statement in body for node in tree.walk(statement)):
-                    if isinstance(node, (tree.Store, tree.Atomic)) and node.at:
+                    if isinstance(node, (tree.Store, tree.Atomic, tree.Scatter)) and node.at:
                         array = behind.get((name, node.array)) or node.array
                         self._stores.setdefault(array, []).append(node.at)
 

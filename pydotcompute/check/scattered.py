@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import declare
 from ..declare.model import Kernel, Specialisation
 from ..ir import tree
-from ..frontend.build import build_tree
+from .trees import rendered_tree
 
 Met = dict[str, dict[int, list]]  # array → flat index → the values that were scattered there
 
 
 def scattered(kernel: Kernel, specialisation: Specialisation, root: str) -> frozenset[str]:
     """The arrays of a kernel that are scattered into."""
-    rendered = declare.render(kernel, specialisation, "python", root)
-    if rendered.raw:
-        return frozenset()
-    body = build_tree(kernel, specialisation, rendered).body
-    return frozenset(node.array for s in body for node in tree.walk(s) if isinstance(node, tree.Scatter))
+    _, built = rendered_tree(kernel, specialisation, root)
+    return frozenset(node.array for s in (built.body if built else ()) for node in tree.walk(s) if isinstance(node, tree.Scatter))
 
 
 def nearest(wanted: np.ndarray, met: dict[int, list], got: np.ndarray) -> np.ndarray:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Iterator, NamedTuple, Sequence
 
-from ..builder.plan import BOUNDS, Name
+from ..builder.plan import Name
+from ..targets.base import BOUNDS
+from ..targets.registry import get
 from ..declare.model import Declaration, Kernel, Specialisation
 from ..runtime.library import KernelLibrary
 from .isolate import Unit
@@ -71,7 +73,7 @@ class Selection(NamedTuple):
         """One for all kernels of these that are built for a CPU, and not with checked indices."""
         names = dict.fromkeys(
             unit.kernel.name for unit in units
-            if any(t.startswith("cpu:") for t in unit.targets) and not any(t.endswith(BOUNDS) for t in unit.targets)
+            if any(get(t).has_bounds for t in unit.targets) and not any(t.endswith(BOUNDS) for t in unit.targets)
         )  # fmt: skip
         if names:
             few = tuple(names) if self.kernels or len(names) <= 3 else ()

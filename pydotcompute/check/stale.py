@@ -7,7 +7,7 @@ from typing import Any
 
 from ..builder.build import Project
 from ..builder.plan import Item, Name, make_plan
-from ..builder.tools import CODE
+from ..builder.code import CODE
 from ..cache.manifest import stale_artifacts
 from ..cache.writer import read_manifest
 from ..errors import KernelNotBuiltError

@@ -6,7 +6,7 @@ from __future__ import annotations
 import shlex
 from typing import Iterable, NamedTuple
 
-from ..builder.plan import BOUNDS
+from ..targets.base import BOUNDS
 from ..declare.model import Declaration, Kernel, Specialisation
 from ..errors import Position
 

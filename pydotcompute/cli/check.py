@@ -90,10 +90,11 @@ def _seed(text: str) -> int:
 def _check_settings() -> None:
     """What every program that loads kernels refuses is refused here, before anything runs."""
     from ..calls import settings
+    from ..devices.pinned import target
     from . import UsageError
 
     try:
-        settings.target(None)
+        target(None)
         settings.threads()
     except ValueError as error:
         raise UsageError(str(error)) from None

@@ -43,9 +43,9 @@ def _declared(root: str):
         if not os.path.exists(os.path.join(root, "kernels.yaml")):
             return None
         from ..declare import load
-        from ..declare.document import parse, read
+        from ..targets.registry import checked
 
-        targets = list(load(root).targets)  # checks the file
-        return targets if "targets" in parse(read(os.path.join(root, "kernels.yaml"))).value else None
+        declaration = load(root)
+        return list(checked(declaration).targets) if declaration.targets else None
 
     return declared

@@ -16,6 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from ..declare import schema
+    from ..targets.registry import pattern
 
-    print_json(schema())
+    print_json(schema(pattern()))
     return 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, Collection
 
 from .model import Declaration, Kernel, Rendered, Specialisation
 
@@ -16,15 +16,20 @@ def load(root: str | os.PathLike, keep_going: bool = False) -> Declaration:
     return load(root, keep_going)
 
 
-def render(kernel: Kernel, specialisation: Specialisation, backend: str, root: str | os.PathLike) -> Rendered:
-    """The Python of one specialisation for one backend ("cpu", "cuda", …, "python"). Raises DeclarationError."""
+def render(
+    kernel: Kernel, specialisation: Specialisation, backend: str, root: str | os.PathLike, raw: Collection[str] = ()
+) -> Rendered:
+    """The Python of one specialisation for one backend ("cpu", "cuda", …, "python"). Raises DeclarationError.
+
+    raw: the modules whose use makes a body raw, `cuda` for `cuda.grid(1)`.
+    """
     from .rendering import render
 
-    return render(kernel, specialisation, backend, root)
+    return render(kernel, specialisation, backend, root, raw)
 
 
-def schema() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of kernels.yaml."""
+def schema(targets: str = "") -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of kernels.yaml; `targets` is a regular expression of those that there are."""
     from .json_schema import schema
 
-    return schema()
+    return schema(targets)

@@ -9,6 +9,8 @@ from typing import Any, Iterator
 import yaml
 
 from ..errors import DeclarationError, Position
+from .node import Node
+from .scalars import places
 
 Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 MAX_DEPTH = 20  # deeper than any declaration goes
@@ -21,21 +23,6 @@ FLOAT = re.compile(
 )
 WORDS = {word: None for word in ("", "~", "null", "Null", "NULL")}
 WORDS |= {word: True for word in ("true", "True", "TRUE")} | {word: False for word in ("false", "False", "FALSE")}
-
-
-class Node:
-    """A value of the file. `value` is a str, int, float, bool, None, a list of nodes, or a dict from key to node;
-    `keys` are the nodes of a dict's keys; `text` is a scalar as YAML reads it, before it became a number."""
-
-    __slots__ = ("value", "keys", "text", "style", "line", "column", "places")
-
-    def __init__(self, value: Any, mark: Any, text: str = "", style: str | None = None):
-        self.value, self.text, self.style, self.keys = value, text, style, {}
-        self.line, self.column = mark.line + 1, mark.column + 1
-        self.places: list[tuple[int, int]] | None = None  # of its characters, once somebody asked
-
-    def get(self, key: str) -> Node | None:
-        return self.value.get(key)
 
 
 class Document:
@@ -52,9 +39,7 @@ class Document:
         """Where the node stands, or the character at this offset of its text."""
         if offset is None:
             return self.position(node.line, node.column)
-        from .scalars import places
-
-        return self.position(*places(self, node)[min(offset, len(node.text))])
+        return self.position(*places(self.lines, node)[min(offset, len(node.text))])
 
     def error(self, node: Node, message: str, hint: str = "", offset: int | None = None) -> DeclarationError:
         return DeclarationError(message, self.at(node, offset), hint)

@@ -99,7 +99,7 @@ class Entry:
             if body.style == "|":
                 lines = tuple(range(body.line + 1, body.line + 2 + body.value.count("\n")))
                 return {"body": body.value, "template": None, "body_lines": lines}
-            where = line_places(self.document, body)
+            where = line_places(self.document.lines, body)
             lines = tuple(places[0][0] for places in where)
             return {"body": body.value, "template": None, "body_lines": lines, "body_places": tuple(map(tuple, where))}
         template = self.node.value["template"]

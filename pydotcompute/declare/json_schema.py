@@ -7,10 +7,16 @@ from typing import Any
 from .table import DECLARATION
 
 
-def schema() -> dict[str, Any]:
-    """A JSON Schema (draft 2020-12). What it cannot say, such as unbound symbols, the loader alone refuses."""
-    return {
+def schema(targets: str = "") -> dict[str, Any]:
+    """A JSON Schema (draft 2020-12). What it cannot say, such as unbound symbols, the loader alone refuses.
+
+    targets: a regular expression of the targets that there are; without it every name of that form is one.
+    """
+    made = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "pydotcompute: kernels.yaml",
         **DECLARATION.schema(),
     }
+    if targets:
+        made["properties"]["targets"]["items"]["pattern"] = targets
+    return made

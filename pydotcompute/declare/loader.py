@@ -10,17 +10,19 @@ from .entry import Entry
 from .model import Declaration, Kernel
 from .signatures import parse_signature
 from .table import KERNEL, KERNEL_NAME, WITHOUT_KERNELS
-from .targets import DEFAULT_TARGETS
 
 
 def load(root: str | os.PathLike, keep_going: bool = False) -> Declaration:
     """Read and check `kernels.yaml` in the project's folder `root`. Raises DeclarationError; keep_going: only where
-    the file as a whole is wrong."""
+    the file as a whole is wrong.
+
+    Whether there are such targets is not asked here: see targets.registry.checked.
+    """
     root = os.fspath(root)
     document = read(project_file(root, "kernels.yaml"))
     top = parse(document)
     WITHOUT_KERNELS.check(document, top)
-    targets = tuple(plain(top.value["targets"])) if "targets" in top.value else DEFAULT_TARGETS
+    targets = top.value["targets"].value if "targets" in top.value else []
     kernels: dict[str, Kernel] = {}
     refused: dict[str, DeclarationError] = {}
     for name, node in top.value["kernels"].value.items():
@@ -33,38 +35,20 @@ def load(root: str | os.PathLike, keep_going: bool = False) -> Declaration:
                 if kernel.name in kernels:
                     hint = f"the first is in line {kernels[kernel.name].at.line}"
                     raise DeclarationError(f"duplicate kernel '{kernel.name}'", kernel.at, hint)
-                _check_float16(document, node, kernel, targets)
         except DeclarationError as error:
             if not keep_going:
                 raise
             refused |= dict.fromkeys(_names(name, node), error)
         else:
             kernels |= {kernel.name: kernel for kernel in members}
-    return Declaration(document.path, root, targets, kernels, refused)
+    places = tuple(document.at(node) for node in targets)
+    return Declaration(document.path, root, tuple(map(plain, targets)), kernels, refused, places)
 
 
 def _names(name: str, node: Node) -> list[str]:
     """What the kernels of a wrong entry are called, as far as that can be told."""
     family = node.value.get("family") if isinstance(node.value, dict) else None
     return list(family.value) if family is not None and isinstance(family.value, dict) and family.value else [name]
-
-
-def _check_float16(document: Document, node: Node, kernel: Kernel, targets: tuple[str, ...]) -> None:
-    if any(target.startswith("cuda:") for target in targets):
-        return
-    for variable, dtypes in kernel.types.items():
-        for k, dtype in enumerate(dtypes):
-            if dtype == "float16":
-                at = node.value["types"].value[variable].value[k]
-                raise document.error(
-                    at, "float16 needs a CUDA target, and there is none", "add one to targets: cuda:sm_80"
-                )
-    for p in kernel.signature.parameters:
-        if p.dtype == "float16":
-            at = kernel.positions[f"signature.{p.name}"]
-            raise DeclarationError(
-                "float16 needs a CUDA target, and there is none", at, "add one to targets: cuda:sm_80"
-            )
 
 
 def _kernels(document: Document, root: str, name: str, key: Node, node: Node) -> list[Kernel]:
@@ -84,6 +68,11 @@ def _kernels(document: Document, root: str, name: str, key: Node, node: Node) ->
             raise document.error(at, f"type variable '{variable}' is not used in the signature", "delete it, or use it")
     entry = Entry(document, root, node, signature, tuple(params), tuple(types))
     positions = {k: document.at(v) for k, v in node.value.items()}
+    if "types" in values:
+        positions |= {
+            f"types.{variable}.{plain(dtype)}": document.at(dtype)
+            for variable, dtypes in node.value["types"].value.items() for dtype in dtypes.value
+        }  # fmt: skip
     positions |= {f"signature.{p}": document.at(text, offset) for p, offset in parsed.offsets.items()}
     shared = dict(
         signature=signature, types=types, params=params, requires=entry.requires(), vendor=entry.vendor(),

@@ -63,9 +63,10 @@ class Kernel:
 class Declaration:
     path: str  # kernels.yaml, as shown to the user
     root: str  # the folder it stands in
-    targets: tuple[str, ...]
+    targets: tuple[str, ...]  # as written; empty: what is built by default
     kernels: dict[str, Kernel]
     refused: dict[str, DeclarationError] = field(default_factory=dict)  # kernels whose declaration is wrong
+    target_positions: tuple[Position, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class Rendered:
     origins: tuple[tuple[int, int], ...]
     lines: tuple[tuple[str, ...], ...]  # the source lines of each of `files`
     shift: int = 0
-    raw: bool = False  # uses `cuda.`: numba.cuda's own Python, not the kernel language
+    raw: str = ""  # the module, such as `cuda`, whose use says that this is its own Python, not the kernel language
     # For lines whose text stands otherwise in the file (folded, quoted): line of `text` → what was written, and the
     # (line, column) of each of its characters.
     places: dict[int, tuple[str, tuple[tuple[int, int], ...]]] = field(default_factory=dict, compare=False, repr=False)

@@ -27,7 +27,7 @@ MEANINGS = (
     | {name: "a constant of the kernel language" for name in CONSTANTS}
     | {name: "a word of the kernel language" for name in CONSTRUCTS}
     | {name: "a dtype" for name in DTYPES}
-    | {"cuda": "the module of a raw kernel", "np": "NumPy in a reference"}
+    | {"np": "NumPy in a reference"}
     | {name: "a Python keyword" for name in keyword.kwlist}
 )
 # Keywords of every call, which therefore name no argument, output or param.
@@ -42,6 +42,7 @@ CONTEXT_MEANINGS = (
 
 KERNEL_PATTERN = r"^(?!(?:" + "|".join(sorted(KEYWORDS)) + r")$)[A-Za-z][A-Za-z0-9_]*$"
 CONTEXT_PATTERN = r"^(?!__)(?!(?:" + "|".join(sorted(MEANINGS | CONTEXT_MEANINGS)) + r")$)[A-Za-z_][A-Za-z0-9_]*$"
+TARGET_PATTERN = "^[a-z][a-z0-9_]*(?::[A-Za-z0-9_.@-]+)?$"  # the form alone: which there are is not said here
 
 
 def near(name: str, candidates: Iterable[str], what: str = "one of") -> str:
@@ -53,6 +54,13 @@ def near(name: str, candidates: Iterable[str], what: str = "one of") -> str:
     if len(close) == 1:
         return f"did you mean '{close[0]}'?"
     return f"expected {what} {', '.join(names)}" if names else ""
+
+
+def target_problem(text: str) -> tuple[str, str] | None:
+    """Why this cannot be the name of a target (message, hint), or None."""
+    if re.fullmatch(TARGET_PATTERN, text):
+        return None
+    return f"unknown target '{text}'", "a target is written as cpu:x86-64-v3 or cuda:sm_90"
 
 
 def dtype_problem(name: str, variables: Iterable[str] = ()) -> tuple[str, str] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import warnings
+from typing import Any, Collection
 
 from ..errors import DeclarationError
 from .model import Kernel, Rendered
@@ -53,23 +54,30 @@ def check_definition(kernel: Kernel, rendered: Rendered, tree: ast.Module) -> No
         raise DeclarationError(message, at, write)
 
 
-def is_raw(tree: ast.Module) -> bool:
-    """Whether the name `cuda` is used with a dot, in code rather than in a comment or string."""
-    return any(
-        isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "cuda"
-        for node in ast.walk(tree)
-    )
+def raw_module(tree: ast.Module, modules: Collection[str]) -> str:
+    """The first of these modules that is used with a dot, in code rather than in a comment or string; or empty."""
+    uses = _uses(tree, modules)
+    return uses[0].value.id if uses else ""
 
 
-def check_raw(kernel: Kernel, rendered: Rendered, tree: ast.Module) -> None:
+def _uses(tree: ast.Module, modules: Collection[str]) -> list[Any]:
+    found = [
+        node for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules
+    ]  # fmt: skip
+    return sorted(found, key=lambda node: (node.lineno, node.col_offset))
+
+
+def check_raw(kernel: Kernel, rendered: Rendered, tree: ast.Module, module: str) -> None:
     """A raw kernel says how it is launched, and uses nothing of the kernel language."""
-    uses = [n for n in ast.walk(tree) if isinstance(n, ast.Attribute) and getattr(n.value, "id", "") == "cuda"]
-    first = min(uses, key=lambda n: (n.lineno, n.col_offset))
+    first = _uses(tree, (module,))[0]
     if not kernel.launch:
         at = rendered.position(first.lineno, first.col_offset + 1)
-        raise DeclarationError("a kernel that uses cuda. needs 'launch'", at, "add launch: {block: 128, grid: …}")
+        raise DeclarationError(
+            f"a kernel that uses {module}. needs 'launch'", at, "add launch: {block: 128, grid: …}"
+        )
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in LANGUAGE:
             at = rendered.position(node.lineno, node.col_offset + 1)
-            message = f"'{node.func.id}' of the kernel language in a kernel that uses cuda."
+            message = f"'{node.func.id}' of the kernel language in a kernel that uses {module}."
             raise DeclarationError(message, at, "write all of it in one of the two")

@@ -6,12 +6,12 @@ import os
 import re
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, Callable, Mapping
+from typing import Any, Callable, Collection, Mapping
 
 from ..errors import Position
 from .document import project_file, read
 from .model import Kernel, Rendered, Specialisation
-from .python_text import check_definition, check_raw, is_raw, parse_python
+from .python_text import check_definition, check_raw, parse_python, raw_module
 from .substitute import substitute
 
 NEWLINE = re.compile("\r\n|\r")
@@ -20,8 +20,10 @@ SHIFT = 4  # how far the statements of a body are moved, to stand under our `def
 Origin = tuple[str | None, int]  # a template, or None for an inline body; its line, from 1
 
 
-def render(kernel: Kernel, specialisation: Specialisation, backend: str, root: str | os.PathLike) -> Rendered:
-    """The Python of one specialisation for one backend ("cpu", "cuda", …, "python").
+def render(
+    kernel: Kernel, specialisation: Specialisation, backend: str, root: str | os.PathLike, raw: Collection[str] = ()
+) -> Rendered:
+    """The Python of one specialisation for one backend ("cpu", "cuda", …, "python"). `raw`: see python_text.raw_module.
 
     Raises DeclarationError: Jinja2's errors, a `def` that is not the signature's, a raw kernel without `launch`.
     """
@@ -31,11 +33,11 @@ def render(kernel: Kernel, specialisation: Specialisation, backend: str, root: s
     }  # fmt: skip
     root = os.fspath(root)
     rendered = _from_body(kernel, context, root) if kernel.body is not None else _from_template(kernel, context, root)
-    if "cuda" in rendered.text:
+    if any(module in rendered.text for module in raw):
         tree = parse_python(rendered)
-        if is_raw(tree):
-            check_raw(kernel, rendered, tree)
-            return replace(rendered, raw=True)
+        if module := raw_module(tree, raw):
+            check_raw(kernel, rendered, tree, module)
+            return replace(rendered, raw=module)
     return rendered
 
 
@@ -72,7 +74,7 @@ def _from_body(kernel: Kernel, context: Mapping[str, Any], root: str) -> Rendere
         if kernel.body_places:
             places[number] = (body.split("\n")[line - 1], kernel.body_places[line - 1])
     python = "\n".join([header, *(" " * SHIFT + line if line.strip() else "" for line in written), ""])
-    return Rendered(python, files, sources, tuple(found), lines, SHIFT, False, places)
+    return Rendered(python, files, sources, tuple(found), lines, SHIFT, "", places)
 
 
 def _from_template(kernel: Kernel, context: Mapping[str, Any], root: str) -> Rendered:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Iterator
+from typing import Iterator, Sequence
 
-from .document import Document, Node
+from .node import Node
 
 ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))")
 ESCAPED = {
@@ -19,21 +19,21 @@ WHITE = (" ", "\t", "\n")
 NOTHING = ("", False, (0, 0), (0, 0))
 
 
-def places(document: Document, node: Node) -> list[Place]:
+def places(lines: Sequence[str], node: Node) -> list[Place]:
     """(line, column), both from 1, of every character of `node.text`, and of its end."""
     if node.places is None:
-        node.places = _places(document, node)
+        node.places = _places(lines, node)
     return node.places
 
 
-def _places(document: Document, node: Node) -> list[Place]:
+def _places(lines: Sequence[str], node: Node) -> list[Place]:
     if node.style == "|":
-        return _literal(document, node)
+        return _literal(lines, node)
     begin = node.column - 1 + (node.style in QUOTES)
-    if node.style != ">" and document.lines[node.line - 1].startswith(node.text, begin):
+    if node.style != ">" and lines[node.line - 1].startswith(node.text, begin):
         return [(node.line, begin + k + 1) for k in range(len(node.text) + 1)]  # as it stands there
     # Otherwise white space is folded and characters are escaped; all else stands in the file in the same order.
-    characters = _characters(document, node)
+    characters = _characters(lines, node)
     result: list[Place] = []
     end = (node.line, node.column)
     there = next(characters, NOTHING)
@@ -50,30 +50,30 @@ def _places(document: Document, node: Node) -> list[Place]:
     return [*result, end]
 
 
-def line_places(document: Document, node: Node) -> list[list[Place]]:
+def line_places(lines: Sequence[str], node: Node) -> list[list[Place]]:
     """`places`, apart for each line of the text; every line has one more, for its end."""
-    result, start, all_places = [], 0, places(document, node)
+    result, start, all_places = [], 0, places(lines, node)
     for line in node.text.split("\n"):
         result.append(all_places[start : start + len(line) + 1])
         start += len(line) + 1
     return result
 
 
-def _literal(document: Document, node: Node) -> list[Place]:
+def _literal(lines: Sequence[str], node: Node) -> list[Place]:
     result = []
     for number, value in enumerate(node.text.split("\n"), node.line + 1):
-        source = document.lines[number - 1] if number <= len(document.lines) else ""
+        source = lines[number - 1] if number <= len(lines) else ""
         indent = max(len(source) - len(value), 0) if source.endswith(value) else 0
         result += [(number, indent + k + 1) for k in range(len(value) + 1)]
     return result
 
 
-def _characters(document: Document, node: Node) -> Iterator[tuple[str, bool, Place, Place]]:
+def _characters(lines: Sequence[str], node: Node) -> Iterator[tuple[str, bool, Place, Place]]:
     """What the scalar is made of: character, whether it was escaped, where it stands, where the next one stands."""
     quote = node.style if node.style in QUOTES else ""
     line, column = (node.line + 1, 1) if node.style == ">" else (node.line, node.column + len(quote))
-    while line <= len(document.lines):
-        source = document.lines[line - 1]
+    while line <= len(lines):
+        source = lines[line - 1]
         while column <= len(source):
             char, width, escaped = source[column - 1], 1, False
             if quote == "'" and char == "'":

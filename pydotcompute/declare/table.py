@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..artifact.signature import DTYPES
-from . import names, targets
+from . import names
 from .shapes import Anything, Constant, Either, Key, ListOf, MapOf, Number, Record, Text, Truth
 
 FASTMATH_FLAGS = ("nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc", "fast")
@@ -15,7 +15,7 @@ NAMED = Text("a name", names.context_name_problem, names.CONTEXT_PATTERN)
 ANY_NAME = Text("the name of an argument")
 KERNEL_NAME = Text("a kernel name", names.kernel_name_problem, names.KERNEL_PATTERN)
 DTYPE = Text("a dtype", names.dtype_problem, choices=DTYPES)
-TARGET = Text("a target", targets.target_problem, targets.PATTERN)
+TARGET = Text("a target", names.target_problem, names.TARGET_PATTERN)
 VENDOR_CALLS = ("matmul",)  # what NumPy and CuPy have under one name, and hand to a BLAS
 FILE_FUNCTION = "FILE.py:FUNCTION beside the templates"
 

@@ -6,6 +6,7 @@ import sys
 from typing import NamedTuple, TextIO
 
 from ..errors import BackendNotAvailableError
+from ..backends.names import HOST
 from . import registry
 from ..backends.device_info import DeviceInfo, checked
 
@@ -65,7 +66,7 @@ def _best(found: dict[str, BackendInfo]) -> str:
     for name in registry.preferred_names():
         if name in found and found[name].available and found[name].devices:
             return name
-    return "cpu"
+    return HOST
 
 
 def _look(name: str) -> BackendInfo:

@@ -6,18 +6,16 @@ import os
 import re
 import warnings
 from _thread import RLock
+from importlib import import_module
 from typing import Any, Callable, NamedTuple
+
+import numpy as np
 
 from ..errors import AllocationError, BackendFallbackWarning, BackendNotAvailableError
 from ..backends.base import Backend
+from ..backends.names import HOST, KNOWN, recognised
 
 DEFAULT_PRIORITY = 50
-# Names that every program may use, with their titles and places in the order of "auto", also of backends that do not
-# exist yet: a package or program that brings one takes its place.
-NAMED = {
-    "cuda": ("CUDA", 100), "rocm": ("ROCm", 90), "metal": ("Metal", 80), "opencl": ("OpenCL", 70),
-    "webgpu": ("WebGPU", 60), "cpu": ("CPU", 0),
-}  # fmt: skip
 
 
 class Registered(NamedTuple):
@@ -26,25 +24,20 @@ class Registered(NamedTuple):
     origin: str  # "built in", "registered", or the package that brings it
 
 
-def _cpu() -> Backend:
-    from ..backends.cpu.backend import CPUBackend
+def own_class(name: str) -> type[Backend] | None:
+    """The class of a backend of ours, imported when it is first asked for; None for all other names."""
+    if name not in KNOWN or not KNOWN[name].home:
+        return None
+    module, _, attribute = KNOWN[name].home.partition(":")
+    return getattr(import_module(f"..backends.{module}", __package__), attribute)
 
-    return CPUBackend()
 
-
-def _cuda() -> Backend:
-    try:
-        from ..backends.cuda.backend import CUDABackend
-    except ModuleNotFoundError as error:
-        if error.name != f"{__package__}.cuda":
-            raise
-        raise BackendNotAvailableError("this version of pydotcompute has no CUDA backend") from None
-    return CUDABackend()
+def _own(name: str) -> Callable[[], Backend]:
+    return lambda: own_class(name)()  # type: ignore[misc]  # it is one of ours
 
 
 _registered: dict[str, Registered] = {
-    "cuda": Registered(_cuda, 100, "built in"),
-    "cpu": Registered(_cpu, 0, "built in"),
+    name: Registered(_own(name), known.priority, "built in") for name, known in KNOWN.items() if known.home
 }
 _instances: dict[str, Backend] = {}
 _packages_read = False
@@ -106,11 +99,11 @@ def get_backend(name: str = "auto", require_bytes: int | None = None) -> Backend
             raise ValueError(f"require_bytes must be at least 0, got {require_bytes}")
     if name == "auto":
         return _first_available(require_bytes)
-    if name not in _registered and name not in _known() and name not in NAMED:
+    if name not in _registered and name not in _known() and name not in KNOWN:
         raise ValueError(_unknown(name))
     backend = _instance(name)
     if require_bytes is not None:
-        from ..backends.device_info import lack
+        from .memory import lack
 
         reason, cause = lack(backend, require_bytes)
         if reason:
@@ -125,7 +118,12 @@ def backend_names() -> list[str]:
 
 
 def owner_of(value: Any) -> str:
-    """The name of a backend in use that has `value` among its arrays; empty if none has."""
+    """The name of the backend that an array belongs to: one of ours by its kind, else one in use that says so; empty
+    for what is no array of any of them."""
+    if isinstance(value, np.ndarray):
+        return HOST
+    if name := recognised(value):
+        return name
     for name, backend in list(_instances.items()):
         if backend.arrays is not None and backend.arrays.owns(value):
             return name
@@ -134,14 +132,14 @@ def owner_of(value: Any) -> str:
 
 def all_names() -> list[str]:
     """Every known backend, and those that only have a name yet, by priority."""
-    places = {name: place for name, (_, place) in NAMED.items()}
+    places = {name: known.priority for name, known in KNOWN.items()}
     places |= {name: registered.priority for name, registered in _known().items()}
     return sorted(places, key=lambda name: -places[name])
 
 
 def preferred_names() -> list[str]:
     """The backends in the order in which "auto" asks them now; a set order may have names that have no backend."""
-    return backend_names() if _order is None else list(dict.fromkeys((*_order, "cpu")))
+    return backend_names() if _order is None else list(dict.fromkeys((*_order, HOST)))
 
 
 def set_order(order: tuple[str, ...] | None) -> None:
@@ -153,7 +151,7 @@ def set_order(order: tuple[str, ...] | None) -> None:
 def describe(name: str) -> tuple[str, str]:
     """How a summary calls a backend, and of which kind it is: ("CUDA", "CUDA"), ("mine", "registered")."""
     origin = _registered[name].origin if name in _registered else ""
-    title = NAMED[name][0] if name in NAMED else name
+    title = KNOWN[name].title if name in KNOWN else name
     return title, title if origin in ("", "built in") else origin
 
 
@@ -173,14 +171,14 @@ def _refusal(name: Any) -> str:
 
 
 def _place(name: str) -> int:
-    return NAMED[name][1] if name in NAMED else DEFAULT_PRIORITY
+    return KNOWN[name].priority if name in KNOWN else DEFAULT_PRIORITY
 
 
 def _not_yet(name: str) -> str:
-    if name not in NAMED:
+    if name not in KNOWN:
         return f"there is no backend '{name}' any more"
     return (
-        f"this version of pydotcompute has no {NAMED[name][0]} backend; one may be brought by a package or by "
+        f"this version of pydotcompute has no {KNOWN[name].title} backend; one may be brought by a package or by "
         f"register_backend('{name}', …)"
     )
 
@@ -237,7 +235,7 @@ def _first_available(require_bytes: int | None) -> Backend:
             passed.append((name, "not available", str(error)))
             continue
         if require_bytes is not None:
-            from ..backends.device_info import lack
+            from .memory import lack
 
             reason, cause = lack(backend, require_bytes)
             if reason:

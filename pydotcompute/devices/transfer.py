@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..runtime.dispatch import owner_of
 from ..backends.base import Backend
-from .registry import get_backend
+from ..backends.names import HOST
+from .registry import get_backend, owner_of
 
 
 def backend_of(array: Any) -> Backend:
@@ -32,5 +32,5 @@ def to_backend(array: Any, name: str | Backend = "cpu") -> Any:
     same = source.name == wanted.name
     if same and (isinstance(name, str) or wanted.of_array(array) is wanted):
         return array
-    values = array if same or source.name == "cpu" else source.to_host(array)
-    return values if wanted.name == "cpu" else wanted.to_device(values)
+    values = array if same or source.name == HOST else source.to_host(array)
+    return values if wanted.name == HOST else wanted.to_device(values)

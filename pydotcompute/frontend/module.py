@@ -76,9 +76,9 @@ def parse(kernel: Kernel, specialisation: Specialisation, rendered: Rendered) ->
     """Parse the text, check the syntax of every function in it and the kernel's arguments. Raises DeclarationError."""
     if rendered.raw:
         raise DeclarationError(
-            f"kernel {kernel.name} is raw: it uses `cuda.`, numba.cuda's own Python, and has no typed tree",
+            f"kernel {kernel.name} is raw: it uses `{rendered.raw}.`, and has no typed tree",
             kernel.at,
-            "build it for a cuda target, or write it in the kernel language",
+            "build it for a target that takes it, or write it in the kernel language",
         )
     parsed = parse_python(rendered)
     check_definition(kernel, rendered, parsed)

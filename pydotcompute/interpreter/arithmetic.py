@@ -23,29 +23,8 @@ from typing import Callable
 
 import numpy as np
 
+from ..ir.dtypes import COMPLEX, FLOATS, INTEGER_BITS, integer_range
 from . import elementary
-
-INTEGER_BITS = {f"{sign}int{bits}": bits for sign in ("", "u") for bits in (8, 16, 32, 64)}
-FLOATS = ("float16", "float32", "float64")
-COMPLEX = ("complex64", "complex128")
-
-
-@cache
-def integer_range(dtype: str) -> tuple[int, int]:
-    """The smallest and the largest value of an integer dtype."""
-    bits = INTEGER_BITS[dtype]
-    return (0, 2**bits - 1) if dtype.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-
-
-def smallest(dtype: str):
-    """What `max` over nothing gives: -inf, the smallest integer, False."""
-    return False if dtype == "bool" else integer_range(dtype)[0] if dtype in INTEGER_BITS else value(-np.inf, dtype)
-
-
-def largest(dtype: str):
-    """What `min` over nothing gives: inf, the largest integer, True."""
-    return True if dtype == "bool" else integer_range(dtype)[1] if dtype in INTEGER_BITS else value(np.inf, dtype)
-
 
 def value(number, dtype: str):
     """A Python or NumPy scalar that fits, as a value of `dtype`."""

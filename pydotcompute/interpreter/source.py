@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from ..errors import Position
 from . import arithmetic
 from ..ir import tree as t
+from ..ir.dtypes import COMPLEX, FLOATS, INTEGER_BITS
 
 _INLINE = {"+", "-", "*", "/", "//", "%"}  # of floats: NumPy's own scalar operators
 
@@ -206,7 +207,7 @@ class _Writer:
     def expression(self, e: t.Expr | t.ArrayName) -> str:
         match e:
             case t.Const():
-                if e.type == "bool" or e.type in arithmetic.INTEGER_BITS:
+                if e.type == "bool" or e.type in INTEGER_BITS:
                     return repr(arithmetic.value(e.value, e.type))
                 key = ("const", repr(e.value), e.type)
                 return self.given(key, arithmetic.value(e.value, e.type), f"{e.type}_{e.value!r}")
@@ -266,7 +267,7 @@ class _Writer:
 
 
 def _is_float(dtype: str) -> bool:
-    return dtype in arithmetic.FLOATS or dtype in arithmetic.COMPLEX
+    return dtype in FLOATS or dtype in COMPLEX
 
 
 def _names(helper: t.Helper) -> set[str]:

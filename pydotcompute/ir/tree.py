@@ -332,3 +332,21 @@ def rebuilt(node, change: Callable):
         elif isinstance(value, tuple) and any(isinstance(item, Node) for item in value):
             inside[name] = tuple(change(item) if isinstance(item, Node) else item for item in value)
     return replace(node, **inside) if inside else node
+
+
+def product_of(e: Expr) -> tuple[bool, Expr, Expr] | None:
+    """(negated, x, y) where e is x * y or -(x * y)."""
+    negative = isinstance(e, Unary) and e.op == "-"
+    inner = e.operand if negative else e
+    return (negative, inner.left, inner.right) if isinstance(inner, Binary) and inner.op == "*" else None
+
+
+def all_names(tree: KernelTree) -> set[str]:
+    """Every name that the user's code may contain."""
+    names = {p.name for p in tree.parameters} | set(tree.symbols) | set(tree.locals) | set(tree.arrays)
+    for helper in tree.helpers:
+        names |= {p.name for p in helper.parameters} | {helper.name}
+        for s in helper.body:
+            for node in walk(s):
+                names |= {getattr(node, "name", "")} | set(getattr(node, "names", ()))
+    return names

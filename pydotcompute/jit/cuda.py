@@ -14,7 +14,7 @@ from ..errors import CompilationError
 from ..targets.cuda import nvvm as cuda_nvvm, ptxas as cuda_ptxas, toolchain as cuda_toolchain
 from .fingerprint import Unknown, fingerprint, type_text
 from .store import FunctionStore
-from .cpu import argument_types
+from ..targets.llvm.argument_types import argument_types
 
 FORMAT = "2"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Mapping, NamedTuple
 
 from ..backends.base import Backend
+from ..backends.names import HOST
 from ..artifact import remedies
 from ..cache.manifest import Artifact, KernelRecord, SpecialisationRecord, target_words, title
 from ..errors import KernelNotBuiltError
@@ -72,7 +73,7 @@ def choose(
             elif pinned is not None and artifact.target != pinned:
                 reason = f"the target {pinned} is pinned"
             elif artifact.backend != backend.name:
-                hint = f"; backend='{artifact.backend}' moves it there" if backend.name == "cpu" else ""
+                hint = f"; backend='{artifact.backend}' moves it there" if backend.name == HOST else ""
                 reason = f"this call runs on the backend '{backend.name}'{hint}"
             elif pinned is None and "+" in artifact.target:
                 reason = "a build with checked bounds runs only where it is pinned"
@@ -112,14 +113,13 @@ def _missing(
 ) -> str:  # fmt: skip
     head = title(record.name, chosen.name)
     own = [r for r in rejected if r.specialization == chosen.name]
-    unfit = "" if pinned is None else next((r.reason for r in own if r.target == pinned), _no_level(pinned))
-    target = pinned or default_target(backend)
-    native = target.removesuffix("+bounds") == "cpu:native"  # which a build here makes for this processor
-    if unfit and not native:
+    unfit = "" if pinned is None else next((r.reason for r in own if r.target == pinned), backend.unfit(pinned))
+    target = pinned or backend.usual_target()
+    if unfit and not backend.made_for_this_machine(target):
         others = ", ".join(r.target for r in own if r.target != pinned) or "nothing"
         return f"{head} cannot run as {pinned} here: {unfit}; pin another target, or none (built besides: {others})"
     built = "; ".join(f"{r.target}: {r.reason}" for r in own) or "nothing is built"
-    failed = {t: why for t, why in chosen.failed.items() if t == pinned or pinned is None and _is_of(t, backend)}
+    failed = {t: why for t, why in chosen.failed.items() if t == pinned or pinned is None and backend.owns(t)}
     if failed:
         (first, why), *others = failed.items()
         more = f", and for {', '.join(t for t, _ in others)}" if others else ""
@@ -131,40 +131,5 @@ def _missing(
         )
     what = f"is built for {target} of another processor" if unfit else f"is not built for {target}"
     if pinned is None and any(r.target == target for r in own):  # what a user here would build, and it does not run
-        what, target = "is built, but not so that it runs here", own_target(backend)
+        what, target = "is built, but not so that it runs here", backend.own_target()
     return f"{head} {what} ({built}); {remedies.build_more(*place, f'{record.name} {target_words(target)}', target)}"
-
-
-def _is_of(target: str, backend: Backend) -> bool:
-    return target.partition(":")[0] == backend.name
-
-
-def _no_level(target: str) -> str:
-    """Why nothing that is built for a level of the CPU could run here; empty for a level that this one has, and for
-    targets of which only their artifacts can tell."""
-    from ..backends.cpu.levels import too_high
-
-    kind, _, name = target.removesuffix("+bounds").partition(":")
-    if kind != "cpu" or name == "native":
-        return ""
-    return too_high(name)
-
-
-def default_target(backend: Backend) -> str:
-    """The target that a user of this machine would build."""
-    if backend.name == "cpu":
-        from ..backends.cpu.levels import level
-
-        return f"cpu:{level()}"
-    if backend.name == "cuda":
-        major, minor = min((8, 0), backend.compute_capability)
-        return f"cuda:compute_{major}{minor}"
-    return f"{backend.name}:…"
-
-
-def own_target(backend: Backend) -> str:
-    """The target that asks least of this machine's drivers: code for just this device."""
-    if backend.name == "cuda":
-        major, minor = backend.compute_capability
-        return f"cuda:sm_{major}{minor}"
-    return default_target(backend)

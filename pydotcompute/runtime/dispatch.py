@@ -15,16 +15,14 @@ from typing import TYPE_CHECKING, Any, Callable, Mapping
 import numpy as np
 
 from ..backends.base import Backend
-from ..devices import registry
-from ..devices.registry import get_backend
+from ..backends.names import HOST
+from ..devices.registry import get_backend, owner_of
 from ..cache.manifest import KernelRecord, SpecialisationRecord
 from ..errors import ArtifactFallbackWarning, ArtifactRefusedError, KernelNotBuiltError
 from .choice import Which, choose, require
 
 if TYPE_CHECKING:
     from ..calls.arguments import Call
-
-DLPACK_CUDA = (2, 13)  # kDLCUDA, kDLCUDAManaged
 
 _lock = RLock()  # one for all: a first call is rare, and nothing waits while it holds it
 
@@ -76,8 +74,8 @@ class Dispatcher:
         if self.record.vendor:
             from . import vendor
 
-            serve = vendor.function(self.record, backend.name, self.pinned)
-            if serve is not None and vendor.is_faster(self.record, call, backend.name):
+            serve = vendor.function(self.record, backend, self.pinned)
+            if serve is not None and vendor.is_faster(self.record, call, backend):
                 return vendor.run(serve, self.record, call, backend, self._remember(loaded, args, kwargs, call))
         keep = self._remember(loaded, args, kwargs, call)
         return loaded(call, keep) if keep else loaded(call)
@@ -95,7 +93,7 @@ class Dispatcher:
         values = (*zip((p.name for p in self.record.signature.parameters), args), *kwargs.items())
         owned = [(n, v, owner_of(v)) for n, v in values if not isinstance(v, (int, float))]
         owners = {owner for _, _, owner in owned} - {""}
-        if len(owners) != 1 or owners == {"cpu"}:
+        if len(owners) != 1 or owners == {HOST}:
             return []  # of a mixture the rules say what is wrong
         arrays, found = get_backend(*owners).arrays, []
         if not hasattr(arrays, "adopt"):
@@ -149,7 +147,7 @@ class Dispatcher:
         backend = transfer.backend_named(record, name)
         values, chosen = arguments.assign(record.name, record.signature, record.params, args, kwargs)
         owners = {owner_of(value) for value in values.values()} - {""}
-        if backend.name != "cpu" and owners <= {"cpu"} and values:
+        if backend.name != HOST and owners <= {HOST} and values:
             return transfer.run_on(backend, record, values, chosen, self.call)
         if owners - {backend.name}:
             raise ValueError(
@@ -163,7 +161,7 @@ class Dispatcher:
         Saves most programs the import of the rules. Whatever is not plain is left to them, all errors too.
         """
         record, types = self.record, {}
-        if self.pinned is not None and not self.pinned.startswith("cpu:"):
+        if self.pinned is not None and not get_backend(HOST).owns(self.pinned):
             return False
         for p, value in zip(record.signature.parameters, args):
             if p.is_array:
@@ -174,7 +172,7 @@ class Dispatcher:
         for specialisation in record.specialisations.values():
             if specialisation.params == defaults and all(types.get(k) == v for k, v in specialisation.types.items()):
                 try:
-                    self._load(specialisation, get_backend("cpu"))
+                    self._load(specialisation, get_backend(HOST))
                 except KernelNotBuiltError:
                     return False  # unless the arguments are wrong, the rules come to the same
                 return self.function is not None
@@ -196,7 +194,7 @@ class Dispatcher:
         named = kwargs.pop("backend", None)
         kwargs.pop("stream", None)
         call, backend = self.checked(args, kwargs, named is not None)
-        if named is not None and backend.name == "cpu":
+        if named is not None and backend.name == HOST:
             from .transfer import backend_named
 
             backend = backend_named(self.record, named)  # the arrays would be moved there
@@ -204,11 +202,11 @@ class Dispatcher:
         if self.record.vendor and found.artifact:
             from . import vendor
 
-            other = vendor.name(self.record, backend.name, self.pinned)
-            if other and vendor.is_faster(self.record, call, backend.name):
+            other = vendor.name(self.record, backend, self.pinned)
+            if other and vendor.is_faster(self.record, call, backend):
                 return found.handed_to(other, self.record.vendor_when)
-            if lacking := vendor.missing(backend.name):
-                return found.without(f"{vendor.MODULES[backend.name]}.{self.record.vendor}", lacking)
+            if backend.vendor and (lacking := backend.vendor_lacks()):
+                return found.without(f"{backend.vendor}.{self.record.vendor}", lacking)
         return found
 
     def _backend(self, values: Mapping[str, Any], moved: bool) -> Backend:
@@ -225,13 +223,13 @@ class Dispatcher:
             )
         pinned = self.pinned.partition(":")[0] if self.pinned else None
         for owner, name in owners.items():
-            if pinned not in (None, owner) and not (moved and owner == "cpu"):
+            if pinned not in (None, owner) and not (moved and owner == HOST):
                 raise ValueError(
                     f"{self.record.name}: '{name}' is an array of the backend '{owner}', but the target "
-                    f"{self.pinned} is pinned" + (f"; backend='{pinned}' moves it there" if owner == "cpu" else "")
+                    f"{self.pinned} is pinned" + (f"; backend='{pinned}' moves it there" if owner == HOST else "")
                 )
             return get_backend(owner).of_array(values[name])
-        return get_backend(pinned or "cpu")
+        return get_backend(pinned or HOST)
 
     def _load(self, specialisation: SpecialisationRecord, backend: Backend) -> Any:
         key = (specialisation.name, backend)
@@ -273,7 +271,7 @@ class Dispatcher:
         if record.vendor:
             from . import vendor
 
-            serve = vendor.function(record, "cpu", self.pinned)
+            serve = vendor.function(record, get_backend(HOST), self.pinned)
         function = loaded.bind(record.name, record.doc, self.call, outputs, serve)
         if function is not None:
             if self.first is not None:
@@ -282,15 +280,3 @@ class Dispatcher:
             self.prepend(function)
 
 
-def owner_of(value: Any) -> str:
-    """The backend that an array belongs to; empty for what is no array."""
-    if isinstance(value, np.ndarray):
-        return "cpu"
-    if type(value).__module__ == "cupy":
-        return "cuda"
-    if hasattr(type(value), "__dlpack_device__"):
-        if int(value.__dlpack_device__()[0]) in DLPACK_CUDA:
-            return "cuda"
-    elif hasattr(type(value), "__cuda_array_interface__") or hasattr(value, "__cuda_array_interface__"):
-        return "cuda"
-    return registry.owner_of(value)

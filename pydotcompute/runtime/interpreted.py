@@ -60,7 +60,7 @@ def _tree(record: KernelRecord, root: str, label: str, module: Callable[[str], M
     specialisation = next((s for s in kernel.specialisations if str(s) == label), None)
     if specialisation is None:
         raise KernelNotBuiltError(f"{root}/kernels.yaml no longer declares {record.name}[{label}]")
-    rendered = declare.render(kernel, specialisation, "python", root)
+    rendered = declare.render(kernel, specialisation, "python", root, module("targets.registry").raw_modules())
     made, text, tree = _trees.get((root, record.name, label), (None, None, None))
     if made is not kernel or text != rendered.text:
         tree = module("frontend.build").build_tree(kernel, specialisation, rendered)

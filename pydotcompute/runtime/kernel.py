@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from ..cache.manifest import KernelRecord
 from .dispatch import Dispatcher
@@ -97,7 +97,5 @@ class Kernel(partial):
         return self  # as an attribute of a class it stays what it is, like any builtin function
 
 
-def _reopened(path: str, target: str | None, strict: bool, name: str) -> Kernel:
-    from .library import load
-
+def _reopened(load: Callable, path: str, target: str | None, strict: bool, name: str) -> Kernel:
     return load(path, target, strict)[name]

@@ -11,6 +11,7 @@ from ..cache import manifest
 from ..cache.layout import MANIFEST
 from ..errors import KernelNotBuiltError, StaleArtifactWarning
 from ..calls import settings
+from ..devices.pinned import target as pinned_target
 from .kernel import Kernel
 
 _open: dict[tuple, KernelLibrary] = {}
@@ -29,7 +30,8 @@ class KernelLibrary:
         if name not in self._kernels:
             raise AttributeError(self._unknown(name), name=name, obj=self)
         record = manifest.kernel_record(self._kernels, name, self._folder, self._root)
-        kernel = Kernel(record, self._folder, self._root, self._pinned, (self._root, self._pinned, self._strict))
+        reopen = (load, self._root, self._pinned, self._strict)
+        kernel = Kernel(record, self._folder, self._root, self._pinned, reopen)
         return self.__dict__.setdefault(name, kernel)  # the next access does not come here
 
     def __getitem__(self, name: str) -> Kernel:
@@ -75,7 +77,7 @@ def load(path: str | os.PathLike, target: str | None = None, strict: bool = Fals
     """
     root = os.path.abspath(os.fspath(path))
     folder, root = manifest.find(root)
-    pinned = settings.target(target)
+    pinned = pinned_target(target)
     settings.threads()
     try:
         status = os.stat(f"{folder}/{MANIFEST}")

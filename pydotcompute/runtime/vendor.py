@@ -6,7 +6,6 @@ code, so then nobody else is asked. CuPy does not bring cuBLAS: without it the k
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any, Callable
 
 from ..artifact.dimensions import evaluate
@@ -16,29 +15,15 @@ if TYPE_CHECKING:
     from ..backends.base import Backend
     from ..calls.arguments import Call
 
-MODULES = {"cpu": "numpy", "cuda": "cupy"}
 
-
-def name(record: KernelRecord, backend: str, pinned: str | None) -> str:
+def name(record: KernelRecord, backend: Backend, pinned: str | None) -> str:
     """The function that some calls on this backend go to, `numpy.matmul`; empty if there is none."""
-    if not record.vendor or pinned is not None or backend not in MODULES or missing(backend):
+    if not record.vendor or pinned is not None or not backend.vendor or backend.vendor_lacks():
         return ""
-    return f"{MODULES[backend]}.{record.vendor}"
+    return f"{backend.vendor}.{record.vendor}"
 
 
-@cache
-def missing(backend: str) -> str:
-    """The library that a vendor's function of this backend needs and does not find; empty if all is there."""
-    if backend != "cuda":
-        return ""  # NumPy brings its own
-    try:
-        from cupy_backends.cuda.libs import cublas  # noqa: F401
-    except ImportError:
-        return "cuBLAS"
-    return ""
-
-
-def function(record: KernelRecord, backend: str, pinned: str | None) -> Callable | None:
+def function(record: KernelRecord, backend: Backend, pinned: str | None) -> Callable | None:
     """That function itself."""
     from importlib import import_module
 
@@ -46,10 +31,10 @@ def function(record: KernelRecord, backend: str, pinned: str | None) -> Callable
     return getattr(import_module(module), attribute) if module else None
 
 
-def is_faster(record: KernelRecord, call: Call, backend: str) -> bool:
+def is_faster(record: KernelRecord, call: Call, backend: Backend) -> bool:
     """Whether the declaration says so for the sizes of this call."""
-    if backend == "cuda" and _elements(call) == 1:
-        return False  # CuPy has no library for a product of one element: it would compile a sum
+    if _elements(call) < backend.vendor_least:
+        return False
     if record.vendor_when is None:
         return True
     return bool(evaluate(record.vendor_when, {**call.dims, **call.specialisation.params}))

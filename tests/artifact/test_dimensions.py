@@ -14,7 +14,7 @@ from support import array, tree, write_kernel
 
 from pydotcompute.artifact import dimensions
 from pydotcompute.artifact.dimensions import COMPARE, Operation, data, evaluate, from_data, names, substituted, text
-from pydotcompute.backends.cuda import launch as cuda_launch
+from pydotcompute.backends import launch as cuda_launch
 from pydotcompute.targets.cuda import toolchain as cuda_toolchain
 
 NUMBERS = st.sampled_from([0, 1, 2, 3, -1, -3, 7, 2**31, 2**62, 2**63 - 1]) | st.integers(-9, 9)

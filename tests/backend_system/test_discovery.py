@@ -118,7 +118,7 @@ def test_an_interruption_ends_the_discovery(register):
 def test_what_installed_packages_bring_and_cannot_be_used(tmp_path):
     program = (
         "import sys; sys.path[:0] = sys.argv[1:]\n"
-        "from pydotcompute.backends import discover_backends, get_backend, print_backend_summary, registry\n"
+        "from pydotcompute.backends import discover_backends, get_backend, print_backend_summary\nfrom pydotcompute.devices import registry\n"
         "first = discover_backends()\n"
         "print_backend_summary()\n"
         "print(len(first), len(discover_backends()), [info.name for info in first[7:]])\n"

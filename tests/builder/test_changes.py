@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pydotcompute.builder.tools import versions
+from pydotcompute.builder.code import versions
 
 from .project import TARGETS, build_project, edit, manifest, objects, open_project, plan_project, stale
 

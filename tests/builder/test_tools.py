@@ -1,6 +1,7 @@
 """Versions without imports: what is found agrees with what the tools say of themselves."""
 
 import os
+import shutil
 import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, version
@@ -8,9 +9,11 @@ from importlib.metadata import PackageNotFoundError, version
 import pytest
 
 import pydotcompute
-from pydotcompute.builder.tools import (
-    NOT_INSTALLED, PACKAGE, TOOLS, code_digest, code_files, package_version, processor, versions,
-)  # fmt: skip
+from pydotcompute.builder.code import PACKAGE, code_files, versions
+from pydotcompute.targets.base import BOUNDS
+from pydotcompute.targets.cpu.target import processor
+from pydotcompute.targets.registry import get, own_names
+from pydotcompute.targets.tools import NOT_INSTALLED, package_version
 
 
 def test_the_versions_are_those_that_are_installed():
@@ -32,13 +35,13 @@ def metadata_version(names):
 
 def test_every_tool_of_cuda_is_found_exactly_where_it_is_installed():
     found = versions("cuda")
-    expected = {tool: metadata_version(names) for tool, names in TOOLS["cuda"].items()}
+    expected = {tool: metadata_version(names) for tool, names in get("cuda").distributions.items()}
     assert {tool: found[tool] for tool in expected} == expected
 
 
 def test_what_is_not_installed_is_a_value_too(monkeypatch):
     assert package_version("no_such_distribution") == NOT_INSTALLED
-    monkeypatch.setattr("pydotcompute.builder.tools.installed", dict)
+    monkeypatch.setattr("pydotcompute.targets.tools.installed", dict)
     assert versions("cpu")["numba"] == version("numba")  # found the slow way
 
 
@@ -75,78 +78,75 @@ RAW = """
           out[i] = x[i]
 """
 IMPORTED = """
-import os, sys
+import sys
 from pydotcompute import declare
-from pydotcompute.builder.compilers import compile_job
-from pydotcompute.builder.jobs import Job
+from pydotcompute.targets.base import Clock, Job
+from pydotcompute.targets.registry import get, raw_modules
 root, *targets = sys.argv[1:]
-backend = targets[0].partition(":")[0]
+target = get(targets[0])
 for kernel in declare.load(root).kernels.values():
     for specialisation in kernel.specialisations:
-        rendered = declare.render(kernel, specialisation, backend, root)
-        for target in targets:
-            answer = compile_job(Job(kernel, specialisation, rendered, (target,), root + "/rendered"))
+        rendered = declare.render(kernel, specialisation, target.name, root, raw_modules())
+        if target.refusal(kernel, specialisation, rendered):
+            continue
+        for name in targets:
+            answer = target.compile(Job(kernel, specialisation, rendered, (name,), root + "/rendered"), Clock())
             assert not answer.failures, answer.failures
 print(*[m.__file__ for n, m in list(sys.modules.items()) if n.partition(".")[0] == "pydotcompute"], sep="\\n")
 """
 
 
-@pytest.mark.parametrize(
-    "backend, targets", [("cpu", ["cpu:x86-64-v2", "cpu:x86-64-v3+bounds"]), ("cuda", ["cuda:compute_80", "cuda:sm_75"])]
-)
-def test_the_code_of_a_backend_is_all_that_its_jobs_import(fresh, backend, targets):
-    """But for what runs the jobs, and words for the user."""
+@pytest.mark.parametrize("backend", own_names())
+def test_the_code_of_a_target_is_all_that_its_jobs_import(fresh, backend):
+    """But for what carries the jobs, and words for the user: no byte of an artifact depends on those."""
     with open(fresh / "kernels.yaml", "a") as file:
-        file.write(KERNELS + (RAW if backend == "cuda" else ""))
-    command = [sys.executable, "-c", IMPORTED, str(fresh), *targets]
+        file.write(KERNELS + RAW)
+    names = [get(backend).default, *([get(backend).default + BOUNDS] if get(backend).has_bounds else [])]
+    command = [sys.executable, "-c", IMPORTED, str(fresh), *names]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     imported = {os.path.relpath(path, PACKAGE) for path in done.stdout.split()}
-    rest = imported - set(code_files(backend))
-    assert len(imported) > 60
-    assert {path for path in rest if not path.startswith(("builder/", "cache/"))} <= {
-        "__init__.py", "errors.py", "runtime/__init__.py"
+    rest = imported - {os.path.relpath(path, PACKAGE) for _, path in code_files(backend)}
+    assert len(imported) > 50
+    assert {path for path in rest if not path.startswith("cache/")} <= {
+        "__init__.py", "errors.py", "targets/__init__.py", "targets/registry.py", "targets/tools.py",
     }  # fmt: skip
     assert PACKAGE == os.path.dirname(pydotcompute.__file__)
 
 
-def test_a_folder_that_is_new_counts_for_every_backend_and_a_targets_own_for_that_one(monkeypatch, tmp_path):
-    for path in ("ir/tree.py", "targets/cuda/emit.py", "targets/cpu/emit.py", "targets/llvm/emit.py", "cli/x.py"):
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text("")
-    monkeypatch.setattr("pydotcompute.builder.tools.PACKAGE", str(tmp_path))
-    assert code_files("cpu") == ["ir/tree.py", "targets/cpu/emit.py", "targets/llvm/emit.py"]
-    assert code_files("cuda") == ["ir/tree.py", "targets/cuda/emit.py", "targets/llvm/emit.py"]
-
-
-def test_a_digest_changes_with_the_files_of_its_backend_alone(monkeypatch, tmp_path):
-    import shutil
-
+def test_a_digest_changes_with_the_files_of_its_target_alone(monkeypatch, tmp_path):
     copy = tmp_path / "pydotcompute"
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr("pydotcompute.builder.tools.PACKAGE", str(copy))
+    program = (
+        "from pydotcompute.builder.code import code_digest\n"
+        "from pydotcompute.targets.registry import own_names\n"
+        "print(*[f'{name} {code_digest(name)}' for name in own_names()], sep='\\n')"
+    )
 
     def digests():
-        code_digest.cache_clear()
-        return {backend: code_digest(backend) for backend in ("cpu", "cuda")}
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        return dict(line.split() for line in done.stdout.splitlines())
 
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     first = digests()
     changed = {}
     for name in (
-        "targets/cpu/lowering.py", "targets/cuda/lowering.py", "ir/tree.py", "interpreter/execute.py", "cli/build.py", "declare/signatures.py",
-        "declare/fills.py", "builder/cuda_job.py", "builder/compilers.py", "builder/report.py", "abi.py",
+        "targets/cpu/lowering.py", "targets/cuda/lowering.py", "targets/llvm/intrinsics.py", "ir/tree.py",
+        "declare/signatures.py", "declare/fills.py", "artifact/abi.py", "targets/base.py", "interpreter/execute.py",
+        "builder/report.py", "cli/build.py",
     ):  # fmt: skip
         with open(copy / name, "a") as file:
             file.write("# more\n")
         second = digests()
         changed[name] = {backend for backend in first if first[backend] != second[backend]}
         first = second
-    code_digest.cache_clear()
+    every = set(first)
     assert changed == {
-        "targets/cpu/lowering.py": {"cpu"}, "targets/cuda/lowering.py": {"cuda"}, "ir/tree.py": {"cpu", "cuda"},
-        "interpreter/execute.py": set(), "cli/build.py": set(), "declare/signatures.py": {"cpu", "cuda"},
-        "declare/fills.py": {"cpu", "cuda"}, "builder/cuda_job.py": {"cuda"}, "builder/compilers.py": {"cpu", "cuda"},
-        "builder/report.py": set(), "abi.py": {"cpu", "cuda"},
+        "targets/cpu/lowering.py": {"cpu"}, "targets/cuda/lowering.py": {"cuda"},
+        "targets/llvm/intrinsics.py": {"cpu", "cuda"}, "ir/tree.py": every, "declare/signatures.py": every,
+        "declare/fills.py": every, "artifact/abi.py": every, "targets/base.py": every,
+        "interpreter/execute.py": set(), "builder/report.py": set(), "cli/build.py": set(),
     }  # fmt: skip
 
 

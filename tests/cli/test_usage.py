@@ -124,9 +124,10 @@ def test_a_plan_as_json(project, capsys):
 
 def test_schema_is_the_loaders(capsys):
     from pydotcompute.declare import schema
+    from pydotcompute.targets.registry import pattern
 
     code, out, _ = call(capsys, "schema")
-    assert code == 0 and json.loads(out) == schema()
+    assert code == 0 and json.loads(out) == schema(pattern())
 
 
 def settings(capsys, *arguments):
@@ -197,7 +198,10 @@ def test_the_module_is_the_same_program(project):
 
 @pytest.mark.parametrize(
     "arguments, allowed",
-    [(["--help"], ()), (["build", "--help"], ()), (["build", "-n"], ("yaml", "numpy")), (["schema"], ("yaml",))],
+    [
+        (["--help"], ()), (["build", "--help"], ()), (["build", "-n"], ("yaml", "numpy")),
+        (["schema"], ("yaml", "importlib.metadata")),
+    ],
 )
 def test_what_a_command_imports(project, arguments, allowed):
     program = (

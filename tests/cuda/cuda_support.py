@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pydotcompute import declare
-from pydotcompute.backends.cuda import launch as cuda_launch
+from pydotcompute.backends import launch as cuda_launch
 from pydotcompute.cache import manifest
 from pydotcompute.cache.manifest import KernelRecord, SpecialisationRecord
 from pydotcompute.targets.cuda import compiler as cuda

@@ -42,7 +42,7 @@ def goes_wrong(built: Built, wanted: np.ndarray, *args) -> bool:
 def test_each_barrier_is_needed():
     x = np.random.default_rng(0).normal(size=(4, 300)).astype("f4")
     built = loop("(x: float32[m, n]) -> (out: float32[m, n])", REVERSE)
-    built.meta["launches"][0]["grid"] = {"kind": "given", "counts": ["2"]}  # a block makes several rows
+    built.meta["launches"][0]["grid"] = {"kind": "given", "counts": [2]}  # a block makes several rows
     wanted = x[:, ::-1] + x
     for seed in range(4):
         assert np.array_equal(built.call(x, seed=seed), wanted)
@@ -99,7 +99,7 @@ def test_under_uniform_conditions_and_in_sequential_loops():
     """
     built = loop("(x: float32[m, 64], steps: int64[m]) -> (out: float32[m, 64])", body)
     x, steps = np.random.default_rng(0).normal(size=(5, 64)).astype("f4"), np.array([1, 2, 3, 4, 7])
-    built.meta["launches"][0]["grid"] = {"kind": "given", "counts": ["2"]}
+    built.meta["launches"][0]["grid"] = {"kind": "given", "counts": [2]}
     wanted = built.python(x, steps)
     for seed in range(4):
         assert np.array_equal(built.call(x, steps, seed=seed), wanted)
@@ -157,7 +157,7 @@ COUNTED = {
 @pytest.mark.parametrize("place", COUNTED)
 def test_the_barrier_between_counts_and_iterations_is_needed(place):
     built = loop("(x: float32[m, n]) -> (out: int64[m, n])", COUNTED[place])
-    built.meta["launches"][0]["grid"] = {"kind": "given", "counts": ["1"]}
+    built.meta["launches"][0]["grid"] = {"kind": "given", "counts": [1]}
     x = np.zeros((3, 300), "f4")
     wanted = built.python(x)
     for seed in range(6):

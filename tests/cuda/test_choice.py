@@ -11,7 +11,8 @@ import pytest
 from cuda_support import ROOT
 
 import pydotcompute
-from pydotcompute.backends.cuda import driver as cuda_driver, launch as cuda_launch
+from pydotcompute.backends import launch as cuda_launch
+from pydotcompute.backends.cuda import driver as cuda_driver
 from pydotcompute.backends.cuda.backend import CUDABackend
 from pydotcompute.backends.cuda.choice import judged
 from pydotcompute.backends.cuda.limits import check_limits, minimum_capability
@@ -100,9 +101,9 @@ def test_grids():
         planned("chunks", ["n"], n=1025) == ((2, 1, 1), (256, 1, 1)) and planned("chunks", ["n"], n=10**9)[0][0] == 4096
     )
     assert planned("one", []) == ((1, 1, 1), (256, 1, 1))
-    assert planned("given", ["n", "2"], n=5) == ((5, 2, 1), (256, 1, 1)) and planned("given", ["n"], n=0) is None
+    assert planned("given", ["n", 2], n=5) == ((5, 2, 1), (256, 1, 1)) and planned("given", ["n"], n=0) is None
     with pytest.raises(ValueError, match=r"the declared grid \(1, 70000\) is larger than a GPU runs"):
-        planned("given", ["1", "n"], n=70000)
+        planned("given", [1, "n"], n=70000)
 
 
 def flat_offset(words, i):

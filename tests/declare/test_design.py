@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from pydotcompute import declare
+from pydotcompute.targets.registry import checked
 
 GOOD = Path(__file__).parent / "good"
 
@@ -12,7 +13,7 @@ def load_and_render(tmp_path, name):
     if not folder.is_dir():
         (tmp_path / "kernels.yaml").write_bytes((GOOD / f"design_{name}.yaml").read_bytes())
         folder = tmp_path
-    declaration = declare.load(folder)
+    declaration = checked(declare.load(folder))
     kernel = declaration.kernels[name]
     return declaration, kernel, declare.render(kernel, kernel.specialisations[0], "cpu", folder)
 

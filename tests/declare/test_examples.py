@@ -9,13 +9,14 @@ import yaml
 from pydotcompute import declare
 from pydotcompute.declare import document
 from pydotcompute.errors import DeclarationError
+from pydotcompute.targets import registry
 
 HERE = Path(__file__).parent
 FILES = sorted(p for p in HERE.glob("*/**/*.yaml") if "render" not in p.parts)
 GOOD = [p for p in FILES if p.relative_to(HERE).parts[0] == "good"]
 BAD = [p for p in FILES if p.relative_to(HERE).parts[0] == "bad"]
 BAD_RENDERINGS = sorted((HERE / "bad" / "render").iterdir())
-SCHEMA = jsonschema.Draft202012Validator(declare.schema())
+SCHEMA = jsonschema.Draft202012Validator(declare.schema(registry.pattern()))
 
 
 def name(path: Path) -> str:
@@ -30,11 +31,11 @@ def at_root(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def load_and_render() -> declare.Declaration:
-    declaration = declare.load(".")
+    declaration = registry.checked(declare.load("."))
     for kernel in declaration.kernels.values():
         for specialisation in kernel.specialisations:
             for backend in {target.split(":")[0] for target in declaration.targets} | {"python"}:
-                declare.render(kernel, specialisation, backend, ".")
+                declare.render(kernel, specialisation, backend, ".", registry.raw_modules())
     return declaration
 
 

@@ -24,7 +24,7 @@ def project(folder: Path, kernel: str, **templates: str) -> declare.Kernel:
 
 
 def rendering(folder: Path, kernel: declare.Kernel, backend: str = "cpu") -> declare.Rendered:
-    return declare.render(kernel, kernel.specialisations[0], backend, folder)
+    return declare.render(kernel, kernel.specialisations[0], backend, folder, ("cuda",))
 
 
 def written_at(rendered: declare.Rendered) -> dict[str, tuple[str, int]]:
@@ -186,7 +186,7 @@ def test_place_on_a_line_with_values(tmp_path):
 )  # fmt: skip
 def test_raw(tmp_path, body, raw):
     kernel = project(tmp_path, f"launch: {{block: 32}}\nbody: |\n  {body}")
-    assert rendering(tmp_path, kernel, "cuda").raw == raw
+    assert rendering(tmp_path, kernel, "cuda").raw == ("cuda" if raw else "")
 
 
 fragments = st.sampled_from(

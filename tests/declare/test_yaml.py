@@ -54,7 +54,7 @@ def test_every_character_has_its_place(text, style, width):
     root = document.parse(read)
     node = root.value["k"].value["key"]
     assert node.text == text
-    found = places(read, node)
+    found = places(read.lines, node)
     assert len(found) == len(text) + 1
     assert found == sorted(found)
     for char, (line, column) in zip(text, found, strict=False):
@@ -84,7 +84,7 @@ def test_place_of_a_word(written, text, place):
     node = document.parse(read).value["key"]
     while not isinstance(node.value, str):
         node = node.value[-1] if isinstance(node.value, list) else node.value["key"]
-    assert places(read, node)[node.text.index(text)] == place
+    assert places(read.lines, node)[node.text.index(text)] == place
 
 
 def test_operators_of_a_family():

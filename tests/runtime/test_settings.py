@@ -11,12 +11,14 @@ from support import edit_manifest, write_saxpy
 
 import pydotcompute
 from pydotcompute.backends.cpu import levels
+from pydotcompute.artifact import machine
 from pydotcompute.calls import settings
+from pydotcompute.devices import pinned
 
 
 def test_threads():
     assert settings.threads({"PYDOTCOMPUTE_THREADS": "3"}) == 3
-    assert settings.threads({}) == settings.threads({"PYDOTCOMPUTE_THREADS": ""}) == settings.processors() >= 1
+    assert settings.threads({}) == settings.threads({"PYDOTCOMPUTE_THREADS": ""}) == machine.processors() >= 1
     for text in ("0", "-1", "two", "1.5", "4097", "9" * 30, " "):
         with pytest.raises(ValueError) as caught:
             settings.threads({"PYDOTCOMPUTE_THREADS": text})
@@ -38,7 +40,7 @@ def test_a_cgroup_s_quota_bounds_the_threads(tmp_path):
     (tmp_path / "a" / "b").mkdir(parents=True)
 
     def quota():
-        return settings.cgroup_quota(str(tmp_path), str(tmp_path / "membership"))
+        return machine.cgroup_quota(str(tmp_path), str(tmp_path / "membership"))
 
     assert quota() is None
     (tmp_path / "a" / "b" / "cpu.max").write_text("max 100000\n")
@@ -50,17 +52,17 @@ def test_a_cgroup_s_quota_bounds_the_threads(tmp_path):
 
 
 def test_targets():
-    assert settings.target(None, {}) is None and settings.target(None, {"PYDOTCOMPUTE_TARGET": ""}) is None
-    assert settings.target("cpu:x86-64-v3", {"PYDOTCOMPUTE_TARGET": "cpu:native"}) == "cpu:x86-64-v3"
-    assert settings.target(None, {"PYDOTCOMPUTE_TARGET": "cpu:x86-64-v2+bounds"}) == "cpu:x86-64-v2+bounds"
+    assert pinned.target(None, {}) is None and pinned.target(None, {"PYDOTCOMPUTE_TARGET": ""}) is None
+    assert pinned.target("cpu:x86-64-v3", {"PYDOTCOMPUTE_TARGET": "cpu:native"}) == "cpu:x86-64-v3"
+    assert pinned.target(None, {"PYDOTCOMPUTE_TARGET": "cpu:x86-64-v2+bounds"}) == "cpu:x86-64-v2+bounds"
     for wrong in ("", "cpu", "CPU:x", "cpu:", 3):
         with pytest.raises(ValueError, match="is not a target; write one such as cpu:x86-64-v3"):
-            settings.target(wrong, {})
+            pinned.target(wrong, {})
     for wrong, meant in (("cpu:x86-64-v9", "did you mean 'cpu:x86-64-v[2-4]'"), ("cpu:x86-64-v9+bounds", "did you mean"),
                          ("cpu:pentium", "there are cpu:x86-64, "), ("cuda:sm_", "cuda:compute_NN"),
                          ("cuda:80", "cuda:compute_NN")):  # fmt: skip
         with pytest.raises(ValueError, match=meant):
-            settings.target(wrong, {})
+            pinned.target(wrong, {})
 
 
 V2 = dict.fromkeys(("SSE3", "SSSE3", "SSE41", "SSE42", "POPCNT"), True)

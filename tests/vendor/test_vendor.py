@@ -10,6 +10,7 @@ import pytest
 
 import pydotcompute
 from pydotcompute import declare
+from pydotcompute.artifact.dimensions import Operation
 from pydotcompute.cli import main
 from pydotcompute.errors import DeclarationError, KernelNotBuiltError
 
@@ -174,4 +175,4 @@ def test_what_it_can(tmp_path, signature):
         f'version: 1\nkernels:\n  k:\n    signature: "{signature}"\n    types: {{T: [float32]}}\n'
         "    vendor: {call: matmul, when: 3 < n}\n    body: |\n      for i in grid(3):\n          continue\n"
     )
-    assert declare.load(tmp_path).kernels["k"].vendor == {"call": "matmul", "when": "3 < n"}
+    assert declare.load(tmp_path).kernels["k"].vendor == {"call": "matmul", "when": Operation("<", (3, "n"))}

@@ -24,6 +24,7 @@ class CPUBackend(Backend):
     """Always available. Its memory is the process's own, so `to_device` hands back arrays that are fit as they are."""
 
     arrays = arrays
+    vendor = "numpy"
 
     @property
     def name(self) -> str:
@@ -96,6 +97,27 @@ class CPUBackend(Backend):
     def supports_feature(self, feature: str) -> bool:
         """"atomics", "float64" and "threads"; nothing of a GPU's."""
         return feature in ("atomics", "float64", "threads")
+
+    @classmethod
+    def unknown(cls, target: str) -> str:
+        name = target.removesuffix("+bounds")
+        known = [f"cpu:{level}" for level in (*levels.LEVELS, "native")]
+        if name in known:
+            return ""
+        from difflib import get_close_matches
+
+        close = get_close_matches(name, known, 1, 0.75)
+        return f"did you mean '{close[0]}'?" if close else f"there are {', '.join(known)}"
+
+    def unfit(self, target: str) -> str:
+        name = target.partition(":")[2].removesuffix("+bounds")
+        return levels.too_high(name) if name in levels.LEVELS else ""
+
+    def made_for_this_machine(self, target: str) -> bool:
+        return target.removesuffix("+bounds") == "cpu:native"
+
+    def usual_target(self) -> str:
+        return f"cpu:{levels.level()}"
 
     def judge(self, artifact: Artifact) -> Verdict:
         """The highest level that this processor has comes first; `native` code, if it has all it needs, before it."""

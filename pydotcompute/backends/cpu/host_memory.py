@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ...calls.settings import cgroup_values
+from ...artifact.machine import cgroup_values
 
 
 VERSION_2 = ("memory.max", "memory.current", "memory.stat")

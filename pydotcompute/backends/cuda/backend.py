@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import contextmanager
 from functools import cache
 from operator import index
@@ -40,6 +41,9 @@ class CUDABackend(Backend):
     device_id: as CUDA counts the devices that this process sees. enable_caching: whether `compile_kernel` looks for
     what was compiled before, here and on the disk, and keeps what it compiles.
     """
+
+    vendor = "cupy"
+    vendor_least = 2  # CuPy has no library for a product of one element: it would compile a sum
 
     def __init__(self, *, device_id: int = 0, enable_caching: bool = True):
         number = index(device_id)
@@ -275,6 +279,22 @@ class CUDABackend(Backend):
         process lives, or until this is called, after which no graph that was captured before may be launched."""
         _captured.pop(self._number, None)
 
+    def vendor_lacks(self) -> str:
+        return "" if has_cublas() else "cuBLAS"
+
+    @classmethod
+    def unknown(cls, target: str) -> str:
+        known = re.fullmatch(r"cuda:(compute|sm)_[1-9][0-9]{1,2}[af]?", target)
+        return "" if known else "one for CUDA is cuda:compute_NN (PTX) or cuda:sm_NN (cubin)"
+
+    def usual_target(self) -> str:
+        major, minor = min((8, 0), self.compute_capability)
+        return f"cuda:compute_{major}{minor}"
+
+    def own_target(self) -> str:
+        major, minor = self.compute_capability
+        return f"cuda:sm_{major}{minor}"
+
     def judge(self, artifact: Artifact) -> Verdict:
         """Cubins of this device's compute capability come first, then PTX that its driver reads."""
         return judged(artifact.target, artifact.meta, self.compute_capability, self._driver)
@@ -285,6 +305,16 @@ class CUDABackend(Backend):
         from .kernel import CUDAKernel
 
         return CUDAKernel(artifact, self)
+
+
+@cache
+def has_cublas() -> bool:
+    """Whether CuPy finds cuBLAS, which it does not bring along."""
+    try:
+        from cupy_backends.cuda.libs import cublas  # noqa: F401
+    except ImportError:
+        return False
+    return True
 
 
 @cache

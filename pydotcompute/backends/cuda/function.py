@@ -9,7 +9,7 @@ import numpy as np
 
 from ..build_half import build_half
 from ...calls.scalars import convert, is_scalar, type_name
-from .launch import array_words
+from ..launch import array_words
 
 Launcher = Callable[[tuple[int, ...], tuple[int, ...], tuple[Any, ...]], None]
 _made: dict[tuple[int, Any], CUDAFunction] = {}

@@ -13,8 +13,9 @@ from ...errors import AllocationError, ArtifactRefusedError, KernelNotBuiltError
 from ...calls.arguments import Call
 from . import (
     arrays as cuda_arrays, context as cuda_context, copies as cuda_copies, driver as cuda_driver,
-    launch as cuda_launch, streams as cuda_streams,
+    streams as cuda_streams,
 )  # fmt: skip
+from ..launch import arguments as arguments_of, fits, launches as launches_of, scalar_names
 from .launch_cache import Again
 
 if TYPE_CHECKING:
@@ -82,17 +83,17 @@ class CUDAKernel:
             if p.is_array and p.ellipsis and p.layout != "C":
                 array = values[p.name]
                 own = array.ndim - len(p.dims)
-                if not cuda_launch.fits(array.shape, array.strides, own, call.leading):
+                if not fits(array.shape, array.strides, own, call.leading):
                     whole = cuda_copies.contiguous(cupy.broadcast_to(array, (*call.leading, *array.shape[own:])))
                     copied.append((p, array, whole))
                     values[p.name] = whole
         scratch = [cupy.empty(size, cupy.uint8) for size in artifact.meta["scratch"]]
-        names = {**call.dims, **cuda_launch.scalar_names(artifact.parameters, values)}
-        arguments = cuda_launch.arguments(
+        names = {**call.dims, **scalar_names(artifact.parameters, values)}
+        arguments = arguments_of(
             artifact.meta, artifact.parameters, values, call.dims, call.leading, cuda_arrays.address,
             [cuda_arrays.address(s) for s in scratch],
         )  # fmt: skip
-        launches = cuda_launch.launches(artifact.meta, names)
+        launches = launches_of(artifact.meta, names)
         for launch in launches:
             self.functions[launch.entry](launch.grid, launch.block, tuple(arguments))
         for p, array, whole in copied:

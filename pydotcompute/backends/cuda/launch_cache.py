@@ -15,7 +15,7 @@ from cupy.cuda import driver
 from ...artifact.dimensions import from_data, names as names_of
 from ...cache.manifest import KernelRecord
 from ...calls.arguments import Call
-from .launch import Launch
+from ..launch import Launch
 from .launch_code import Plan, plan
 
 MOST = 256  # forms of one kernel; a program whose calls differ more gains nothing from them

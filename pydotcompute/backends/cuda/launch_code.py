@@ -17,7 +17,7 @@ from ...calls.arguments import Call
 from ...artifact.signature import Parameter, fill_value
 from . import arrays as cuda_arrays, streams as cuda_streams
 from .context import CONTEXT, LOST
-from .launch import ADDRESS, Launch
+from ..launch import ADDRESS, Launch
 
 Plan = Callable[..., Any]  # of the values of a call; NotImplemented where the rules are to be asked
 

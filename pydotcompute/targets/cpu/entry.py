@@ -29,7 +29,7 @@ from llvmlite import ir
 from ...artifact import abi
 from ...artifact.dimensions import Tree
 from ...artifact.signature import Parameter, fill_value
-from .entry_arguments import LEADING, TYPE_NUMBERS, Array, Shapes
+from .entry_arguments import MOST_DIMS, TYPE_NUMBERS, Array, Shapes
 from .entry_arguments import read_array, read_scalar, require_apart, require_distinct
 from .entry_code import F64, I1, I32, I64, PTR, VOID, Code, Value, i64
 from .entry_expressions import can_write, truth, write
@@ -288,11 +288,19 @@ def _put_array(code: Code, array: Array, shapes: Shapes, words: Value, place) ->
 
 def _new_array(code: Code, p: Parameter, shapes: Shapes, made: Sequence[Value]) -> Value:
     """A new output. Where NumPy makes none the call is handed on, to fail with the right words."""
-    b, size = code.b, code.stack(I64, LEADING + len(p.dims))
+    b, size = code.b, code.stack(I64, MOST_DIMS)
     nd, before = i64(len(p.dims)), i64(0)
+
+    def give_up() -> None:
+        code.call("PyErr_Clear", VOID)
+        for other in made:
+            code.call("Py_DecRef", VOID, other)
+        b.branch(code.refuse)
+
     if p.ellipsis:
         before, sizes = shapes.leading
         nd = b.add(before, nd)
+        code.branch(b.icmp_signed(">", nd, i64(MOST_DIMS)), give_up)
     for axis, dim in enumerate(p.dims):
         code.put(i64(dim) if isinstance(dim, int) else shapes.values[dim], size, b.add(before, i64(axis)))
     if p.ellipsis:
@@ -302,12 +310,6 @@ def _new_array(code: Code, p: Parameter, shapes: Shapes, made: Sequence[Value]) 
         ir.Constant(I32, TYPE_NUMBERS[p.dtype][0]), code.null, code.null, ir.Constant(I32, 0), ir.Constant(I32, 0),
         code.null,
     )  # fmt: skip
-
-    def give_up() -> None:
-        code.call("PyErr_Clear", VOID)
-        for other in made:
-            code.call("Py_DecRef", VOID, other)
-        b.branch(code.refuse)
 
     code.branch(code.equal(array, code.null), give_up)
     return array

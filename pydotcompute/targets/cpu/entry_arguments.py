@@ -17,6 +17,7 @@ TYPE_NUMBERS = {  # NumPy's, where long is 64 bits wide; two of them are int64, 
     "uint32": (6,), "uint64": (8, 10), "float32": (11,), "float64": (12,), "complex64": (14,), "complex128": (15,),
 }  # fmt: skip
 CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
+MOST_DIMS = 64  # of an array of NumPy's
 LEADING = 16  # leading dims of views and broadcasts that are served here; NumPy has up to 64
 
 

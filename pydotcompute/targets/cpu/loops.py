@@ -14,8 +14,8 @@ from functools import reduce
 from typing import Callable
 
 from .code import CpuCode
-from ..llvm.python_source import COMPLEX, FLOATS, product_of
-from ...ir.tree import Accumulate, Assign, AssignTuple, Continue, For, If, Parallel, Reduction, While, walk
+from ...ir.dtypes import COMPLEX, FLOATS
+from ...ir.tree import Accumulate, Assign, AssignTuple, Continue, For, If, Parallel, Reduction, While, walk, product_of
 
 LANES, PASSES = 128, 8
 UPDATE = {

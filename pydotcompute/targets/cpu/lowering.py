@@ -21,8 +21,8 @@ from .arrays import arrays_of
 from ...analysis.cost import ATOMIC, SLICE, cost_of
 from .loops import UPDATE, assigned
 from .loop_versioning import CpuViews
-from ..llvm.python_source import Names, all_names
-from ...ir.tree import Assign, AssignTuple, Atomic, KernelTree, Parallel, walk
+from ..llvm.python_source import Names
+from ...ir.tree import Assign, AssignTuple, Atomic, KernelTree, Parallel, walk, all_names
 
 CHUNKS = 256
 RESERVED = (

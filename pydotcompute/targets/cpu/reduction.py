@@ -14,7 +14,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from ...interpreter.arithmetic import integer_range
+from ...ir.dtypes import integer_range
 from ..llvm.numba_frontend import subroutine
 from ..llvm.intrinsics import INTRINSICS, NUMBA_TYPES, constant, join, kind
 

@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field, replace
 
 from ...artifact.signature import DTYPE_BYTES
-from ..llvm.python_source import FLOATS, is_cheap, product_of
+from ...ir.dtypes import FLOATS
+from ..llvm.python_source import is_cheap
 from ...ir.tree import (
     Accumulate, Assign, BoolOp, Const, Expr, If, Load, Parallel, Scatter, Select, Stmt, Store, Unary, Var, rebuilt,
-    walk,
+    walk, product_of,
 )  # fmt: skip
 
 MOST_ITERATIONS = 8

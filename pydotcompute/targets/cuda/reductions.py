@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...interpreter import arithmetic
+from ...ir.dtypes import identity
 from .code import CudaCode
 from ..llvm.python_source import COMPLEX
 from ...ir.tree import Accumulate, Const, Reduction
@@ -51,19 +51,6 @@ class Lane:
     def parts(self) -> tuple[tuple[str, str], ...]:
         """(name, dtype) of what threads exchange."""
         return ((self.value, self.dtype), (self.extra, "int64")) if self.positioned else ((self.value, self.dtype),)
-
-
-def identity(op: str, dtype: str):
-    """What changes nothing."""
-    if op in ("min", "argmin"):
-        return arithmetic.largest(dtype)
-    if op in ("max", "argmax"):
-        return arithmetic.smallest(dtype)
-    if op in ("sum", "any", "or", "xor"):
-        return 0
-    if op == "and":
-        return True if dtype == "bool" else arithmetic.integer_range(dtype)[1] if dtype.startswith("u") else -1
-    return 1  # prod, all
 
 
 class CudaReductions(CudaCode):

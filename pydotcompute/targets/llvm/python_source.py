@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Iterable, Iterator
 
 from ...errors import Position
-from ...interpreter.arithmetic import INTEGER_BITS
+from ...ir.dtypes import COMPLEX, FLOATS, INTEGER_BITS
 from ...ir.tree import (
     Accumulate,
     ArrayName,
@@ -39,11 +39,9 @@ from ...ir.tree import (
     Unary,
     Var,
     While,
-    walk,
+    walk, product_of,
 )  # fmt: skip
 
-FLOATS = ("float16", "float32", "float64")
-COMPLEX = {"complex64": "float32", "complex128": "float64"}
 _BINARY = {
     "+": "add",
     "-": "sub",
@@ -316,13 +314,6 @@ class PythonSource:
         raise NotImplementedError
 
 
-def product_of(e: Expr) -> tuple[bool, Expr, Expr] | None:
-    """(negated, x, y) where e is x * y or -(x * y)."""
-    negative = isinstance(e, Unary) and e.op == "-"
-    inner = e.operand if negative else e
-    return (negative, inner.left, inner.right) if isinstance(inner, Binary) and inner.op == "*" else None
-
-
 def is_cheap(e: Expr) -> bool:
     """Whether e may be evaluated although its value is not wanted: no memory, no loop, no long computation."""
     for node in walk(e):
@@ -333,14 +324,3 @@ def is_cheap(e: Expr) -> bool:
         if isinstance(node, Binary) and (node.op == "**" or (node.op in ("//", "%") and node.type in FLOATS)):
             return False
     return True
-
-
-def all_names(tree) -> set[str]:
-    """Every name that the user's code may contain."""
-    names = {p.name for p in tree.parameters} | set(tree.symbols) | set(tree.locals) | set(tree.arrays)
-    for helper in tree.helpers:
-        names |= {p.name for p in helper.parameters} | {helper.name}
-        for s in helper.body:
-            for node in walk(s):
-                names |= {getattr(node, "name", "")} | set(getattr(node, "names", ()))
-    return names

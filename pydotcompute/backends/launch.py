@@ -1,5 +1,5 @@
-"""How a built CUDA kernel is launched, out of its artifact's metadata: grids, blocks and arguments. Nothing here needs
-a GPU; targets/cuda/lowering.py and targets/cuda/arrays.py say what the metadata means."""
+"""How a built kernel is launched on a device, out of its artifact's metadata: grids, blocks and arguments. Nothing here needs
+one; targets/cuda/lowering.py and targets/cuda/arrays.py say what the metadata means."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 import numpy as np
 
-from ...artifact.dimensions import evaluate, from_data
-from ...artifact.signature import Parameter
+from ..artifact.dimensions import evaluate, from_data
+from ..artifact.signature import Parameter
 
 VIEW_LEVELS = 7
 MOST_X, MOST_YZ = 2**31 - 1, 65535

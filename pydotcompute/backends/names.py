@@ -1,0 +1,40 @@
+"""The names that every program may use for a backend, and what is known of each before its module is imported."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+HOST = "cpu"  # the backend whose arrays lie in the host's own memory
+
+
+class Known(NamedTuple):
+    """A backend of ours, or a place that is kept for one which a package or program may bring."""
+
+    title: str
+    priority: int  # "auto" asks the highest first
+    home: str = ""  # its class, "MODULE:CLASS" below this package; empty: this version has none
+    types: tuple[str, ...] = ()  # the modules whose arrays are its own
+    protocol: str = ""  # an attribute of other packages' arrays that it takes for what they are
+    dlpack: tuple[int, ...] = ()  # the device types of DLPack that it takes
+
+
+KNOWN = {
+    "cuda": Known("CUDA", 100, "cuda:CUDABackend", ("cupy",), "__cuda_array_interface__", (2, 13)),
+    "rocm": Known("ROCm", 90),
+    "metal": Known("Metal", 80),
+    "opencl": Known("OpenCL", 70),
+    "webgpu": Known("WebGPU", 60),
+    HOST: Known("CPU", 0, "cpu:CPUBackend"),
+}
+
+
+def recognised(value: object) -> str:
+    """The name of the backend of ours whose kind of array this is, not the host's; empty if it is none's."""
+    kind = type(value)
+    for name, known in KNOWN.items():
+        if kind.__module__ in known.types:
+            return name
+    if hasattr(kind, "__dlpack_device__"):
+        device = int(value.__dlpack_device__()[0])
+        return next((name for name, known in KNOWN.items() if device in known.dlpack), "")
+    return next((name for name, known in KNOWN.items() if known.protocol and hasattr(value, known.protocol)), "")

@@ -1,0 +1,26 @@
+"""The target that a program pins: an argument of `load`, or PYDOTCOMPUTE_TARGET."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Mapping
+
+from .registry import own_class
+
+
+def target(explicit: str | None, environment: Mapping[str, str] = os.environ) -> str | None:
+    """The pinned target, from the argument or else the environment; None: the best that runs here.
+
+    Raises ValueError for what is not a target, whether or not anything is built for it.
+    """
+    text, origin = (explicit, "target") if explicit is not None else (environment.get("PYDOTCOMPUTE_TARGET"), "")
+    if not text and explicit is None:
+        return None
+    name = f"{origin or 'PYDOTCOMPUTE_TARGET'}={text!r}"
+    if not isinstance(text, str) or not re.fullmatch(r"[a-z][a-z0-9_]*:[A-Za-z0-9_.@+-]+", text):
+        raise ValueError(f"{name} is not a target; write one such as cpu:x86-64-v3 or cuda:sm_90")
+    backend = own_class(text.partition(":")[0])
+    if backend is not None and (why := backend.unknown(text)):
+        raise ValueError(f"{name} is not a target: {why}")
+    return text

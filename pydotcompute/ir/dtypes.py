@@ -1,0 +1,39 @@
+"""Which dtypes there are of each kind, and the extremes of each."""
+
+from __future__ import annotations
+
+from functools import cache
+
+INTEGER_BITS = {f"{sign}int{bits}": bits for sign in ("", "u") for bits in (8, 16, 32, 64)}
+FLOATS = ("float16", "float32", "float64")
+COMPLEX = {"complex64": "float32", "complex128": "float64"}  # and the dtype of their parts
+
+
+@cache
+def integer_range(dtype: str) -> tuple[int, int]:
+    """The smallest and the largest value of an integer dtype."""
+    bits = INTEGER_BITS[dtype]
+    return (0, 2**bits - 1) if dtype.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+
+def smallest(dtype: str) -> bool | int | float:
+    """What `max` over nothing gives: -inf, the smallest integer, False."""
+    return False if dtype == "bool" else integer_range(dtype)[0] if dtype in INTEGER_BITS else float("-inf")
+
+
+def largest(dtype: str) -> bool | int | float:
+    """What `min` over nothing gives: inf, the largest integer, True."""
+    return True if dtype == "bool" else integer_range(dtype)[1] if dtype in INTEGER_BITS else float("inf")
+
+
+def identity(op: str, dtype: str) -> bool | int | float:
+    """What a reduction of nothing is: the value that changes no other."""
+    if op in ("min", "argmin"):
+        return largest(dtype)
+    if op in ("max", "argmax"):
+        return smallest(dtype)
+    if op in ("sum", "any", "or", "xor"):
+        return 0
+    if op == "and":
+        return True if dtype == "bool" else integer_range(dtype)[1] if dtype.startswith("u") else -1
+    return 1  # prod, all

@@ -1,0 +1,156 @@
+"""What a target is, and what travels to and from it: a job for one specialisation, an answer with its artifacts.
+
+A target has one name for each thing that code is made for (`cpu:x86-64-v3`, `cpu:native`); they begin with the name of
+the backend that runs them. Everything shared asks this interface, and no table elsewhere knows a target's name.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, ClassVar, Mapping
+
+from ..artifact.signature import DTYPES
+from ..cache.writer import replace_file
+from ..declare.model import Kernel, Rendered, Specialisation
+from . import tools
+
+BOUNDS = "+bounds"  # behind a target's name: with every index checked
+
+
+@dataclass(frozen=True)
+class Job:
+    """Make these targets of one specialisation, all of one backend: the front end runs once for them."""
+
+    kernel: Kernel
+    specialisation: Specialisation
+    rendered: Rendered
+    targets: tuple[str, ...]  # with `+bounds`, where that is meant
+    folder: str  # where its rendered sources go
+    linker: str = ""  # empty: LLD of the ziglang wheel
+
+    @property
+    def backend(self) -> str:
+        return backend_of(self.targets[0])
+
+    def write(self, suffix: str, text: str) -> str:
+        """Keep a source of the job's as a file, so that messages and debuggers can point there; returns its path.
+
+        Written only if it says something else. May raise OSError."""
+        path = os.path.join(self.folder, self.kernel.name, f"{self.specialisation}{suffix}")
+        data = text.encode()
+        try:
+            with open(path, "rb") as file:
+                if file.read() == data:
+                    return path
+        except FileNotFoundError:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+        replace_file(path, data, 0o644, sync=False)
+        return path
+
+    def __str__(self) -> str:
+        return f"{self.kernel.name} {self.specialisation}"
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """Compiled bytes and what the manifest says about them."""
+
+    data: bytes
+    suffix: str
+    meta: dict[str, Any]
+    seconds: float  # of its own part: code generation and link
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What became of a job: artifacts by target, failures by target (`""`: of every one), times by phase."""
+
+    artifacts: dict[str, Artifact] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+    aliases: tuple[tuple[str, str], ...] = ()
+    phases: dict[str, float] = field(default_factory=dict)
+
+
+class Clock:
+    """Seconds by phase; each `tick` ends one."""
+
+    def __init__(self) -> None:
+        self.phases: dict[str, float] = {}
+        self._last = perf_counter()
+
+    def tick(self, phase: str) -> None:
+        now = perf_counter()
+        self.phases[phase] = self.phases.get(phase, 0.0) + now - self._last
+        self._last = now
+
+
+class Target(ABC):
+    """What code is made for under one backend's name. A subclass states the attributes, and overrides what differs.
+
+    Making one, and everything but `compile`, imports no compiler: a plan asks it.
+    """
+
+    name: ClassVar[str]  # the backend's: what stands before the colon
+    default: ClassVar[str]  # what the bare name means
+    pattern: ClassVar[str]  # a regular expression of its names, as JSON Schema understands it
+    examples: ClassVar[tuple[str, ...]]  # names to suggest
+    by_default: ClassVar[tuple[str, ...]] = ()  # names that are built where a declaration says nothing
+    expected: ClassVar[str] = ""  # how its names are written; empty: the nearest example says it
+    dtypes: ClassVar[frozenset[str]] = frozenset(DTYPES) - {"float16"}  # of arrays and scalars
+    raw: ClassVar[str] = ""  # the module whose use marks a body as this target's own Python; empty: it takes none
+    has_bounds: ClassVar[bool] = False  # whether it can check every index (`--bounds`)
+    # distributions whose version reaches the artifacts; of several names the installed one counts
+    distributions: ClassVar[Mapping[str, tuple[str, ...]]]
+
+    @abstractmethod
+    def compile(self, job: Job, clock: Clock) -> Answer:
+        """Make every target of the job from its typed tree or raw source.
+
+        Raises DeclarationError, CompilationError where none can be made, CompilerNotInstalledError; what fails for
+        one of them alone is among the answer's failures.
+        """
+
+    @abstractmethod
+    def missing(self) -> str:
+        """What is to be installed before anything can be compiled; empty where nothing is missing."""
+
+    def refusal(self, kernel: Kernel, specialisation: Specialisation, rendered: Rendered) -> str:
+        """Why it can have no artifact of this specialisation at all; empty if it can."""
+        if rendered.raw and rendered.raw != self.raw:
+            return f"a body of {rendered.raw}. is for another backend"
+        types = dict(specialisation.types)
+        lacking = {types.get(p.dtype, p.dtype) for p in kernel.signature.parameters} - self.dtypes
+        return f"{', '.join(sorted(lacking))} cannot be had on '{self.name}'" if lacking else ""
+
+    def lacks(self, target: str) -> str:
+        """Why the installed tools cannot make this one of its targets, all that `missing` says apart; empty if they
+        can."""
+        return ""
+
+    def check(self, kernel: Kernel, specialisation: Specialisation) -> None:
+        """Raise DeclarationError for what is wrong for this target in a declaration, before anything is compiled."""
+
+    def meant(self, text: str) -> str:
+        """The name of its own that others have another word for: "cpu:x86-64-v3" for "avx2". Empty: none."""
+        return ""
+
+    def fields(self, kernel: Kernel, target: str) -> dict[str, str]:
+        """What enters the key of an artifact besides what does for every target."""
+        return {}
+
+    def tools(self, linker: str = "") -> dict[str, str]:
+        """Tool → version, of all that it really uses. `linker`: the setting."""
+        return {tool: tools.package_version(*names) for tool, names in self.distributions.items()}
+
+    def code(self) -> tuple[str, ...]:
+        """The folders, as absolute paths, with the code that reaches its artifacts, but for what all targets share."""
+        return (os.path.dirname(os.path.abspath(sys.modules[type(self).__module__].__file__ or "")),)
+
+
+def backend_of(target: str) -> str:
+    """The backend that a target's name begins with."""
+    return target.partition(":")[0]

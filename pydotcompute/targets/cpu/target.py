@@ -1,0 +1,130 @@
+"""The target `cpu`: shared objects for the levels of x86-64, and for this very processor."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from importlib.util import find_spec
+from time import perf_counter
+
+from ...artifact.remedies import install
+from ...artifact.signature import DTYPES
+from ...declare.model import Kernel
+from ...errors import CompilationError, CompilerNotInstalledError
+from .. import tools
+from ..base import BOUNDS, Answer, Artifact, Clock, Job, Target
+
+NAMES = ("cpu:x86-64", "cpu:x86-64-v2", "cpu:x86-64-v3", "cpu:x86-64-v4", "cpu:native")
+# What compilers call the levels, their processors and the features that decide them.
+OTHER_NAMES = {
+    "x86-64": "x86_64 amd64 x64 v1 k8 baseline generic sse sse2",
+    "x86-64-v2": "v2 nehalem westmere sandybridge ivybridge sse3 ssse3 sse4 sse41 sse42 popcnt avx",
+    "x86-64-v3": "v3 avx2 fma fma3 f16c bmi bmi2 haswell broadwell skylake znver1 znver2 znver3 zen zen2 zen3",
+    "x86-64-v4": "v4 avx512 avx512f avx512bw avx512dq avx512vl skylake_avx512 cascadelake icelake_server "
+    "sapphirerapids znver4 znver5 zen4 zen5",
+    "native": "host auto",
+}
+
+LLVM = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "llvm")
+
+
+class CpuTarget(Target):
+    name = "cpu"
+    default = "cpu:x86-64-v3"
+    pattern = "cpu:(?:x86-64(?:-v[234])?|native)"
+    examples = NAMES
+    by_default = NAMES[1:4]
+    dtypes = frozenset(DTYPES) - {"float16"}
+    has_bounds = True
+    distributions = {"numba": ("numba",), "llvmlite": ("llvmlite",), "numpy": ("numpy",)}
+
+    def code(self) -> tuple[str, ...]:
+        return (*super().code(), LLVM)
+
+    def meant(self, text: str) -> str:
+        name = text.removeprefix("cpu:").lower().replace("-", "_").replace(".", "").removeprefix("x86_64_")
+        return next((f"cpu:{level}" for level, others in OTHER_NAMES.items() if name in others.split()), "")
+
+    def missing(self) -> str:
+        return next((not_installed(module) for module in ("numba", "llvmlite") if find_spec(module) is None), "")
+
+    def fields(self, kernel: Kernel, target: str) -> dict[str, str]:
+        return {"processor": processor()} if target.removesuffix(BOUNDS) == "cpu:native" else {}
+
+    def tools(self, linker: str = "") -> dict[str, str]:
+        linked = tools.command_version(linker) if linker else f"ziglang {tools.package_version('ziglang')}"
+        return {**super().tools(linker), "linker": linked}
+
+    def compile(self, job: Job, clock: Clock) -> Answer:
+        try:
+            from ...analysis.races import check
+            from ...frontend.build import build_tree
+            from .compiler import TRIPLE, emit_object, entry_object, host_cpu, kernel_ir
+            from .entry import entry_ir
+            from .link import link
+            from .lowering import lower
+        except ModuleNotFoundError as error:
+            if error.name is None or error.name.startswith("pydotcompute"):
+                raise
+            raise CompilerNotInstalledError(not_installed(error.name)) from None
+        clock.tick("import")
+        job.write(".py", job.rendered.text)
+        tree = check(build_tree(job.kernel, job.specialisation, job.rendered))
+        clock.tick("front end")
+        source = lower(tree, job.targets[0].endswith(BOUNDS))
+        path = job.write(".cpu.py", source.text)
+        clock.tick("lower")
+        text = kernel_ir(source, path)
+        clock.tick("numba")
+        ir = entry_ir(
+            tree.parameters, tree.symbols, tree.aliases, declared=job.kernel.signature.parameters,
+            types=job.kernel.types, requires=job.kernel.requires, params=dict(job.specialisation.params),
+            vendor=job.kernel.vendor.get("when", True) if job.kernel.vendor else None,
+        )  # fmt: skip
+        entry = entry_object(ir, job.kernel.name)
+        clock.tick("entry point")
+        artifacts, failures = {}, {}
+        for target in job.targets:
+            started = perf_counter()
+            try:
+                code = emit_object(text, target, job.kernel.name)
+                clock.tick("LLVM")
+                data = link(f"{job.kernel.name} for {target}", code, entry, linker=job.linker)
+                clock.tick("link")
+            except CompilationError as error:
+                failures[target] = str(error)
+                continue
+            native = target.removesuffix(BOUNDS) == "cpu:native"
+            meta = {"triple": TRIPLE, "features": list(host_cpu()[1]) if native else []}
+            if target.endswith(BOUNDS):  # what a fault is told with
+                root = os.path.dirname(job.kernel.at.path)
+                arrays = [[name, len(array.shape)] for name, array in tree.arrays.items()]
+                meta |= {"files": [os.path.relpath(file, root) for file in source.files], "arrays": arrays}
+            artifacts[target] = Artifact(data, ".so", meta, perf_counter() - started)
+        return Answer(artifacts, failures, tuple(sorted(tree.aliases)), clock.phases)
+
+
+TARGET = CpuTarget()
+
+
+def not_installed(module: str) -> str:
+    return f"building needs {module}, which is not installed: {install('build', module)}"
+
+
+@cache
+def processor() -> str:
+    """What `cpu:native` means here: the processor's identity and features, as Linux shows them."""
+    wanted = ("vendor_id", "cpu family", "model", "stepping", "flags")
+    values: dict[str, str] = {}
+    try:
+        with open("/proc/cpuinfo") as file:
+            for line in file:
+                name, _, value = line.partition(":")
+                name = name.strip()
+                if not name:
+                    break  # the first processor stands for all
+                if name in wanted:
+                    values[name] = " ".join(sorted(value.split())) if name == "flags" else value.strip()
+    except OSError:
+        pass
+    return " ".join(values.get(name, "?") for name in wanted)

@@ -1,0 +1,65 @@
+"""How a kernel is launched, as far as it follows from arguments and dimensions: the counts of its loops as expressions,
+and the blocks and grids of a declaration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..artifact.dimensions import Operation, Tree, evaluate
+from ..errors import DeclarationError
+from ..ir.tree import Binary, Call, Const, Convert, Expr, Stmt, Unary, Var, walk
+
+
+def assigned(body: Iterable[Stmt]) -> set[str]:
+    """The locals that these statements set."""
+    nodes = [n for s in body for n in walk(s)]
+    return {n.name for n in nodes if isinstance(n, Stmt) and hasattr(n, "name")} | {
+        name for n in nodes for name in getattr(n, "names", ()) if isinstance(name, str)
+    }
+
+
+def expression(e: Expr, known: Mapping[str, Tree | None]) -> Tree | None:
+    """An int64 expression of a kernel as a tree for the launch, which wraps as in the kernel; None if it is made of
+    more than that."""
+
+    def operation(op: str, *parts: Expr) -> Tree | None:
+        values = tuple(expression(part, known) for part in parts)
+        return None if None in values else Operation(op, values)
+
+    match e:
+        case Const(value=int() as value):
+            return value
+        case Var(name=name):
+            return known.get(name)
+        case Convert(operand=operand, type="int64") if "int" in operand.type:
+            return operation("+%", operand, Const(0, "int64"))
+        case Unary(op="-", operand=operand, type="int64"):
+            return operation("-%", Const(0, "int64"), operand)
+        case Binary(op="+" | "-" | "*" as op, left=left, right=right, type="int64"):
+            return operation(f"{op}%", left, right)
+        case Binary(op="//" | "%" as op, left=left, right=Const(value=int() as by) as right, type="int64"):
+            return operation(op, left, right) if by not in (0, -1) else None
+        case Call(function="min" | "max" as name, arguments=(left, right), type="int64"):
+            return operation(name, left, right)
+    return None
+
+
+def up_to_three(declared: Tree | tuple[Tree, ...]) -> tuple[Tree, ...]:
+    """What `block` or `grid` of a declaration says, as one to three expressions."""
+    return declared if isinstance(declared, tuple) and not isinstance(declared, Operation) else (declared,)
+
+
+def block_of(launch: dict[str, Any], params: dict[str, Any]) -> tuple[int, list[int]]:
+    """The threads of a declared block, and its one to three sizes. Raises DeclarationError if no GPU runs so many."""
+    declared = launch["block"]
+    parts = up_to_three(declared)
+    sizes = [p if isinstance(p, int) else int(evaluate(p, params)) for p in parts]
+    threads = 1
+    for size in sizes:
+        threads *= size
+    if min(sizes) < 1 or threads > 1024 or len(sizes) > 2 and sizes[2] > 64:
+        raise DeclarationError(
+            f"a block of {' x '.join(map(str, sizes))} threads", hint="a GPU runs 1 to 1024, at most 64 of them along z"
+        )
+    return threads, sizes
