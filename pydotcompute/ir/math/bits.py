@@ -1,0 +1,184 @@
+"""The few operations on floats and their bits that the functions of this package are written with.
+
+A function is plain Python over values that stand for expressions of the typed tree: run once, it leaves behind what
+it computes. `select` evaluates both sides, so that a loop around a function stays free of branches; `unless` alone
+branches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..tree import Binary, Call, CallHelper, Compare, Const, Convert, Expr, Select, Unary, Var
+
+LONG = 8  # coefficients from which on two chains are faster than one
+WIDTH = {"float32": "int32", "float64": "int64", "int32": "float32", "int64": "float64"}
+
+
+class Value:
+    """An expression that is being written. `operands` are the values it is made of; `made` joins their trees."""
+
+    __array_ufunc__ = None  # NumPy's scalars leave operations to this class
+
+    def __init__(self, type_: str, made: Callable[..., Expr], *operands: Value):
+        self.type, self.made, self.operands = type_, made, operands
+
+    def _with(self, op: str, other: Any, swapped: bool = False) -> Value:
+        other = value(other)
+        left, right = (other, self) if swapped else (self, other)
+        assert left.type == right.type, f"{left.type} {op} {right.type}"
+        return Value(self.type, lambda x, y: Binary(op, x, y, self.type), left, right)
+
+    def _compare(self, op: str, other: Any) -> Value:
+        other = value(other)
+        assert self.type == other.type, f"{self.type} {op} {other.type}"
+        return Value("bool", lambda x, y: Compare(op, x, y), self, other)
+
+    def __add__(self, other):
+        return self._with("+", other)
+
+    def __radd__(self, other):
+        return self._with("+", other, True)
+
+    def __sub__(self, other):
+        return self._with("-", other)
+
+    def __rsub__(self, other):
+        return self._with("-", other, True)
+
+    def __mul__(self, other):
+        return self._with("*", other)
+
+    def __rmul__(self, other):
+        return self._with("*", other, True)
+
+    def __truediv__(self, other):
+        return self._with("/", other)
+
+    def __rtruediv__(self, other):
+        return self._with("/", other, True)
+
+    def __neg__(self):
+        return Value(self.type, lambda x: Unary("-", x, self.type), self)
+
+    def __lt__(self, other):
+        return self._compare("<", other)
+
+    def __le__(self, other):
+        return self._compare("<=", other)
+
+    def __gt__(self, other):
+        return self._compare(">", other)
+
+    def __ge__(self, other):
+        return self._compare(">=", other)
+
+    def __eq__(self, other):
+        return self._compare("==", other)
+
+    def __ne__(self, other):
+        return self._compare("!=", other)
+
+    __hash__ = object.__hash__
+
+
+def value(given: Any) -> Value:
+    """A value, or the constant that a NumPy scalar is."""
+    if isinstance(given, Value):
+        return given
+    assert isinstance(given, np.generic), f"a constant without a type: {given!r}"
+    dtype, plain = given.dtype.name, given.item()
+    return Value(dtype, lambda: Const(plain, dtype))
+
+
+def variable(name: str, dtype: str) -> Value:
+    return Value(dtype, lambda: Var(name, dtype))
+
+
+def scalar(function: Callable) -> Callable:
+    """What marks a function of this package: it takes values and gives one, or several."""
+    return function
+
+
+def _called(name: str, result: Callable[[str], str] = lambda dtype: dtype) -> Callable:
+    def call(*arguments):
+        arguments = tuple(map(value, arguments))
+        dtype = result(arguments[-1].type)
+        return Value(dtype, lambda *trees: Call(name, trees, dtype), *arguments)
+
+    return call
+
+
+fabs, sqrt, rint, copysign = _called("abs"), _called("sqrt"), _called("round"), _called("copysign")
+#: a * b + c, rounded once where the target has the instruction and twice where it has not: a target's choice
+fmuladd = _called("fmuladd")
+#: `then` where the condition holds, else `otherwise`; both are evaluated
+select = _called("where")
+count_zeros = _called("clz")
+#: the bits of a float as a signed integer of its width, and back
+as_bits, as_float = _called("bits", WIDTH.__getitem__), _called("of_bits", WIDTH.__getitem__)
+
+
+def _operation(op: str) -> Callable:
+    return lambda a, b: value(a)._with(op, b)
+
+
+iadd, isub, imul, iand, ior, ixor = map(_operation, ("+", "-", "*", "&", "|", "^"))  # on integers, wrapping
+both, either, differ = map(_operation, ("&", "|", "^"))  # of conditions
+shift_left, shift_right_signed = _operation("<<"), _operation(">>")
+
+
+def convert(x, dtype: str) -> Value:
+    return Value(dtype, lambda tree: Convert(tree, dtype), value(x))
+
+
+def shift_right(a, b) -> Value:
+    """Zeros come in from the left."""
+    a, unsigned = value(a), f"u{value(a).type}"
+    if a.type.startswith("u"):
+        return a._with(">>", b)
+    return convert(convert(a, unsigned)._with(">>", convert(b, unsigned)), a.type)
+
+
+def widen(x) -> Value:
+    return convert(x, "float64")
+
+
+def narrow(x) -> Value:
+    return convert(x, "float32")
+
+
+def low_half(x) -> Value:
+    return convert(x, "int32")
+
+
+def horner(x: Value, coefficients: Sequence[float]) -> Value:
+    """coefficients[0] + coefficients[1] * x + …, from the last on."""
+    number = np.dtype(x.type).type
+    *others, last = coefficients
+    total = value(number(last))
+    for coefficient in reversed(others):
+        total = fmuladd(total, x, number(coefficient))
+    return total
+
+
+def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
+    """The same, a long chain of dependent steps made two of half the length, in x²: faster, and as accurate as long as
+    the two do not cancel."""
+    if len(coefficients) < LONG:
+        return horner(x, coefficients)
+    square = x * x
+    even, odd = (polynomial(square, coefficients[start::2]) for start in (0, 1))
+    return fmuladd(odd, x, even)
+
+
+def unless(rare: Value, helper: str, arguments: Sequence[Value], usual: Value) -> Value:
+    """What the helper gives where `rare` holds, which alone calls it, else `usual`."""
+
+    def made(condition: Expr, otherwise: Expr, *given: Expr) -> Expr:
+        return Select(condition, CallHelper(helper, given, usual.type), otherwise, usual.type)
+
+    return Value(usual.type, made, rare, usual, *arguments)
