@@ -22,7 +22,7 @@ KNOWN = {
     "cuda": Known("CUDA", 100, "cuda:CUDABackend", ("cupy",), "__cuda_array_interface__", (2, 13)),
     "rocm": Known("ROCm", 90),
     "metal": Known("Metal", 80),
-    "opencl": Known("OpenCL", 70),
+    "opencl": Known("OpenCL", 70, "opencl:OpenCLBackend", ("pyopencl.array",)),
     "webgpu": Known("WebGPU", 60),
     HOST: Known("CPU", 0, "cpu:CPUBackend"),
 }

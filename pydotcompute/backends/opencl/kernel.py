@@ -1,0 +1,89 @@
+"""A built kernel on an OpenCL device: its program, and its calls."""
+
+from __future__ import annotations
+
+from _thread import allocate_lock
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from ...cache.manifest import Artifact
+from ...cache.objects import read
+from ...errors import AllocationError, KernelNotBuiltError
+from ...calls.arguments import Call
+from ..launch import fits, launches, scalar_names
+from . import devices, programs
+from .arrays import read as to_host, write
+from .launch import arguments
+
+LOG_LINES = 12
+
+
+class OpenCLKernel:
+    """Runs checked calls on the queue of their arrays, without waiting. Raises KernelNotBuiltError if the artifact is
+    damaged, or the driver refuses it, AllocationError where it has no memory for the code."""
+
+    def __init__(self, artifact: Artifact, backend: Any, source: bytes | None = None):
+        """source: of an artifact that is in no cache."""
+        self.artifact, self.backend = artifact, backend
+        source = read(artifact) if source is None else source
+        entries = [launch.get("entry") for launch in artifact.meta.get("launches", ())]
+        if not entries or not {"arguments", "scratch"} <= artifact.meta.keys():
+            raise KernelNotBuiltError(
+                f"{artifact}: the manifest does not say how it is launched; run: {artifact.command}"
+            )
+        try:
+            program = programs.load(backend.context, backend.device, source, artifact.folder or None)
+            self.functions = {entry: cl.Kernel(program, entry) for entry in entries}
+        except cl.MemoryError as error:
+            told = f"{artifact}: no memory on {devices.name(backend.device)} for its code ({error})"
+            raise AllocationError(told) from error
+        except cl.Error as error:
+            log = "\n".join(str(error).splitlines()[:LOG_LINES])
+            raise KernelNotBuiltError(
+                f"{artifact}: the driver of {devices.name(backend.device)} refused {artifact.path}: {log}"
+            ) from error
+        self.lock = allocate_lock()  # a kernel object holds the arguments of one launch
+
+    def __call__(self, call: Call) -> Any:
+        """Launch a checked call and return its results."""
+        with self.backend.running(self.artifact.kernel):
+            values, finish = call.complete()
+            self.launch(call, values)
+            return finish()
+
+    def launch(self, call: Call, values: dict[str, Any]) -> None:
+        artifact, copied = self.artifact, []
+        for p in artifact.parameters:
+            if p.is_array and p.ellipsis and p.layout != "C":
+                array, leading = values[p.name], call.leading or ()
+                own = array.ndim - len(p.dims or ())
+                if not fits(array.shape, array.strides, own, leading):
+                    seen = np.broadcast_to(to_host(array, self.backend.queue), (*leading, *array.shape[own:]))
+                    whole = self.backend.to_device(np.ascontiguousarray(seen))
+                    copied.append((p, array, whole))
+                    values[p.name] = whole
+        present = {p.name: values[p.name] for p in artifact.parameters if p.is_array or p.role == "out"}
+        queue = self.backend.queue_of(present.values())
+        scratch = [cl.Buffer(self.backend.context, cl.mem_flags.READ_WRITE, size) for size in artifact.meta["scratch"]]
+        given = arguments(
+            artifact.meta, artifact.parameters, values, call.dims, call.leading,
+            lambda array: array.base_data if array.base_data is not None else self.backend.nothing,
+            lambda array: array.offset if array.base_data is not None else 0, scratch,
+        )  # fmt: skip
+        names = {**call.dims, **scalar_names(artifact.parameters, values)}
+        events = [event for array in present.values() for event in array.events]
+        for launch in launches(artifact.meta, names):
+            whole_grid = tuple(g * b for g, b in zip(launch.grid, launch.block, strict=True))
+            with self.lock:
+                function = self.functions[launch.entry]
+                function.set_args(*given)
+                done = cl.enqueue_nd_range_kernel(queue, function, whole_grid, launch.block, wait_for=events)
+            events = [done]
+        for p in artifact.parameters:
+            if p.writable and p.name in present and events and present[p.name].base_data is not None:
+                present[p.name].add_event(events[-1])
+        for p, array, whole in copied:
+            if p.writable:
+                write(array, to_host(whole, queue).reshape(array.shape), queue)

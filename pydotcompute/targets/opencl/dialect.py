@@ -1,0 +1,175 @@
+"""OpenCL C 1.2 as a dialect: its types, spellings, functions and reserved words."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from ...ir.dtypes import INTEGER_BITS
+from ..text import mathematics
+from ..text.dialect import Dialect
+from ..text.library import LIBRARY
+from ..text.scalars import PARTS, Scalars
+from .atomics import ATOMICS
+from .words import FUNCTIONS as OPENCL_FUNCTIONS, PATTERN, WORDS
+
+TYPES = {
+    "bool": "bool", "int8": "char", "int16": "short", "int32": "int", "int64": "long", "uint8": "uchar",
+    "uint16": "ushort", "uint32": "uint", "uint64": "ulong", "float16": "float", "float32": "float",
+    "float64": "double", "complex64": "float2", "complex128": "double2",
+}  # fmt: skip
+ELEMENTS = {"bool": "uchar", "float16": "ushort", "complex64": "float", "complex128": "double"}
+SPACES = {"global": "global", "shared": "local", "private": ""}
+_SUFFIX = {"int64": "L", "uint32": "U", "uint64": "UL"}
+
+# Listed functions that PoCL's own serve within our bounds; those of float32 and float64 have one name.
+_SAME = (
+    "floor ceil trunc copysign fmod fma hypot rsqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos "
+    "atan atan2 sinh cosh tanh erf erfc pow sqrt"
+).split()
+# A compiler for a processor does the threads of a block one after the other from barrier to barrier. One at the start
+# of each turn lets it do neighbouring elements at once, as vectors; and after a barrier under a condition PoCL 3.1
+# forgets what follows up to the end of the loop around it, unless there is another. On a GPU they would only cost time.
+ON_PROCESSOR, TOGETHER = "ON_PROCESSOR", "TOGETHER"
+OURS = ("tan", "sinh", "cosh")  # in float32 PoCL's have errors of up to 2.9, 2.1 and 2.2 ulp
+
+
+def _functions() -> dict[tuple[str, str], str]:
+    found: dict[tuple[str, str], str] = {}
+    for dtype, whole in (("float32", "int"), ("float64", "long")):
+        found |= {(name, dtype): name for name in _SAME}
+        found |= {("abs", dtype): "fabs", ("round", dtype): "rint", ("fmuladd", dtype): "fma"}
+        found |= {("bits", dtype): f"as_{whole}", ("of_bits", dtype): f"as_{TYPES[dtype]}"}
+    for dtype, bits in INTEGER_BITS.items():
+        found |= {("min", dtype): "min", ("max", dtype): "max"}
+        if bits >= 32:
+            found["popcount", dtype] = "popcount"
+    for name in OURS:
+        del found[name, "float32"]
+    return found
+
+
+def constant(value, dtype: str) -> str:
+    """A literal of this type."""
+    if dtype == "bool":
+        return "true" if value else "false"
+    if dtype in INTEGER_BITS:
+        low = -(1 << INTEGER_BITS[dtype] - 1)
+        if dtype in ("int32", "int64") and value == low:  # there is no such literal, only its neighbour's
+            return f"({constant(low + 1, dtype)} - 1)"
+        text = f"{int(value)}{_SUFFIX.get(dtype, '')}"
+        if INTEGER_BITS[dtype] < 32:
+            return f"({TYPES[dtype]})({text})" if value < 0 else f"({TYPES[dtype]}){text}"
+        return f"({text})" if value < 0 else text
+    value = float(value)
+    wide = dtype == "float64"
+    if math.isnan(value):
+        return "as_double(0x7ff8000000000000UL)" if wide else "NAN"
+    if math.isinf(value):
+        text = "as_double(0x7ff0000000000000UL)" if wide else "INFINITY"
+    else:
+        text = repr(abs(value)) if wide else f"{_shortest(abs(value))}f"
+    return f"(-{text})" if math.copysign(1, value) < 0 else text
+
+
+def _shortest(value: float) -> str:
+    """The shortest decimal that is read as this float32."""
+    import numpy as np
+
+    text = str(np.float32(value))
+    return text if "." in text or "e" in text else f"{text}.0"
+
+
+def is_reserved(name: str) -> bool:
+    known = name in WORDS or name in OPENCL_FUNCTIONS or name in (ON_PROCESSOR, TOGETHER)
+    return known or bool(re.fullmatch(PATTERN, name))
+
+
+def load(dtype: str, space: str, pointer: str, offset: str) -> str:
+    if dtype in PARTS:
+        return f"vload2(0, {pointer} + {offset})"
+    if dtype == "float16":
+        return f"vload_half({offset}, (const {SPACES[space]} half *){pointer})"
+    return f"({pointer}[{offset}] != 0)" if dtype == "bool" else f"{pointer}[{offset}]"
+
+
+def store(dtype: str, space: str, pointer: str, offset: str, value: str) -> str:
+    if dtype in PARTS:
+        return f"vstore2({value}, 0, {pointer} + {offset})"
+    if dtype == "float16":  # exact: the value was rounded before
+        return f"vstore_half({value}, {offset}, ({SPACES[space]} half *){pointer})"
+    return f"{pointer}[{offset}] = {value}"
+
+
+def entry(name: str, parameters: list[str], block: int | None) -> str:
+    fixed = f"__attribute__((reqd_work_group_size({block}, 1, 1))) " if block else ""
+    return f"{fixed}kernel void {name}({', '.join(parameters)})"
+
+
+def prologue(features: frozenset[str]) -> list[str]:
+    extensions = {
+        "float64": ("cl_khr_fp64",), "int64_atomics": ("cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"),
+    }  # fmt: skip
+    wanted = [name for feature in sorted(features) for name in extensions[feature]]
+    return [
+        *(f"#pragma OPENCL EXTENSION {name} : enable" for name in wanted), "#pragma OPENCL FP_CONTRACT OFF",
+        f"#ifdef {ON_PROCESSOR}",
+        f"#define {TOGETHER} barrier(CLK_LOCAL_MEM_FENCE)",
+        "#else", f"#define {TOGETHER}", "#endif",
+    ]  # fmt: skip
+
+
+def _half(s: Scalars, dtype: str, name: str) -> list[str]:
+    """The nearest value of float16, as float32."""
+    t = s.type(dtype)
+    return [
+        f"float {name}({t} x)", "{", "    ushort kept;", "    vstore_half_rte(x, 0, (half *)&kept);",
+        "    return vload_half(0, (const half *)&kept);", "}",
+    ]  # fmt: skip
+
+
+def _widened(dtype: str) -> str:
+    """x as an unsigned integer of at least 32 bits: PoCL 3.1 extends the sign of narrow ones before it counts bits."""
+    unsigned = dtype if dtype.startswith("u") else f"u{dtype}"
+    return f"({TYPES[unsigned]})x" if INTEGER_BITS[dtype] >= 32 else f"(uint)({TYPES[unsigned]})x"
+
+
+def _popcount(s: Scalars, dtype: str, name: str) -> list[str]:
+    t = s.type(dtype)
+    return [f"{t} {name}({t} x)", "{", f"    return ({t})popcount({_widened(dtype)});", "}"]
+
+
+def _clz(s: Scalars, dtype: str, name: str) -> list[str]:
+    t, bits = s.type(dtype), INTEGER_BITS[dtype]
+    counted = f"clz({_widened(dtype)}) - {max(32 - bits, 0)}"
+    return [f"{t} {name}({t} x)", "{", f"    return ({t})(x == 0 ? {bits} : {counted});", "}"]
+
+
+def _axes(function: str) -> tuple[str, str, str]:
+    return f"(long){function}(0)", f"(long){function}(1)", f"(long){function}(2)"
+
+
+OPENCL = Dialect(
+    name="OpenCL",
+    types=TYPES,
+    elements=ELEMENTS,
+    spaces=SPACES,
+    is_reserved=is_reserved,
+    constant=constant,
+    functions=_functions(),
+    library={
+        **LIBRARY, **ATOMICS, **mathematics.functions(), "nearest_half": _half, "popcount": _popcount,
+        "clz": _clz,
+    },
+    wrapping=frozenset({"uint32", "uint64"}),
+    local=_axes("get_local_id"),
+    size=_axes("get_local_size"),
+    group=_axes("get_group_id"),
+    groups=_axes("get_num_groups"),
+    barrier="barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)",
+    together=TOGETHER,
+    load=load,
+    store=store,
+    entry=entry,
+    prologue=prologue,
+)  # fmt: skip

@@ -1,0 +1,54 @@
+"""The target `opencl:1.2`: OpenCL C, which the driver compiles where it is first loaded."""
+
+from __future__ import annotations
+
+import os
+from time import perf_counter
+
+from ...artifact.dimensions import written
+from ...artifact.signature import DTYPES
+from ...cache.keys import canonical
+from ...declare.model import Kernel, Specialisation
+from ..base import Answer, Artifact, Clock, Job, Target
+from ..geometry import block_of
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class OpenCLTarget(Target):
+    name = "opencl"
+    default = "opencl:1.2"
+    pattern = "opencl:1[.]2"
+    examples = ("opencl:1.2",)
+    dtypes = frozenset(DTYPES)
+    distributions = {"numpy": ("numpy",)}
+
+    def code(self) -> tuple[str, ...]:
+        return (HERE, os.path.join(os.path.dirname(HERE), "text"))
+
+    def missing(self) -> str:
+        return ""  # the driver compiles
+
+    def check(self, kernel: Kernel, specialisation: Specialisation) -> None:
+        if "block" in kernel.launch:
+            block_of(kernel.launch, dict(specialisation.params))
+
+    def fields(self, kernel: Kernel, target: str) -> dict[str, str]:
+        return {"flag launch": canonical(written(kernel.launch))}
+
+    def compile(self, job: Job, clock: Clock) -> Answer:
+        from ...analysis.races import check
+        from ...frontend.build import build_tree
+        from .compiler import compile_kernel
+
+        started = perf_counter()
+        tree = check(build_tree(job.kernel, job.specialisation, job.rendered))
+        clock.tick("front end")
+        made = compile_kernel(tree, job.kernel.launch, dict(job.specialisation.params))
+        job.write(made.suffix, made.data.decode())
+        clock.tick("lower")
+        artifact = Artifact(made.data, made.suffix, made.meta, perf_counter() - started)
+        return Answer(dict.fromkeys(job.targets, artifact), {}, tuple(sorted(tree.aliases)), clock.phases)
+
+
+TARGET = OpenCLTarget()

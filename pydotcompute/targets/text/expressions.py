@@ -1,0 +1,130 @@
+"""Typed expressions as text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from ...ir.dtypes import INTEGER_BITS
+from ...ir.tree import (
+    ArrayName, Binary, BoolOp, Call, CallHelper, Compare, Const, Convert, Expr, Load, Select, Unary, Var, product_of,
+)  # fmt: skip
+from .arrays import Array
+from .names import Names
+from .scalars import FLOATS, Scalars
+
+CallOf = Callable[[CallHelper, "Expressions"], str]
+
+
+class Expressions:
+    """Prints expressions in which these arrays are known. `helper` prints calls of helpers; `contract`: a product and
+    the sum that uses it are one operation; `slot` is the place of a thread's own element of a `private` array."""
+
+    def __init__(
+        self, scalars: Scalars, names: Names, arrays: Mapping[str, Array], helper: CallOf, contract: bool
+    ) -> None:
+        self.scalars, self.names, self.arrays = scalars, names, arrays
+        self.helper, self.contract = helper, contract
+        self.slot = ""
+
+    def text(self, e: Expr) -> str:
+        s = self.scalars
+        match e:
+            case Const():
+                return s.constant(e.value, e.type)
+            case Var():
+                return self.names.of(e.name)
+            case Load():
+                return self.load(e)
+            case Unary():
+                if e.type in INTEGER_BITS and e.op == "-":
+                    return self.wrapped(e)
+                return s.unary(e.op, e.operand.type if e.op == "not" else e.type, self.text(e.operand))
+            case Binary():
+                return self.binary(e)
+            case Compare():
+                return s.compare(e.op, e.left.type, self.text(e.left), self.text(e.right))
+            case BoolOp():
+                return f"({self.text(e.left)} {'&&' if e.op == 'and' else '||'} {self.text(e.right)})"
+            case Select():
+                return s.dialect.choose(*map(self.text, (e.condition, e.then, e.otherwise)))
+            case Convert():
+                return s.convert(self.text(e.operand), e.operand.type, e.type)
+            case Call():
+                return s.function(e.function, e.arguments[-1].type, e.type, [self.text(a) for a in e.arguments])
+            case CallHelper():
+                return self.helper(e, self)
+        raise TypeError(f"not an expression of the typed tree: {e!r}")
+
+    def binary(self, e: Binary) -> str:
+        if self.contract and e.op in ("+", "-") and e.type in FLOATS and (fused := self.fused(e)):
+            return fused
+        if e.type in INTEGER_BITS and e.op in ("+", "-", "*"):
+            return self.wrapped(e)
+        right = e.right.operand if isinstance(e.right, Convert) else e.right
+        count = right.value if isinstance(right, Const) and isinstance(right.value, int) else None
+        return self.scalars.binary(e.op, e.type, self.text(e.left), self.text(e.right), count)
+
+    def wrapped(self, e: Binary | Unary) -> str:
+        """Integer sums and products, which wrap: all of an expression in one unsigned type."""
+        s = self.scalars
+        if e.type in s.dialect.wrapping:
+            return self.modular(e)
+        return s.wrapped(e.type, self.modular(e))
+
+    def modular(self, e: Expr, dtype: str = "") -> str:
+        """An integer modulo the range of the unsigned type in which its arithmetic is done."""
+        s = self.scalars
+        match e:
+            case Binary(op="+" | "-" | "*" as op) if not dtype or e.type == dtype:
+                return f"({self.modular(e.left, e.type)} {op} {self.modular(e.right, e.type)})"
+            case Unary(op="-") if not dtype or e.type == dtype:
+                return f"(-{self.modular(e.operand, e.type)})"
+            case Const(value=int() as value) if value >= 0 and not isinstance(value, bool):
+                return s.constant(value, e.type if e.type in s.dialect.wrapping else s.wide(e.type))
+        text = self.text(e)
+        return text if e.type in s.dialect.wrapping else s.unsigned(e.type, text)
+
+    def fused(self, e: Binary) -> str | None:
+        """A product and the sum that uses it, as one operation; of two products the left one."""
+        for product, other, first in ((e.left, e.right, True), (e.right, e.left, False)):
+            factors = product_of(product)
+            if factors:
+                negative, x, y = factors
+                left, right, rest = self.text(x), self.text(y), self.text(other)
+                if negative != (e.op == "-" and not first):
+                    left = f"(-{left})"
+                if e.op == "-" and first:
+                    rest = f"(-{rest})"
+                return self.scalars.fused(e.type, left, right, rest)
+        return None
+
+    # -------------------------------------------------------------------------------------------------- memory
+
+    def place(self, array: Array, indices: tuple[Expr, ...]) -> str:
+        return self.slot if array.slots else array.offset(self.scalars, [self.text(i) for i in indices])
+
+    def load(self, e: Load) -> str:
+        array = self.arrays[e.array]
+        return self.scalars.dialect.load(array.dtype, array.space, array.pointer, self.place(array, e.indices))
+
+    def store(self, name: str, indices: tuple[Expr, ...], text: str) -> str:
+        array = self.arrays[name]
+        place = self.place(array, indices)
+        return self.scalars.dialect.store(array.dtype, array.space, array.pointer, place, text)
+
+    def scatter(self, name: str, indices: tuple[Expr, ...], text: str) -> str:
+        """A store at which threads may meet: of the values one stays, whole up to 8 bytes."""
+        array = self.arrays[name]
+        if array.dtype != "complex64":  # which alone is stored in parts
+            return self.store(name, indices, text)
+        function = self.scalars.define(f"scatter_{array.space}", array.dtype)
+        return f"{function}({array.pointer} + {self.place(array, indices)}, {text})"
+
+    def atomic(self, op: str, name: str, indices: tuple[Expr, ...], text: str) -> str:
+        """The update of an element for all threads to see."""
+        array = self.arrays[name]
+        function = self.scalars.define(f"update_{op}_{array.space}", array.dtype)
+        return f"{function}({array.pointer} + {self.place(array, indices)}, {text})"
+
+    def array(self, name: ArrayName) -> Array:
+        return self.arrays[name.name]

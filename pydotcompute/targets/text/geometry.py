@@ -1,0 +1,59 @@
+"""How a kernel is launched: threads of a block, and the grid as expressions over what a call knows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...artifact.dimensions import Operation, Tree, data, substituted
+from ..geometry import assigned, block_of, expression, up_to_three
+from ...ir.tree import Assign, Const, KernelTree, Parallel, walk
+
+BLOCK = 256
+
+
+def threads(tree: KernelTree, launch: dict[str, Any], params: dict[str, Any]) -> int:
+    """Threads of a block: as declared, else as many as the largest loop over them can use, at most BLOCK."""
+    main = tree.main
+    if launch.get("block"):
+        return block_of(launch, params)[0]
+    if main is None:
+        return 1
+    if main.kind != "blocks":
+        return BLOCK
+    sizes = [1]
+    for loop in (n for n in walk(main) if isinstance(n, Parallel) and n.kind == "threads"):
+        size = 1
+        for count in loop.counts:
+            known = count.value if isinstance(count, Const) else None
+            size *= max(known, 1) if isinstance(known, int) else BLOCK
+        sizes.append(size)
+    return min(BLOCK, -(-max(sizes) // 32) * 32)
+
+
+def grid(tree: KernelTree, launch: dict[str, Any], params: dict[str, Any]) -> dict[str, Any]:
+    """{"kind", "counts"} of the first kernel, as targets/cuda/lowering.py has it."""
+    main = tree.main
+    if main is None:
+        return {"kind": "one", "counts": []}
+    if declared := launch.get("grid"):
+        # At least one block: all of them together do everything, however many there are.
+        parts = [Operation("max", (substituted(part, params), 1)) for part in up_to_three(declared)]
+        return {"kind": "given", "counts": list(map(data, parts))}
+    kind = "chunks" if main.kind == "grid" and main.reductions else main.kind
+    known = set_up(tree)
+    counts = main.counts[-3:] if kind == "grid" else main.counts
+    return {"kind": kind, "counts": [data(expression(c, known)) for c in counts]}
+
+
+def set_up(tree: KernelTree) -> dict[str, Tree | None]:
+    """Names that a launch can know → expressions: dimensions, integer scalars, and locals made of them."""
+    known: dict[str, Tree | None] = {s: s for s in tree.symbols}
+    for p in tree.parameters:
+        if not p.is_array and p.role != "out" and "int" in p.dtype:
+            known[p.name] = p.name
+    for s in tree.body[: tree.body.index(tree.main)] if tree.main else ():
+        if isinstance(s, Assign):
+            known[s.name] = expression(s.value, known) if s.name not in known else None
+        else:
+            known.update({name: None for name in assigned((s,))})
+    return known

@@ -1,0 +1,313 @@
+"""Parallel loops: grids and blocks over the groups of a device, `threads` over the threads of a group, and the barriers
+between them.
+
+Every loop that goes over more than the threads at hand goes round as often in each thread of a block, with a condition
+around the body: so a compiler for a processor sees that it may do neighbouring threads at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from ...analysis.barriers import barriers
+from ...ir.tree import Atomic, Const, For, If, KernelTree, Load, Parallel, Scatter, Stmt, Store, While, walk
+from .reductions import Reductions, spread
+from .statements import Statements
+from .writer import Writer
+
+MOST_CHUNKS = 4096  # of a reduction over a grid
+CHUNK_TERMS = 4  # of each thread, at least, before there are two chunks
+
+
+class Loops:
+    """The parallel loops of one kernel function; `thread` is the name of a thread's number in its block."""
+
+    def __init__(self, tree: KernelTree, writer: Writer, statements: Statements, reductions: Reductions):
+        self.tree, self.writer, self.statements, self.reductions = tree, writer, statements, reductions
+        self.expressions, self.scalars = statements.expressions, statements.expressions.scalars
+        self.block, self.thread = reductions.block, reductions.thread
+        self.points = barriers(tree, reductions_synchronise=True)
+        self.widths = private_widths(tree)
+        statements.accumulate = reductions.accumulate
+
+    # ----------------------------------------------------------------------------------------------- small texts
+
+    def number(self, value: int) -> str:
+        return self.scalars.constant(value, "int64")
+
+    def held(self, base: str, text: str) -> str:
+        return self.writer.hold(base, "int64", text)
+
+    def counts(self, s: Parallel) -> tuple[str, ...]:
+        """How many iterations along each index; a count below 0 is none."""
+        found = []
+        for count in s.counts:
+            if isinstance(count, Const) and isinstance(count.value, int):
+                found.append(self.number(max(count.value, 0)))
+            else:
+                text = self.expressions.text(count)
+                found.append(self.held("_count", self.scalars.call("max", "int64", text, self.number(0))))
+        return tuple(found)
+
+    def product(self, counts: Iterable[str]) -> str:
+        return self.held("_total", " * ".join(counts))
+
+    def unpack(self, names: tuple[str, ...], widths: tuple[str, ...], flat: str) -> None:
+        """The indices of a row-major position; `widths` are the extents, the first of which is not needed."""
+        left, w = flat, self.writer
+        for k in range(len(names) - 1, 0, -1):
+            quotient = self.held("_quotient", f"{left} / {widths[k]}")
+            w.assign(self.expressions.names.of(names[k]), f"{left} - {quotient} * {widths[k]}")
+            left = quotient
+        w.assign(self.expressions.names.of(names[0]), left)
+
+    def gather(self) -> None:
+        """Where all threads of a block come by alike: what the dialect wants to have said of that."""
+        if together := self.scalars.dialect.together:
+            self.writer.statement(together)
+
+    def over_groups(self, base: str, stop: str, body: Callable[[str], None]) -> None:
+        """A loop over all groups of the launch."""
+        name, d = self.writer.names.fresh(base), self.scalars.dialect
+        with self.writer.count(name, "int64", d.group[0], stop, d.groups[0]):
+            body(name)
+
+    def over_threads(self, first: str, stop: str, body: Callable[[str], None]) -> None:
+        """Positions from first on, dealt to the threads of the block."""
+        w = self.writer
+        run = w.names.fresh("_run")
+        with w.count(run, "int64", first, stop, self.number(self.block)):
+            self.gather()
+            where = self.held("_at", f"{run} + {self.thread}")
+            with w.when(f"{where} < {stop}"):
+                body(where)
+
+    # ------------------------------------------------------------------------------------------------------ grid
+
+    def grid(self, s: Parallel) -> None:
+        """Nested loops, the last count along x, those before along y and z, any further ones in each thread."""
+        counts, w, d = self.counts(s), self.writer, self.scalars.dialect
+        names = [self.expressions.names.of(n) for n in s.names]
+
+        def level(k: int) -> None:
+            if k == len(counts):
+                self.statements.write(s.body)
+                return
+            axis = len(counts) - 1 - k
+            if axis > 2:
+                run = w.names.fresh("_run")
+                with w.count(run, "int64", self.number(0), counts[k], "1"):
+                    w.assign(names[k], run)
+                    level(k + 1)
+                return
+            run = w.names.fresh("_run")
+            first, step = f"{d.group[axis]} * {d.size[axis]}", f"{d.groups[axis]} * {d.size[axis]}"
+            with w.count(run, "int64", first, counts[k], step):
+                w.assign(names[k], f"{run} + {d.local[axis]}")
+                with w.when(f"{names[k]} < {counts[k]}"):
+                    level(k + 1)
+
+        if len(counts) == 1:
+            level(0)
+            return
+        # A launch whose counts only the kernel knows may be for nothing: then no outer loop goes round empty ones.
+        with w.when(" && ".join(f"{count} > {self.number(0)}" for count in counts[1:])):
+            level(0)
+
+    def chunks(self, counts: tuple[str, ...]) -> tuple[str, str, str]:
+        """Names of: the number of iterations, of chunks, and of iterations in a chunk. By the counts alone."""
+        s, number = self.scalars, self.number
+        total, unit = self.product(counts), CHUNK_TERMS * self.block
+        wanted = s.call("max", "int64", f"({total} + {number(unit - 1)}) / {number(unit)}", number(1))
+        chunks = self.held("_chunks", s.call("min", "int64", wanted, number(MOST_CHUNKS)))
+        share = self.held("_share", f"({total} + {chunks} - {number(1)}) / {chunks}")
+        size = number(self.block)
+        return total, chunks, self.held("_length", f"({share} + {number(self.block - 1)}) / {size} * {size}")
+
+    def reduce_chunks(self, s: Parallel, partial: list[tuple[str, str]]) -> None:
+        """A reduction over a grid: fixed chunks, a partial value for each. `partial`: (memory, dtype)."""
+        counts, w = self.counts(s), self.writer
+        total, chunks, length = self.chunks(counts)
+
+        def one(chunk: str) -> None:
+            lanes = self.reductions.open(s.reductions)
+            end = self.scalars.call("min", "int64", total, f"({chunk} + {self.number(1)}) * {length}")
+            last, first = self.held("_last", end), self.held("_first", f"{chunk} * {length}")
+
+            def iteration(where: str) -> None:
+                self.reductions.position = lambda: where
+                self.unpack(s.names, counts, where)
+                self.statements.write(s.body)
+
+            self.over_threads(first, last, iteration)
+            self.reductions.combine(lanes)
+            with w.when(f"{self.thread} == {self.number(0)}"):
+                names = [name for lane in lanes for name, _ in lane.parts]
+                for (memory, dtype), name in zip(partial, names, strict=True):
+                    at = spread(self.scalars, dtype, chunk)
+                    w.statement(self.scalars.dialect.store(dtype, "global", memory, at, name))
+
+        self.over_groups("_chunk", chunks, one)
+
+    def combine_chunks(self, s: Parallel, partial: list[tuple[str, str]]) -> None:
+        """The second step, in one block: the chunks in order."""
+        _, chunks, _ = self.chunks(self.counts(s))
+        lanes = self.reductions.open(s.reductions)
+
+        def one(chunk: str) -> None:
+            left = list(partial)
+            for lane in lanes:
+                values = []
+                for _, dtype in lane.parts:
+                    memory = left.pop(0)[0]
+                    at = spread(self.scalars, dtype, chunk)
+                    text = self.scalars.dialect.load(dtype, "global", memory, at)
+                    values.append(self.writer.hold("_value", dtype, text))
+                if lane.positioned:
+                    self.reductions.take(lane, *values)
+                else:
+                    self.reductions.include(lane, values[0])
+
+        self.over_threads(self.number(0), chunks, one)
+        self.reductions.combine(lanes)
+        self.reductions.finish(lanes)
+
+    # ---------------------------------------------------------------------------------------------------- blocks
+
+    def blocks(self, s: Parallel) -> None:
+        """All counts as one, dealt to the groups."""
+        counts = self.counts(s)
+
+        def one(block: str) -> None:
+            self.unpack(s.names, counts, block)
+            self.at_block_level(s.body, ())
+            self.gather()
+
+        self.over_groups("_block", self.product(counts), one)
+
+    def at_block_level(self, body: Iterable[Stmt], base: tuple[int, ...]) -> None:
+        """Statements that every thread executes, but for stores and atomics, with the barriers that stand before."""
+        body, w = tuple(body), self.writer
+        for k, s in enumerate(body):
+            outer, w.at = w.at, s.at or w.at
+            path = (*base, k)
+            if path in self.points:
+                w.barrier()
+            self.block_statement(s, path)
+            w.at = outer
+        if (*base, len(body)) in self.points:
+            w.barrier()
+
+    def block_statement(self, s: Stmt, path: tuple[int, ...]) -> None:
+        w = self.writer
+        match s:
+            case Parallel():
+                self.threads(s, path)
+            case Store() | Atomic() | Scatter():
+                with w.when(f"{self.thread} == {self.number(0)}"):
+                    self.statements.one(s)
+            case If():
+                with w.when(self.expressions.text(s.condition)):
+                    self.at_block_level(s.body, (*path, 0))
+                if s.orelse or (*path, 1, 0) in self.points:
+                    with w.otherwise():
+                        self.at_block_level(s.orelse, (*path, 1))
+                if self.waits(s, path):
+                    self.gather()
+            case For() | While():
+
+                def turn(body: Iterable[Stmt]) -> None:
+                    self.at_block_level(body, (*path, 0))
+                    if self.waits(s, path):
+                        self.gather()
+
+                self.statements.one(s, turn)
+            case _:
+                self.statements.one(s)
+
+    def waits(self, s: Stmt, path: tuple[int, ...]) -> bool:
+        """Whether threads wait for each other somewhere in a statement at block level."""
+        return any(isinstance(n, Parallel) for n in walk(s)) or any(p[: len(path)] == path for p in self.points)
+
+    # --------------------------------------------------------------------------------------------------- threads
+
+    def threads(self, s: Parallel, path: tuple[int, ...]) -> None:
+        """Iteration t of a `threads` loop is done by thread t modulo the size of the block. In several dimensions t
+        counts rows as wide as the private arrays' where those are wider, so that their elements stay with a thread."""
+        lanes = self.reductions.open(s.reductions)
+        counts = self.counts(s)
+        widths = self.widths_of(counts)
+        if (*path, 0, 0) in self.points:  # the loop stores to what its counts read
+            self.writer.barrier()
+        padded = widths != counts
+
+        def iteration(where: str) -> None:
+            self.unpack(s.names, widths, where)
+            names = [self.expressions.names.of(n) for n in s.names]
+            inside = [f"{n} < {c}" for n, c in zip(names[1:], counts[1:], strict=True)]
+            if padded:
+                with self.writer.when(" && ".join(inside)):
+                    self.iteration(s, names, counts, where)
+            else:
+                self.iteration(s, names, counts, where)
+
+        if touches_private(s, self.tree):
+            self.in_slots(s, counts, widths, iteration)
+        else:
+            self.over_threads(self.number(0), self.product((counts[0], *widths[1:])), iteration)
+        if lanes:
+            self.reductions.combine(lanes)
+            self.reductions.finish(lanes)
+
+    def in_slots(self, s: Parallel, counts, widths, iteration: Callable[[str], None]) -> None:
+        """The iterations of a thread by the places of its elements of private arrays."""
+        w, total = self.writer, self.product((counts[0], *widths[1:]))
+        slot = w.names.fresh("_slot")
+        outer = self.expressions.slot
+        slots = self.number(slots_of(self.widths[len(counts)], self.block))
+        with w.count(slot, "int64", self.number(0), slots, "1"):
+            self.expressions.slot = slot
+            where = self.held("_at", f"{slot} * {self.number(self.block)} + {self.thread}")
+            with w.when(f"{where} < {total}"):
+                iteration(where)
+        self.expressions.slot = outer
+
+    def iteration(self, s: Parallel, names: list[str], counts: tuple[str, ...], where: str) -> None:
+        text = names[0]
+        for name, count in zip(names[1:], counts[1:], strict=True):
+            text = f"({text} * {count} + {name})"
+        self.reductions.position = lambda: text
+        self.statements.write(s.body)
+
+    def widths_of(self, counts: tuple[str, ...]) -> tuple[str, ...]:
+        private = self.widths.get(len(counts))
+        if private is None or len(counts) == 1:
+            return counts
+        result = [counts[0]]
+        for count, extent in zip(counts[1:], private[1:], strict=True):
+            known = self.number(extent)
+            wider = count if count == known else self.held("_width", self.scalars.call("max", "int64", count, known))
+            result.append(wider)
+        return tuple(result)
+
+
+def private_widths(tree: KernelTree) -> dict[int, tuple[int, ...]]:
+    """rank of private arrays → their largest extents."""
+    widths: dict[int, tuple[int, ...]] = {}
+    for a in tree.arrays.values():
+        if a.kind == "private":
+            widths[len(a.shape)] = tuple(map(max, widths.get(len(a.shape), a.shape), a.shape))
+    return widths
+
+
+def slots_of(shape: tuple[int, ...], block: int) -> int:
+    """How many elements of a private array of these extents a thread has."""
+    size = 1
+    for n in shape:
+        size *= n
+    return -(-size // block)
+
+
+def touches_private(s: Parallel, tree: KernelTree) -> bool:
+    private = {a.name for a in tree.arrays.values() if a.kind == "private"}
+    return any(isinstance(n, (Load, Store, Scatter)) and n.array in private for n in walk(s))

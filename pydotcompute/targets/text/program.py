@@ -1,0 +1,228 @@
+"""The typed tree of one specialisation as a file of a C-like language: a kernel, or two where a reduction runs over the
+grid, and how they are launched.
+
+`launches`, in order: {"entry", "block": threads, "grid": {"kind", "counts"}}, and "fixed": True where the block may
+have no other shape; the kinds are those of targets/cuda/lowering.py. `scratch` is memory that the kernels of a call share: bytes
+of each array.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...errors import DeclarationError, Position
+from ...ir.tree import Assign, Const, KernelTree, Parallel, Stmt, walk, all_names
+from ...artifact.signature import DTYPE_BYTES
+from .arrays import Argument, arguments_of, arrays_of
+from .dialect import Dialect
+from .expressions import Expressions
+from .geometry import grid, threads
+from .loops import MOST_CHUNKS, Loops, private_widths, slots_of
+from .names import Names
+from .reductions import Reductions, lane_dtypes
+from .scalars import PARTS, Scalars
+from .statements import Helpers, Statements, declared
+from .writer import Writer
+
+
+
+@dataclass(frozen=True)
+class Source:
+    text: str
+    positions: tuple[Position | None, ...]  # line k + 1 of the text comes from positions[k]
+    arguments: tuple[tuple, ...]  # see arrays.py; then ("scratch", k)
+    launches: tuple[dict[str, Any], ...]
+    scratch: tuple[int, ...]
+    shared: int  # bytes of shared memory of a block, at most
+    features: frozenset[str]  # "float64", "int64_atomics", …: what a device must have
+
+
+def emit(
+    tree: KernelTree, dialect: Dialect, launch: dict[str, Any] | None = None, params: dict[str, Any] | None = None
+) -> Source:
+    """The file of one specialisation. `launch` is the declaration's, `params` the specialisation's values.
+
+    Raises DeclarationError for what the dialect cannot say, naming the line.
+    """
+    refuse_missing(tree, dialect)
+    return _Program(tree, dialect, launch or {}, params or {}).source()
+
+
+def refuse_missing(tree: KernelTree, dialect: Dialect) -> None:
+    """Raise DeclarationError for a dtype that the language does not have."""
+    for p in tree.parameters:
+        if p.dtype not in dialect.types:
+            raise DeclarationError(
+                f"{tree.name}: '{p.name}' is {p.dtype}, which {dialect.name} does not have",
+                hint=f"it has {', '.join(dialect.types)}",
+            )
+    for root in (*tree.body, *(s for h in tree.helpers for s in h.body)):
+        for node in walk(root):
+            dtype = getattr(node, "type", None) or getattr(node, "dtype", None)
+            if isinstance(dtype, str) and dtype not in dialect.types:
+                raise DeclarationError(
+                    f"{tree.name} computes in {dtype}, which {dialect.name} does not have", node.at,
+                    f"it has {', '.join(dialect.types)}",
+                )  # fmt: skip
+
+
+class _Program:
+    def __init__(self, tree: KernelTree, dialect: Dialect, launch: dict[str, Any], params: dict[str, Any]):
+        self.tree, self.dialect, self.launch, self.params = tree, dialect, launch, params
+        self.main = tree.main
+        where = tree.body.index(self.main) if self.main else len(tree.body)
+        self.before, self.after = tree.body[:where], tree.body[where + 1 :]
+        self.names = Names(all_names(tree), dialect.is_reserved)
+        self.scalars = Scalars(dialect, self.names)
+        contract = "contract" in tree.fastmath or "fast" in tree.fastmath
+        self.helpers = Helpers(tree, self.scalars, contract, lambda: Writer(dialect, self.names))
+        self.contract = contract
+        self.block = threads(tree, self.launch, self.params)
+        over_grid = self.main is not None and self.main.kind == "grid"
+        self.reduced = self.main.reductions if self.main and over_grid else ()
+        self.reduces = bool(self.reduced)
+        self.arrays = arrays_of(tree, self.names, self.scalars)
+        self.arguments = arguments_of(tree, self.names, self.scalars)
+        self.partial = self.partials()
+        self.shared = 0
+
+    def partials(self) -> list[tuple[str, str]]:
+        """(memory, dtype) of the partial values of chunks."""
+        dtypes = [dtype for r in self.reduced for dtype in lane_dtypes(r)]
+        return [(self.names.fresh("_chunks_of"), dtype) for dtype in dtypes]
+
+    def source(self) -> Source:
+        functions, launches = [], []
+        fixed = self.main is None or self.main.kind == "blocks" or self.reduces
+
+        def add(name: str, body, block: int | None, grid: dict[str, Any]) -> None:
+            functions.append(self.function(name, body, block))
+            item = {"entry": name, "block": block or self.block, "grid": grid}
+            launches.append(item | {"fixed": True} if block else item)
+
+        entry = self.names.of(self.tree.name)
+        add(entry, self.write_main, self.block if fixed else None, grid(self.tree, self.launch, self.params))
+        if self.reduces or (self.main is not None and self.after):
+            one = {"kind": "one", "counts": []}
+            add(self.names.fresh(f"{entry}_finish"), self.write_finish, self.block if self.reduces else 1, one)
+        library = [line for text in self.scalars.texts for line in (*text, "")]
+        features = frozenset(self.scalars.features | self.features())
+        head = [*self.dialect.prologue(features), "", *library]
+        lines = list(head)
+        positions: list[Position | None] = [None] * len(head)
+        for w in (*self.helpers.functions, *functions):
+            lines += [*w.lines, ""]
+            positions += [*w.positions, None]
+        scratch = tuple(MOST_CHUNKS * DTYPE_BYTES[d] for _, d in self.partial)
+        arguments = tuple(a.what for a in self.arguments) + tuple(("scratch", k) for k in range(len(scratch)))
+        return Source(
+            "\n".join(lines).rstrip("\n") + "\n", tuple(positions[: len(lines)]), arguments, tuple(launches), scratch,
+            self.shared, features,
+        )  # fmt: skip
+
+    def features(self) -> set[str]:
+        """What the dtypes of the tree need of a device."""
+        found = {p.dtype for p in self.tree.parameters} | {a.dtype for a in self.tree.arrays.values()}
+        for root in (*self.tree.body, *(s for h in self.tree.helpers for s in h.body)):
+            found |= {getattr(node, "type", "") for node in walk(root)} | {
+                node.operand_type for one in walk(root) if isinstance(one, Parallel) for node in one.reductions
+            }
+        return {"float64"} if found & {"float64", "complex128"} else set()
+
+    # ------------------------------------------------------------------------------------------------- functions
+
+    def function(self, name: str, body, block: int | None) -> Writer:
+        """One kernel; `body` writes what it does."""
+        d, names, w = self.dialect, self.names, Writer(self.dialect, self.names)
+        inner = Writer(d, names, 1)
+        thread = names.fresh("_thread")
+        expressions = Expressions(self.scalars, names, self.arrays, self.helpers.call, self.contract)
+        reductions = Reductions(inner, expressions, block or self.block, thread)
+        loops = Loops(self.tree, inner, Statements(inner, expressions), reductions)
+        used = body(loops)
+        with w.block(d.entry(name, [self.parameter(a, w) for a in self.parameters()], block)):
+            self.bind(w)
+            if any(thread in line for line in inner.lines):
+                w.constant(thread, "int64", d.local[0])
+            for local, dtype in declared(used, self.helpers.helpers).items():
+                w.declare(names.of(local), dtype)
+            self.make_arrays(w, used)
+            exchanged = sorted(reductions.exchanged)
+            for dtype, number in exchanged:
+                w.array("shared", reductions.shared(dtype, number), dtype, reductions.block)
+            w.lines += inner.lines
+            w.positions += inner.positions
+        own = sum(DTYPE_BYTES[a.dtype] * _size(a.shape) for a in self.tree.arrays.values() if a.kind == "shared")
+        self.shared = max(self.shared, own + sum(DTYPE_BYTES[dtype] * reductions.block for dtype, _ in exchanged))
+        return w
+
+    def parameters(self) -> list[Argument]:
+        scratch = [Argument(("scratch", k), name, dtype, True) for k, (name, dtype) in enumerate(self.partial)]
+        return [*self.arguments, *scratch]
+
+    def parameter(self, a: Argument, w: Writer) -> str:
+        if not a.is_memory:
+            return w.parameter({"bool": "uint8", "float16": "float32"}.get(a.dtype, a.dtype), a.name)
+        array = self.arrays.get(a.what[1]) if a.what[0] == "data" else None
+        shared = {name for pair in self.tree.aliases for name in pair}
+        alone = array is not None and array.constant and array.name not in shared
+        return w.pointer("global", a.dtype, a.name, array is not None and array.constant, alone)
+
+    def bind(self, w: Writer) -> None:
+        """The user's names for what the arguments hold."""
+        for p in self.tree.parameters:
+            if p.is_array or p.role == "out":
+                array = self.arrays[p.name]
+                start = f"{self.names.part(p.name, 'data')} + {self.names.part(p.name, 'start')}"
+                w.point("global", p.dtype, array.pointer, start, array.constant)
+            elif p.name not in self.tree.symbols:
+                given = self.names.part(p.name, "given")
+                if p.dtype in PARTS:
+                    given = self.dialect.pair(p.dtype, f"{given}_real", f"{given}_imag")
+                elif p.dtype == "bool":
+                    given = f"{given} != 0"
+                w.constant(self.names.of(p.name), p.dtype, given)
+
+    def make_arrays(self, w: Writer, used: tuple[Stmt, ...]) -> None:
+        if self.main not in used:
+            return
+        widths = private_widths(self.tree)
+        for a in self.tree.arrays.values():
+            array = self.arrays[a.name]
+            count = slots_of(widths[len(a.shape)], self.block) if a.kind == "private" else _size(a.shape)
+            w.array(array.space, array.pointer, a.dtype, count)
+
+    # ---------------------------------------------------------------------------------------------------- bodies
+
+    def write_main(self, loops: Loops) -> tuple[Stmt, ...]:
+        """What the first kernel does; the statements whose names it needs."""
+        if self.main is None:
+            with loops.writer.when(f"{loops.thread} == {loops.number(0)}"):
+                loops.statements.write(self.before)
+            return self.before
+        loops.statements.write(self.before)
+        if self.main.kind == "blocks":
+            loops.blocks(self.main)
+        elif self.reduces:
+            loops.reduce_chunks(self.main, self.partial)
+        else:
+            loops.grid(self.main)
+        return (*self.before, self.main)
+
+    def write_finish(self, loops: Loops) -> tuple[Stmt, ...]:
+        loops.statements.write(self.before)
+        reduced: tuple[Stmt, ...] = ()
+        if self.reduces and self.main:
+            loops.combine_chunks(self.main, self.partial)
+            reduced = tuple(Assign(r.name, Const(0, r.type)) for r in self.reduced)
+        with loops.writer.when(f"{loops.thread} == {loops.number(0)}"):
+            loops.statements.write(self.after)
+        return (*self.before, *reduced, *self.after)
+
+
+def _size(shape: tuple[int, ...]) -> int:
+    size = 1
+    for n in shape:
+        size *= n
+    return size

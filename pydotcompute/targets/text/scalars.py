@@ -1,0 +1,213 @@
+"""Operations on values as text: the arithmetic of the kernel language, in whatever a dialect offers for it."""
+
+from __future__ import annotations
+
+from ...ir.dtypes import INTEGER_BITS, integer_range
+from .dialect import Dialect
+from .names import Names
+
+FLOATS = ("float16", "float32", "float64")
+PARTS = {"complex64": "float32", "complex128": "float64"}
+_EXACT_INTEGERS = ("floor", "ceil", "trunc", "round", "conj", "real")
+_BOOLS = {"+": "||", "|": "||", "*": "&&", "&": "&&", "^": "!=", "-": "!="}
+
+
+class Scalars:
+    """Texts of operations on operands of one dtype; `needed` collects what the language lacks and a file must define:
+    (name, dtype) → the name of its function."""
+
+    def __init__(self, dialect: Dialect, names: Names):
+        self.dialect, self.names = dialect, names
+        self.needed: dict[tuple[str, str], str] = {}
+        self.texts: list[list[str]] = []  # of those functions, what they call before them
+        self.features: set[str] = set()
+
+    # ---------------------------------------------------------------------------------------------- functions
+
+    def call(self, name: str, dtype: str, *arguments: str) -> str:
+        """A call of a function of the language's, or of one of the library's."""
+        own = self.dialect.functions.get((name, dtype))
+        return f"{own or self.define(name, dtype)}({', '.join(arguments)})"
+
+    def define(self, name: str, dtype: str) -> str:
+        key = name, dtype
+        if key not in self.needed:
+            made = self.names.fresh(f"{name}_{dtype}")
+            text = self.dialect.library[name](self, dtype, made)
+            self.needed[key] = made
+            self.texts.append(text)
+        return self.needed[key]
+
+    def type(self, dtype: str) -> str:
+        return self.dialect.types[dtype]
+
+    def constant(self, value, dtype: str) -> str:
+        if dtype in PARTS:
+            part, value = PARTS[dtype], complex(value)
+            return self.dialect.pair(dtype, *(self.dialect.constant(x, part) for x in (value.real, value.imag)))
+        return self.dialect.constant(value, dtype)
+
+    def computed(self, dtype: str) -> str:
+        """The dtype in which values of another are computed."""
+        return "float32" if dtype == "float16" else dtype
+
+    def rounded(self, dtype: str, text: str) -> str:
+        """A result of an operation as a value of its dtype: float16 is computed in float32 and rounded."""
+        return self.convert(text, "float32", "float16") if dtype == "float16" else text
+
+    # --------------------------------------------------------------------------------------------- operators
+
+    def unary(self, op: str, dtype: str, x: str) -> str:
+        if op == "not":
+            return f"(!{x})" if dtype == "bool" else f"({x} == {self.constant(0, dtype)})"
+        if op == "~":
+            return f"(!{x})" if dtype == "bool" else self.narrow(dtype, f"~{x}")
+        if dtype in INTEGER_BITS:
+            plain = dtype in self.dialect.wrapping
+            return f"(-{x})" if plain else self.wrapped(dtype, f"-{self.unsigned(dtype, x)}")
+        return f"(-{x})"
+
+    def narrow(self, dtype: str, text: str) -> str:
+        """The result of an integer operation that may have been done in a wider type."""
+        return f"({text})" if INTEGER_BITS[dtype] >= 32 else self.dialect.cast(dtype, text)
+
+    def unsigned(self, dtype: str, text: str) -> str:
+        """An integer in the unsigned type in which its arithmetic wraps."""
+        return self.dialect.cast(self.wide(dtype), text) if self.wide(dtype) != dtype else text
+
+    def wide(self, dtype: str) -> str:
+        return "uint64" if INTEGER_BITS[dtype] == 64 else "uint32"
+
+    def wrapped(self, dtype: str, text: str) -> str:
+        """Back from there."""
+        return self.dialect.cast(dtype, text) if self.wide(dtype) != dtype else f"({text})"
+
+    def binary(self, op: str, dtype: str, x: str, y: str, count: int | None = None) -> str:
+        """count: of a shift, where it is known."""
+        if dtype == "bool":
+            return f"({x} {_BOOLS[op]} {y})"
+        if dtype in INTEGER_BITS:
+            if op in "+-*" and op != "**":
+                return self.wrapped(dtype, f"{self.unsigned(dtype, x)} {op} {self.unsigned(dtype, y)}")
+            if op in "&|^":
+                return self.narrow(dtype, f"{x} {op} {y}")
+            if op in ("<<", ">>") and 0 <= (count or -1) < INTEGER_BITS[dtype]:
+                if op == "<<":
+                    return self.wrapped(dtype, f"{self.unsigned(dtype, x)} << {count}")
+                return self.narrow(dtype, f"{x} >> {count}")
+            named = {"//": "floordiv", "%": "mod", "<<": "shl", ">>": "shr", "**": "power"}[op]
+            return self.call(named, dtype, x, y)
+        if op in ("//", "%"):
+            return self.rounded(dtype, self.call({"//": "floordiv", "%": "mod"}[op], self.computed(dtype), x, y))
+        if op == "**":
+            return self.rounded(dtype, self.call("pow", self.computed(dtype), x, y))
+        if dtype in PARTS and op in "*/":
+            return self.call({"*": "mul", "/": "div"}[op], dtype, x, y)
+        return self.rounded(dtype, f"({x} {op} {y})")
+
+    def fused(self, dtype: str, x: str, y: str, z: str) -> str:
+        """x * y + z, rounded once; in float16 twice, for float32 cannot hold what one rounding needs."""
+        if dtype == "float16":
+            return self.rounded(dtype, f"({self.rounded(dtype, f'({x} * {y})')} + {z})")
+        return self.call("fma", dtype, x, y, z)
+
+    def compare(self, op: str, dtype: str, x: str, y: str) -> str:
+        if dtype in PARTS:
+            same = self.call("same", dtype, x, y)
+            return same if op == "==" else f"(!{same})"
+        return f"({x} {op} {y})"
+
+    # ------------------------------------------------------------------------------------------- conversions
+
+    def convert(self, text: str, source: str, target: str) -> str:
+        """float → int truncates, saturates, NaN gives 0; int → int wraps; → bool is != 0; complex → real drops."""
+        if source == target:
+            return text
+        if source in PARTS:
+            part = PARTS[source]
+            real, imaginary = (f"{text}.{k}" for k in "xy")
+            if target in PARTS:
+                parts = [self.convert(one, part, PARTS[target]) for one in (real, imaginary)]
+                return self.dialect.pair(target, *parts)
+            if target == "bool":
+                return f"({real} != {self.constant(0, part)} || {imaginary} != {self.constant(0, part)})"
+            return self.convert(real, part, target)
+        if target in PARTS:
+            part = PARTS[target]
+            return self.dialect.pair(target, self.convert(text, source, part), self.constant(0, part))
+        source = self.computed(source)
+        if target == "bool":
+            return f"({text} != {self.constant(0, source)})"
+        if target == "float16":
+            wide = source if source in FLOATS else "float64" if "float64" in self.dialect.types else "float32"
+            if wide == "float64":
+                self.features.add("float64")
+            return self.call("nearest_half", wide, self.convert(text, source, wide))
+        if target in INTEGER_BITS and source in FLOATS:
+            return self.call(f"saturate_{target}", source, text)
+        return text if source == target else self.dialect.cast(target, text)
+
+    # ---------------------------------------------------------------------------------------- listed functions
+
+    def function(self, name: str, dtype: str, result: str, arguments: list[str]) -> str:
+        """A listed function on operands of `dtype` (of `where`: the last two)."""
+        if name == "where":
+            return self.dialect.choose(*arguments)
+        if dtype in PARTS:
+            return self._of_complex(name, dtype, arguments)
+        if dtype in INTEGER_BITS or dtype == "bool":
+            return self._of_integers(name, dtype, result, arguments)
+        x, kind = arguments[0], self.computed(dtype)
+        if name in ("conj", "real"):
+            return x
+        if name == "imag":
+            return self.constant(0, dtype)
+        if name == "isnan":
+            return self.call("isnan", kind, x)
+        text = self.call(name, kind, *arguments)
+        exact = ("abs", "min", "max", "floor", "ceil", "trunc", "round", "sign", "copysign", "isinf", "isfinite")
+        return text if name in exact else self.rounded(dtype, text)
+
+    def _of_complex(self, name: str, dtype: str, arguments: list[str]) -> str:
+        x = arguments[0]
+        if name in ("real", "imag"):
+            return f"{x}.{'x' if name == 'real' else 'y'}"
+        if name == "conj":
+            return self.call("conj", dtype, x)
+        if name == "abs":
+            return self.call("hypot", PARTS[dtype], f"{x}.x", f"{x}.y")
+        return self.call(name, dtype, *arguments)
+
+    def _of_integers(self, name: str, dtype: str, result: str, arguments: list[str]) -> str:
+        x = arguments[0]
+        if name in ("isnan", "isinf", "isfinite"):
+            return self.constant(name == "isfinite", "bool")
+        if name == "of_bits":
+            return self.call(name, result, x)
+        if name == "imag":
+            return self.constant(0, dtype)
+        if name in _EXACT_INTEGERS or name == "abs" and (dtype == "bool" or dtype.startswith("u")):
+            return x
+        if name == "pow":
+            return self.binary("**", dtype, arguments[0], arguments[1])
+        if dtype == "bool":
+            if name in ("min", "max"):
+                return self.binary("&" if name == "min" else "|", dtype, arguments[0], arguments[1])
+            return self.convert(x if name == "popcount" else f"(!{x})", "bool", result)
+        text = self.call(name, dtype, *arguments)
+        return self.convert(text, dtype, result) if name in ("popcount", "clz") else text
+
+    # --------------------------------------------------------------------------------------------- reductions
+
+    def combine(self, op: str, dtype: str, x: str, y: str) -> str:
+        """Two partial values of a reduction as one."""
+        if op in ("min", "max"):
+            return self.function(op, dtype, dtype, [x, y])
+        symbol = {"sum": "+", "prod": "*", "any": "|", "all": "&", "and": "&", "or": "|", "xor": "^"}[op]
+        return self.binary(symbol, dtype, x, y)
+
+
+
+def limits(dtype: str) -> tuple[int, int]:
+    """The smallest and the largest integer of a dtype."""
+    return integer_range(dtype)

@@ -1,0 +1,178 @@
+"""Sequential statements, and the helpers that they call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from ...ir.tree import (
+    Accumulate, ArrayName, Assign, AssignTuple, Atomic, Break, CallHelper, Const, Continue, For, Helper, If, KernelTree,
+    NewArray, Parallel, Return, Scatter, Stmt, Store, While, walk,
+)  # fmt: skip
+from .arrays import Array
+from .expressions import Expressions
+from .scalars import Scalars
+from .writer import Writer
+
+
+class Statements:
+    """Writes the statements of one function. `accumulate` takes updates of reductions, where there are any."""
+
+    def __init__(self, writer: Writer, expressions: Expressions, results: tuple[str, str] = ("", "")):
+        self.writer, self.expressions, self.results = writer, expressions, results
+        self.accumulate: Callable[[Accumulate], None] = _no_reduction
+
+    def write(self, body: Iterable[Stmt]) -> None:
+        for s in body:
+            outer, self.writer.at = self.writer.at, s.at or self.writer.at
+            self.one(s)
+            self.writer.at = outer
+
+    def one(self, s: Stmt, inside: Callable[[Iterable[Stmt]], None] | None = None) -> None:
+        """A statement; `inside` writes what stands in it, and is this object itself unless given."""
+        w, e, inside = self.writer, self.expressions, inside or self.write
+        match s:
+            case Assign():
+                w.assign(e.names.of(s.name), e.text(s.value))
+            case AssignTuple():
+                together = w.names.fresh("_results")
+                struct = e.scalars.names.part(s.call.helper, "results")
+                w.hold_struct(struct, together, e.text(s.call))
+                for k, name in enumerate(s.names):
+                    w.assign(e.names.of(name), f"{together}.r{k}")
+            case Store():
+                w.statement(e.store(s.array, s.indices, e.text(s.value)))
+            case Scatter():
+                w.statement(e.scatter(s.array, s.indices, e.text(s.value)))
+            case Atomic():
+                w.statement(e.atomic(s.op, s.array, s.indices, e.text(s.value)))
+            case If():
+                with w.when(e.text(s.condition)):
+                    inside(s.body)
+                if s.orelse:
+                    with w.otherwise():
+                        inside(s.orelse)
+            case While():
+                with w.repeat(e.text(s.condition)):
+                    inside(s.body)
+            case For():
+                self.count(s, inside)
+            case Break():
+                w.leave()
+            case Continue():
+                w.advance()
+            case Return():
+                self.give(s)
+            case Accumulate():
+                self.accumulate(s)
+            case NewArray():
+                pass  # made at the beginning
+            case _:
+                raise TypeError(f"not a sequential statement of the typed tree: {s!r}")
+
+    def count(self, s: For, inside: Callable[[Iterable[Stmt]], None]) -> None:
+        """A loop that the body's own assignments to its name do not change, over a number of iterations that cannot
+        wrap; a step of 0 runs nothing."""
+        w, e = self.writer, self.expressions
+        name, dtype = e.names.of(s.name), s.start.type
+        start, stop = w.hold("_start", dtype, e.text(s.start)), w.hold("_stop", dtype, e.text(s.stop))
+        turn = w.names.fresh("_turn")
+        if isinstance(s.step, Const) and s.step.value == 1:
+            with w.count(turn, dtype, start, stop, "1"):
+                w.assign(name, turn)
+                inside(s.body)
+            return
+        step, wide = w.hold("_step", dtype, e.text(s.step)), e.scalars.wide(dtype)
+        turns = w.hold("_turns", wide, e.scalars.call("turns", dtype, start, stop, step))
+        with w.count(turn, wide, e.scalars.constant(0, wide), turns, "1"):
+            unsigned = e.scalars.unsigned
+            w.assign(name, e.scalars.wrapped(dtype, f"{unsigned(dtype, start)} + {turn} * {unsigned(dtype, step)}"))
+            inside(s.body)
+
+    def give(self, s: Return) -> None:
+        texts = [self.expressions.text(value) for value in s.values]
+        if len(texts) == 1:
+            self.writer.give(texts[0])
+            return
+        struct, together = self.results
+        for k, text in enumerate(texts):
+            self.writer.assign(f"{together}.r{k}", text)
+        self.writer.give(together)
+
+
+def _no_reduction(s: Accumulate) -> None:
+    raise TypeError(f"an update of a reduction outside of its loop: {s!r}")
+
+
+def declared(body: Iterable[Stmt], helpers: Mapping[str, Helper]) -> dict[str, str]:
+    """The scalars that these statements set, with their dtypes."""
+    found: dict[str, str] = {}
+    for s in body:
+        for node in walk(s):
+            match node:
+                case Assign():
+                    found.setdefault(node.name, node.value.type)
+                case AssignTuple():
+                    found.update(zip(node.names, helpers[node.call.helper].types, strict=True))
+                case For():
+                    found.setdefault(node.name, node.start.type)
+                case Parallel():
+                    found.update(dict.fromkeys(node.names, "int64"))
+                    found.update({r.name: r.type for r in node.reductions})
+    return found
+
+
+class Helpers:
+    """One function for each choice of arrays that a helper is called with. `functions` are their texts, callees
+    first."""
+
+    def __init__(self, tree: KernelTree, scalars: Scalars, contract: bool, writer: Callable[[], Writer]):
+        self.helpers = {h.name: h for h in tree.helpers}
+        self.scalars, self.contract, self.new_writer = scalars, contract, writer
+        self.made: dict[tuple, str] = {}
+        self.functions: list[Writer] = []
+        self.structs: set[str] = set()
+
+    def call(self, e: CallHelper, within: Expressions) -> str:
+        arrays = [within.array(a) for a in e.arguments if isinstance(a, ArrayName)]
+        key = (e.helper, *(a.name for a in arrays))
+        if key not in self.made:
+            self.made[key] = within.names.fresh(within.names.of(e.helper))
+            self.write(self.made[key], self.helpers[e.helper], arrays, within)
+        arguments: list[str] = []
+        for a in e.arguments:
+            if isinstance(a, ArrayName):
+                array = within.array(a)
+                arguments += [array.pointer, *array.components]
+            else:
+                arguments.append(within.text(a))
+        return f"{self.made[key]}({', '.join(arguments)})"
+
+    def write(self, name: str, helper: Helper, given: list[Array], within: Expressions) -> None:
+        w, names, parameters = self.new_writer(), within.names, []
+        arrays: dict[str, Array] = {}
+        for p in helper.parameters:
+            if p.rank is None:
+                parameters.append(w.parameter(p.type, names.of(p.name)))
+                continue
+            array = given.pop(0)
+            pointer = names.fresh(names.of(p.name))
+            own = [names.fresh(f"{pointer}_{k}") for k in range(len(array.components))]
+            parameters.append(w.pointer(array.space, array.dtype, pointer, array.constant))
+            parameters += [w.parameter("int64", text) for text in own]
+            arrays[p.name] = array.rebound(pointer, own)
+        struct = together = ""
+        if len(helper.types) > 1:
+            struct, together = names.part(helper.name, "results"), names.fresh("_results")
+            if struct not in self.structs:
+                self.structs.add(struct)
+                w.struct(struct, helper.types)
+        expressions = Expressions(self.scalars, names, arrays, self.call, self.contract)
+        w.at = helper.at
+        result = struct or self.scalars.type(helper.types[0])
+        with w.function(result, name, parameters):
+            for local, dtype in declared(helper.body, self.helpers).items():
+                w.declare(names.of(local), dtype)
+            if struct:
+                w.declare_struct(struct, together)
+            Statements(w, expressions, (struct, together)).write(helper.body)
+        self.functions.append(w)

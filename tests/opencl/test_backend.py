@@ -1,0 +1,256 @@
+"""The OpenCL backend: its arrays, its memory, what it refuses, and how it finds compiled kernels again."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array as cl_array
+import pytest
+from opencl_support import CACHE, ROOT, backend, loop, same
+
+from pydotcompute.devices import registry
+from pydotcompute.backends.opencl import OpenCLBackend, programs
+from pydotcompute.backends.opencl.devices import lacking
+from pydotcompute.errors import AllocationError, KernelNotBuiltError
+from pydotcompute.calls import arguments
+from pydotcompute.runtime import transfer
+
+
+def test_arrays_go_there_and_back():
+    for shape in ((), (0,), (3,), (2, 0, 4), (5, 7)):
+        for dtype in ("bool", "int8", "uint64", "float16", "float32", "complex128"):
+            x = (np.random.default_rng(0).normal(size=shape) * 9).astype(dtype)
+            there = backend().to_device(x)
+            assert isinstance(there, cl_array.Array) and there.shape == x.shape and there.dtype == x.dtype
+            same(np.atleast_1d(backend().to_host(there)), np.atleast_1d(x), str((shape, dtype)))
+
+
+def test_strided_arrays_come_back_as_they_are_seen():
+    x = np.arange(60, dtype="f4").reshape(6, 10)
+    for view in (x[::2, ::-3], x.T, x[1:4, 2:5], np.asfortranarray(x)):
+        same(backend().to_host(backend().to_device(view)), view, str(view.strides))
+    there = backend().to_device(x)
+    same(backend().to_host(there[1:4, 2:5]), x[1:4, 2:5], "a part of what is there")
+
+
+def test_new_arrays_are_zeros():
+    for dtype in ("float32", "complex64", "bool"):
+        assert not backend().to_host(backend().allocate((3, 5), dtype)).any()
+    assert backend().allocate(4).dtype == np.float32
+    with pytest.raises(ValueError, match="-1"):
+        backend().allocate((-1,))
+
+
+def test_too_large_an_array_is_an_allocation_error():
+    size = backend().device.max_mem_alloc_size + 1
+    with pytest.raises(AllocationError, match=f"{size} bytes .*has {backend().device.global_mem_size} in all"):
+        backend().allocate(size, np.uint8)
+
+
+def test_what_is_not_an_array_is_refused():
+    with pytest.raises(TypeError, match="pyopencl arrays, got ndarray"):
+        backend().to_host(np.zeros(3))
+    with pytest.raises(TypeError, match="not numbers"):
+        backend().to_device(np.array(["a"]))
+
+
+def test_devices_and_memory():
+    devices = backend().devices()
+    assert devices and devices[0].name == backend().device_name and devices[0].total_memory > 0
+    free, total = backend().get_memory_info()
+    assert 0 < free <= total == devices[0].total_memory
+    with pytest.raises(ValueError, match=f"device_id must be 0 to {len(devices) - 1}"):
+        OpenCLBackend(device_id=len(devices))
+    assert backend().supports_feature("float64") == ("cl_khr_fp64" in backend().device.extensions)
+    assert backend().supports_feature("shared_memory") and not backend().supports_feature("tensor_cores")
+
+
+AXPY = "for i in grid(size):\n    out[i] = a * x[i] + y[i]"
+SIGNATURE = "(a: T, x: T[...], y: T[...]) -> (out: T[...])"
+TYPES = "types: {T: [float32]}"
+
+
+class Library:
+    """A kernel as the run half calls it with this backend's arrays."""
+
+    def __init__(self, built):
+        self.built, self.record = built, built.record
+
+    def __call__(self, *args, **kwargs):
+        given, chosen = arguments.assign(
+            self.record.name, self.record.signature, self.record.params, args, kwargs
+        )
+        owner = next((v for v in given.values() if isinstance(v, cl_array.Array)), None)
+        here = backend().of_array(owner) if owner is not None else backend()
+        call = arguments.check(self.record, given, chosen, here.arrays)
+        return here.load_kernel(self.built.artifact)(call)
+
+
+def test_calls_with_arrays_that_are_there():
+    kernel = Library(loop(SIGNATURE, AXPY, TYPES))
+    x, y = np.random.default_rng(1).normal(size=(2, 1000)).astype("f4")
+    there = [backend().to_device(v) for v in (x, y)]
+    out = kernel(2.0, *there)
+    same(backend().to_host(out), np.float32(2) * x + y, "out")  # a product by two is exact
+    given = backend().allocate(1000)
+    assert kernel(2.0, *there, out=given) is given
+    same(backend().to_host(given), backend().to_host(out), "given")
+    same(backend().to_host(kernel(2.0, there[0], there[1], out=there[1])), backend().to_host(out), "in place")
+
+
+def test_arrays_in_a_context_and_queue_of_the_users():
+    kernel = Library(loop(SIGNATURE, AXPY, TYPES))
+    context = cl.Context([backend().device])
+    queue = cl.CommandQueue(context)
+    x = cl_array.to_device(queue, np.arange(100, dtype="f4"))
+    out = kernel(2.0, x, x[::1])
+    assert out.context == context
+    same(out.get(), 3 * np.arange(100, dtype="f4"), "out")
+    with pytest.raises(ValueError, match="another context"):
+        kernel(2.0, backend().to_device(np.zeros(100, "f4")), x)
+
+
+def test_what_a_call_refuses():
+    kernel = Library(loop(SIGNATURE, AXPY, TYPES))
+    x = backend().to_device(np.arange(100, dtype="f4"))
+    with pytest.raises(ValueError, match="share memory"):
+        kernel(2.0, x[1:], x[1:], out=x[:-1])
+    with pytest.raises(ValueError, match="C-contiguous"):
+        kernel(2.0, x[::2], x[::2])
+    with pytest.raises(TypeError, match="must be a pyopencl array, got numpy.ndarray"):
+        kernel(2.0, x, np.zeros(100, "f4"))
+    with pytest.raises(TypeError, match="must be float32, got float64"):
+        kernel(2.0, x, backend().to_device(np.zeros(100)))
+
+
+def test_host_arrays_are_moved(monkeypatch):
+    monkeypatch.setitem(registry._registered, "opencl", registry.Registered(backend, 70, "registered"))
+    monkeypatch.delitem(registry._instances, "opencl", raising=False)
+    built = loop("(x: inout T[n], w: T[n]) -> (total: T = 0)", "for i in grid(n):\n    x[i] = x[i] * w[i]", TYPES)
+    kernel, x, w = Library(built), np.arange(5, dtype="f4"), np.full(5, 2, "f4")
+    given, chosen = arguments.assign("k", built.record.signature, {}, (x, w), {})
+    total = transfer.run_on(transfer.backend_named(built.record, "opencl"), built.record, given, chosen, kernel)
+    same(x, 2 * np.arange(5, dtype="f4"), "x")
+    assert total == 0 and isinstance(total, np.float32)
+
+
+# ------------------------------------------------------------------------------------------------- binary cache
+
+
+def files():
+    folder = os.path.join(CACHE, "devices")
+    return {f for f in os.listdir(folder)} if os.path.isdir(folder) else set()
+
+
+def test_a_compiled_kernel_is_found_again_and_a_damaged_one_is_not_believed():
+    before = files()
+    built = loop(SIGNATURE, AXPY.replace("a * x[i]", "a * x[i] * 7"), TYPES)
+    (new,) = files() - before
+    path = os.path.join(CACHE, "devices", new)
+    assert new == programs.identity(backend().device, built.source.encode()) + ".bin"
+    with open(path, "rb") as file:
+        kept = file.read()
+    x = backend().to_device(np.ones(3, "f4"))
+
+    def result():
+        return backend().to_host(Library(built)(2.0, x, x)).tolist()
+
+    assert result() == [15, 15, 15]
+    for damaged in (b"", kept[:-1], kept[:100], kept[:64] + b"\0" + kept[65:], b"garbage" * 100):
+        with open(path, "wb") as file:
+            file.write(damaged)
+        assert result() == [15, 15, 15]
+        with open(path, "rb") as file:
+            assert programs._read(path)  # made anew
+    with open(path, "wb") as file:  # whole, but nothing that a driver reads
+        from pydotcompute.cache.objects import sha256
+
+        file.write(sha256(b"nonsense").encode() + b"nonsense")
+    assert result() == [15, 15, 15]
+
+
+def test_a_cache_that_cannot_be_written_is_no_hindrance(tmp_path):
+    source = b"kernel void f(global float *x) { x[get_global_id(0)] += 1; }"
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    program = programs.load(backend().context, backend().device, source, str(blocked))
+    assert cl.Kernel(program, "f").num_args == 1
+
+
+def test_the_drivers_refusal_is_told(tmp_path):
+    built = loop(SIGNATURE, AXPY.replace("+", "-"), TYPES)
+    text = b"kernel void k(global float *x) { undeclared(x) }"
+    from pydotcompute.cache.objects import sha256
+
+    wrong = built.artifact._replace(digest=sha256(text), size=len(text), folder=str(tmp_path))
+    os.makedirs(os.path.dirname(wrong.path))
+    with open(wrong.path, "wb") as file:
+        file.write(text)
+    with pytest.raises(KernelNotBuiltError, match="(?s)the driver of .* refused .*undeclared"):
+        backend().load_kernel(wrong)
+    with open(wrong.path, "ab") as file:
+        file.write(b" ")
+    with pytest.raises(KernelNotBuiltError, match="is damaged"):
+        backend().load_kernel(wrong)
+
+
+# ------------------------------------------------------------------------------------------------ availability
+
+
+class Device:
+    """What `lacking` asks a device, with one answer changed."""
+
+    def __init__(self, **changed):
+        self.changed = changed
+
+    def __getattr__(self, name):
+        return self.changed[name] if name in self.changed else getattr(backend().device, name)
+
+
+@pytest.mark.parametrize(
+    "changed, told",
+    [
+        ({"version": "OpenCL 1.1 x"}, "has OpenCL 1.1, and this is for 1.2"),
+        ({"extensions": ""}, "has no float64, int64 atomics"),
+        ({"max_work_group_size": 64}, "at most 64 threads a block, and this has 256"),
+        ({"local_mem_size": 100}, "has 100 bytes of shared memory"),
+        ({"single_fp_config": 6}, "does not divide float32 with one rounding"),
+        ({"single_fp_config": 0}, "no infinities"),
+        ({"endian_little": False}, "big-endian"),
+    ],
+)
+def test_a_device_that_lacks_something_says_so(changed, told):
+    meta = {"launches": [{"block": 256}], "shared": 1024, "features": ["float64", "int64_atomics"]}
+    assert told in lacking(Device(**changed), meta)
+    assert lacking(backend().device, meta) == ""
+
+
+def run(code, **environment):
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env={**os.environ, **environment})
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_without_a_platform_there_is_no_backend(tmp_path):
+    code = """
+from pydotcompute.backends.opencl import OpenCLBackend
+from pydotcompute.errors import BackendNotAvailableError
+assert not OpenCLBackend.check_available()
+try:
+    OpenCLBackend()
+except BackendNotAvailableError as error:
+    print(error)
+"""
+    told = run(code, OCL_ICD_VENDORS=str(tmp_path))
+    assert "no driver offers an OpenCL device" in told and "pocl-opencl-icd" in told
+
+
+def test_pyopencl_is_imported_only_when_a_backend_is_made():
+    run("import sys, pydotcompute.backends.opencl; assert 'pyopencl' not in sys.modules")
+    run(
+        "import sys; sys.modules['pyopencl'] = None\n"
+        "from pydotcompute.backends.opencl.backend import unavailable\nprint(unavailable())"
+    )

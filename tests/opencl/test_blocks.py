@@ -1,0 +1,151 @@
+"""What blocks do on OpenCL: barriers under conditions, and where they stand; long sums; views of several levels."""
+
+import numpy as np
+import pytest
+from opencl_support import loop, same
+
+CONDITIONS = {
+    "if": """
+for r in blocks(n):
+    if x[r] == 0:
+        seen[r] = 1
+        x[r] += 2
+""",
+    "else": """
+for r in blocks(n):
+    if x[r] == 1:
+        seen[r] = 7
+    else:
+        seen[r] = 1
+        x[r] += 2
+""",
+    "continue": """
+for r in blocks(n):
+    if x[r] == 1:
+        continue
+    seen[r] = 1
+    x[r] += 2
+""",
+    "loop": """
+for r in blocks(n):
+    for t in range(3):
+        if x[r] == 2 * t:
+            seen[r] = seen[r] + 1
+            x[r] += 2
+""",
+    "break": """
+for r in blocks(n):
+    for t in range(4):
+        if x[r] == 4:
+            break
+        seen[r] = seen[r] + t
+        x[r] += 1
+""",
+    "nested": """
+for r in blocks(n):
+    if x[r] != 1:
+        if seen[r] != 9:
+            seen[r] = 1
+            x[r] += 2
+""",
+    "threads": """
+for r in blocks(n):
+    if x[r] != 1:
+        for c in threads(40):
+            if c == 3:
+                seen[r] = 5
+        x[r] += 2
+""",
+    "while": """
+for r in blocks(n):
+    while x[r] < 3:
+        if x[r] != 1:
+            seen[r] = seen[r] + x[r] + 1
+        x[r] += 1
+""",
+}
+
+
+@pytest.mark.parametrize("grid", [None, 2])
+@pytest.mark.parametrize("name", CONDITIONS)
+def test_updates_under_conditions(name, grid):
+    more = [f"launch: {{block: 32, grid: {grid}}}"] if grid else ["launch: {block: 32}"]
+    built = loop("(x: inout int64[n], seen: inout int64[n])", CONDITIONS[name], *more)
+    got = [np.arange(7) % 3, np.zeros(7, "i8")]
+    wanted = [a.copy() for a in got]
+    built.call(*got)
+    built.python(*wanted)
+    for g, w in zip(got, wanted, strict=True):
+        same(g, w, name)
+
+
+def between(source, *parts):
+    """How many barriers stand between each of these texts, which come one after the other, and the next."""
+    places = [source.index(parts[0])]
+    for part in parts[1:]:
+        places.append(source.index(part, places[-1] + 1))
+    return [source[a:b].count("barrier(CLK_LOCAL") for a, b in zip(places, places[1:], strict=False)]
+
+
+def test_a_barrier_stands_at_the_end_of_a_loop_whose_next_turn_needs_it():
+    body = """
+        for r in blocks(m):
+            t = shared((64,), float32)
+            for c in threads(64):
+                t[c] = x[r, c]
+            while t[0] < 3:
+                for c in threads(64):
+                    t[c] = t[c] + 1
+            for c in threads(64):
+                out[r, c] = t[c]
+    """
+    built = loop("(x: float32[m, 64]) -> (out: float32[m, 64])", body)
+    assert between(built.source, "t[c] = (t[c] + 1", "out[(") == [1]
+    x = np.random.default_rng(0).normal(size=(3, 64)).astype("f4")
+    same(built.call(x), built.python(x), "out")
+
+
+def test_a_barrier_stands_between_the_counts_of_a_loop_and_its_iterations():
+    body = """
+        for r in blocks(m):
+            for c in threads(x[r]):
+                if c == 0:
+                    x[r] = 5
+    """
+    source = loop("(x: inout int64[m])", body).source
+    assert between(source, "_count_2 = ", "x[r] = 5") == [1]
+
+
+def test_long_sums_carry_their_error():
+    for body, signature in (
+        ("total[()] = sum(x[i] for i in grid(n))", "(x: float32[n]) -> (total: float32)"),
+        ("for r in blocks(1):\n    total[()] = sum(x[i] for i in threads(n))", "(x: float32[n]) -> (total: float32)"),
+    ):
+        x = np.full(2**22 + 5, 0.1, "f4")
+        exact = float(np.float32(0.1)) * x.size
+        got = float(loop(signature, body).call(x))
+        assert abs(got - exact) <= (8 + 22) * 2.0**-24 * exact
+
+
+@pytest.mark.parametrize("dtype", [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)])
+def test_bits_are_counted_in_whole_vectors_too(dtype):
+    built = loop(
+        f"(x: {dtype}[n]) -> (total: int64, ones: {dtype}[n], zeros: {dtype}[n])",
+        "s = int64(0)\nfor i in grid(n):\n    ones[i] = popcount(x[i])\n    zeros[i] = clz(x[i])\n"
+        "    s += int64(popcount(x[i])) * 100 + int64(clz(x[i]))\ntotal[()] = s",
+    )
+    limits = np.iinfo(dtype)
+    x = np.random.default_rng(5).integers(limits.min, limits.max, 3000, dtype=dtype, endpoint=True)
+    x[::7] = 0
+    for got, wanted in zip(built.call(x), built.python(x), strict=True):
+        same(np.asarray(got), np.asarray(wanted), dtype)
+
+
+def test_views_of_several_levels():
+    built = loop(
+        "(x: broadcast int32[...], y: broadcast int32[...]) -> (out: int32[...])",
+        "for i in grid(size):\n    out[i] = x[i] * 1000 + y[i]",
+    )
+    x = np.arange(2 * 3 * 4 * 5 * 6, dtype="i4").reshape(6, 5, 4, 3, 2).transpose(4, 2, 0, 3, 1)[:, :, ::2, ::-1]
+    y = np.arange(5 * 3 * 4, dtype="i4").reshape(5, 3, 4).T[:, :, None, :]
+    same(built.call(x, y), x * 1000 + y, "out")

@@ -1,0 +1,5 @@
+"""Reductions over threads and grids on OpenCL."""
+
+from borrowed import borrow
+
+globals().update(borrow("test_reductions"))

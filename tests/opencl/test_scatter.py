@@ -1,0 +1,5 @@
+"""Stores at which threads meet, on OpenCL."""
+
+from borrowed import borrow
+
+globals().update(borrow("test_scatter"))
