@@ -26,11 +26,11 @@ MUTANTS = {
         COPY, " strided", "by the reference",
     ),
     "one element more, in the gap of a view": (
-        "targets/cpu/loops.py", "in range({start}, {stop}):", "in range({start}, add({stop}, int64(1))):",
+        "targets/cpu/innermost_loops.py", "names.of(loop.names[-1]), start, stop)", "names.of(loop.names[-1]), start, f'add({stop}, int64(1))')",
         DOUBLE, "", "bytes outside its elements were written",
     ),
     "the end of a sum that is no multiple of eight": (
-        "targets/cpu/loops.py", "minimum({width}, sub({length}, {base}))", "minimum({width}, band(sub({length}, {base}), int64(-8)))",
+        "targets/cpu/innermost_loops.py", "minimum({width}, sub({length}, {base}))", "minimum({width}, band(sub({length}, {base}), int64(-8)))",
         TOTAL, "", "by the reference",
     ),
     "NaN is no maximum": (

@@ -31,7 +31,7 @@ NAMED = {
         ("compile/test_independent.py",),
     ),
     "no barrier between the counts of a loop and its iterations": Named(
-        "pydotcompute/targets/cuda/loops.py", "(*self.path, 0, 0) in self.points", "False", ("cuda/test_barriers.py",)
+        "pydotcompute/targets/cuda/barriers.py", "(*path, 0, 0) in points", "False", ("cuda/test_barriers.py",)
     ),
     "more threads than there is room for": Named(
         "pydotcompute/targets/cpu/run.py", "call i64 @llvm.smin.i64(i64 %allowed.any, i64 {maximum})",

@@ -63,6 +63,11 @@ class Array:
     def access(self) -> str:
         return "_bytes" if self.strides is not None else self.suffix
 
+    @property
+    def shared_access(self) -> str:
+        """Of what iterations or threads may do at once to one element."""
+        return self.access.replace("_local", "")
+
 
 def of_parameter(p: Parameter, number: int, names, local: bool) -> Array:
     """The array of a parameter or output scalar. local: it is updated by atomics, which iterations share."""

@@ -1,4 +1,4 @@
-"""Loops whose conditions compare the index: split, so that the iterations where all hold run without a mask.
+"""Index-set splitting of loops whose conditions compare the index: the iterations where all hold run without a mask.
 
 A stencil writes `if 0 < i < m - 1 and 0 < j < n - 1`. A vectorised loop would load and store under a mask, which costs
 ten times the arithmetic on some processors. Here the range of j for which the condition certainly holds is computed
@@ -11,26 +11,13 @@ from collections import Counter
 from dataclasses import replace
 from typing import Iterable
 
-from .loops import CpuLoops, assigned, body_size
-from ..llvm.python_source import is_cheap
 from ...ir.tree import (
-    Assign,
-    Binary,
-    BoolOp,
-    Compare,
-    Const,
-    Convert,
-    Expr,
-    If,
-    Parallel,
-    Select,
-    Stmt,
-    Scatter,
-    Store,
-    Unary,
-    Var,
-    walk,
+    Assign, Binary, BoolOp, Compare, Const, Convert, Expr, If, Node, Parallel, Scatter, Select, Stmt, Store, Unary, Var,
+    rebuilt, walk,
 )  # fmt: skip
+from ..llvm.expressions import Expressions, is_cheap
+from ..llvm.writer import Writer
+from .bodies import assigned, body_size
 
 _MOST = 4  # conditions of one loop
 _LARGE = 400  # nodes of a body that is not written three times: what is gained is small, what compiling costs is not
@@ -38,71 +25,60 @@ _FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 _SAFE = 1 << 62  # an index stays below; with an addend that does too, index + addend cannot wrap
 
 
-class CpuGuards(CpuLoops):
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
-        self.assumed: list[Expr] = []  # conditions that hold where code is being written
+def conditions_to_split_by(loop: Parallel) -> list[Expr]:
+    """The loop's guards, if its body is worth writing three times."""
+    return guards(loop) if body_size(loop) <= _LARGE else []
 
-    # -------------------------------------------------------------------------------------- what is assumed
 
-    def write_if(self, s: If) -> None:
-        if s.condition in self.assumed:
-            self.statements(s.body)
-            return
-        merged = None if self.bounds else common_store(s)
-        if merged is None:
-            super().write_if(s)
-            return
-        body, orelse, array, indices = merged
-        value = self.names.fresh(f"{array}_new")
-        with self.block(f"if {self.expression(s.condition)}:"):
-            self.statements(body[:-1])
-            self.line(f"{value} = {self.expression(body[-1].value)}")
-        with self.block("else:"):
-            self.statements(orelse[:-1])
-            self.line(f"{value} = {self.expression(orelse[-1].value)}")
-        self.line(self.store_text(array, indices, value))
+def certain_range(
+    loop: Parallel, conditions: list[Expr], start: str, stop: str, writer: Writer, expressions: Expressions
+) -> tuple[str, str]:
+    """Names of the bounds, within start to stop, of the iterations for which the conditions certainly hold."""
+    index, write = loop.names[-1], expressions.text
+    known = definitions(loop.body)
+    low, high, certain = (writer.names.fresh(n) for n in ("_low", "_high", "_certain"))
+    writer.assign(f"{low}, {high}", f"{start}, {stop}")
+    facts = []
+    for atom in (atom for c in conditions for atom in atoms(substituted(c, known))):
+        side = affine_side(atom, index)
+        if side is None:
+            facts.append(write(atom))
+            continue
+        affine, op, other = side
+        addend = write(substituted(affine, {index: Const(0, "int64")}))
+        if not isinstance(affine, Var):
+            facts += [f"lt({addend}, int64({_SAFE}))", f"gt({addend}, int64({-_SAFE}))"]
+        limit = f"sub_saturating({write(other)}, {addend})"
+        if op in (">", "<="):
+            limit = f"add_saturating({limit}, int64(1))"
+        target, choose = (low, "maximum") if op in (">", ">=") else (high, "minimum")
+        writer.assign(target, f"{choose}({target}, {limit})")
+    condition = "True"
+    for fact in facts:
+        condition = fact if condition == "True" else f"band({condition}, {fact})"
+    writer.assign(certain, condition)
+    writer.assign(low, f"select({certain}, minimum({low}, {stop}), {stop})")
+    writer.assign(high, f"maximum({high}, {low})")
+    return low, high
 
-    def _select(self, e: Select) -> str:
-        return self.expression(e.then) if e.condition in self.assumed else super()._select(e)
 
-    # ------------------------------------------------------------------------------------------------ loops
+def assuming(body: Iterable[Stmt], conditions: list[Expr]) -> tuple[Stmt, ...]:
+    """The statements as they are where the conditions hold."""
 
-    def plain_loop(self, loop: Parallel, start: str, stop: str) -> None:
-        conditions = guards(loop)
-        if not conditions or self.bounds or body_size(loop) > _LARGE:
-            super().plain_loop(loop, start, stop)
-            return
-        index = loop.names[-1]
-        known = definitions(loop.body)
-        low, high, certain = (self.names.fresh(n) for n in ("_low", "_high", "_certain"))
-        self.line(f"{low}, {high} = {start}, {stop}")
-        facts = []
-        for atom in (atom for c in conditions for atom in atoms(inlined(c, known))):
-            side = affine_side(atom, index)
-            if side is None:
-                facts.append(self.expression(atom))
-                continue
-            affine, op, other = side
-            addend = self.expression(substituted(affine, {index: Const(0, "int64")}))
-            if not isinstance(affine, Var):
-                facts += [f"lt({addend}, int64({_SAFE}))", f"gt({addend}, int64({-_SAFE}))"]
-            limit = f"sub_saturating({self.expression(other)}, {addend})"
-            if op in (">", "<="):
-                limit = f"add_saturating({limit}, int64(1))"
-            target, choose = (low, "maximum") if op in (">", ">=") else (high, "minimum")
-            self.line(f"{target} = {choose}({target}, {limit})")
-        condition = "True"
-        for fact in facts:
-            condition = fact if condition == "True" else f"band({condition}, {fact})"
-        self.line(f"{certain} = {condition}")
-        self.line(f"{low} = select({certain}, minimum({low}, {stop}), {stop})")
-        self.line(f"{high} = maximum({high}, {low})")
-        super().plain_loop(loop, start, low)
-        self.assumed += conditions
-        super().plain_loop(loop, low, high)
-        del self.assumed[-len(conditions) :]
-        super().plain_loop(loop, high, stop)
+    def chosen(node: Node) -> Node:
+        if isinstance(node, Select) and node.condition in conditions:
+            return chosen(node.then)
+        parts = {part: s for part in ("body", "orelse") if (s := getattr(node, part, ()))}
+        bare = rebuilt(replace(node, **dict.fromkeys(parts, ())), chosen)
+        return replace(bare, **{part: assuming(s, conditions) for part, s in parts.items()})
+
+    found: list[Stmt] = []
+    for s in body:
+        if isinstance(s, If) and s.condition in conditions:
+            found += [replace(inner, at=inner.at or s.at) for inner in assuming(s.body, conditions)]
+        else:
+            found.append(chosen(s))
+    return tuple(found)
 
 
 # ------------------------------------------------------------------------------------------------- conditions
@@ -117,7 +93,7 @@ def guards(loop: Parallel) -> list[Expr]:
     def consider(condition: Expr, guarded: Iterable) -> None:
         if condition in found or len(found) == _MOST or all(isinstance(e, Expr) and is_cheap(e) for e in guarded):
             return
-        written = inlined(condition, known)
+        written = substituted(condition, known)
         parts = atoms(written)
         names = {node.name for node in walk(written) if isinstance(node, Var)}
         usable = is_cheap(written) and not names & changed
@@ -182,14 +158,10 @@ def definitions(body: Iterable[Stmt]) -> dict[str, Expr]:
     found: dict[str, Expr] = {}
     for s in body:
         if isinstance(s, Assign) and counts[s.name] == 1 and is_cheap(s.value):
-            value = inlined(s.value, found)
+            value = substituted(s.value, found)
             if sum(1 for _ in walk(value)) < 20:
                 found[s.name] = value
     return found
-
-
-def inlined(e: Expr, known: dict[str, Expr]) -> Expr:
-    return substituted(e, known)
 
 
 def substituted(e: Expr, values: dict[str, Expr]) -> Expr:
@@ -201,17 +173,3 @@ def substituted(e: Expr, values: dict[str, Expr]) -> Expr:
     if isinstance(e, (Unary, Convert)):
         return replace(e, operand=substituted(e.operand, values))
     return e
-
-
-def common_store(s: If) -> tuple[tuple[Stmt, ...], tuple[Stmt, ...], str, tuple] | None:
-    """(body, orelse, array, indices) where both branches end in a store to the same element."""
-    if not s.body or not s.orelse:
-        return None
-    last, other = s.body[-1], s.orelse[-1]
-    if not isinstance(last, Store) or not isinstance(other, Store):
-        return None
-    names = {node.name for i in last.indices for node in walk(i) if isinstance(node, Var)}
-    same = (last.array, last.indices) == (other.array, other.indices)
-    if not same or names & (assigned(s.body) | assigned(s.orelse)) or not all(map(is_cheap, last.indices)):
-        return None
-    return s.body, s.orelse, last.array, last.indices

@@ -1,125 +1,125 @@
-"""Loops over arrays with strides: the offset of a view's row is computed once, not once an element, and loops exist
-a second time for the strides that vectorise, an element's size and (where NumPy broadcasts) zero.
+"""Loop versioning for arrays with strides: the offset of a view's row is loop-invariant and computed once, and loops
+exist a second time for the strides that vectorise, an element's size and (where NumPy broadcasts) zero.
 """
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from typing import Iterator
 
+from ...ir.tree import Atomic, Expr, Load, Parallel, Scatter, Store, Var, walk
+from ..llvm.writer import Writer
 from .arrays import Array, itemsize
-from .index_set_splitting import CpuGuards, guards
-from .loops import Lane, assigned, body_size
-from ...ir.tree import Atomic, Load, Parallel, Scatter, Store, Var, walk
+from .bodies import assigned, body_size
+from .elements import Elements
+from .index_set_splitting import guards
 
 _SMALL = 150  # nodes of a body that may be written more than twice
 
+Iterations = Callable[[str, str], None]  # writes a loop's iterations from start to stop
 
-class CpuViews(CpuGuards):
-    def write_block_body(self, main: Parallel) -> None:
-        self.closing.append(lambda: None)
-        with self.rows_of(main.names, main):
-            self.statements(main.body)
-        self.closing.pop()
+
+class LoopVersioning:
+    def __init__(self, writer: Writer, elements: Elements):
+        self.writer, self.names, self.elements = writer, writer.names, elements
+
+    def write(self, loop: Parallel, start: str, stop: str, iterations: Iterations) -> None:
+        """The innermost loop of a nest, whose outer indices are set by now, in as many versions as it takes."""
+        with self.rows_of(loop.names[:-1], loop):
+            index = Var(loop.names[-1], "int64")
+            flat = [] if loop.names[-1] in assigned(loop.body) else [
+                a for a in self._accessed(loop, lambda indices: indices == (index,)) if a.view and not a.strides
+            ]  # fmt: skip
+            if flat:
+                self._along_rows(loop, flat, start, stop, iterations)
+            else:
+                self._by_strides(loop, start, stop, iterations)
 
     @contextmanager
     def rows_of(self, names: tuple[str, ...], loop: Parallel) -> Iterator[None]:
         """Hold the offsets of the rows that these indices, which are set by now, choose in views."""
-        known, changed = dict(self.bases), assigned(loop.body)
-        for name in names:
-            index = Var(name, "int64")
-            for array in self.accessed(loop, lambda indices, index=index: indices[:1] == (index,)):
-                if array.view and name not in changed and (array.name, name) not in self.bases:
-                    base = self.names.fresh(f"{array.name}_row")
-                    self.line(f"{base} = view_offset({array.view}, {self.names.of(name)})")
-                    self.bases[array.name, name] = base
-        yield
-        self.bases = known
+        changed = assigned(loop.body)
+        with self.elements.own_rows() as rows:
+            for name in names:
+                index = Var(name, "int64")
+                for array in self._accessed(loop, lambda indices, index=index: indices[:1] == (index,)):
+                    if array.view and name not in changed and (array.name, name) not in rows:
+                        offset = f"view_offset({array.view}, {self.names.of(name)})"
+                        rows[array.name, name] = self.writer.held(f"{array.name}_row", offset)
+            yield
 
-    def accessed(self, loop: Parallel, wanted) -> list[Array]:
+    def _accessed(self, loop: Parallel, wanted: Callable[[tuple[Expr, ...]], bool]) -> list[Array]:
         """Arrays that the loop's body itself reads or writes at such indices, each once."""
-        found = {}
+        found, arrays = {}, self.elements.arrays
         for s in loop.body:
             for node in walk(s):
-                touches = isinstance(node, (Load, Store, Atomic, Scatter)) and node.array in self.arrays
+                touches = isinstance(node, (Load, Store, Atomic, Scatter)) and node.array in arrays
                 if touches and wanted(node.indices):
-                    found[node.array] = self.arrays[node.array]
+                    found[node.array] = arrays[node.array]
         return list(found.values())
 
-    def iterations(self, loop: Parallel, lanes: list[Lane], start: str, stop: str, passes: str, width: str) -> None:
-        outer = loop.names[:-1]
-        with self.rows_of(outer, loop):
-            index = Var(loop.names[-1], "int64")
-            flat = [] if loop.names[-1] in assigned(loop.body) else [
-                a for a in self.accessed(loop, lambda indices: indices == (index,)) if a.view and not a.strides
-            ]  # fmt: skip
-            if flat:
-                self.along_rows(loop, lanes, flat, start, stop, passes, width)
-            else:
-                self.versions(loop, lanes, start, stop, passes, width)
-
-    def along_rows(
-        self, loop: Parallel, lanes: list[Lane], flat: list[Array], start: str, stop: str, passes: str, width: str
-    ) -> None:
+    def _along_rows(self, loop: Parallel, flat: list[Array], start: str, stop: str, iterations: Iterations) -> None:
         """`for i in grid(size)` with elements x[i] of views: their rows one after the other. All views of a call have
         one shape."""
+        writer = self.writer
         at, end, first, inner, row = (self.names.fresh(n) for n in ("_at", "_end", "_first", "_inner", "_row"))
         name = loop.names[-1]
-        self.line(f"{inner} = view_inner({flat[0].view})")
-        self.line(f"{at} = {start}")
-        with self.block(f"while lt({at}, {stop}):"):
-            self.line(f"{row} = floordiv_integer({at}, {inner})")
-            self.line(f"{first} = at({row}, {inner}, int64(0))")
-            self.line(f"{end} = minimum({stop}, add({first}, {inner}))")
-            known, steps = dict(self.bases), {}
+        writer.assign(inner, f"view_inner({flat[0].view})")
+        writer.assign(at, start)
+        with writer.while_(f"lt({at}, {stop})"):
+            writer.assign(row, f"floordiv_integer({at}, {inner})")
+            writer.assign(first, f"at({row}, {inner}, int64(0))")
+            writer.assign(end, f"minimum({stop}, add({first}, {inner}))")
+            steps = {}
             for array in flat:
                 base, step = self.names.fresh(f"{array.name}_row"), self.names.fresh(f"{array.name}_step")
-                self.line(f"{base} = view_row({array.view}, {row})")
-                self.line(f"{step} = view_step({array.view})")
+                writer.assign(base, f"view_row({array.view}, {row})")
+                writer.assign(step, f"view_step({array.view})")
                 steps[array.name] = base, step
-            for condition, chosen in self.step_choices(flat, steps, loop):
-                for array in flat:
-                    base, step = steps[array.name]
-                    offset = f"at(sub({self.names.of(name)}, {first}), {chosen.get(array.name, step)}, {base})"
-                    self.bases[array.name, name] = offset
-                with self.block(condition):
-                    self.versions(loop, lanes, at, end, passes, width)
-            self.bases = known
-            self.line(f"{at} = {end}")
+            with self.elements.own_rows() as rows:
+                for block, constant in self._step_choices(flat, steps, loop):
+                    for array in flat:
+                        base, step = steps[array.name]
+                        offset = f"at(sub({self.names.of(name)}, {first}), {constant.get(array.name, step)}, {base})"
+                        rows[array.name, name] = offset
+                    with block:
+                        self._by_strides(loop, at, end, iterations)
+            writer.assign(at, end)
 
-    def step_choices(self, flat: list[Array], steps: dict, loop: Parallel):
-        """(an `if`, the constant steps that hold under it), the likely ones first."""
+    def _step_choices(
+        self, flat: list[Array], steps: dict[str, tuple[str, str]], loop: Parallel
+    ) -> Iterator[tuple[AbstractContextManager[None], dict[str, str]]]:
+        """(a branch, the constant steps that hold in it), the likely ones first."""
         sizes = {a.name: itemsize(a.dtype) for a in flat}
         choices = [sizes]
         if body_size(loop) <= _SMALL and not guards(loop):  # which writes it three times already
             choices += [{**sizes, a.name: 0} for a in flat]
-        word = "if"
+        branch = self.writer.if_
         for choice in choices:
-            tests = [f"eq({steps[name][1]}, int64({size}))" for name, size in choice.items()]
-            condition = tests[0]
-            for test in tests[1:]:
-                condition = f"band({condition}, {test})"
-            yield f"{word} {condition}:", {name: f"int64({size})" for name, size in choice.items()}
-            word = "elif"
-        yield "else:", {}
+            condition = _all([f"eq({steps[name][1]}, int64({size}))" for name, size in choice.items()])
+            yield branch(condition), {name: f"int64({size})" for name, size in choice.items()}
+            branch = self.writer.elif_
+        yield self.writer.else_(), {}
 
-    def versions(self, loop: Parallel, lanes: list[Lane], start: str, stop: str, passes: str, width: str) -> None:
+    def _by_strides(self, loop: Parallel, start: str, stop: str, iterations: Iterations) -> None:
         """The loop for innermost strides of one element, and for all others."""
-        strided = [a for a in self.accessed(loop, bool) if a.strides]
-        if not strided:
-            super().iterations(loop, lanes, start, stop, passes, width)
+        arrays, tests, dense = self.elements.arrays, [], {}
+        for a in self._accessed(loop, bool):
+            if a.strides:
+                tests.append(f"eq({a.strides[-1]}, int64({itemsize(a.dtype)}))")
+                dense[a.name] = replace(a, strides=(*a.strides[:-1], f"int64({itemsize(a.dtype)})"))
+        if not dense:
+            iterations(start, stop)
             return
-        condition = ""
-        for a in strided:
-            test = f"eq({a.strides[-1]}, int64({itemsize(a.dtype)}))"
-            condition = f"band({condition}, {test})" if condition else test
-        kernel_arrays = self.arrays
-        with self.block(f"if {condition}:"):
-            for a in strided:
-                constant = (*a.strides[:-1], f"int64({itemsize(a.dtype)})")
-                self.arrays = {**self.arrays, a.name: replace(a, strides=constant)}
-            super().iterations(loop, lanes, start, stop, passes, width)
-            self.arrays = kernel_arrays
-        with self.block("else:"):
-            super().iterations(loop, lanes, start, stop, passes, width)
+        with self.writer.if_(_all(tests)), arrays.bound({**arrays.by_name, **dense}):
+            iterations(start, stop)
+        with self.writer.else_():
+            iterations(start, stop)
+
+
+def _all(conditions: list[str]) -> str:
+    result, *others = conditions
+    for other in others:
+        result = f"band({result}, {other})"
+    return result

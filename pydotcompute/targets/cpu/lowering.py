@@ -1,28 +1,35 @@
 """The typed tree as Python for the CPU compiler: a module of three functions that `run` calls, and what they need.
 
-    begin(words, state) -> units         the scalar set-up; its results and the counts go to `state`; how many units
-                                         of work there are: iterations of a grid, blocks, or chunks of a reduction
+    begin(words, state) -> units         the scalar set-up; its results and the counts go to `state`; how many work
+                                         items there are: iterations of a grid, blocks, or chunks of a reduction
     body(words, state, partials, start, stop, alone) -> 0
-                                         these units; `alone`: no other thread runs
+                                         these work items; `alone`: no other thread runs
     finish(words, state, partials, units) -> 0
                                          combine the chunks of a reduction over a grid, then what follows the loop
 
-`words` is what abi.py says. `state`: word 0 is the number of units worth a slice, then the counts of the main loop,
-then the scalars of the set-up, two words each. `partials`: 512 words for each reduction over a grid.
+`words` is the argument block (artifact/abi.py). `state`: word 0 is the number of work items worth a slice, then the
+counts of the main loop, then the scalars of the set-up, two words each. `partials`: 512 words for each reduction over a
+grid.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import reduce
+from math import prod
 
 from ...artifact import abi
 from ...errors import Position
-from .arrays import arrays_of
 from ...analysis.cost import ATOMIC, SLICE, cost_of
-from .loops import UPDATE, assigned
-from .loop_versioning import CpuViews
-from ..llvm.python_source import Names
 from ...ir.tree import Assign, AssignTuple, Atomic, KernelTree, Parallel, walk, all_names
+from ..llvm.expressions import constant
+from ..llvm.names import Names
+from .arrays import arrays_of
+from .bodies import assigned
+from .code import Code
+from .loop_reductions import UPDATE, Lanes
 
 CHUNKS = 256
 RESERVED = (
@@ -66,7 +73,8 @@ class _Module:
         self.arrays = arrays_of(tree, self.names, updated)
         self.atomic = bool(updated & {p.name for p in tree.parameters})
         self.slots, self.words = abi.slots(tree.parameters, tree.symbols)
-        self.code = CpuViews(tree, self.names, self.arrays, bounds)
+        self.code = Code(tree, self.names, self.arrays, bounds)
+        self.writer, self.write = self.code.writer, self.code.expressions.text
         self.saved = [n for n in sorted(assigned(self.before))]  # the locals of the set-up
         self.counts = tuple(self.names.fresh("_count") for _ in self.main.counts) if self.main else ()
         self.state_words = 1 + len(self.counts) + 2 * len(self.saved)
@@ -76,19 +84,15 @@ class _Module:
         self.write_begin()
         variants = ["compute", "compute_shared"] if self.atomic else ["compute"]
         for name in variants:
-            code.atomics = "shared" if name == "compute_shared" else "plain"
+            code.stores.shared = name == "compute_shared"
             self.write_compute(name)
         self.write_body(variants)
         self.write_finish()
-        code.atomics = "shared" if self.atomic else "plain"
+        code.stores.shared = self.atomic
+        code.helpers.define(code.statements)
         order = {h.name: k for k, h in enumerate(self.tree.helpers)}
-        made = []
-        while code.pending:
-            name, helper, arrays = code.pending.pop(0)
-            code.line("")
-            code.write_helper(name, helper, arrays)
-            made.append((order[helper.name], name))
-        functions = {name: code.results[name] for _, name in sorted(made)}
+        made = sorted(code.helpers.made.values(), key=lambda m: (order[m.helper.name], m.name))
+        functions = {m.name: m.helper.types for m in made}
         functions |= {name: ("int64",) for name in variants}
         aliased = {name for pair in self.tree.aliases for name in pair}
         parameters = [p.name for p in self.tree.parameters if p.name in self.arrays and p.name not in aliased]
@@ -96,8 +100,8 @@ class _Module:
         if "fast" in fastmath:
             fastmath = ("afn", "arcp", "ninf", "nnan", "nsz", "reassoc")
         return CpuSource(
-            "\n".join(code.lines) + "\n",
-            tuple(code.positions),
+            "\n".join(self.writer.lines) + "\n",
+            tuple(self.writer.positions),
             functions,
             frozenset(self.names.of(p) for p in parameters),
             fastmath,
@@ -105,7 +109,7 @@ class _Module:
             2 * CHUNKS * len(self.main.reductions if self.main and self.main.kind == "grid" else ()),
             self.words,
             self.bounds,
-            tuple(code.files),
+            tuple(code.elements.files),
             self.tree.name,
         )
 
@@ -133,58 +137,62 @@ class _Module:
 
     def unpack(self) -> None:
         for name, expression in self.arguments():
-            self.code.line(f"{name} = {expression}")
+            self.writer.assign(name, expression)
         if self.bounds:
-            self.code.line(f"_faults = advance(words, int64({8 * self.words}))")
+            self.writer.assign("_faults", f"advance(words, int64({8 * self.words}))")
 
     def restore(self) -> None:
         """The counts of the main loop and the scalars of the set-up, from the state."""
         for k, count in enumerate(self.counts):
-            self.code.line(f"{count} = word_int64(state, int64({1 + k}))")
+            self.writer.assign(count, f"word_int64(state, int64({1 + k}))")
         for name, index in self.places():
-            self.code.line(f"{self.names.of(name)} = word_{self.tree.locals[name]}(state, int64({index}))")
+            self.writer.assign(self.names.of(name), f"word_{self.tree.locals[name]}(state, int64({index}))")
 
-    def places(self):
+    def places(self) -> list[tuple[str, int]]:
+        """The scalars of the set-up and their words in the state."""
         return [(name, 1 + len(self.counts) + 2 * k) for k, name in enumerate(self.saved)]
 
     # ------------------------------------------------------------------------------------------- functions
 
     def write_begin(self) -> None:
-        code, main = self.code, self.main
-        with code.block("def begin(words, state):"):
+        writer, main = self.writer, self.main
+        with writer.define("begin", ["words", "state"]):
             self.unpack()
             for name, _ in self.places():
                 if not self.certainly_set(name):
-                    code.line(f"{self.names.of(name)} = {code.constant(0, self.tree.locals[name])}")
-            self.body_with_stacks(lambda: code.statements(self.before))
+                    writer.assign(self.names.of(name), constant(0, self.tree.locals[name]))
+            with self.stacks_first():
+                self.code.statements.write(self.before)
             for name, index in self.places():
-                code.line(f"set_word_{self.tree.locals[name]}(state, int64({index}), {self.names.of(name)})")
+                writer.line(f"set_word_{self.tree.locals[name]}(state, int64({index}), {self.names.of(name)})")
             if main is None:
-                code.line("return int64(0)")
+                writer.return_("int64(0)")
                 return
             total = ""
-            for k, (name, count) in enumerate(zip(self.counts, main.counts)):
-                code.line(f"{name} = maximum({code.expression(count)}, int64(0))")
-                code.line(f"set_word_int64(state, int64({1 + k}), {name})")
+            for k, (name, count) in enumerate(zip(self.counts, main.counts, strict=True)):
+                writer.assign(name, f"maximum({self.write(count)}, int64(0))")
+                writer.line(f"set_word_int64(state, int64({1 + k}), {name})")
                 total = f"times({total}, {name})" if total else name
-            known = {s for s in self.tree.symbols} | set(self.saved)
-            known |= {p.name for p in self.tree.parameters if not p.is_array and p.role != "out"}
-            bounds, code.bounds = code.bounds, False  # the estimate looks at no elements
-            helpers = {h.name: h for h in self.tree.helpers}
-            cost = cost_of(main.body, known, code.expression, helpers, atomic=ATOMIC)
-            rest = cost_of(main.body, known, code.expression, helpers)
-            code.bounds = bounds
-            if main.kind == "grid" and main.reductions:
-                chunk = code.names.fresh("_chunk")
-                code.line(f"{chunk} = chunk_size({total})")
-                code.line(f"set_word_int64(state, int64(0), slice_of({SLICE}, mul({chunk}, {cost})))")
-                code.line(f"return turns(int64(0), {total}, {chunk})")
-            else:
-                units = f"slice_of({SLICE}, {cost})"
-                if self.atomic:  # several threads pay where there is other work
-                    units = f"select(gt({cost}, shl({rest}, int64(1))), maximum({total}, int64(1)), {units})"
-                code.line(f"set_word_int64(state, int64(0), {units})")
-                code.line(f"return {total}")
+            self.write_slice(main, total)
+
+    def write_slice(self, main: Parallel, total: str) -> None:
+        """The number of work items worth a slice, and how many there are of `total` iterations."""
+        writer = self.writer
+        known = {s for s in self.tree.symbols} | set(self.saved)
+        known |= {p.name for p in self.tree.parameters if not p.is_array and p.role != "out"}
+        helpers = {h.name: h for h in self.tree.helpers}
+        cost = cost_of(main.body, known, self.write, helpers, atomic=ATOMIC)
+        rest = cost_of(main.body, known, self.write, helpers)
+        if main.kind == "grid" and main.reductions:
+            chunk = writer.held("_chunk", f"chunk_size({total})")
+            writer.line(f"set_word_int64(state, int64(0), slice_of({SLICE}, mul({chunk}, {cost})))")
+            writer.return_(f"turns(int64(0), {total}, {chunk})")
+        else:
+            units = f"slice_of({SLICE}, {cost})"
+            if self.atomic:  # several threads pay where there is other work
+                units = f"select(gt({cost}, shl({rest}, int64(1))), maximum({total}, int64(1)), {units})"
+            writer.line(f"set_word_int64(state, int64(0), {units})")
+            writer.return_(total)
 
     def certainly_set(self, name: str) -> bool:
         return any(
@@ -192,80 +200,79 @@ class _Module:
             for s in self.before
         )
 
-    def body_with_stacks(self, write) -> None:
-        """The lines that `write` makes, after the stack arrays that it asked for."""
-        code = self.code
-        code.stacks, where = [], len(code.lines)
-        write()
-        code.lines[where:where] = ["    " * code.depth + line for line in code.stacks]
-        code.positions[where:where] = [None] * len(code.stacks)
+    @contextmanager
+    def stacks_first(self) -> Iterator[None]:
+        """The lines written inside, after the stack arrays that their reductions want."""
+        stacks, where = self.code.reductions.stacks, len(self.writer.lines)
+        stacks.clear()
+        yield
+        with self.writer.inserted(where):
+            for line in stacks:
+                self.writer.line(line)
 
     def write_compute(self, name: str) -> None:
-        code, main = self.code, self.main
-        code.line("")
+        writer = self.writer
+        writer.line("")
         parameters = [argument for argument, _ in self.arguments()] + ["words"] * self.bounds
-        with code.block(f"def {name}({', '.join([*parameters, 'state', 'partials', 'start', 'stop'])}):"):
+        with writer.define(name, [*parameters, "state", "partials", "start", "stop"]):
             if self.bounds:
-                code.line(f"_faults = advance(words, int64({8 * self.words}))")
+                writer.assign("_faults", f"advance(words, int64({8 * self.words}))")
             self.restore()
-            code.allocate()
-            code.counts = self.counts
-            if main is not None:
-                self.body_with_stacks(lambda: self.write_main(main))
-            code.line("return int64(0)")
+            for a in self.tree.arrays.values():  # on the stack of this function
+                writer.assign(self.arrays[a.name].pointer, f"stack_{a.dtype}({prod(a.shape)})")
+            if self.main is not None:
+                with self.stacks_first():
+                    self.write_main(self.main)
+            writer.return_("int64(0)")
 
     def write_main(self, main: Parallel) -> None:
-        code = self.code
+        loops = self.code.loops
         if main.kind == "blocks":
-            flat = self.names.of(main.names[0]) if len(main.names) == 1 else self.names.fresh("_block")
-            with code.block(f"for {flat} in range(start, stop):"):
-                if len(main.names) > 1:
-                    code.unpack(main.names, self.counts, flat)
-                code.write_block_body(main)
-            return
-        if not main.reductions:
-            code.flat(main, [], "start", "stop", "", "")
-            return
+            loops.blocks(main, self.counts, "start", "stop")
+        elif main.reductions:
+            self.write_chunks(main)
+        else:
+            loops.flat(main, Lanes(counts=self.counts), "start", "stop")
+
+    def write_chunks(self, main: Parallel) -> None:
+        """A reduction over a grid: chunks `start` to `stop`, a partial value for each."""
+        writer, reductions = self.writer, self.code.reductions
         chunk, number, first, last, total = (
             self.names.fresh(n) for n in ("_chunk", "_number", "_from", "_to", "_total")
         )
-        product = self.counts[0]
-        for count in self.counts[1:]:
-            product = f"times({product}, {count})"
-        code.line(f"{total} = {product}")
-        code.line(f"{chunk} = chunk_size({total})")
-        with code.block(f"for {number} in range(start, stop):"):
-            code.line(f"{first} = at({number}, {chunk}, int64(0))")
-            code.line(f"{last} = minimum({total}, add({first}, {chunk}))")
-            lanes = code.open_reductions(main, from_identity=True)
+        writer.assign(total, reduce(lambda product, count: f"times({product}, {count})", self.counts))
+        writer.assign(chunk, f"chunk_size({total})")
+        with writer.for_(number, "start", "stop"):
+            writer.assign(first, f"at({number}, {chunk}, int64(0))")
+            writer.assign(last, f"minimum({total}, add({first}, {chunk}))")
             length = self.counts[-1] if len(self.counts) > 1 else f"sub({last}, {first})"
-            passes, width = code.lane_width(lanes, length)
-            code.flat(main, lanes, first, last, passes, width)
-            code.close_reductions(lanes, passes, width)
-            by_name = {lane.reduction.name: lane for lane in lanes}
+            lanes = reductions.open(main, self.counts, length, from_identity=True)
+            self.code.loops.flat(main, lanes, first, last)
+            reductions.close(lanes)
+            by_name = {lane.reduction.name: lane for lane in lanes.each}
             for k, r in enumerate(main.reductions):
                 place, name = f"at({number}, int64(2), int64({2 * CHUNKS * k}))", self.names.of(r.name)
                 if r.op in ("argmin", "argmax"):
-                    code.line(f"set_word_{r.operand_type}(partials, {place}, {by_name[r.name].value})")
-                    code.line(f"set_word_int64(partials, add({place}, int64(1)), {name})")
+                    writer.line(f"set_word_{r.operand_type}(partials, {place}, {by_name[r.name].value})")
+                    writer.line(f"set_word_int64(partials, add({place}, int64(1)), {name})")
                 else:
-                    code.line(f"set_word_{r.type}(partials, {place}, {name})")
+                    writer.line(f"set_word_{r.type}(partials, {place}, {name})")
 
     def write_body(self, variants: list[str]) -> None:
-        code = self.code
-        code.line("")
-        with code.block("def body(words, state, partials, start, stop, alone):"):
+        writer = self.writer
+        writer.line("")
+        with writer.define("body", ["words", "state", "partials", "start", "stop", "alone"]):
             arguments = [expression for _, expression in self.arguments()] + ["words"] * self.bounds
             call = f"({', '.join([*arguments, 'state', 'partials', 'start', 'stop'])})"
             if len(variants) > 1:
-                with code.block("if ne(alone, int64(0)):"):
-                    code.line(f"return {variants[0]}{call}")
-            code.line(f"return {variants[-1]}{call}")
+                with writer.if_("ne(alone, int64(0))"):
+                    writer.return_(f"{variants[0]}{call}")
+            writer.return_(f"{variants[-1]}{call}")
 
     def write_finish(self) -> None:
-        code, main = self.code, self.main
-        code.line("")
-        with code.block("def finish(words, state, partials, units):"):
+        writer, main = self.writer, self.main
+        writer.line("")
+        with writer.define("finish", ["words", "state", "partials", "units"]):
             self.unpack()
             self.restore()
             if main is not None and main.kind == "grid":
@@ -275,8 +282,9 @@ class _Module:
                     result = f"combine_{r.op}_{dtype}({part}, units)"
                     name = self.names.of(r.name)
                     if r.op not in ("argmin", "argmax"):
-                        begin = code.expression(r.start) if r.start is not None else name
+                        begin = self.write(r.start) if r.start is not None else name
                         result = f"{UPDATE[r.op]}({begin}, {result})"
-                    code.line(f"{name} = {result}")
-            self.body_with_stacks(lambda: code.statements(self.after))
-            code.line("return int64(0)")
+                    writer.assign(name, result)
+            with self.stacks_first():
+                self.code.statements.write(self.after)
+            writer.return_("int64(0)")

@@ -20,9 +20,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ...artifact.signature import Parameter
-from ..llvm.dimension_code import dimension
-from ..llvm.python_source import COMPLEX, Names
+from ...ir.dtypes import COMPLEX
 from ...ir.tree import KernelTree, NewArray
+from ..llvm.dimension_code import dimension
+from ..llvm.names import Names
 
 VIEW_LEVELS = 7
 VIEW_WORDS = 2 + 2 * VIEW_LEVELS
@@ -44,9 +45,10 @@ class Array:
     view: tuple[str, ...] = ()
 
     @property
-    def components(self) -> tuple[str, ...]:
-        """Everything that a helper needs to reach the elements."""
-        return (self.pointer, *self.extents, *(self.strides or ()), *self.view)
+    def components(self) -> tuple[tuple[str, str], ...]:
+        """(label, expression) of everything that a helper needs to reach the elements."""
+        parts = (self.pointer, *self.extents, *(self.strides or ()), *self.view)
+        return tuple((f"_{k}", part) for k, part in enumerate(parts))
 
     def rebound(self, names: Sequence[str]) -> Array:
         """The same array under a helper's names for its components."""
@@ -65,13 +67,13 @@ class Array:
         """The offset of an element: in elements for a contiguous array, else in bytes."""
         if self.strides is None:
             result = indices[0] if indices else "int64(0)"
-            for extent, index in zip(self.extents[1:], indices[1:]):
+            for extent, index in zip(self.extents[1:], indices[1:], strict=False):
                 result = f"at({result}, {extent}, {index})"
             return result
         result = "int64(0)"
         if self.view:
             result, indices = f"view_offset({', '.join((indices[0], *self.view))})", indices[1:]
-        for index, stride in zip(indices, self.strides):
+        for index, stride in zip(indices, self.strides, strict=True):
             result = f"at({index}, {stride}, {result})"
         return result
 
@@ -107,11 +109,11 @@ def _of_kernel_array(a: NewArray, names: Names) -> Array:
     return Array(a.name, a.dtype, a.kind, names.of(a.name), tuple(f"int64({n})" for n in a.shape))
 
 
-def arguments_of(tree: KernelTree, names: Names) -> list[tuple[tuple, str, str]]:
+def arguments_of(tree: KernelTree, names: Names) -> list[tuple[tuple[str | int, ...], str, str]]:
     """(what it is, its name in the code, its type) of each argument: ("scalar", name), of a complex one ("scalar",
     name, "real") and ("scalar", name, "imag"); ("data", name), ("view", name, word), ("stride", name, axis),
     ("symbol", name)."""
-    result: list[tuple[tuple, str, str]] = []
+    result: list[tuple[tuple[str | int, ...], str, str]] = []
     for p in tree.parameters:
         if not p.is_array and p.role != "out":
             # One that is a dimension too is known by that, as int64.

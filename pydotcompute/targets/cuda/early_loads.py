@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 
 from ...artifact.signature import DTYPE_BYTES
 from ...ir.dtypes import FLOATS
-from ..llvm.python_source import is_cheap
 from ...ir.tree import (
     Accumulate, Assign, BoolOp, Const, Expr, If, Load, Parallel, Scatter, Select, Stmt, Store, Unary, Var, rebuilt,
     walk, product_of,
 )  # fmt: skip
+from ..llvm.expressions import is_cheap
 
 MOST_ITERATIONS = 8
 MOST_LOADS = 16  # under way in a thread: each needs a register or two

@@ -4,7 +4,7 @@ and how they are launched.
 `launches`, in order: {"entry", "block": threads, "grid": {"kind", "counts"}}. `counts` are expressions over dimensions
 and integer scalars, as data (artifact/dimensions.py), outermost first, or None where only the kernel can know them; kinds:
     "grid"    a thread each, one to three counts; a grid-stride loop, so any grid computes the same. Where threads do
-              several iterations (cuda_batches.py), the counts are those of threads
+              several iterations (thread_coarsening.py), the counts are those of threads
     "blocks"  a block each, the product of the counts; block-stride
     "chunks"  a block for each chunk of a reduction over the grid; block-stride
     "one"     one block, also where nothing is counted
@@ -15,6 +15,7 @@ and integer scalars, as data (artifact/dimensions.py), outermost first, or None 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -22,12 +23,14 @@ from typing import Any
 from ...artifact.dimensions import Operation, Tree, data, substituted
 from ...errors import DeclarationError, Position
 from ...artifact.signature import DTYPE_BYTES
-from ..geometry import assigned, block_of, expression, up_to_three
-from .arrays import arguments_of, arrays_of, complex_scalars
-from .thread_coarsening import batched_axis
-from .loops import MOST_CHUNKS, CudaLoops
-from ..llvm.python_source import Names
 from ...ir.tree import Assign, Const, KernelTree, Parallel, walk, all_names
+from ..geometry import assigned, block_of, expression, up_to_three
+from ..llvm.names import Names
+from .arrays import arguments_of, arrays_of, complex_scalars
+from .code import Code
+from .counts import held_counts
+from .grid_reduction import MOST_CHUNKS
+from .thread_coarsening import batched_axis
 
 BLOCK = 256
 SHARED_BYTES = 49152  # of a block, on every GPU
@@ -51,7 +54,7 @@ class CudaSource:
     positions: tuple[Position | None, ...]  # line k + 1 of the text comes from positions[k]
     helpers: tuple[str, ...]
     entries: tuple[CudaEntry, ...]
-    arguments: tuple[tuple, ...]  # as cuda_arrays.arguments_of, then ("scratch", k)
+    arguments: tuple[tuple[str | int, ...], ...]  # as arguments_of, then ("scratch", k)
     launches: tuple[dict[str, Any], ...]
     scratch: tuple[int, ...]
     block: int
@@ -69,25 +72,24 @@ class _Module:
         self.main = tree.main
         where = tree.body.index(self.main) if self.main else len(tree.body)
         self.before, self.after = tree.body[:where], tree.body[where + 1 :]
-        from .namespace import NAMES
+        from .namespace import NAMES  # here, because it imports Numba
 
         self.names = Names(all_names(tree), {*RESERVED, *NAMES})
         self.block = self.threads()
-        self.code = CudaLoops(tree, self.names, arrays_of(tree, self.names), self.block)
-        self.code.begin()
-        self.reduces = self.main is not None and self.main.kind == "grid" and bool(self.main.reductions)
+        self.code = Code(tree, self.names, arrays_of(tree, self.names), self.block)
+        self.writer = self.code.writer
+        self.reductions = self.main.reductions if self.main and self.main.kind == "grid" else ()
 
     def source(self) -> CudaSource:
-        code, tree = self.code, self.tree
+        code, writer, tree = self.code, self.writer, self.tree
         given = arguments_of(tree, self.names)
         scratch: list[tuple[str, str]] = []  # (name, dtype) of partial values, in the order of the lanes
-        if self.reduces:
-            for r in self.main.reductions:
-                positioned = r.op in ("argmin", "argmax")
-                dtype = r.operand_type if positioned else r.type
-                dtype = "float32" if (r.op, dtype) == ("sum", "float16") else dtype
-                for d in (dtype, "int64") if positioned else (dtype,):
-                    scratch.append((self.names.fresh("_chunks_of"), d))
+        for r in self.reductions:
+            positioned = r.op in ("argmin", "argmax")
+            dtype = r.operand_type if positioned else r.type
+            dtype = "float32" if (r.op, dtype) == ("sum", "float16") else dtype
+            for d in (dtype, "int64") if positioned else (dtype,):
+                scratch.append((self.names.fresh("_chunks_of"), d))
         parameters = [name for _, name, _ in given] + [name for name, _ in scratch]
         types = tuple(t for _, _, t in given) + tuple(f"{d}*" for _, d in scratch)
         unaliased = self.unaliased()
@@ -95,29 +97,32 @@ class _Module:
         partial = [name for name, _ in scratch]
         entries, launches = [], []
 
-        def function(name: str, body, grid: dict[str, Any]) -> None:
+        def function(name: str, body: Callable[[], None], grid: dict[str, Any]) -> None:
             written = self.names.fresh(re.sub(r"\W", "_", name))
-            code.line("")
-            with code.block(f"def {written}({', '.join(parameters)}):"):
+            writer.line("")
+            with writer.define(written, parameters):
                 for whole, real, imaginary in complex_scalars(tree, self.names):
-                    code.line(f"{whole} = complex_of({real}, {imaginary})")
-                code.write_thread()
-                start = len(code.lines)
+                    writer.assign(whole, f"complex_of({real}, {imaginary})")
+                code.begin()
+                start = len(writer.lines)
                 body()
-                self.insert(start, lambda: (code.allocate(), code.allocate_exchange()))
-                code.line("return")
+                with writer.inserted(start):  # what the body exchanges is known only now
+                    code.allocate()
+                    code.reductions.allocate_exchange()
+                writer.return_()
             entries.append(CudaEntry(name, written, types, noalias))
             launches.append({"entry": name, "block": self.block, "grid": grid})
 
         function(tree.name, lambda: self.write_main(partial), self.grid())
-        if self.reduces:
-            code.exchanged.clear()
+        if self.reductions:
+            code.reductions.exchanged.clear()
             function(f"{tree.name}_finish", lambda: self.write_finish(partial), {"kind": "one", "counts": []})
         self.check_shared()
-        helpers = code.write_helpers()
+        code.helpers.define(code.statements)
+        helpers = tuple(made.name for made in code.helpers.made.values())
         arguments = tuple(what for what, _, _ in given) + tuple(("scratch", k) for k in range(len(scratch)))
         return CudaSource(
-            "\n".join(code.lines).lstrip("\n") + "\n", tuple(code.positions[1:]), helpers, tuple(entries), arguments,
+            "\n".join(writer.lines).lstrip("\n") + "\n", tuple(writer.positions[1:]), helpers, tuple(entries), arguments,
             tuple(launches), tuple(MOST_CHUNKS * DTYPE_BYTES[d] for _, d in scratch), self.block,
         )  # fmt: skip
 
@@ -126,52 +131,40 @@ class _Module:
         48 KiB, is checked with the types."""
         shared = [a for a in self.tree.arrays.values() if a.kind == "shared"]
         own = sum(prod(a.shape) * DTYPE_BYTES[a.dtype] for a in shared)
-        extra = sum(2 * self.code.warps * DTYPE_BYTES[dtype] for dtype, _ in self.code.exchanged)
+        extra = self.code.reductions.exchanged_bytes
         if shared and own + extra > SHARED_BYTES:
             raise DeclarationError(
                 f"on CUDA the shared arrays of this block take {own} bytes, and its reductions {extra} more; there are "
                 f"{SHARED_BYTES}", shared[-1].at, "make an array smaller",
             )  # fmt: skip
 
-    def insert(self, start: int, write) -> None:
-        """Lines that are known only when the body is written, put at its beginning."""
-        code = self.code
-        end = len(code.lines)
-        write()
-        for lines in (code.lines, code.positions):
-            added = lines[end:]
-            del lines[end:]
-            lines[start:start] = added
-
     # -------------------------------------------------------------------------------------------------- bodies
-
-    def counts(self) -> tuple[str, ...]:
-        return tuple(self.code.held("_count", c) for c in self.main.counts)
 
     def write_main(self, partial: list[str]) -> None:
         code, main = self.code, self.main
-        code.statements(self.before)
+        code.statements.write(self.before)
         if main is None:
             return
-        counts = self.counts()
+        counts = held_counts(main, self.writer, code.expressions)
         if main.kind == "blocks":
-            code.write_blocks(main, counts)
-        elif self.reduces:
-            code.write_chunks(main, counts, partial)
+            code.loops.blocks(self.tree, main, counts)
+        elif self.reductions:
+            code.grid_reduction.chunks(main, counts, partial)
         else:
             if len(counts) > 1 and (self.launch.get("grid") or None in self.grid()["counts"]):
                 # It may be launched for nothing, and of nested loops the outer one be endless, the inner one empty.
                 some = " and ".join(f"gt({count}, int64(0))" for count in counts[1:])
-                counts = (code.held_text("_count", f"({counts[0]} if {some} else int64(0))"), *counts[1:])
-            code.write_grid(main, counts)
+                counts = (self.writer.held("_count", f"({counts[0]} if {some} else int64(0))"), *counts[1:])
+            code.loops.grid(main, counts)
 
     def write_finish(self, partial: list[str]) -> None:
-        code = self.code
-        code.statements(self.before)
-        code.combine_chunks(self.main, self.counts(), partial)
+        code, main = self.code, self.main
+        assert main is not None  # the kernel is a reduction over a grid
+        code.statements.write(self.before)
+        code.grid_reduction.combine(main, held_counts(main, self.writer, code.expressions), partial)
         if self.after:
-            with code.block("if eq(_thread, int64(0)):"):
-                code.statements(self.after)
+            with self.writer.if_("eq(_thread, int64(0))"):
+                code.statements.write(self.after)
 
     def unaliased(self) -> set[str]:
         """Arrays that are only read, and that nothing written overlaps."""
@@ -190,7 +183,8 @@ class _Module:
         for loop in (n for n in walk(self.main) if isinstance(n, Parallel) and n.kind == "threads"):
             size = 1
             for count in loop.counts:
-                size *= max(count.value, 1) if isinstance(count, Const) else BLOCK
+                known = count.value if isinstance(count, Const) else BLOCK
+                size *= max(known, 1) if isinstance(known, int) else BLOCK
             sizes.append(size)
         return min(BLOCK, -(-max(sizes, default=1) // 32) * 32)
 
@@ -200,17 +194,17 @@ class _Module:
         if declared := self.launch.get("grid"):
             parts = up_to_three(declared)
             # At least one block: all of them together do everything, however many there are.
-            counts = [Operation("max", (substituted(p, self.params), 1)) for p in parts]
-            return {"kind": "given", "counts": list(map(data, counts))}
-        kind = "chunks" if self.reduces else self.main.kind
+            blocks = [Operation("max", (substituted(p, self.params), 1)) for p in parts]
+            return {"kind": "given", "counts": list(map(data, blocks))}
+        kind = "chunks" if self.reductions else self.main.kind
         known = self.set_up()
         counts = [expression(c, known) for c in self.main.counts]
-        if kind == "grid" and (early := self.code.early_loads(self.main)):
+        if kind == "grid" and (early := self.code.coarsening.early_loads(self.main)):
             axis = batched_axis(len(counts))
-            if counts[axis] is not None:  # rounded up; a grid of that many threads is as good as a larger one
-                few = Operation("min", (counts[axis], 2**62))
+            if (count := counts[axis]) is not None:  # rounded up; that many threads are as good as more
+                few = Operation("min", (count, 2**62))
                 counts[axis] = Operation("//", (Operation("+", (few, early.at_once - 1)), early.at_once))
-        return {"kind": kind, "counts": list(map(data, counts))}
+        return {"kind": kind, "counts": [None if count is None else data(count) for count in counts]}
 
     def set_up(self) -> dict[str, Tree | None]:
         """Names that a launch can know → expressions: dimensions, integer scalars, and locals made of them."""

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...ir.dtypes import identity
-from .code import CudaCode
-from ..llvm.python_source import COMPLEX
+from ...artifact.signature import DTYPE_BYTES
+from ...ir.dtypes import COMPLEX, identity
 from ...ir.tree import Accumulate, Const, Reduction
+from ..llvm.expressions import Expressions, constant
+from ..llvm.writer import Writer
 
 _COMBINE = {
     "sum": "add", "prod": "mul", "min": "minimum", "max": "maximum", "any": "bor", "all": "band", "and": "band",
@@ -53,11 +54,14 @@ class Lane:
         return ((self.value, self.dtype), (self.extra, "int64")) if self.positioned else ((self.value, self.dtype),)
 
 
-class CudaReductions(CudaCode):
-    lanes: dict[str, Lane]
-    position = ""  # of the iteration, where a reduction wants it
+class Reductions:
+    def __init__(self, writer: Writer, expressions: Expressions, block: int):
+        self.writer, self.names, self.expressions, self.block = writer, writer.names, expressions, block
+        self.lanes: dict[str, Lane] = {}  # of the loop that is being written
+        self.position = ""  # of the iteration, where a reduction wants it
+        self.exchanged: set[tuple[str, int]] = set()  # dtypes and numbers of values that warps exchange
 
-    def open_lanes(self, reductions: tuple[Reduction, ...]) -> list[Lane]:
+    def open(self, reductions: tuple[Reduction, ...]) -> list[Lane]:
         """Start every reduction of a loop from its identity."""
         lanes = []
         for r in reductions:
@@ -67,56 +71,54 @@ class CudaReductions(CudaCode):
                 dtype = "float32"  # the error of a long sum in float16 could not be carried in float16
             value, extra = self.names.fresh("_part"), self.names.fresh("_extra")
             lane = Lane(r, value, extra, dtype)
-            self.line(f"{value} = {self.constant(identity(r.op, dtype), dtype)}")
+            self.writer.assign(value, constant(identity(r.op, dtype), dtype))
             if positioned:
-                self.line(f"{extra} = int64(-1)")
+                self.writer.assign(extra, "int64(-1)")
             elif lane.compensated:
-                self.line(f"{extra} = {self.constant(0, dtype)}")
+                self.writer.assign(extra, constant(0, dtype))
             lanes.append(lane)
         self.lanes = {lane.reduction.name: lane for lane in lanes}
         return lanes
 
-    def write_accumulate(self, s: Accumulate) -> None:
+    def accumulate(self, s: Accumulate) -> None:
         lane = self.lanes[s.name]
         if lane.positioned:
-            value = self.names.fresh("_value")
-            self.line(f"{value} = {self.expression(s.value)}")
+            value = self.writer.held("_value", self.expressions.text(s.value))
             self.take(lane, value, self.position)
         else:
-            self.include(lane, lane.held(self.expression(s.value)))
+            self.include(lane, lane.held(self.expressions.text(s.value)))
 
     def include(self, lane: Lane, text: str) -> None:
         """Accumulate one more value."""
         if lane.compensated:
             term, total, moved = (self.names.fresh(n) for n in ("_term", "_total", "_moved"))
-            self.line(f"{term} = {text}")
-            self.line(f"{total} = add({lane.value}, {term})")
-            self.line(f"{moved} = sub({total}, {lane.value})")
+            self.writer.assign(term, text)
+            self.writer.assign(total, f"add({lane.value}, {term})")
+            self.writer.assign(moved, f"sub({total}, {lane.value})")
             error = f"add(sub({lane.value}, sub({total}, {moved})), sub({term}, {moved}))"
-            self.line(f"{lane.extra} = add({lane.extra}, {error})")
-            self.line(f"{lane.value} = {total}")
+            self.writer.assign(lane.extra, f"add({lane.extra}, {error})")
+            self.writer.assign(lane.value, total)
         else:
-            self.line(f"{lane.value} = {_COMBINE[lane.reduction.op]}({lane.value}, {text})")
+            self.writer.assign(lane.value, f"{_COMBINE[lane.reduction.op]}({lane.value}, {text})")
 
     def take(self, lane: Lane, value: str, position: str) -> None:
         """Keep the better of the lane's element and another one; ties, and NaN, go to the first position."""
         op = "argmin" if lane.reduction.op == "argmin" else "argmax"
-        better = self.names.fresh("_better")
-        self.line(f"{better} = better_{op}({value}, {position}, {lane.value}, {lane.extra})")
-        self.line(f"{lane.value} = select({better}, {value}, {lane.value})")
-        self.line(f"{lane.extra} = select({better}, {position}, {lane.extra})")
+        better = self.writer.held("_better", f"better_{op}({value}, {position}, {lane.value}, {lane.extra})")
+        self.writer.assign(lane.value, f"select({better}, {value}, {lane.value})")
+        self.writer.assign(lane.extra, f"select({better}, {position}, {lane.extra})")
 
     def settle(self, lanes: list[Lane]) -> None:
         """The thread's part of each sum with its error."""
         for lane in lanes:
             if lane.compensated:
-                self.line(f"{lane.value} = settled({lane.value}, {lane.extra})")
+                self.writer.assign(lane.value, f"settled({lane.value}, {lane.extra})")
 
     # -------------------------------------------------------------------------------------------- over a block
 
     @property
     def warps(self) -> int:
-        return -(-self.block_size // 32)
+        return -(-self.block // 32)
 
     def scratch(self, dtype: str, number: int) -> str:
         """The shared array through which warps exchange the number-th value of a dtype: two turns of it."""
@@ -125,38 +127,42 @@ class CudaReductions(CudaCode):
     def combine_block(self, lanes: list[Lane]) -> None:
         """Every thread gets each lane's value of the whole block. One barrier."""
         self.settle(lanes)
-        members = "_members" if self.block_size % 32 else "int64(-1)"
+        members = "_members" if self.block % 32 else "int64(-1)"
         numbers: dict[str, int] = {}
         homes: dict[str, str] = {}
         for lane in lanes:
             names = ", ".join(name for name, _ in lane.parts)
-            self.line(f"{names} = over_warp_{lane.reduction.op}({names}, _lane, _thread, {members}, {self.block_size})")
+            where = f"_lane, _thread, {members}, {self.block}"
+            self.writer.assign(names, f"over_warp_{lane.reduction.op}({names}, {where})")
             for name, dtype in lane.parts:
                 homes[name] = self.scratch(dtype, numbers.setdefault(dtype, 0))
                 self.exchanged.add((dtype, numbers[dtype]))
                 numbers[dtype] += 1
-        with self.block("if eq(_lane, int64(0)):"):
+        with self.writer.if_("eq(_lane, int64(0))"):
             for name, home in homes.items():
-                self.line(f"store({home}, add(_turn, _warp), {name})")
-        self.line("barrier()")
+                self.writer.line(f"store({home}, add(_turn, _warp), {name})")
+        self.writer.line("barrier()")
         for lane in lanes:
-            names, places = (", ".join(v) for v in zip(*((name, homes[name]) for name, _ in lane.parts)))
-            self.line(f"{names} = over_warps_{lane.reduction.op}({places}, _turn, {self.warps})")
-        self.line(f"_turn = sub(int64({self.warps}), _turn)")
+            names, places = (", ".join(v) for v in zip(*((name, homes[name]) for name, _ in lane.parts), strict=True))
+            self.writer.assign(names, f"over_warps_{lane.reduction.op}({places}, _turn, {self.warps})")
+        self.writer.assign("_turn", f"sub(int64({self.warps}), _turn)")
 
-    exchanged: set[tuple[str, int]]
-
-    def finish_lanes(self, lanes: list[Lane]) -> None:
+    def finish(self, lanes: list[Lane]) -> None:
         """The reductions' own names get their results: what each started from counts once."""
         for lane in lanes:
             r, name = lane.reduction, self.names.of(lane.reduction.name)
             if lane.positioned:
-                self.line(f"{name} = {lane.extra}")
+                self.writer.assign(name, lane.extra)
                 continue
-            start = name if r.start is None else self.expression(r.start)
+            start = name if r.start is None else self.expressions.text(r.start)
             neutral = isinstance(r.start, Const) and r.op not in ("sum", "prod")
-            self.line(f"{name} = {lane.result if neutral else f'{_COMBINE[r.op]}({start}, {lane.result})'}")
+            self.writer.assign(name, lane.result if neutral else f"{_COMBINE[r.op]}({start}, {lane.result})")
+
+    @property
+    def exchanged_bytes(self) -> int:
+        """Of shared memory, of a block."""
+        return sum(2 * self.warps * DTYPE_BYTES[dtype] for dtype, _ in self.exchanged)
 
     def allocate_exchange(self) -> None:
         for dtype, number in sorted(self.exchanged):
-            self.line(f"{self.scratch(dtype, number)} = shared_{dtype}({2 * self.warps})")
+            self.writer.line(f"{self.scratch(dtype, number)} = shared_{dtype}({2 * self.warps})")

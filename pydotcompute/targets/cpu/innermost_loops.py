@@ -1,0 +1,68 @@
+"""Innermost parallel loops on a CPU: elementwise ones, and those whose reductions are in lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from ...ir.tree import Parallel
+from ..llvm.expressions import Expressions
+from ..llvm.statements import Statements
+from ..llvm.writer import Writer
+from .index_set_splitting import assuming, certain_range, conditions_to_split_by
+from .loop_reductions import Lanes, Reductions
+
+
+class InnermostLoops:
+    """splits: whether loops are split by what their conditions say of the index."""
+
+    def __init__(
+        self, writer: Writer, expressions: Expressions, statements: Statements, reductions: Reductions, splits: bool
+    ):
+        self.writer, self.names, self.expressions = writer, writer.names, expressions
+        self.statements, self.reductions, self.splits = statements, reductions, splits
+
+    def write(self, loop: Parallel, lanes: Lanes, start: str, stop: str) -> None:
+        """The loop over the last index, from start to stop, with the body."""
+        if lanes.each:
+            self._in_passes(loop, lanes, start, stop)
+        elif self.splits and (conditions := conditions_to_split_by(loop)):
+            low, high = certain_range(loop, conditions, start, stop, self.writer, self.expressions)
+            self._elementwise(loop, start, low)
+            self._elementwise(replace(loop, body=assuming(loop.body, conditions)), low, high)
+            self._elementwise(loop, high, stop)
+        else:
+            self._elementwise(loop, start, stop)
+
+    def _elementwise(self, loop: Parallel, start: str, stop: str) -> None:
+        with self.writer.for_(self.names.of(loop.names[-1]), start, stop):
+            self.writer.line("independent()")
+            with self.statements.iteration():
+                self.statements.write(loop.body)
+
+    def _in_passes(self, loop: Parallel, lanes: Lanes, start: str, stop: str) -> None:
+        """Iterations over all the lanes, one pass after the other; `lanes.passes` counts what went into the lanes."""
+        writer, reductions, width = self.writer, self.reductions, lanes.width
+        number, base, k, length = (self.names.fresh(n) for n in ("_pass", "_base", "_k", "_length"))
+        writer.assign(length, f"sub({stop}, {start})")
+        with writer.for_(number, f"passes_of({length}, {width})"):
+            writer.assign(base, f"at({number}, {width}, int64(0))")
+            with writer.for_(k, "int64(0)", f"minimum({width}, sub({length}, {base}))"):
+                writer.line("independent()")
+                writer.assign(self.names.of(loop.names[-1]), f"add({start}, add({base}, {k}))")
+                reductions.load(lanes, k)
+                self._numbered(loop, lanes, lambda: reductions.store(lanes, k))
+            reductions.end_pass(lanes)
+
+    def _numbered(self, loop: Parallel, lanes: Lanes, close: Callable[[], None]) -> None:
+        """The body, with the iteration's number where a reduction wants it; `close` ends the iteration."""
+        outer = self.reductions.number
+        if lanes.search:
+            number = self.names.of(loop.names[0])
+            for name, count in zip(loop.names[1:], lanes.counts[1:], strict=True):
+                number = f"at({number}, {count}, {self.names.of(name)})"
+            self.reductions.number = self.writer.held("_number", number)
+        with self.statements.iteration(close):
+            self.statements.write(loop.body)
+        close()
+        self.reductions.number = outer

@@ -1,0 +1,47 @@
+"""Barriers as statements of a block's body, where analysis/barriers.py says that threads must wait."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import dataclass, replace
+
+from ...ir.tree import For, If, KernelTree, Node, Parallel, Stmt, While
+from ...analysis.barriers import Path, barriers
+
+
+@dataclass(frozen=True)
+class Barrier(Node):
+    """Every thread of the block waits for the others. As the first statement of a `threads` loop: between its counts
+    and its iterations."""
+
+
+def body_with_barriers(tree: KernelTree) -> tuple[Stmt, ...]:
+    """The body of the kernel's `blocks` loop. Reductions of `threads` loops end in a barrier of their own."""
+    assert tree.main is not None
+    return _placed(tree.main.body, barriers(tree, reductions_synchronise=True), ())
+
+
+def _placed(body: tuple[Stmt, ...], points: Set[Path], base: Path) -> tuple[Stmt, ...]:
+    placed: list = []
+    for k, s in enumerate(body):
+        path = (*base, k)
+        if path in points:
+            placed.append(Barrier(at=s.at))
+        if isinstance(s, If):
+            then, otherwise = (_placed(part, points, (*path, j)) for j, part in enumerate((s.body, s.orelse)))
+            placed.append(replace(s, body=then, orelse=otherwise))
+        elif isinstance(s, (For, While)):
+            placed.append(replace(s, body=_placed(s.body, points, (*path, 0))))
+        elif isinstance(s, Parallel) and (*path, 0, 0) in points:
+            placed.append(replace(s, body=(Barrier(), *s.body)))
+        else:
+            placed.append(s)
+    if (*base, len(body)) in points:
+        placed.append(Barrier())
+    return tuple(placed)
+
+
+def without_first_barrier(loop: Parallel) -> tuple[Parallel, bool]:
+    """A `threads` loop, and whether a barrier stands between its counts and its iterations."""
+    waits = bool(loop.body) and isinstance(loop.body[0], Barrier)
+    return replace(loop, body=loop.body[1:]) if waits else loop, waits

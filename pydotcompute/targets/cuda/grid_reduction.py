@@ -1,0 +1,80 @@
+"""A reduction over a grid on CUDA, in two kernels: a partial value for each chunk, then the chunks in order."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ...ir.tree import Parallel
+from ..llvm.statements import Statements
+from ..llvm.writer import Writer
+from .counts import product, unpack
+from .loop_reductions import Reductions
+from .stride_loops import stride_loop
+from .thread_coarsening import ThreadCoarsening
+
+MOST_CHUNKS = 4096
+CHUNK_TERMS = 4  # of each thread, at least, before there are two chunks
+
+
+class GridReduction:
+    """statements: what writes those of one thread."""
+
+    def __init__(
+        self, writer: Writer, statements: Statements, reductions: Reductions, coarsening: ThreadCoarsening, block: int
+    ):
+        self.writer, self.names, self.statements = writer, writer.names, statements
+        self.reductions, self.coarsening, self.block = reductions, coarsening, block
+
+    def chunks(self, s: Parallel, counts: tuple[str, ...], scratch: list[str]) -> None:
+        """Fixed chunks, which depend on the counts alone, a partial value for each."""
+        writer = self.writer
+        total, chunks, length = self._sizes(counts)
+        chunk, last = self.names.fresh("_chunk"), self.names.fresh("_last")
+
+        def one_chunk() -> None:
+            lanes = self.reductions.open(s.reductions)
+            writer.assign(last, f"minimum({total}, at({chunk}, {length}, {length}))")
+            self.reductions.position = where = self.names.fresh("_at")
+            first = f"at({chunk}, {length}, _thread)"
+            number = partial(unpack, writer, s.names, counts, where)
+            early = self.coarsening.early_loads(s)
+            self.coarsening.turns(s, early, where, first, last, number, self.statements.write)
+            self.reductions.combine_block(lanes)
+            parts = [name for lane in lanes for name, _ in lane.parts]
+            with writer.if_("eq(_thread, int64(0))"):
+                for pointer, name in zip(scratch, parts, strict=True):
+                    writer.line(f"store({pointer}, {chunk}, {name})")
+
+        stride_loop(writer, self.statements, chunk, "ctaid_x()", chunks, "nctaid_x()", one_chunk)
+
+    def combine(self, s: Parallel, counts: tuple[str, ...], scratch: list[str]) -> None:
+        """The second step, in one block."""
+        _, chunks, _ = self._sizes(counts)
+        lanes = self.reductions.open(s.reductions)
+        chunk = self.names.fresh("_chunk")
+
+        def one() -> None:
+            left = list(scratch)
+            for lane in lanes:
+                values = [self.names.fresh("_value") for _ in lane.parts]
+                for name in values:
+                    self.writer.assign(name, f"load({left.pop(0)}, {chunk})")
+                if lane.positioned:
+                    self.reductions.take(lane, *values)
+                else:
+                    self.reductions.include(lane, values[0])
+
+        stride_loop(self.writer, self.statements, chunk, "_thread", chunks, f"int64({self.block})", one)
+        self.reductions.combine_block(lanes)
+        self.reductions.finish(lanes)
+
+    def _sizes(self, counts: tuple[str, ...]) -> tuple[str, str, str]:
+        """Names of: the number of iterations, of chunks, and of iterations in a chunk."""
+        writer, size, unit = self.writer, self.block, CHUNK_TERMS * self.block
+        total, chunks, length = (self.names.fresh(n) for n in ("_total", "_chunks", "_length"))
+        writer.assign(total, product(counts))
+        wanted = f"maximum(divided(add({total}, int64({unit - 1})), int64({unit})), int64(1))"
+        writer.assign(chunks, f"minimum({wanted}, int64({MOST_CHUNKS}))")
+        writer.assign(length, f"divided(add({total}, sub({chunks}, int64(1))), {chunks})")
+        writer.assign(length, f"mul(divided(add({length}, int64({size - 1})), int64({size})), int64({size}))")
+        return total, chunks, length

@@ -1,0 +1,38 @@
+"""Statements that write memory on CUDA: stores, scattered stores and atomic updates."""
+
+from __future__ import annotations
+
+from ...ir.tree import Atomic, Scatter, Store
+from ..llvm.expressions import Expressions
+from ..llvm.statements import Handler
+from ..llvm.writer import Writer
+from .elements import Elements
+
+
+class Stores:
+    def __init__(self, writer: Writer, expressions: Expressions, elements: Elements):
+        self.writer, self.expressions, self.elements = writer, expressions, elements
+
+    def handlers(self) -> dict[type, Handler]:
+        """Where every thread does its own."""
+        return {
+            Store: lambda s: self._write("store", s),
+            Scatter: lambda s: self._write("scatter", s),
+            Atomic: lambda s: self._write(f"atomic_{s.op}", s),
+        }
+
+    def handlers_of_one(self) -> dict[type, Handler]:
+        """Where all threads of a block execute the same statements: the first one stores."""
+        return {kind: self._by_first(handler) for kind, handler in self.handlers().items()}
+
+    def _by_first(self, handler: Handler) -> Handler:
+        def handle(s: Store | Scatter | Atomic) -> None:
+            with self.writer.if_("eq(_thread, int64(0))"):
+                handler(s)
+
+        return handle
+
+    def _write(self, operation: str, s: Store | Scatter | Atomic) -> None:
+        array, write = self.elements.arrays[s.array], self.expressions.text
+        place, value = self.elements.place(array, s.indices, write), write(s.value)
+        self.writer.line(f"{operation}{array.suffix}({array.pointer}, {place}, {value})")

@@ -1,0 +1,27 @@
+"""Loops whose step is the number of threads or blocks that share them: grid-stride and block-stride loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..llvm.statements import Statements
+from ..llvm.writer import Writer
+
+
+def stride_loop(
+    writer: Writer, statements: Statements, name: str, first: str, stop: str, step: str, body: Callable[[], None],
+    unrolled: bool = False,
+) -> None:  # fmt: skip
+    """`for name in range(first, stop, step)` for a step above 0, without numba's count of iterations. statements: what
+    writes a `continue` in the body."""
+    place = writer.held("_place", first)
+
+    def advance() -> None:
+        writer.assign(place, f"{'advanced' if unrolled else 'add'}({place}, {step})")
+
+    with writer.while_(f"lt({place}, {stop})"), statements.iteration(advance):
+        writer.assign(name, place)
+        body()
+        if unrolled:
+            writer.line("unrolled()")
+        advance()
