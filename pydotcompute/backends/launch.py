@@ -1,5 +1,5 @@
-"""How a built kernel is launched on a device, out of its artifact's metadata: grids, blocks and arguments. Nothing here needs
-one; targets/cuda/lowering.py and targets/cuda/arrays.py say what the metadata means."""
+"""How a built kernel is launched on a device, out of its artifact's metadata: grids, blocks and arguments. Nothing here
+needs one; artifact/launch.py says what the metadata means."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from typing import Any, Callable, Mapping, NamedTuple, Sequence
 import numpy as np
 
 from ..artifact.dimensions import evaluate, from_data
+from ..artifact.launch import CHUNK_TERMS, MOST_CHUNKS, MOST_GRID, VIEW_LEVELS
 from ..artifact.signature import Parameter
 
-VIEW_LEVELS = 7
-MOST_X, MOST_YZ = 2**31 - 1, 65535
-CHUNK_TERMS, MOST_CHUNKS = 4, 4096
 ADDRESS = 4  # which word of an array that a raw kernel gets is its address
 UNKNOWN = 1024  # blocks, where only the kernel knows its count
 
@@ -52,7 +50,7 @@ def _grid(counts: list[int | None], block: int) -> tuple[Sizes, Sizes] | None:
     rows = block // width
     sizes = (width, rows, 1)
     extents = [*reversed(counts)]
-    blocks = [_blocks(n, size, most) for n, size, most in zip(extents, sizes, (MOST_X, MOST_YZ, MOST_YZ))]
+    blocks = [_blocks(n, size, most) for n, size, most in zip(extents, sizes, MOST_GRID)]
     return _three(blocks), sizes
 
 
@@ -68,7 +66,7 @@ def _of_blocks(counts: list[int | None], block: int) -> tuple[Sizes, Sizes] | No
     total = _product(counts)
     if total == 0:
         return None
-    return (UNKNOWN if total is None else min(total, MOST_X), 1, 1), (block, 1, 1)
+    return (UNKNOWN if total is None else min(total, MOST_GRID[0]), 1, 1), (block, 1, 1)
 
 
 def _chunks(counts: list[int | None], block: int) -> tuple[Sizes, Sizes]:
@@ -86,8 +84,8 @@ def _given(counts: list[int | None], block: int) -> tuple[Sizes, Sizes] | None:
     grid = [c or 0 for c in counts]
     if any(c <= 0 for c in grid):
         return None
-    if grid[0] > MOST_X or any(c > MOST_YZ for c in grid[1:]):
-        raise ValueError(f"the declared grid {tuple(grid)} is larger than a GPU runs: {MOST_X}, {MOST_YZ}, {MOST_YZ}")
+    if any(count > most for count, most in zip(grid, MOST_GRID)):
+        raise ValueError(f"the declared grid {tuple(grid)} is larger than a GPU runs: {', '.join(map(str, MOST_GRID))}")
     return _three(grid), (block, 1, 1)
 
 

@@ -10,6 +10,7 @@ from typing import Callable, Collection
 
 from ..artifact.dimensions import FUNCTIONS, MOST_EXPONENT, MOST_LEVELS, Operation, Tree
 from ..errors import DeclarationError, Position
+from ..ir.operations import SYMBOLS
 from .names import near
 
 Spot = Callable[[int], Position]  # where the character at this offset of an expression stands
@@ -40,11 +41,7 @@ SHOWN = {
 CONDITIONS = (ast.Compare, ast.BoolOp, ast.IfExp)
 CONSTANTS = {"integer": (int,), "number": (int, float), "condition": (int, float, bool)}
 INT64_MAX = 2**63 - 1
-_OPERATORS = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
-    ast.LShift: "<<", ast.RShift: ">>", ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">",
-    ast.GtE: ">=", ast.And: "and", ast.Or: "or", ast.Not: "not", ast.USub: "neg",
-}  # fmt: skip
+_OPERATORS = {**SYMBOLS, ast.USub: "neg"}
 
 
 @lru_cache(4096)

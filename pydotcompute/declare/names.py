@@ -8,16 +8,7 @@ from difflib import get_close_matches
 from typing import Iterable
 
 from ..artifact.signature import DTYPES
-
-FUNCTIONS = (
-    "abs min max floor ceil trunc round sign sqrt rsqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin "
-    "acos atan atan2 sinh cosh tanh erf erfc pow hypot fma copysign isnan isinf isfinite where popcount clz"
-).split()
-CONSTANTS = "inf nan pi e".split()
-CONSTRUCTS = (
-    "grid blocks threads range sum any all argmin argmax conj real imag shared private local "
-    "atomic_add atomic_min atomic_max scatter"
-).split()
+from ..ir.functions import CONSTANTS, FUNCTIONS, WORDS
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 KEYWORDS = frozenset(keyword.kwlist)
@@ -25,7 +16,7 @@ KEYWORDS = frozenset(keyword.kwlist)
 MEANINGS = (
     {name: "a function of the kernel language" for name in FUNCTIONS}
     | {name: "a constant of the kernel language" for name in CONSTANTS}
-    | {name: "a word of the kernel language" for name in CONSTRUCTS}
+    | {name: "a word of the kernel language" for name in sorted(WORDS)}
     | {name: "a dtype" for name in DTYPES}
     | {"np": "NumPy in a reference"}
     | {name: "a Python keyword" for name in keyword.kwlist}

@@ -7,13 +7,9 @@ import warnings
 from typing import Any, Collection
 
 from ..errors import DeclarationError
+from ..ir.functions import PARALLEL
 from .model import Kernel, Rendered
 from .names import near
-
-# What only the kernel language has; in a raw kernel these names would mean nothing.
-LANGUAGE = {
-    "grid", "blocks", "threads", "shared", "private", "local", "atomic_add", "atomic_min", "atomic_max", "scatter",
-}  # fmt: skip
 
 
 def parse_python(rendered: Rendered) -> ast.Module:
@@ -77,7 +73,7 @@ def check_raw(kernel: Kernel, rendered: Rendered, tree: ast.Module, module: str)
             f"a kernel that uses {module}. needs 'launch'", at, "add launch: {block: 128, grid: …}"
         )
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in LANGUAGE:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in PARALLEL:
             at = rendered.position(node.lineno, node.col_offset + 1)
             message = f"'{node.func.id}' of the kernel language in a kernel that uses {module}."
             raise DeclarationError(message, at, "write all of it in one of the two")

@@ -6,25 +6,20 @@ import ast
 
 from . import operators, promotion, reductions
 from ..ir import tree
-from ..ir.functions import ARRAYS, FUNCTIONS, LOOPS, REDUCTIONS, UPDATES
+from ..ir.functions import ARRAYS, FUNCTIONS, LOOPS, UPDATES
+from ..ir.operations import FUNCTIONAL, SYMBOLS
 from .module import KEPT_LEVELS, MOST_LAZY_LEVELS, near
 from .promotion import Value, convert, truth
 from .scope import Array, Scope, element
 from .syntax import BUILTINS
 from ..artifact.signature import DTYPES
 
-_BINARY = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
-    ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
-}  # fmt: skip
-_UNARY = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}
-_COMPARE = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 # the right side of `and` and `or`, a branch of `… if … else …`, the later terms of `a < b < c`
 LATER = "evaluated only sometimes"
 
 
 def operator_of(op: ast.operator) -> str:
-    return _BINARY[type(op)]
+    return SYMBOLS[type(op)]
 
 
 def expression(s: Scope, node: ast.expr) -> Value:
@@ -62,7 +57,7 @@ def _expression(s: Scope, node: ast.expr) -> Value:
         case ast.UnaryOp(op=ast.Not()):
             return Value(negated(condition(s, node.operand)[0], at), True)  # Python's own bool, whatever it is of
         case ast.UnaryOp():
-            return operators.unary(_UNARY[type(node.op)], expression(s, node.operand), s.fault(node), at)
+            return operators.unary(SYMBOLS[type(node.op)], expression(s, node.operand), s.fault(node), at)
         case ast.BinOp():
             left, right = expression(s, node.left), expression(s, node.right)
             return operators.binary(operator_of(node.op), left, right, s.fault(node), at)
@@ -140,7 +135,7 @@ def _compare(s: Scope, node: ast.Compare) -> Value:
     at = s.at(node)
     fault = s.fault(node)
     links = [
-        operators.compare(_COMPARE[type(op)], left, right, fault, at)
+        operators.compare(SYMBOLS[type(op)], left, right, fault, at)
         for op, left, right in zip(node.ops, values, values[1:])
     ]
     return Value(_joined("and", [link.expr for link in links], at), all(link.weak for link in links))
@@ -241,7 +236,7 @@ def _call(s: Scope, node: ast.Call) -> Value:
     if name in s.shadow or name in s.assigned or name in s.given or name in s.arrays or name in s.array_nodes:
         what = "an array" if name in s.arrays or name in s.array_nodes else "a scalar"
         s.refuse(node, f"`{name}` is {what}, not a function", f"write `{name} * (…)` for a product")
-    if name in REDUCTIONS and (name not in FUNCTIONS or _is_generator(node)):
+    if name in FUNCTIONAL and (name not in FUNCTIONS or _is_generator(node)):
         return reductions.functional(s, node)
     if name in FUNCTIONS:
         function = FUNCTIONS[name]
@@ -282,7 +277,7 @@ def _call(s: Scope, node: ast.Call) -> Value:
         s.refuse(node, f"`{name}` is {meaning}, not a function")
     if name in BUILTINS:
         s.refuse(node, f"`{name}` is not part of the kernel language", BUILTINS[name])
-    known = {*FUNCTIONS, *REDUCTIONS, *s.module.helpers, *LOOPS, *ARRAYS, *UPDATES, *DTYPES, *s.module.types, "range"}
+    known = {*FUNCTIONS, *FUNCTIONAL, *s.module.helpers, *LOOPS, *ARRAYS, *UPDATES, *DTYPES, *s.module.types, "range"}
     own = "the kernel of this name cannot be called in a kernel; " * (name == s.module.kernel.name)
     s.refuse(
         node,

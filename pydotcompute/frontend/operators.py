@@ -7,6 +7,8 @@ from functools import reduce
 
 from ..ir import tree
 from ..ir.functions import FUNCTIONS
+from ..ir.dtypes import KINDS, kind_of
+from ..ir.operations import BINARY, COMPARISONS, REDUCTIONS, UNARY
 from .promotion import WEAK, Fault, Type, Value, bounds, common, convert, fits, held, literal, rank, truth
 
 _FOLD = {
@@ -18,8 +20,6 @@ _SWAPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 _COMPARE = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
 }  # fmt: skip
-_BOOLS = {"min": "&", "max": "|"}
-_LETTERS = "bifc"
 
 
 def binary(op: str, left: Value, right: Value, fault: Fault, at=None) -> Value:
@@ -29,15 +29,16 @@ def binary(op: str, left: Value, right: Value, fault: Fault, at=None) -> Value:
     done = common(left.type, right.type)
     if done.weak and done.rank == 0 and op not in "&|^":
         done = Type("int64", True)  # Python adds True and True to 2
-    if op in ("&", "|", "^", "<<", ">>") and done.rank > 1:
+    accepted = BINARY[op].accepts
+    if done.rank > 1 and "f" not in accepted:
         fault(*_no_bits(op, left, right, done))
         done = Type("int64")
-    elif done.rank == 3 and op in ("//", "%", "**"):
+    elif done.rank == 3 and "c" not in accepted:
         fault(f"`{op}` has no meaning for {done}", "complex numbers have + - * / == != abs conj real imag")
         op = "*"
     elif done.dtype == "bool":
-        if op == "-":
-            fault("`-` of two bools has no meaning, as in NumPy", "write `!=` or `^`")
+        if "b" not in accepted:
+            fault(f"`{op}` of two bools has no meaning, as in NumPy", "write `!=` or `^`")
         done, op = (done, {"+": "|", "-": "^", "*": "&"}.get(op, op)) if op in "+-*&|^" else (Type("int8"), op)
     if op == "/" and done.rank <= 1:
         done = Type("float64", done.weak)
@@ -86,7 +87,7 @@ def unary(op: str, value: Value, fault: Fault, at=None) -> Value:
         number = value.expr.value
         return literal({"-": operator.neg, "+": operator.pos, "~": operator.invert}[op](number), at)
     if op == "~":
-        if value.rank > 1:
+        if kind_of(value.expr.type) not in UNARY[op].accepts:
             fault(f"`~` takes integers or bools, not {value.type}", "convert it first: int64(…)")
         elif value.rank == 0 and value.weak:
             fault("`~` of a Python bool is an integer that is never 0", "write `not`")
@@ -106,7 +107,7 @@ def compare(op: str, left: Value, right: Value, fault: Fault, at=None) -> Value:
     weak = left.weak and right.weak
     if left.literal and right.literal and max(left.rank, right.rank) <= 2:
         return literal(_COMPARE[op](left.expr.value, right.expr.value), at)
-    if max(left.rank, right.rank) == 3 and op not in ("==", "!="):
+    if KINDS[max(left.rank, right.rank)] not in COMPARISONS[op].accepts:
         fault(f"`{op}` has no meaning for complex numbers", "compare their abs, real or imag")
         op = "=="
     if left.literal and left.rank == 1 and right.rank == 1:
@@ -155,7 +156,7 @@ def call(name: str, values: list[Value], fault: Fault, at=None) -> Value:
         done = common(done, value.type)
     if done.weak and done.rank == 0 and name not in ("min", "max", "where"):
         done = Type("int64", True)
-    if _LETTERS[done.rank] not in function.accepts:
+    if KINDS[done.rank] not in function.accepts:
         fault(*_not_accepted(name, done))
         done = Type(WEAK[1] if "i" in function.accepts else WEAK[2])
         chosen = [Value(tree.Const(1, "int64"), True) for _ in chosen]
@@ -168,7 +169,7 @@ def call(name: str, values: list[Value], fault: Fault, at=None) -> Value:
     if name in ("floor", "ceil", "trunc", "round") and done.rank < 2 or name == "abs" and done.dtype == "bool":
         return Value(arguments[0], done.weak)  # whole already
     if name in ("min", "max") and done.rank == 0:
-        both = _BOOLS[name]
+        both = REDUCTIONS[REDUCTIONS[name].bools].combine
         return Value(reduce(lambda a, b: tree.Binary(both, a, b, "bool", at=at), arguments), done.weak)
     if name == "where":
         arguments = (truth(values[0]), *arguments)

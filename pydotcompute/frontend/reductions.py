@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import ast
-import math
 
 from . import expressions, loops, operators
 from ..ir import tree
-from .promotion import Type, Value, bounds, constant, convert, held, truth
+from ..ir.dtypes import kind_of
+from ..ir.operations import COMPARED, REDUCTIONS, SYMBOLS, UPDATES, of_bools, sum_type
+from .promotion import Type, Value, constant, convert, held, truth
 from .scope import Loop, Scope
 
-_UPDATES = {
-    ast.Add: "sum", ast.Sub: "sum", ast.Mult: "prod", ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor",
-}  # fmt: skip
-# What they are of bools.
-_BOOLS = {"min": "all", "max": "any"}
-_BOOL_UPDATES = {"sum": "or", "prod": "and", "min": "and", "max": "or"}
-_FORMS = "`+= -= *= &= |= ^=`, `s = min(s, e)` or `s = max(s, e)`"
+_UPDATES = {node: UPDATES[s] for node, s in SYMBOLS.items() if issubclass(node, ast.operator) and s in UPDATES}
+_FORMS = f"`{' '.join(f'{symbol}=' for symbol in UPDATES)}`, `s = min(s, e)` or `s = max(s, e)`"
 
 
 # ------------------------------------------------------------------------------------------ functional form
@@ -44,7 +40,7 @@ def functional(s: Scope, node: ast.Call) -> Value:
     s.place, s.depth, s.before_statement, s.lazy, s.shadow, s.state = outer
 
     type_, start, value, operand = _shape(s, op, term, node)
-    op = _BOOLS.get(op, op) if type_.dtype == "bool" else op
+    op = of_bools(op, type_.dtype)
     name = s.fresh(f"{op}_", type_.dtype)
     body: tuple[tree.Stmt, ...] = (tree.Accumulate(name, op, value, at=s.at(generator.elt)),)
     for test, clause_test in zip(reversed(tests), reversed(clause.ifs)):
@@ -58,32 +54,19 @@ def functional(s: Scope, node: ast.Call) -> Value:
 
 def _shape(s: Scope, op: str, term: Value, node: ast.AST) -> tuple[Type, tree.Const, tree.Expr, str]:
     """The reduction's type, what it starts from, its term converted, and the type of what is compared."""
-    fault = s.fault(node)
-    if op in ("any", "all"):
-        return Type("bool", True), tree.Const(op == "all", "bool"), truth(term), "bool"  # Python's own bool
-    if op == "sum":
-        done = Type(_whole(term.expr.type), term.weak) if term.rank <= 1 else term.type
-        return done, constant(0, done.dtype), convert(term, done.dtype, fault), done.dtype
-    if term.rank == 3:
+    fault, reduction = s.fault(node), REDUCTIONS[op]
+    if reduction.gives == "bool":  # Python's own, whatever the terms are
+        return Type("bool", True), constant(reduction.identity("bool"), "bool"), truth(term), "bool"
+    if reduction.gives == "sum":
+        done = Type(sum_type(term.expr.type), term.weak) if term.rank <= 1 else term.type
+        return done, constant(reduction.identity(done.dtype), done.dtype), convert(term, done.dtype, fault), done.dtype
+    if kind_of(term.expr.type) not in reduction.accepts:
         fault(f"`{op}` has no meaning for complex numbers", f"write `{op}(abs(z) …)`")
         return Type("float64"), constant(0, "float64"), constant(0, "float64"), "float64"
-    if op in ("argmin", "argmax"):
-        return Type("int64"), constant(-1, "int64"), held(term, fault), term.expr.type
-    return term.type, _identity(op, term.expr.type), held(term, fault), term.expr.type
-
-
-def _whole(dtype: str) -> str:
-    """The type of a sum of integers or bools, as NumPy's."""
-    return "uint64" if dtype.startswith("u") else "int64"
-
-
-def _identity(op: str, dtype: str) -> tree.Const:
-    """What min and max of nothing give."""
-    if dtype == "bool":
-        return constant(op == "min", dtype)
-    if "int" in dtype:
-        return constant(bounds(dtype)[op == "min"], dtype)
-    return constant(math.inf if op == "min" else -math.inf, dtype)
+    dtype = term.expr.type
+    if reduction.positioned:
+        return Type("int64"), constant(-1, "int64"), held(term, fault), dtype
+    return term.type, constant(reduction.identity(dtype), dtype), held(term, fault), dtype
 
 
 # -------------------------------------------------------------------------------------------- accumulators
@@ -95,7 +78,7 @@ def update_of(node: ast.stmt, name: str) -> tuple[str, ast.expr] | None:
         case ast.AugAssign(target=ast.Name(id=target), op=op, value=value) if target == name:
             return (_UPDATES[type(op)], value) if type(op) in _UPDATES and not appears(value, name) else None
         case ast.Assign(targets=[ast.Name(id=target)], value=ast.Call(func=ast.Name(id=function), args=[a, b])):
-            if target == name and function in ("min", "max"):
+            if target == name and function in COMPARED:
                 first, second = _is(a, name), _is(b, name)
                 term = b if first else a
                 if first != second and not appears(term, name):
@@ -170,9 +153,7 @@ def accumulate(s: Scope, node: ast.stmt, name: str) -> tree.Stmt:
     dtype = s.join(name, result.type, node).dtype
     if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Sub):
         value = operators.unary("-", Value(convert(value, dtype, fault)), fault, s.at(node))
-    if dtype == "bool":
-        op = _BOOL_UPDATES.get(op, op)
-    return tree.Accumulate(name, op, convert(value, dtype, fault), at=s.at(node))
+    return tree.Accumulate(name, of_bools(op, dtype), convert(value, dtype, fault), at=s.at(node))
 
 
 def of_loop(s: Scope, loop: Loop) -> tuple[tree.Reduction, ...]:
@@ -180,7 +161,5 @@ def of_loop(s: Scope, loop: Loop) -> tuple[tree.Reduction, ...]:
     found = []
     for name, op in loop.reductions.items():
         dtype = s.type_of(name).dtype
-        if dtype == "bool":
-            op = _BOOL_UPDATES.get(op, op)
-        found.append(tree.Reduction(name, op, dtype, None, dtype))
+        found.append(tree.Reduction(name, of_bools(op, dtype), dtype, None, dtype))
     return tuple(found)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Callable
 
-from ..ir.functions import CONSTANTS, FUNCTIONS, REDUCTIONS
+from ..ir.functions import CONSTANTS, FUNCTIONS
+from ..ir.operations import FUNCTIONAL
 from ..artifact.signature import DTYPES
 
 MOST_BLOCKS = 60  # Python itself stops at 100; an `elif` is one block deeper than its `if`
@@ -170,7 +171,7 @@ def _call(node: ast.Call, refuse: Refuse, loop: str) -> None:
         name = f"`{keyword.arg}=`" if keyword.arg else "`**`"
         refuse(keyword.value, f"a keyword argument, {name}, {_LANGUAGE}", "give arguments by position")
     arguments = node.args
-    if len(arguments) == 1 and isinstance(arguments[0], ast.GeneratorExp) and node.func.id in REDUCTIONS:
+    if len(arguments) == 1 and isinstance(arguments[0], ast.GeneratorExp) and node.func.id in FUNCTIONAL:
         generator = arguments[0]
         if len(generator.generators) > 1:
             refuse(

@@ -10,6 +10,8 @@ from typing import Callable
 
 import numpy as np
 
+from ..ir import operations
+from ..ir.functions import FUNCTIONS
 from . import arithmetic
 from .source import Site
 
@@ -200,16 +202,15 @@ def _position(better: Callable) -> Callable:
     return reduce
 
 
-REDUCTIONS: dict[str, Callable] = {
-    "reduce_sum": _by_pairs(lambda dtype: arithmetic.binary("+", dtype)),
-    "reduce_prod": _by_pairs(lambda dtype: arithmetic.binary("*", dtype)),
-    "reduce_min": _one_by_one(lambda dtype: arithmetic.function("min", dtype)),
-    "reduce_max": _one_by_one(lambda dtype: arithmetic.function("max", dtype)),
-    "reduce_any": lambda start, terms, dtype: start or any(term for _, term in terms),
-    "reduce_all": lambda start, terms, dtype: start and all(term for _, term in terms),
-    "reduce_and": _one_by_one(lambda dtype: arithmetic.binary("&", dtype)),
-    "reduce_or": _one_by_one(lambda dtype: arithmetic.binary("|", dtype)),
-    "reduce_xor": _one_by_one(lambda dtype: arithmetic.binary("^", dtype)),
-    "reduce_argmin": _position(lambda term, best: term < best),
-    "reduce_argmax": _position(lambda term, best: term > best),
-}
+def _reduction(op: str) -> Callable:
+    reduction = operations.REDUCTIONS[op]
+    symbol = reduction.combine
+    if reduction.positioned:
+        return _position(arithmetic.comparison(symbol))
+    if symbol in FUNCTIONS:
+        return _one_by_one(lambda dtype: arithmetic.function(symbol, dtype))
+    rounds = symbol in ("+", "*")
+    return (_by_pairs if rounds else _one_by_one)(lambda dtype: arithmetic.binary(symbol, dtype))
+
+
+REDUCTIONS: dict[str, Callable] = {f"reduce_{op}": _reduction(op) for op in operations.REDUCTIONS}

@@ -14,6 +14,7 @@ from ..errors import Position
 from . import arithmetic
 from ..ir import tree as t
 from ..ir.dtypes import COMPLEX, FLOATS, INTEGER_BITS
+from ..ir.operations import BINARY, UNARY
 
 _INLINE = {"+", "-", "*", "/", "//", "%"}  # of floats: NumPy's own scalar operators
 
@@ -223,9 +224,8 @@ class _Writer:
                     return f"(not {operand})"
                 if e.op == "-" and _is_float(e.type):
                     return f"(-{operand})"
-                words = {"-": "neg", "~": "invert"}
                 name = self.given(
-                    ("unary", e.op, e.type), arithmetic.unary(e.op, e.type), f"{words[e.op]}_{e.type}"
+                    ("unary", e.op, e.type), arithmetic.unary(e.op, e.type), f"{UNARY[e.op].word}_{e.type}"
                 )
                 return f"{name}({operand})"
             case t.Binary():
@@ -259,10 +259,8 @@ class _Writer:
         left, right = self.expression(e.left), self.expression(e.right)
         if _is_float(e.type) and e.op in _INLINE or e.op in ("&", "|", "^"):
             return f"({left} {e.op} {right})"
-        words = {"+": "add", "-": "sub", "*": "mul", "/": "div", "//": "floordiv", "%": "mod", "**": "pow",
-                 "<<": "shl", ">>": "shr"}  # fmt: skip
         key = ("binary", e.op, e.type)
-        name = self.given(key, arithmetic.binary(e.op, e.type), f"{words[e.op]}_{e.type}")
+        name = self.given(key, arithmetic.binary(e.op, e.type), f"{BINARY[e.op].word}_{e.type}")
         return f"{name}({left}, {right})"
 
 

@@ -8,6 +8,13 @@ INTEGER_BITS = {f"{sign}int{bits}": bits for sign in ("", "u") for bits in (8, 1
 FLOATS = ("float16", "float32", "float64")
 COMPLEX = {"complex64": "float32", "complex128": "float64"}  # and the dtype of their parts
 
+KINDS = "bifc"  # letters of the kinds of dtypes, each wider than the one before: b(ool) i(nteger) f(loat) c(omplex)
+
+
+def kind_of(dtype: str) -> str:
+    """The letter of a dtype's kind."""
+    return "b" if dtype == "bool" else "i" if dtype in INTEGER_BITS else "f" if dtype in FLOATS else "c"
+
 
 @cache
 def integer_range(dtype: str) -> tuple[int, int]:
@@ -24,16 +31,3 @@ def smallest(dtype: str) -> bool | int | float:
 def largest(dtype: str) -> bool | int | float:
     """What `min` over nothing gives: inf, the largest integer, True."""
     return True if dtype == "bool" else integer_range(dtype)[1] if dtype in INTEGER_BITS else float("inf")
-
-
-def identity(op: str, dtype: str) -> bool | int | float:
-    """What a reduction of nothing is: the value that changes no other."""
-    if op in ("min", "argmin"):
-        return largest(dtype)
-    if op in ("max", "argmax"):
-        return smallest(dtype)
-    if op in ("sum", "any", "or", "xor"):
-        return 0
-    if op == "and":
-        return True if dtype == "bool" else integer_range(dtype)[1] if dtype.startswith("u") else -1
-    return 1  # prod, all

@@ -1,10 +1,12 @@
-"""The functions and constants of the kernel language: one table, read by the front end, the interpreter, the
-lowerings and the documentation."""
+"""The functions, constants and words of the kernel language: one table, read by declarations, the front end, the
+interpreter, every target and the documentation. Operators and reductions are in ir/operations.py."""
 
 from __future__ import annotations
 
 import math
 from typing import NamedTuple
+
+from .operations import FUNCTIONAL
 
 
 class Function(NamedTuple):
@@ -95,10 +97,11 @@ FUNCTIONS: dict[str, Function] = {
 
 CONSTANTS: dict[str, float] = {"inf": math.inf, "nan": math.nan, "pi": math.pi, "e": math.e}
 
-REDUCTIONS = ("sum", "min", "max", "any", "all", "argmin", "argmax")
 LOOPS = ("grid", "blocks", "threads")
 ARRAYS = ("shared", "private", "local")
 ATOMICS = {"atomic_add": "add", "atomic_min": "min", "atomic_max": "max"}
 UPDATES = (*ATOMICS, "scatter")  # statements: array, index, value
-# Words with a meaning of their own that are no functions of the table above.
-WORDS = frozenset({*REDUCTIONS, *LOOPS, *ARRAYS, *UPDATES, "range"}) - FUNCTIONS.keys()
+# What only the kernel language has: in a raw kernel these words would mean nothing.
+PARALLEL = frozenset({*LOOPS, *ARRAYS, *UPDATES})
+# Words with a meaning of their own that are not functions of the table above.
+WORDS = (PARALLEL | {*FUNCTIONAL, "range"}) - FUNCTIONS.keys()

@@ -133,7 +133,7 @@ def test_a_digest_changes_with_the_files_of_its_target_alone(monkeypatch, tmp_pa
     first = digests()
     changed = {}
     for name in (
-        "targets/cpu/lowering.py", "targets/cuda/lowering.py", "targets/llvm/intrinsics.py", "ir/tree.py",
+        "targets/cpu/lowering.py", "targets/cuda/lowering.py", "targets/llvm/operations.py", "ir/tree.py",
         "declare/signatures.py", "declare/fills.py", "artifact/abi.py", "targets/base.py", "interpreter/execute.py",
         "builder/report.py", "cli/build.py",
     ):  # fmt: skip
@@ -145,7 +145,7 @@ def test_a_digest_changes_with_the_files_of_its_target_alone(monkeypatch, tmp_pa
     every = set(first)
     assert changed == {
         "targets/cpu/lowering.py": {"cpu"}, "targets/cuda/lowering.py": {"cuda"},
-        "targets/llvm/intrinsics.py": {"cpu", "cuda"}, "ir/tree.py": every, "declare/signatures.py": every,
+        "targets/llvm/operations.py": {"cpu", "cuda"}, "ir/tree.py": every, "declare/signatures.py": every,
         "declare/fills.py": every, "artifact/abi.py": every, "targets/base.py": every,
         "interpreter/execute.py": set(), "builder/report.py": set(), "cli/build.py": set(),
     }  # fmt: skip

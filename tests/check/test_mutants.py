@@ -34,10 +34,10 @@ MUTANTS = {
         TOTAL, "", "by the reference",
     ),
     "NaN is no maximum": (
-        "targets/llvm/intrinsics.py", '_extremum("max", "maximum")', '_extremum("max", "maxnum")', LARGER, " special", "nan: error inf",
+        "targets/cpu/dialect.py", '("", f"{op}imum")', '("", f"{op}num")', LARGER, " special", "nan: error inf",
     ),
     "stores of whole vectors": (
-        "targets/cpu/memory.py", "1 if in_bytes else _alignment(dtype)", "16", TWICE, " misaligned", "the process ended by SIG",
+        "targets/llvm/memory.py", "1 if in_bytes else alignment(t)", "16", TWICE, " misaligned", "the process ended by SIG",
     ),
 }  # fmt: skip
 

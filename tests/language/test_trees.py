@@ -307,14 +307,6 @@ def test_a_raw_kernel_has_no_tree(refusal):
     assert error.message == "kernel f is raw: it uses `cuda.`, numba.cuda's own Python, and has no typed tree"
 
 
-def test_the_words_of_the_language_are_those_that_declarations_keep_free():
-    from pydotcompute.declare import names
-    from pydotcompute.ir import functions
-
-    assert {*names.FUNCTIONS, *names.CONSTRUCTS} == functions.FUNCTIONS.keys() | functions.WORDS
-    assert set(names.CONSTANTS) == functions.CONSTANTS.keys()
-
-
 SCALARS = "(x: T[...], n: int32) -> (total: T, hits: int64 = 0)"
 
 

@@ -27,7 +27,7 @@ NAMED = {
         ARRAYS, 'suffix="_local" if a.kind == "local" else ""', 'suffix=""', ("compile/test_independent.py",)
     ),
     "every access in the group of independent ones": Named(
-        "pydotcompute/targets/cpu/memory.py", "grouped=False)  # of an array", "grouped=True)  # of an array",
+        "pydotcompute/targets/cpu/dialect.py", "CpuDialect(grouped=False)", "CpuDialect(grouped=True)",
         ("compile/test_independent.py",),
     ),
     "no barrier between the counts of a loop and its iterations": Named(
@@ -38,7 +38,7 @@ NAMED = {
         "add i64 %allowed.any, 0", ("compile/test_threads.py",),
     ),
     "complex arrays aligned to whole elements": Named(
-        "pydotcompute/targets/cpu/memory.py", '(2 if kind(dtype) == "complex" else 1)', "1", ("compile/test_alignment.py",)
+        "pydotcompute/targets/llvm/memory.py", '(2 if kind(t) == "complex" else 1)', "1", ("compile/test_alignment.py",)
     ),
     "a thread that is not joined": Named(
         "pydotcompute/targets/cpu/run.py", "%all = icmp eq i64 %left, 0", "%all = icmp sle i64 %left, 1",

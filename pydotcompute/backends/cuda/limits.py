@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-MOST_THREADS = 1024
-MOST_BLOCK = (1024, 1024, 64)
-MOST_GRID = (2**31 - 1, 65535, 65535)
+from ...artifact.launch import MOST_BLOCK, MOST_GRID, MOST_THREADS
 
 # CUDA C++ Programming Guide, "Compute capabilities": the first that has a feature.
 _FEATURES = {

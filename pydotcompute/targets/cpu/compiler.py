@@ -21,7 +21,7 @@ from ...ir.tree import KernelTree
 from .elf import undefined_symbols
 from .fma import emulated, fma_ir
 from ..llvm.numba_frontend import Refused, compile_functions, subroutine
-from ..llvm.intrinsics import NUMBA_TYPES
+from ..llvm.values import DTYPES
 from .link import link
 from .namespace import namespace
 from .run import run_ir
@@ -78,7 +78,7 @@ def kernel_ir(source: CpuSource, source_file: str) -> str:
 
 
 def _result(dtypes: tuple[str, ...]) -> types.Type:
-    found = [NUMBA_TYPES[d] for d in dtypes]
+    found = [DTYPES[d] for d in dtypes]
     return found[0] if len(found) == 1 else types.BaseTuple.from_types(found)
 
 

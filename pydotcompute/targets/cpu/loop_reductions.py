@@ -14,13 +14,10 @@ from dataclasses import dataclass
 from ...ir.dtypes import COMPLEX, FLOATS
 from ...ir.tree import Accumulate, For, If, Parallel, Reduction, While, product_of
 from ..llvm.expressions import Expressions, constant
+from ..llvm.words import COMBINE
 from ..llvm.writer import Writer
 
 LANES, PASSES = 128, 8
-UPDATE = {
-    "sum": "add", "prod": "mul", "min": "minimum", "max": "maximum", "any": "bor", "all": "band", "and": "band",
-    "or": "bor", "xor": "bxor",
-}  # fmt: skip
 
 
 @dataclass
@@ -124,7 +121,7 @@ class Reductions:
             if lane.search:
                 self.writer.assign(f"{lane.value}, {name}", result)
             else:
-                self.writer.assign(name, f"{UPDATE[r.op]}({lane.start}, {result})" if lane.start else result)
+                self.writer.assign(name, f"{COMBINE[r.op]}({lane.start}, {result})" if lane.start else result)
             del self.open_lanes[r.name]
 
     def end_pass(self, lanes: Lanes) -> None:
@@ -161,7 +158,7 @@ class Reductions:
         writer, lane = self.writer, self.open_lanes.get(s.name)
         if lane is None:
             name = self.names.of(s.name)
-            writer.assign(name, f"{UPDATE[s.op]}({name}, {self.expressions.text(s.value)})")
+            writer.assign(name, f"{COMBINE[s.op]}({name}, {self.expressions.text(s.value)})")
         elif lane.search:
             self._search(lane, s)
         elif lane.compensation:
@@ -174,7 +171,7 @@ class Reductions:
         write = self.expressions.text
         factors = product_of(s.value) if s.op == "sum" and s.value.type in FLOATS else None
         if not factors or not self.expressions.contract:
-            return f"{UPDATE[s.op]}({lane.value}, {write(s.value)})"
+            return f"{COMBINE[s.op]}({lane.value}, {write(s.value)})"
         negative, x, y = factors
         left = f"neg({write(x)})" if negative else write(x)
         return f"fmuladd({left}, {write(y)}, {lane.value})"

@@ -29,7 +29,8 @@ from ..llvm.names import Names
 from .arrays import arrays_of
 from .bodies import assigned
 from .code import Code
-from .loop_reductions import UPDATE, Lanes
+from ..llvm.words import COMBINE
+from .loop_reductions import Lanes
 
 CHUNKS = 256
 RESERVED = (
@@ -283,7 +284,7 @@ class _Module:
                     name = self.names.of(r.name)
                     if r.op not in ("argmin", "argmax"):
                         begin = self.write(r.start) if r.start is not None else name
-                        result = f"{UPDATE[r.op]}({begin}, {result})"
+                        result = f"{COMBINE[r.op]}({begin}, {result})"
                     writer.assign(name, result)
             with self.stacks_first():
                 self.code.statements.write(self.after)

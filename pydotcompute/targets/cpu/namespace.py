@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from numba import types
 
-from ..llvm import conversions, scalar
-from . import memory, reduction
-from ..llvm.numba_frontend import subroutine
-from ..llvm.intrinsics import INTRINSICS, NUMBA_TYPES
 from ..llvm.math import FUNCTIONS
+from ..llvm.numba_frontend import subroutine
+from . import reduction, scalar
+from .dialect import CPU
+from .intrinsics import INTRINSICS
 
+NUMBA_TYPES = CPU.numba_types
 NAMES = {**INTRINSICS, **scalar.FUNCTIONS, **reduction.FUNCTIONS}
 for _name, _by_dtype in FUNCTIONS.items():
     for _dtype, _function in _by_dtype.items():
@@ -36,6 +37,3 @@ def namespace() -> dict:
     """A fresh dictionary of globals for a generated module."""
     dtypes = {name: type_ for name, type_ in NUMBA_TYPES.items() if type_ is not types.boolean}
     return {**NAMES, **dtypes, "inf": float("inf"), "nan": float("nan")}
-
-
-assert conversions and memory  # imported for what they put into INTRINSICS

@@ -14,10 +14,15 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from ...ir.dtypes import integer_range
+from ...ir.dtypes import FLOATS, kind_of
+from ...ir.operations import REDUCTIONS
 from ..llvm.numba_frontend import subroutine
-from ..llvm.intrinsics import INTRINSICS, NUMBA_TYPES, constant, join, kind
+from ..llvm.values import PARTS, constant, join, kind
+from ..llvm.words import COMBINE
+from .dialect import CPU
+from .intrinsics import INTRINSICS
 
+NUMBA_TYPES = CPU.numba_types
 int64 = types.int64
 add, sub, at = INTRINSICS["add"], INTRINSICS["sub"], INTRINSICS["at"]
 band, shl, shr, invert = INTRINSICS["band"], INTRINSICS["shl"], INTRINSICS["shr"], INTRINSICS["invert"]
@@ -25,10 +30,6 @@ eq, ne, lt, gt, le, bor = (INTRINSICS[n] for n in ("eq", "ne", "lt", "gt", "le",
 select, load, store, independent = (INTRINSICS[n] for n in ("select", "load", "store", "independent"))
 
 LANES = 128
-UPDATE = {
-    "sum": "add", "prod": "mul", "min": "minimum", "max": "maximum", "any": "bor", "all": "band", "and": "band",
-    "or": "bor", "xor": "bxor",
-}  # fmt: skip
 FUNCTIONS: dict[str, Callable] = {}
 
 
@@ -39,28 +40,16 @@ def _once(function: ir.Function) -> None:
 
 def identity(op: str, dtype: str):
     """The value that changes nothing: of a sum of floats -0.0, because -0.0 + 0.0 is 0.0."""
-    which = kind(NUMBA_TYPES[dtype])
-    if op in ("sum", "or", "xor", "any"):
-        return -0.0 if which in ("float", "complex") else 0
-    if op == "prod":
-        return 1.0 if which in ("float", "complex") else 1
-    least = op in ("max", "argmax")
-    if which == "float":
-        return float("-inf") if least else float("inf")
-    if which == "bool":
-        return 0 if least else 1
-    if op in ("all", "and"):
-        return -1 if which == "int" else integer_range(dtype)[1]
-    return integer_range(dtype)[0 if least else 1]
+    value = REDUCTIONS[op].identity(dtype)
+    return -0.0 if op == "sum" and dtype in FLOATS else value
 
 
 def _identity_value(op: str, type_) -> ir.Value:
     if kind(type_) == "complex":
-        part = types.float32 if type_ == types.complex64 else types.float64
-        zero = identity(op, str(part))
-        imaginary = 0.0 if op == "prod" else zero
-        return [constant(part, zero), constant(part, imaginary)]
-    return constant(type_, identity(op, "bool" if type_ == types.boolean else str(type_)))
+        part = PARTS[type_]
+        real = identity(op, part.name)
+        return [constant(part, real), constant(part, 0.0 if op == "prod" else real)]
+    return constant(type_, identity(op, type_.name))
 
 
 def _constant_intrinsic(dtype: types.Type, emit: Callable) -> Callable:
@@ -76,11 +65,8 @@ def _identity_intrinsics(op: str) -> Callable:
         return emit
 
     for name, dtype in NUMBA_TYPES.items():
-        if (kind(dtype) == "complex" and op not in ("sum", "prod")) or (
-            op in ("or", "and", "xor", "any", "all") and kind(dtype) == "float"
-        ):
-            continue
-        FUNCTIONS[f"identity_{op}_{name}"] = _constant_intrinsic(dtype, emit_of(dtype))
+        if kind_of(name) in REDUCTIONS[op].accepts:
+            FUNCTIONS[f"identity_{op}_{name}"] = _constant_intrinsic(dtype, emit_of(dtype))
 
     @intrinsic
     def like(typing_context, pointer):
@@ -93,7 +79,7 @@ def _identity_intrinsics(op: str) -> Callable:
 
 
 def _of_values(op: str, like: Callable) -> None:
-    update = INTRINSICS[UPDATE[op]]
+    update = INTRINSICS[COMBINE[op]]
 
     def clear(lanes, width):
         for k in range(int64(0), int64(16)):
@@ -160,7 +146,7 @@ def _of_values(op: str, like: Callable) -> None:
 
 def _of_partials(op: str, dtype: str) -> None:
     """combine_OP_DTYPE(partials, count): pairwise and in order; slot k is the words 2 * k and 2 * k + 1."""
-    update = INTRINSICS[UPDATE[op]]
+    update = INTRINSICS[COMBINE[op]]
     word, set_word = INTRINSICS[f"word_{dtype}"], INTRINSICS[f"set_word_{dtype}"]
     nothing = FUNCTIONS[f"identity_{op}_{dtype}"]
 
@@ -291,7 +277,7 @@ def _of_positions(op: str, like: Callable) -> None:
             of_dtype(dtype)
 
 
-for _op in UPDATE:
+for _op in COMBINE:
     _like = _identity_intrinsics(_op)
     if _op in ("sum", "prod"):
         _of_values(_op, _like)

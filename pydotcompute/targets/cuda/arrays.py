@@ -19,14 +19,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ...artifact.launch import VIEW_WORDS
 from ...artifact.signature import Parameter
 from ...ir.dtypes import COMPLEX
 from ...ir.tree import KernelTree, NewArray
 from ..llvm.dimension_code import dimension
 from ..llvm.names import Names
-
-VIEW_LEVELS = 7
-VIEW_WORDS = 2 + 2 * VIEW_LEVELS
 
 
 @dataclass(frozen=True)

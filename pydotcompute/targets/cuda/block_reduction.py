@@ -7,14 +7,18 @@ from collections.abc import Callable
 from llvmlite import ir
 from numba import types
 
-from .intrinsics import EMIT, I32, I64, enter, kind, select
+from ..llvm.dialect import of_types
+from ..llvm.operations import OPERATIONS
+from ..llvm.words import COMBINE
+from ..llvm.values import I32, I64, kind, select
+from .dialect import NvvmDialect
 from .loop_intrinsics import better
-from .memory import load_element, shuffled, shuffled_down
+from .threads import shuffled, shuffled_down
 
-COMBINE = {
-    "sum": "add", "prod": "mul", "min": "minimum", "max": "maximum", "any": "bor", "all": "band", "and": "band",
-    "or": "bor", "xor": "bxor",
-}  # fmt: skip
+
+def _element(d: NvvmDialect, b, t, pointer, offset):
+    """The element at an offset in elements."""
+    return d.load(b, t, d.address(b, t, pointer, offset, False), 1)
 
 
 def _literal(t) -> int | None:
@@ -25,15 +29,15 @@ def _others(b, values: list, kinds: list, distance: int, size: int, lane, thread
     """What the thread `distance` further on in its warp has, and whether there is one (None: always, or it does not
     matter: a whole warp's last threads get their own values again, which no result uses)."""
     if size % 32 == 0:
-        return [shuffled_down(b, t, v, ir.Constant(I32, distance)) for v, t in zip(values, kinds)], None
+        return [shuffled_down(b, t, v, ir.Constant(I32, distance)) for v, t in zip(values, kinds, strict=True)], None
     step = ir.Constant(I64, distance)
     inside = b.icmp_signed("<", b.add(thread, step), ir.Constant(I64, size))
     exists = b.and_(inside, b.icmp_signed("<", b.add(lane, step), ir.Constant(I64, 32)))
     source = b.trunc(b.select(exists, b.add(lane, step), lane), I32)
-    return [shuffled(b, t, v, source, b.trunc(members, I32)) for v, t in zip(values, kinds)], exists
+    return [shuffled(b, t, v, source, b.trunc(members, I32)) for v, t in zip(values, kinds, strict=True)], exists
 
 
-def _over_warp(op: str) -> Callable:
+def _over_warp(d: NvvmDialect, op: str) -> Callable:
     def typed(value, lane, thread, members, size):
         """The value of a warp, in its first thread; `size` is that of the block."""
         t, threads = types.unliteral(value), _literal(size)
@@ -45,7 +49,7 @@ def _over_warp(op: str) -> Callable:
             for distance in (16, 8, 4, 2, 1):
                 if distance < threads:
                     (other,), exists = _others(b, [value], [t], distance, threads, lane, thread, members)
-                    combined = EMIT[COMBINE[op]](b, t, value, other)
+                    combined = OPERATIONS[COMBINE[op]].emit(d, b, t, value, other)
                     value = combined if exists is None else select(b, t, exists, combined, value)
             return value
 
@@ -54,7 +58,7 @@ def _over_warp(op: str) -> Callable:
     return typed
 
 
-def _over_warps(op: str) -> Callable:
+def _over_warps(d: NvvmDialect, op: str) -> Callable:
     def typed(pointer, turn, count):
         """The partial values of so many warps as a balanced tree, the same in every thread."""
         warps = _literal(count)
@@ -65,9 +69,9 @@ def _over_warps(op: str) -> Callable:
         def emit(context, b, signature, values):
             def tree(low: int, high: int):
                 if high - low == 1:
-                    return load_element(b, t, values[0], b.add(values[1], ir.Constant(I64, low), flags=("nsw",)))
+                    return _element(d, b, t, values[0], b.add(values[1], ir.Constant(I64, low), flags=("nsw",)))
                 middle = (low + high + 1) // 2
-                return EMIT[COMBINE[op]](b, t, tree(low, middle), tree(middle, high))
+                return OPERATIONS[COMBINE[op]].emit(d, b, t, tree(low, middle), tree(middle, high))
 
             return tree(0, warps)
 
@@ -76,21 +80,16 @@ def _over_warps(op: str) -> Callable:
     return typed
 
 
-for _op in COMBINE:
-    enter(f"over_warp_{_op}", 5, _over_warp(_op))
-    enter(f"over_warps_{_op}", 3, _over_warps(_op))
-
-
 # --------------------------------------------------------------------------------------------- with positions
 
 
-def _taken(b, t, op: str, value, at, other, place):
+def _taken(d: NvvmDialect, b, t, op: str, value, at, other, place):
     """The better of two elements with their positions."""
-    wins = better(b, t, op, other, place, value, at)
+    wins = better(d, b, t, op, other, place, value, at)
     return b.select(wins, other, value), b.select(wins, place, at)
 
 
-def _place_over_warp(op: str) -> Callable:
+def _place_over_warp(d: NvvmDialect, op: str) -> Callable:
     def typed(value, position, lane, thread, members, size):
         t, threads = types.unliteral(value), _literal(size)
         if kind(t) in ("", "complex") or threads is None:
@@ -103,7 +102,7 @@ def _place_over_warp(op: str) -> Callable:
                 if distance < threads:  # one's own element again changes nothing
                     kinds = [t, types.int64]
                     (other, place), _ = _others(b, [value, at], kinds, distance, threads, lane, thread, members)
-                    value, at = _taken(b, t, op, value, at, other, place)
+                    value, at = _taken(d, b, t, op, value, at, other, place)
             return context.make_tuple(b, result, (value, at))
 
         return result(t, types.int64, types.int64, types.int64, types.int64, size), emit
@@ -111,7 +110,7 @@ def _place_over_warp(op: str) -> Callable:
     return typed
 
 
-def _place_over_warps(op: str) -> Callable:
+def _place_over_warps(d: NvvmDialect, op: str) -> Callable:
     def typed(pointer, positions, turn, count):
         warps = _literal(count)
         if not isinstance(pointer, types.CPointer) or warps is None:
@@ -122,11 +121,11 @@ def _place_over_warps(op: str) -> Callable:
         def emit(context, b, signature, values):
             def read(warp: int):
                 place = b.add(values[2], ir.Constant(I64, warp), flags=("nsw",))
-                return load_element(b, t, values[0], place), load_element(b, types.int64, values[1], place)
+                return _element(d, b, t, values[0], place), _element(d, b, types.int64, values[1], place)
 
             best = read(0)
             for warp in range(1, warps):
-                best = _taken(b, t, op, *best, *read(warp))
+                best = _taken(d, b, t, op, *best, *read(warp))
             return context.make_tuple(b, result, best)
 
         return result(pointer, positions, types.int64, count), emit
@@ -134,6 +133,14 @@ def _place_over_warps(op: str) -> Callable:
     return typed
 
 
-for _op in ("argmin", "argmax"):
-    enter(f"over_warp_{_op}", 6, _place_over_warp(_op[3:]))
-    enter(f"over_warps_{_op}", 4, _place_over_warps(_op[3:]))
+def reductions(d: NvvmDialect) -> dict[str, Callable]:
+    """The intrinsics `over_warp_OP` and `over_warps_OP`, by name."""
+    made = {}
+    for op in COMBINE:
+        made[f"over_warp_{op}"] = of_types(5, _over_warp(d, op))
+        made[f"over_warps_{op}"] = of_types(3, _over_warps(d, op))
+    for op in ("argmin", "argmax"):
+        best = op[3:]
+        made[f"over_warp_{op}"] = of_types(6, _place_over_warp(d, best))
+        made[f"over_warps_{op}"] = of_types(4, _place_over_warps(d, best))
+    return made

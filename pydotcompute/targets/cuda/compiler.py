@@ -59,7 +59,7 @@ def compile_kernel(
 
 def source_compiler(source: CudaSource, source_file: str, name: str) -> Make:
     """What compiles lowered Python for one target after the other."""
-    from .memory import generation
+    from .dialect import generation
     from .namespace import namespace
 
     entries = [cuda_nvvm.EntryPoint(e.name, e.types, e.noalias, source.block, e.function) for e in source.entries]

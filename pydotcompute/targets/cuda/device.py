@@ -13,7 +13,7 @@ from typing import Any
 from numba.cuda.compiler import compile_cuda
 from numba.cuda.dispatcher import CUDADispatcher
 
-from .memory import Capability
+from .dialect import Capability
 
 OPTIONS = ("debug", "lineinfo", "forceinline", "inline", "fastmath")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...artifact.launch import CHUNK_TERMS, MOST_CHUNKS
 from functools import partial
 
 from ...ir.tree import Parallel
@@ -11,9 +12,6 @@ from .counts import product, unpack
 from .loop_reductions import Reductions
 from .stride_loops import stride_loop
 from .thread_coarsening import ThreadCoarsening
-
-MOST_CHUNKS = 4096
-CHUNK_TERMS = 4  # of each thread, at least, before there are two chunks
 
 
 class GridReduction:

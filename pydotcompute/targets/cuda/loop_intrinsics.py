@@ -9,20 +9,27 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from .intrinsics import I64, INTRINSICS, PARTS, call, constant, device, enter, join, kind, operation, parts
+from ...artifact.launch import VIEW_LEVELS, VIEW_WORDS
+from ..llvm.dialect import Table, intrinsics, of_types
+from ..llvm.operations import infinite
+from ..llvm.values import I64, PARTS, call, compare, join, kind, parts
+from .dialect import NvvmDialect
 
 UNROLL, UNROLLED = "pydotcompute.unroll", 4
 FIRST_NODE = 1_000_000  # of metadata: above all that a module has
 
+_OPERATIONS = Table()
+operation = _OPERATIONS.operation
+
 
 @operation("divided", 2, "int")
-def _divided(b, t, x, y):
+def _divided(d, b, t, x, y):
     """x / y for x ≥ 0 and y > 0."""
     return b.udiv(x, y)
 
 
 @operation("advanced", 2, "int")
-def _advanced(b, t, x, y):
+def _advanced(d, b, t, x, y):
     """x + y, which does not overflow: how loops go on."""
     return b.add(x, y, flags=("nsw",))
 
@@ -36,9 +43,6 @@ def _unrolled(typing_context):
         call(b, UNROLL, ir.VoidType())
 
     return types.void(), emit
-
-
-INTRINSICS["unrolled"] = _unrolled
 
 
 def mark_unrolled(text: str) -> str:
@@ -59,50 +63,44 @@ def mark_unrolled(text: str) -> str:
     return "\n".join([text, *nodes])
 
 
-def _finite_sum(b, t, total, error):
-    finite = b.fcmp_ordered("<", device(b, "fabs", t, total), constant(t, float("inf")))
-    return b.select(finite, b.fadd(total, error), total)
+def _finite_sum(d, b, t, total, error):
+    return b.select(infinite(d, b, t, "<", total), b.fadd(total, error), total)
 
 
 @operation("settled", 2, "float complex")
-def _settled(b, t, total, error):
+def _settled(d, b, t, total, error):
     """A sum with the error that it carried; the error of an infinite one is NaN, and nothing."""
     if kind(t) == "float":
-        return _finite_sum(b, t, total, error)
-    return join(b, *(_finite_sum(b, PARTS[t], s, e) for s, e in zip(parts(b, total), parts(b, error))))
+        return _finite_sum(d, b, t, total, error)
+    return join(b, *(_finite_sum(d, b, PARTS[t], s, e) for s, e in zip(parts(b, total), parts(b, error), strict=True)))
 
 
-def better(b, t, op: str, x, p, y, q):
+def better(d: NvvmDialect, b, t, op: str, x, p, y, q):
     """Whether an element x at the position p comes before the best one so far, y at q; a position of -1: none."""
     if kind(t) == "half":
-        x, y = (call(b, "llvm.convert.from.fp16.f32", ir.FloatType(), v) for v in (x, y))
+        x, y = (d.from_half(b, v) for v in (x, y))
     sign = "<" if op == "min" else ">"
     if kind(t) in ("half", "float"):
         x_nan, y_nan = b.fcmp_unordered("uno", x, x), b.fcmp_unordered("uno", y, y)
         over = b.or_(b.fcmp_ordered(sign, x, y), b.and_(x_nan, b.not_(y_nan)))
         under = b.or_(b.fcmp_ordered(sign, y, x), b.and_(y_nan, b.not_(x_nan)))
     else:
-        compare = b.icmp_signed if kind(t) == "int" else b.icmp_unsigned
-        over, under = compare(sign, x, y), compare(sign, y, x)
+        over, under = compare(b, t, sign, x, y), compare(b, t, sign, y, x)
     zero = ir.Constant(I64, 0)
     first = b.and_(b.not_(under), b.icmp_signed("<", p, q))
     wins = b.or_(b.icmp_signed("<", q, zero), b.or_(over, first))
     return b.and_(b.icmp_signed(">=", p, zero), wins)
 
 
-def _better(op: str) -> Callable:
+def _better(d: NvvmDialect, op: str) -> Callable:
     def typed(value, position, best, at):
         value, best = types.unliteral(value), types.unliteral(best)
         if value != best or kind(value) in ("", "complex"):
             return None
         signature = types.boolean(value, types.int64, best, types.int64)
-        return signature, lambda context, b, signature, values: better(b, value, op, *values)
+        return signature, lambda context, b, signature, values: better(d, b, value, op, *values)
 
     return typed
-
-
-enter("better_argmin", 4, _better("min"))
-enter("better_argmax", 4, _better("max"))
 
 
 def _view_offset(levels: int) -> Callable:
@@ -134,4 +132,12 @@ def _view_offset(levels: int) -> Callable:
     return typed
 
 
-enter("view_offset", 1 + 2 + 2 * 7, _view_offset(7))
+def loops(d: NvvmDialect) -> dict[str, Callable]:
+    """The intrinsics, by name."""
+    return {
+        **intrinsics(d, _OPERATIONS),
+        "unrolled": _unrolled,
+        "better_argmin": of_types(4, _better(d, "min")),
+        "better_argmax": of_types(4, _better(d, "max")),
+        "view_offset": of_types(1 + VIEW_WORDS, _view_offset(VIEW_LEVELS)),
+    }

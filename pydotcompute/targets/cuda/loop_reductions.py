@@ -11,15 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...artifact.signature import DTYPE_BYTES
-from ...ir.dtypes import COMPLEX, identity
+from ...ir.dtypes import COMPLEX
+from ...ir.operations import REDUCTIONS
 from ...ir.tree import Accumulate, Const, Reduction
 from ..llvm.expressions import Expressions, constant
+from ..llvm.words import COMBINE
 from ..llvm.writer import Writer
 
-_COMBINE = {
-    "sum": "add", "prod": "mul", "min": "minimum", "max": "maximum", "any": "bor", "all": "band", "and": "band",
-    "or": "bor", "xor": "bxor",
-}  # fmt: skip
 _EXACT = ("float32", "float64", *COMPLEX)  # sums that carry their error
 
 
@@ -71,7 +69,7 @@ class Reductions:
                 dtype = "float32"  # the error of a long sum in float16 could not be carried in float16
             value, extra = self.names.fresh("_part"), self.names.fresh("_extra")
             lane = Lane(r, value, extra, dtype)
-            self.writer.assign(value, constant(identity(r.op, dtype), dtype))
+            self.writer.assign(value, constant(REDUCTIONS[r.op].identity(dtype), dtype))
             if positioned:
                 self.writer.assign(extra, "int64(-1)")
             elif lane.compensated:
@@ -99,7 +97,7 @@ class Reductions:
             self.writer.assign(lane.extra, f"add({lane.extra}, {error})")
             self.writer.assign(lane.value, total)
         else:
-            self.writer.assign(lane.value, f"{_COMBINE[lane.reduction.op]}({lane.value}, {text})")
+            self.writer.assign(lane.value, f"{COMBINE[lane.reduction.op]}({lane.value}, {text})")
 
     def take(self, lane: Lane, value: str, position: str) -> None:
         """Keep the better of the lane's element and another one; ties, and NaN, go to the first position."""
@@ -156,7 +154,7 @@ class Reductions:
                 continue
             start = name if r.start is None else self.expressions.text(r.start)
             neutral = isinstance(r.start, Const) and r.op not in ("sum", "prod")
-            self.writer.assign(name, lane.result if neutral else f"{_COMBINE[r.op]}({start}, {lane.result})")
+            self.writer.assign(name, lane.result if neutral else f"{COMBINE[r.op]}({start}, {lane.result})")
 
     @property
     def exchanged_bytes(self) -> int:

@@ -29,7 +29,7 @@ from ..llvm.names import Names
 from .arrays import arguments_of, arrays_of, complex_scalars
 from .code import Code
 from .counts import held_counts
-from .grid_reduction import MOST_CHUNKS
+from ...artifact.launch import MOST_CHUNKS
 from .thread_coarsening import batched_axis
 
 BLOCK = 256

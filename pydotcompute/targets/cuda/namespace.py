@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
-from . import loop_intrinsics as cuda_loops, math as cuda_math, memory as cuda_memory, block_reduction as cuda_reduce  # noqa: F401  (each adds its intrinsics)
-from .intrinsics import DTYPES, INTRINSICS
+from ..llvm.conversions import conversions
+from ..llvm.dialect import intrinsics
+from ..llvm.memory import accesses, atomics
+from ..llvm.operations import OPERATIONS, mixed
+from .block_reduction import reductions
+from .dialect import GENERATIONS, Capability, NvvmDialect
+from .loop_intrinsics import loops
+from .math import FUNCTIONS
+from .memory import arrays
+from .threads import threads
 
 
-def namespace(capability: cuda_memory.Capability) -> dict[str, Any]:
+@cache
+def _intrinsics(capability: Capability) -> dict[str, Any]:
+    d = NvvmDialect(capability)
+    made = {**intrinsics(d, OPERATIONS), **mixed(d), **conversions(d), **intrinsics(d, FUNCTIONS)}
+    return {**made, **accesses(d), **atomics(d), **arrays(), **threads(), **loops(d), **reductions(d)}
+
+
+def namespace(capability: Capability) -> dict[str, Any]:
     """A fresh dictionary of globals for a generated module, for one generation of compute capabilities."""
-    dtypes = {name: t for name, t in DTYPES.items() if name != "bool"}
-    return {**dtypes, **INTRINSICS, **cuda_memory.atomics(capability), "inf": math.inf, "nan": math.nan}
+    dtypes = {name: t for name, t in NvvmDialect(capability).numba_types.items() if name != "bool"}
+    return {**dtypes, **_intrinsics(capability), "inf": math.inf, "nan": math.nan}
 
 
-NAMES = frozenset(namespace(cuda_memory.GENERATIONS[0]))
+NAMES = frozenset(namespace(GENERATIONS[0]))

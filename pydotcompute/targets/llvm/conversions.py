@@ -6,29 +6,36 @@ once to nearest even; complex → real drops the imaginary part.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 
-from .intrinsics import INTRINSICS, NUMBA_TYPES, PARTS, SUFFIX, constant, join, kind, llvm_type, parts
+from .dialect import Dialect, of_types
+from .values import DTYPES, PARTS, constant, join, kind, llvm_type, parts
 
 
-def convert(b, source, target, x):
+def convert(d: Dialect, b, source, target, x):
     """The LLVM value of x, of Numba type `source`, converted to `target`."""
     have, want = kind(source), kind(target)
     if source == target:
         return x
+    if have == "half":
+        return convert(d, b, types.float32, target, d.from_half(b, x))
     if have == "complex":
         real, imaginary = parts(b, x)
         part = PARTS[source]
         if want == "complex":
-            return join(b, *(convert(b, part, PARTS[target], v) for v in (real, imaginary)))
+            return join(b, *(convert(d, b, part, PARTS[target], v) for v in (real, imaginary)))
         if want == "bool":
-            return b.or_(convert(b, part, target, real), convert(b, part, target, imaginary))
-        return convert(b, part, target, real)
+            return b.or_(convert(d, b, part, target, real), convert(d, b, part, target, imaginary))
+        return convert(d, b, part, target, real)
     if want == "complex":
         part = PARTS[target]
-        return join(b, convert(b, source, part, x), constant(part, 0.0))
+        return join(b, convert(d, b, source, part, x), constant(part, 0.0))
+    if want == "half":
+        # Through a type in which every integer that float16 reaches is exact; the others are infinite either way.
+        return d.to_half(b, x if have == "float" else convert(d, b, source, types.float64, x))
     value = llvm_type(target)
     if want == "bool":
         zero = ir.Constant(x.type, 0)
@@ -38,40 +45,40 @@ def convert(b, source, target, x):
             return (b.fpext if target.bitwidth > source.bitwidth else b.fptrunc)(x, value)
         return (b.sitofp if have == "int" else b.uitofp)(x, value)
     if have == "float":
-        name = f"llvm.fpto{'s' if want == 'int' else 'u'}i.sat.i{target.bitwidth}.{SUFFIX[source]}"
-        function = b.module.globals.get(name)
-        return b.call(function or ir.Function(b.module, ir.FunctionType(value, [x.type]), name), [x])
+        return d.to_integer(b, source, target, x)
     if have == "bool" or target.bitwidth > source.bitwidth:
         return (b.sext if have == "int" else b.zext)(x, value)
     return b.trunc(x, value) if target.bitwidth < source.bitwidth else x
 
 
-def _conversion(target):
-    @intrinsic
-    def define(typing_context, x):
-        source = types.unliteral(x)
-        if not kind(source):
-            return None
-        return target(source), lambda context, b, signature, values: convert(b, source, target, values[0])
+def conversions(d: Dialect) -> dict[str, Callable]:
+    """The intrinsics `to_DTYPE(x)`, by name."""
 
-    return define
+    def to(target) -> Callable:
+        def typed(x):
+            source = types.unliteral(x)
+            if not d.has(source):
+                return None
+            return target(source), lambda context, b, signature, values: convert(d, b, source, target, values[0])
 
+        return of_types(1, typed)
 
-for _dtype, _type in NUMBA_TYPES.items():
-    INTRINSICS[f"to_{_dtype}"] = _conversion(_type)
-
-
-def _reinterpretation(source, target):
-    @intrinsic
-    def define(typing_context, x):
-        if types.unliteral(x) != source:
-            return None
-        return target(source), lambda context, b, signature, values: b.bitcast(values[0], llvm_type(target))
-
-    return define
+    return {f"to_{dtype}": to(t) for dtype, t in d.numba_types.items()}
 
 
-for _width in (32, 64):
-    _float, _bits = NUMBA_TYPES[f"float{_width}"], NUMBA_TYPES[f"uint{_width}"]
-    INTRINSICS[f"bits_float{_width}"] = _reinterpretation(_float, _bits)
-    INTRINSICS[f"float{_width}_of_bits"] = _reinterpretation(_bits, _float)
+def reinterpretations() -> dict[str, Callable]:
+    """The intrinsics `bits_FLOAT(x)` and `FLOAT_of_bits(x)`, by name."""
+
+    def seen_as(source, target) -> Callable:
+        def typed(x):
+            if types.unliteral(x) != source:
+                return None
+            return target(source), lambda context, b, signature, values: b.bitcast(values[0], llvm_type(target))
+
+        return of_types(1, typed)
+
+    made = {}
+    for width in (32, 64):
+        real, bits = DTYPES[f"float{width}"], DTYPES[f"uint{width}"]
+        made[f"bits_float{width}"], made[f"float{width}_of_bits"] = seen_as(real, bits), seen_as(bits, real)
+    return made

@@ -6,12 +6,9 @@ from __future__ import annotations
 from typing import Callable
 
 from ...artifact.dimensions import Operation, Tree
+from .words import COMPARE, EXTREMA, OPERATORS
 
-_OPERATORS = {
-    "+": "add", "-": "sub", "*": "mul", "//": "floordiv_integer", "%": "mod_integer", "**": "power_integer",
-    "<<": "shl", ">>": "shr", "neg": "neg",
-}  # fmt: skip
-_COMPARE = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
+_INTEGERS = {**OPERATORS, "//": "floordiv_integer", "%": "mod_integer", "**": "power_integer", "neg": "neg"}
 
 
 def dimension(tree: Tree, symbol: Callable[[str], str]) -> str:
@@ -21,7 +18,7 @@ def dimension(tree: Tree, symbol: Callable[[str], str]) -> str:
     if not isinstance(tree, Operation):
         return f"int64({int(tree)})"
     op, operands = tree
-    if op == "not" or op in _COMPARE:
+    if op == "not" or op in COMPARE:
         return f"to_int64({_truth(tree, symbol)})"
     values = [dimension(operand, symbol) for operand in operands]
     if op == "if":
@@ -35,15 +32,15 @@ def dimension(tree: Tree, symbol: Callable[[str], str]) -> str:
     if op in ("min", "max"):
         result, *others = values
         for other in others:
-            result = f"{op}imum({result}, {other})"
+            result = f"{EXTREMA[op]}({result}, {other})"
         return result
-    return f"{_OPERATORS[op]}({', '.join(values)})"
+    return f"{_INTEGERS[op]}({', '.join(values)})"
 
 
 def _truth(tree: Tree, symbol: Callable[[str], str]) -> str:
     """A condition in a dim as an expression of bool."""
-    if isinstance(tree, Operation) and tree.op in _COMPARE:
-        return f"{_COMPARE[tree.op]}({', '.join(dimension(operand, symbol) for operand in tree.operands)})"
+    if isinstance(tree, Operation) and tree.op in COMPARE:
+        return f"{COMPARE[tree.op]}({', '.join(dimension(operand, symbol) for operand in tree.operands)})"
     if isinstance(tree, Operation) and tree.op == "not":
         return f"invert({_truth(tree.operands[0], symbol)})"
     return f"ne({dimension(tree, symbol)}, int64(0))"

@@ -13,11 +13,8 @@ from ...ir.tree import (
     walk, product_of,
 )  # fmt: skip
 from .names import Names
+from .words import COMPARE, OPERATORS
 
-_BINARY = {
-    "+": "add", "-": "sub", "*": "mul", "/": "div", "&": "band", "|": "bor", "^": "bxor", "<<": "shl", ">>": "shr",
-}  # fmt: skip
-_COMPARE = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
 _INTRINSIC_FUNCTIONS = {
     "min": "minimum", "max": "maximum", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "round": "rint",
     "sqrt": "sqrt", "copysign": "copysign", "isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite",
@@ -73,7 +70,7 @@ class Expressions:
         elif e.op == "**":
             name = f"pow_{e.type}" if e.type in FLOATS else "power_integer"
         else:
-            name = _BINARY[e.op]
+            name = OPERATORS[e.op]
         return f"{name}({self.text(e.left)}, {self.text(e.right)})"
 
     def _fused(self, e: Binary) -> str | None:
@@ -91,7 +88,7 @@ class Expressions:
         return None
 
     def _compare(self, e: Compare) -> str:
-        return f"{_COMPARE[e.op]}({self.text(e.left)}, {self.text(e.right)})"
+        return f"{COMPARE[e.op]}({self.text(e.left)}, {self.text(e.right)})"
 
     def _bool_op(self, e: BoolOp) -> str:
         left, right = self.text(e.left), self.text(e.right)

@@ -32,9 +32,8 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.funcdesc import FunctionDescriptor
 from numba.extending import intrinsic
 
-from ..cpu.independence import mark_independent_loops
+from .independence import ACCESS, mark_independent_loops
 from .math import lanes
-from ..cpu.memory import ACCESS
 
 
 class _Library(codegen.AOTCodeLibrary):

@@ -23,11 +23,9 @@ from typing import Any, NamedTuple
 
 from ...ir.tree import KernelTree, NewArray
 from ...artifact.signature import Parameter
-from .library import VIEW_LEVELS
+from ...artifact.launch import VIEW_WORDS
 from .names import Names
 from .scalars import PARTS, Scalars
-
-VIEW_WORDS = 2 + 2 * VIEW_LEVELS
 
 
 @dataclass(frozen=True)

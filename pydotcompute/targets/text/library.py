@@ -7,6 +7,7 @@ and shift counts are in range.
 
 from __future__ import annotations
 
+from ...artifact.launch import VIEW_LEVELS
 from .dialect import Template
 from .scalars import PARTS, Scalars, limits
 
@@ -327,7 +328,6 @@ def _better(op: str, sign: str) -> None:
 
 _better("argmin", "<")
 _better("argmax", ">")
-VIEW_LEVELS = 7  # inside the outermost: as many as a call can pass
 
 
 @_entry("view_offset")

@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from ...analysis.barriers import barriers
+from ...artifact.launch import CHUNK_TERMS, MOST_CHUNKS
 from ...ir.tree import Atomic, Const, For, If, KernelTree, Load, Parallel, Scatter, Stmt, Store, While, walk
 from .reductions import Reductions, spread
 from .statements import Statements
 from .writer import Writer
 
-MOST_CHUNKS = 4096  # of a reduction over a grid
-CHUNK_TERMS = 4  # of each thread, at least, before there are two chunks
 
 
 class Loops:

@@ -18,7 +18,8 @@ from .arrays import Argument, arguments_of, arrays_of
 from .dialect import Dialect
 from .expressions import Expressions
 from .geometry import grid, threads
-from .loops import MOST_CHUNKS, Loops, private_widths, slots_of
+from ...artifact.launch import MOST_CHUNKS
+from .loops import Loops, private_widths, slots_of
 from .names import Names
 from .reductions import Reductions, lane_dtypes
 from .scalars import PARTS, Scalars

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ...ir.dtypes import identity
+from ...ir.operations import REDUCTIONS
 from ...ir.tree import Accumulate, Const, Reduction
 from .expressions import Expressions
 from .scalars import PARTS, Scalars
@@ -70,7 +70,7 @@ class Reductions:
         w, s, lanes = self.writer, self.scalars, []
         for r in reductions:
             lane = Lane(r, w.names.fresh("_part"), w.names.fresh("_extra"), lane_dtypes(r)[0])
-            w.variable(lane.value, lane.dtype, s.constant(identity(r.op, lane.dtype), lane.dtype))
+            w.variable(lane.value, lane.dtype, s.constant(REDUCTIONS[r.op].identity(lane.dtype), lane.dtype))
             if lane.positioned:
                 w.variable(lane.extra, "int64", s.constant(-1, "int64"))
             elif lane.compensated:
@@ -155,7 +155,7 @@ class Reductions:
             for name, dtype in lane.parts:
                 text = self.get(homes[name], at)
                 if k * step + step > width:  # in the last round there may be none
-                    nothing = -1 if name == lane.extra else identity(lane.reduction.op, dtype)
+                    nothing = -1 if name == lane.extra else REDUCTIONS[lane.reduction.op].identity(dtype)
                     none = s.constant(nothing, dtype)
                     text = s.dialect.choose(f"{at} < {s.constant(width, 'int64')}", text, none)
                 found.append(text)

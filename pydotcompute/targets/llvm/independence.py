@@ -5,7 +5,8 @@ from __future__ import annotations
 from llvmlite import ir
 from llvmlite.ir import instructions, values
 
-from .memory import ACCESS, INDEPENDENT
+# The access group that ordinary accesses belong to, and the mark at the head of a loop's body.
+ACCESS, INDEPENDENT = "pydotcompute.access", "pydotcompute.independent"
 
 
 class _Distinct(values.MDValue):

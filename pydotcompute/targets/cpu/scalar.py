@@ -1,26 +1,24 @@
-"""Functions of lowered Python that need more than one expression: powers and remainders, loop counts, offsets in
-views, compensated sums. Plain Python over intrinsics, compiled into the artifacts that use them."""
+"""Functions of lowered Python that need more than one expression: remainders of floats, offsets in views, compensated
+sums. Plain Python over intrinsics, compiled into the artifacts that use them."""
 
 from __future__ import annotations
 
 from typing import Callable
 
 from numba import types
-from numba.extending import intrinsic
 
-from .numba_frontend import subroutine
-from .intrinsics import INTRINSICS, constant, kind
+from ..llvm.numba_frontend import subroutine
+from .intrinsics import INTRINSICS
 
 int64, uint64 = types.int64, types.uint64
 add, sub, mul, div, neg, at = (INTRINSICS[n] for n in ("add", "sub", "mul", "div", "neg", "at"))
 band, bor, bxor, shl, shr = (INTRINSICS[n] for n in ("band", "bor", "bxor", "shl", "shr"))
 eq, ne, lt, le, gt, ge = (INTRINSICS[n] for n in ("eq", "ne", "lt", "le", "gt", "ge"))
-select, minimum, maximum, absolute = (INTRINSICS[n] for n in ("select", "minimum", "maximum", "absolute"))
+select, minimum, maximum = (INTRINSICS[n] for n in ("select", "minimum", "maximum"))
 floor, copysign, isnan, isfinite = (INTRINSICS[n] for n in ("floor", "copysign", "isnan", "isfinite"))
 floordiv_integer, advance, load = (INTRINSICS[n] for n in ("floordiv_integer", "advance", "load"))
 claim, set_word, word = INTRINSICS["claim"], INTRINSICS["set_word_int64"], INTRINSICS["word_int64"]
 to_int64, to_uint64, to_bool = (INTRINSICS[n] for n in ("to_int64", "to_uint64", "to_bool"))
-MOST = 2**63 - 1
 
 FUNCTIONS: dict[str, Callable] = {}
 
@@ -34,53 +32,7 @@ def function(result: types.Type | None = None, name: str = "", inline: bool = Tr
     return enter
 
 
-@intrinsic
-def number(typing_context, like, value):
-    """A small integer constant in the type of `like`."""
-    if not isinstance(value, types.IntegerLiteral):
-        return None
-    like = types.unliteral(like)
-    literal = value.literal_value
-
-    def emit(context, b, signature, values):
-        return constant(like, float(literal) if kind(like) == "float" else literal)
-
-    return like(like, value), emit
-
-
 # ---------------------------------------------------------------------------------------------- integers
-
-
-@function(inline=False)
-def power_integer(base, exponent):
-    """base ** exponent, wrapping; a negative exponent gives 0 but for the bases 1 and -1."""
-    one, zero = number(base, 1), number(base, 0)
-    result = one
-    if lt(exponent, zero):
-        if eq(base, one):
-            return one
-        if eq(base, bxor(zero, sub(zero, one))):
-            return select(eq(band(exponent, one), zero), one, base)
-        return zero
-    while ne(exponent, zero):
-        if ne(band(exponent, one), zero):
-            result = mul(result, base)
-        base = mul(base, base)
-        exponent = shr(exponent, one)
-    return result
-
-
-@function(types.int64)
-def turns(start, stop, step):
-    """How often `range(start, stop, step)` goes round, for int64; never for a step of 0. A distance may have 64 bits;
-    counts above the largest int64 are that: no loop gets there."""
-    up = gt(step, int64(0))
-    if bor(band(up, lt(start, stop)), band(lt(step, int64(0)), gt(start, stop))):
-        one = number(uint64(1), 1)
-        way = select(up, sub(to_uint64(stop), to_uint64(start)), sub(to_uint64(start), to_uint64(stop)))
-        size = to_uint64(select(up, step, neg(step)))
-        return to_int64(minimum(add(floordiv_integer(sub(way, one), size), one), to_uint64(int64(MOST))))
-    return int64(0)
 
 
 @function(types.int64)

@@ -1,0 +1,39 @@
+"""How a compiled CUDA kernel is launched: what its artifact's metadata says, and the constants that its code and the run
+half share. Both halves of the house read this page, and only this.
+
+`launches`, in order: {"entry", "block": threads, "grid": {"kind", "counts"}}. `counts` are expressions over dimensions
+and integer scalars, as data (artifact/dimensions.py), outermost first, or None where only the kernel can know them; kinds:
+    "grid"    a thread each, one to three counts; a grid-stride loop, so any grid computes the same. Where threads do
+              several iterations (thread coarsening), the counts are those of threads
+    "blocks"  a block each, the product of the counts; block-stride
+    "chunks"  a block for each chunk of a reduction over the grid: one for CHUNK_TERMS iterations of each thread, at
+              most MOST_CHUNKS; block-stride
+    "one"     one block, also where nothing is counted
+    "given"   the declaration's own grid: one to three numbers of blocks along x, y, z
+`scratch` is memory that the kernels of a call share: bytes of each array.
+`arguments` are those of every entry, in order: (kind, name, …), for each parameter
+    scalar, not an output    ("scalar", name): its value; a complex one's two parts, ("scalar", name, "real" or "imag")
+    array, layout C          ("data", name): its address
+    array, strided           address, then with an ellipsis a view, then for each trailing dim ("stride", name, axis)
+    array, broadcast         address, view
+    output scalar            address of its one element
+then ("symbol", name) for every dimension symbol and ("scratch", k) for each scratch array. A raw kernel has
+("array", name, rank) for an array of numba.cuda's.
+
+A view, ("view", name, k) for its k-th word, describes the leading dims of an array that is not contiguous, merged where
+they can be: how many levels there are inside the outermost one (at most VIEW_LEVELS), the stride in bytes of the
+outermost, then (size, stride in bytes) of each level, innermost first; what is not used is (1, 0).
+"""
+
+from __future__ import annotations
+
+VIEW_LEVELS = 7
+VIEW_WORDS = 2 + 2 * VIEW_LEVELS
+
+CHUNK_TERMS = 4  # iterations of each thread, at least, before there are two chunks
+MOST_CHUNKS = 4096  # of a reduction over a grid: the slots of its scratch arrays
+
+# What every GPU takes.
+MOST_THREADS = 1024  # of a block
+MOST_BLOCK = (1024, 1024, 64)
+MOST_GRID = (2**31 - 1, 65535, 65535)

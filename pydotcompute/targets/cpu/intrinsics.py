@@ -1,0 +1,26 @@
+"""Every intrinsic that lowered Python for a CPU calls: the shared operations in LLVM's dialect, and memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..llvm.conversions import conversions, reinterpretations
+from ..llvm.dialect import Table, intrinsics
+from ..llvm.operations import OPERATIONS, mixed
+from ..llvm.values import llvm_call
+from .dialect import CPU
+from .memory import memory
+
+_OWN = Table()
+_OWN.operation("add_saturating", 2, "int")(lambda d, b, t, x, y: llvm_call(b, "sadd.sat", t, x, y))
+_OWN.operation("sub_saturating", 2, "int")(lambda d, b, t, x, y: llvm_call(b, "ssub.sat", t, x, y))
+_OWN.operation("fma", 3, "float")(lambda d, b, t, x, y, z: llvm_call(b, "fma", t, x, y, z))
+
+INTRINSICS: dict[str, Callable] = {
+    **intrinsics(CPU, OPERATIONS),
+    **mixed(CPU),
+    **conversions(CPU),
+    **reinterpretations(),
+    **intrinsics(CPU, _OWN),
+    **memory(),
+}

@@ -1,0 +1,133 @@
+"""NVVM, with an LLVM older than llvmlite's and libdevice's functions: what the shared operations leave to it.
+
+float16 lives in 16 bits and computes in float32, rounded back after every operation, which gives the correctly
+rounded result for + - * / and sqrt, as NumPy does. NVVM is told not to fuse anything: a fused operation stands in
+the source as `fmuladd`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from llvmlite import ir
+from numba import types
+
+from ..llvm.dialect import Dialect
+from ..llvm.memory import pair_words
+from ..llvm.operations import leading_zeros
+from ..llvm.values import F32, I8, I16, I32, I64, call, compare, join, kind, llvm_type, parts, stored_type
+from .atomics import update
+
+Capability = tuple[int, int]
+# The capabilities from which on something is done by other instructions, latest first: before 6.0 there is no atomic
+# addition of float64, before 7.0 no swap of 16 bits.
+GENERATIONS: tuple[Capability, ...] = ((7, 0), (6, 0), (0, 0))
+
+
+def generation(capability: Capability) -> Capability:
+    """The first capability for which the same instructions are made: all that the front end is told of one, so that
+    what it makes is the same for all of a generation."""
+    return next(first for first in GENERATIONS if capability >= first)
+
+
+def device(b, name: str, t, *values):
+    """A call of libdevice's `__nv_NAMEf` or `__nv_NAME`, by the type."""
+    return call(b, f"__nv_{name}{'f' if t == types.float32 else ''}", llvm_type(t), *values)
+
+
+@dataclass(frozen=True)
+class NvvmDialect(Dialect):
+    """For GPUs from a compute capability on. An index is in range, so its arithmetic carries `nsw`."""
+
+    capability: Capability
+
+    # ------------------------------------------------------------------------------------------------ arithmetic
+
+    def function(self, b, name, t, *values):
+        return device(b, name, t, *values)
+
+    def negated(self, b, value):
+        return b.fsub(ir.Constant(value.type, -0.0), value)  # this LLVM has no fneg
+
+    def remainder(self, b, t, x, y, quotient):
+        return b.sub(x, b.mul(quotient, y))  # rather than divide again
+
+    def contracted(self, b, t, x, y, z):
+        return device(b, "fma", t, x, y, z)
+
+    def extremum(self, b, op, t, x, y):
+        if kind(t) == "float":
+            return b.select(b.fcmp_unordered("uno", x, y), b.fadd(x, y), device(b, f"f{op}", t, x, y))
+        return b.select(compare(b, t, "<" if op == "min" else ">", x, y), x, y)
+
+    def count(self, b, x, y):
+        """From 2**62 on it may be the largest number too: no loop gets there."""
+        spare = b.add(leading_zeros(b, x), leading_zeros(b, y))
+        over = b.icmp_unsigned("<", spare, ir.Constant(I64, 65))
+        return b.select(over, ir.Constant(I64, 2**63 - 1), b.mul(x, y))
+
+    def to_integer(self, b, source, target, x):
+        """PTX's own conversion truncates and saturates to 32 or 64 bits; narrower ranges and NaN are seen to here."""
+        signed, width = kind(target) == "int", target.bitwidth
+        letter, wide = ("f" if source == types.float32 else "d"), max(32, width)
+        name = f"llvm.nvvm.{letter}2{'' if signed else 'u'}{'i' if wide == 32 else 'll'}.rz"
+        value = call(b, name, ir.IntType(wide), x)
+        if width < 32:
+            low, high = (-(1 << width - 1), (1 << width - 1) - 1) if signed else (0, (1 << width) - 1)
+            for limit, op in ((low, "<"), (high, ">")):
+                bound = ir.Constant(I32, limit)
+                value = b.select(compare(b, target, op, value, bound), bound, value)
+            value = b.trunc(value, ir.IntType(width))
+        return b.select(b.fcmp_unordered("uno", x, x), ir.Constant(value.type, 0), value)
+
+    def from_half(self, b, value):
+        return call(b, "llvm.convert.from.fp16.f32", F32, value)
+
+    def to_half(self, b, value):
+        return call(b, f"llvm.convert.to.fp16.f{32 if value.type == F32 else 64}", I16, value)
+
+    # ---------------------------------------------------------------------------------------------------- memory
+
+    def address(self, b, t, pointer, offset, in_bytes):
+        to = stored_type(t).as_pointer()
+        if in_bytes:
+            return b.bitcast(b.gep(b.bitcast(pointer, I8.as_pointer()), [offset], inbounds=True), to)
+        return b.gep(b.bitcast(pointer, to), [offset], inbounds=True)
+
+    def load(self, b, t, address, align):
+        """NVVM aligns an access to its type, which for a complex number is its parts'."""
+        if kind(t) == "complex":
+            return join(b, *(b.load(_part(b, address, k)) for k in (0, 1)))
+        value = b.load(address)
+        return b.icmp_unsigned("!=", value, ir.Constant(I8, 0)) if kind(t) == "bool" else value
+
+    def store(self, b, t, value, address, align):
+        if kind(t) == "complex":
+            for k, part in enumerate(parts(b, value)):
+                b.store(part, _part(b, address, k))
+        else:
+            b.store(b.zext(value, I8) if kind(t) == "bool" else value, address)
+
+    def scatter(self, b, t, value, address):
+        if kind(t) != "complex" or t.bitwidth == 128:
+            return self.store(b, t, value, address, 1)
+        # A complex64 by one store of 8 bytes, where they are aligned: arrays are to its parts only.
+        low, high = pair_words(b, parts(b, value))
+        place = b.ptrtoint(address, I64)
+        aligned = b.icmp_unsigned("==", b.and_(place, ir.Constant(I64, 7)), ir.Constant(I64, 0))
+        with b.if_else(aligned) as (whole, apart):
+            with whole:
+                store = b.store(b.or_(low, b.shl(high, ir.Constant(I64, 32))), b.inttoptr(place, I64.as_pointer()))
+                store.align = 8
+            with apart:
+                self.store(b, t, value, address, 1)
+
+    def has_atomic(self, t, op):
+        return kind(t) not in ("bool", "complex")
+
+    def atomic(self, b, t, op, value, address):
+        update(self, b, t, op, value, address)
+
+
+def _part(b, address, k: int):
+    return b.gep(address, [ir.Constant(I32, 0), ir.Constant(I32, k)], inbounds=True)
