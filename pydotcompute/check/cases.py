@@ -8,7 +8,6 @@ import numpy as np
 
 from ..declare.model import Kernel, Specialisation
 from ..ir import tree
-from .trees import rendered_tree
 from . import sizes
 from .expected import INTERPRETED
 
@@ -19,10 +18,10 @@ def cases_of(kernel: Kernel, specialisation: Specialisation, seed: int) -> Itera
     """Sizes and the kind of each case: as declared, with views that are not contiguous ("strided"), with arrays that
     begin where no vector would ("misaligned"), with NaN, infinities and signed zeros among floats ("special"), with
     denormals and the ends of the range too ("extreme"). The last two, for which the interpreter is asked, at every
-    third size that it takes, from the first on."""
+    second and third size that it takes, from the first on."""
     arrays = any(p.is_array for p in kernel.signature.parameters)
     types = dict(specialisation.types)
-    floats = any(types.get(p.dtype, p.dtype).startswith("float") for p in kernel.signature.inputs)
+    floats = any(types.get(p.dtype, p.dtype).startswith(("float", "complex")) for p in kernel.signature.inputs)
     loose = any(p.layout != "C" for p in kernel.signature.parameters)
     small = 0
     for number, dims in enumerate(sizes.cases(kernel, specialisation, seed)):
@@ -32,8 +31,9 @@ def cases_of(kernel: Kernel, specialisation: Specialisation, seed: int) -> Itera
         if arrays and number % 3 == 1:
             yield dims, "misaligned"
         if floats and 0 < elements(dims) <= INTERPRETED:
-            if small % 3 == 0:
+            if small % 2 == 0:
                 yield dims, "special"
+            if small % 3 == 0:
                 yield dims, "extreme"
             small += 1
 
@@ -49,10 +49,9 @@ def is_quick(kernel: Kernel, dims: dict[str, int], kind: str) -> bool:
     return alone and elements(dims) <= QUICK
 
 
-def leaves_rounding_open(kernel: Kernel, specialisation: Specialisation, root: str) -> bool:
+def leaves_rounding_open(built: tree.KernelTree | None) -> bool:
     """Whether the kernel adds up or multiplies floats in a loop, or may round a product and a sum once: then an
-    overflow depends on what the language leaves open."""
-    _, built = rendered_tree(kernel, specialisation, root)
+    overflow depends on what the language leaves open. None: a raw kernel, of which that is not known."""
     if built is None:
         return True
     bodies = (built.body, *(helper.body for helper in built.helpers))

@@ -40,10 +40,11 @@ def draw(
     root: str, *, special: int = 0, extreme: str = "", strided: bool = False, misaligned: bool = False,
 ) -> Case:  # fmt: skip
     """A call at these sizes. `special`, from 1, strews NaN, infinities, signed zeros, ones and the float scalars of the
-    call over the arrays of floats, and gives one float scalar without a declared range, if there are any, another such
-    value each time; `extreme` ("all", or "small" without the largest) strews denormals and the ends of the range too. `strided` gives every `strided` or `broadcast` parameter a view that
-    is not contiguous, with guards and gaps that nothing may touch; `misaligned` has every array begin one to three
-    elements past what a vector is aligned to."""
+    call over the arrays of floats and complex numbers, and gives one such scalar without a declared range, if there are
+    any, another such value each time; `extreme` ("all", or "small" without the largest) strews denormals and the ends
+    of the range too. `strided` gives every `strided` or `broadcast` parameter a view that is not contiguous, with
+    guards and gaps that nothing may touch; `misaligned` has every array begin one to three elements past what a vector
+    is aligned to."""
     types = dict(specialisation.types)
     names = {**dict(specialisation.params), **complete(kernel, dims)}
     leading = _leading(kernel, names, rng)
@@ -51,16 +52,22 @@ def draw(
     if special or extreme:
         given = [v.item() for v in drawn.values() if v.ndim == 0 and v.dtype.kind == "f"]
         given = [*SPECIAL, *given * (len(SPECIAL) // max(len(given), 1))]  # an end of a range is as likely as all others
-        floats = [p for p in kernel.signature.inputs if drawn[p.name].dtype.kind == "f"]
+        floats = [p for p in kernel.signature.inputs if drawn[p.name].dtype.kind in "fc"]
+        many = special % 2 == 0 if special else bool(rng.integers(2))
         for p in floats:
-            dtype = drawn[p.name].dtype
+            real = np.finfo(drawn[p.name].dtype).dtype
             if p.is_array:
-                chosen = extremes(dtype, extreme == "all") if extreme else np.array(given, dtype)
-                drawn[p.name] = _strewn(drawn[p.name], rng, chosen)
-        # The first time none, then each value in turn, of each scalar in turn.
-        turns = [(p.name, v) for v in (*SPECIAL[:3], -0.0) for p in floats if not p.is_array and p.name not in (kernel.inputs or ())]
-        if turns and special > 1:
-            name, value = turns[(special - 2) % len(turns)]
+                chosen = extremes(real, extreme == "all") if extreme else np.array(given, real)
+                drawn[p.name] = _strewn(drawn[p.name], rng, chosen, many)
+        # Every second time each value in turn, of each scalar in turn, of complex numbers each part: beside such a
+        # scalar few elements tell anything, so that arrays have many the other times.
+        turns = [
+            (p.name, value) for v in (*SPECIAL[:3], -0.0) for p in floats
+            if not p.is_array and p.name not in (kernel.inputs or ())
+            for value in ((v,) if drawn[p.name].dtype.kind == "f" else (complex(v, 1), complex(1, v)))
+        ]  # fmt: skip
+        if turns and special > 1 and not many:
+            name, value = turns[(special - 3) // 2 % len(turns)]
             drawn[name] = np.array(value, drawn[name].dtype)
     arguments, outputs, buffers = {}, {}, {}
 
@@ -147,10 +154,17 @@ def _values(kernel, p: Parameter, dtype: np.dtype, shape, names, rng: np.random.
     return np.asarray(rng.uniform(low, high, shape)).astype(dtype)
 
 
-def _strewn(values: np.ndarray, rng: np.random.Generator, special: np.ndarray) -> np.ndarray:
-    """The values, some of them replaced: one in twenty of an array, two at least on average."""
-    share = max(0.05, 2 / max(values.size, 1))
-    return np.where(rng.random(values.shape) < share, rng.choice(special, values.shape), values)
+def _strewn(values: np.ndarray, rng: np.random.Generator, special: np.ndarray, many: bool) -> np.ndarray:
+    """The values, some of them replaced, of complex numbers in either part: two, each of which a sum still shows, or,
+    if `many`, one in twenty, and so many that each is there; half of a small array at most."""
+    result = values.reshape(-1)
+    if values.dtype.kind == "c":
+        parts = np.ascontiguousarray(result).view(special.dtype)
+        return _strewn(parts, rng, special, many).view(values.dtype).reshape(values.shape)
+    count = min(max(values.size // 20, len(special)) if many else 2, -(-values.size // 2))
+    result = result.copy()
+    result[rng.permutation(values.size)[:count]] = np.resize(rng.permutation(special), count)
+    return result.reshape(values.shape)
 
 
 def _custom(kernel: Kernel, names, types, rng, root: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from ..interpreter.runtime import poison
 from ..runtime.interpreted import execute
 from ..runtime.kernel import Kernel as Built
 from . import draw, faults, measure, sizes
-from .scattered import Met, nearest, scattered, settled
+from .scattered import Met, nearest, stayed
 
 ORDERS = ("forward", "reverse", "random")
 INTERPRETED = 1500  # elements at most for which the interpreter is asked
@@ -26,12 +26,13 @@ class Expected:
 
     def __init__(
         self, declaration: Declaration, kernel: Kernel, specialisation: Specialisation, case: draw.Case, call: Built,
-        quick: bool = False,
+        loose: frozenset[str], quick: bool = False,
     ):  # fmt: skip
-        """`quick`: the interpreter, which is slow, is asked only where there is no reference."""
-        self.most = -1 if quick and kernel.reference is not None else INTERPRETED
-        self.declaration, self.kernel, self.specialisation, self.case, self.call = (
-            declaration, kernel, specialisation, case, call,
+        """`loose`: the arrays that are scattered into. `quick`: the interpreter, which is slow, is asked only where no
+        reference says all."""
+        self.most = -1 if quick and kernel.reference is not None and not loose else INTERPRETED
+        self.declaration, self.kernel, self.specialisation, self.case, self.call, self.loose = (
+            declaration, kernel, specialisation, case, call, loose,
         )  # fmt: skip
         self.met: dict[str, Met] = {}  # order → what the interpreter scattered
         self.elements = int(np.prod([float(n) for n in case.dims.values()]))
@@ -39,7 +40,7 @@ class Expected:
     @property
     def is_known(self) -> bool:
         """Whether there is any value to compare with."""
-        return self.kernel.reference is not None or self.elements <= self.most
+        return self.elements <= self.most or self.kernel.reference is not None and not self._written.keys() <= self.loose
 
     @cached_property
     def interpreted(self) -> dict[str, dict[str, np.ndarray] | str]:
@@ -56,7 +57,8 @@ class Expected:
             poison(output, order == "reverse")
         try:
             given = {**arguments, **outputs, **dict(self.specialisation.params)}
-            execute(self.call._record, self.call._root, (), given, order, met=self.met.setdefault(order, {}))
+            met = self.met.setdefault(order, {}) if self.loose else None
+            execute(self.call._record, self.call._root, (), given, order, met=met)
         except Exception as error:  # whatever it raises is the finding
             return f"{type(error).__name__}: {error}"
         both = {**arguments, **outputs}
@@ -64,17 +66,14 @@ class Expected:
 
     def of_order(self, order: str, name: str, got: np.ndarray) -> np.ndarray:
         """What the interpreter gives in an order; of values that met by `scatter`, the nearest to what was got."""
-        return nearest(self.interpreted[order][name], self.met[order].get(name, {}), got)
+        return nearest(self.interpreted[order][name], self.met.get(order, {}).get(name, {}), got)
 
-    def by_reference(self, name: str, wanted: np.ndarray, got: np.ndarray) -> np.ndarray | None:
-        """What the reference gives, where one value alone can be right; None where that is not known."""
-        if name not in self.scattered:
-            return wanted
-        return settled(wanted, self.met[ORDERS[0]].get(name, {}), got) if self.interpreted else None
-
-    @cached_property
-    def scattered(self) -> frozenset[str]:
-        return scattered(self.kernel, self.specialisation, self.declaration.root)
+    def for_reference(self, name: str, got: np.ndarray, wanted: np.ndarray) -> np.ndarray | None:
+        """What was got, as a reference that says `wanted` is to see it; None of an array that is scattered into, where
+        the interpreter, which knows the values that met, is not asked."""
+        if name not in self.loose:
+            return got
+        return stayed(got, self.met[ORDERS[0]].get(name, {}), wanted) if self.interpreted else None
 
     @cached_property
     def reference(self) -> tuple[np.ndarray, ...]:

@@ -11,7 +11,7 @@ from ..errors import BackendNotAvailableError
 from ..runtime.kernel import Kernel as Callable
 from . import draw, measure, memory
 from .expected import Expected
-from .verdict import BEFORE, DIFFERS, ORDER, UNWRITTEN, WRONG, counted
+from .verdict import BEFORE, DIFFERS, ORDER, OUTSIDE, RAISED, UNWRITTEN, WRONG, counted
 
 
 def _arguments(target: str, specialisation: Specialisation, case: draw.Case) -> dict[str, Any]:
@@ -90,20 +90,25 @@ def findings(
         try:
             call(**_arguments(target, specialisation, case))
         except Exception as error:  # whatever a call raises is the finding
-            yield Found(f"the call raised {type(error).__name__}: {error}", about="signature")
+            text = f"{type(error).__name__}: {error}"
+            known = [_raised(value) if isinstance(value, str) else "" for value in expected.interpreted.values()]
+            agree = _raised(text) in known if known and _raised(text) else None
+            yield Found(f"the call raised {text}", cause=_raised(text), about="signature", agree=agree)
             return
         for name, array in case.outputs.items():
             poisons[name] &= memory.unwritten(array, second)
         runs.append({name: np.array(array) for name, array in written.items()})
     raised = next((f"the interpreter ({o}) raised {v}" for o, v in expected.interpreted.items() if isinstance(v, str)), "")
+    cause = _raised(raised.partition(" raised ")[2])
     for name, buffer in case.buffers.items():
         if changed := memory.overrun(both[name], buffer):
             told = f"'{name}': {counted(changed, 'byte')} outside its elements {_were(changed)} written"
-            yield Found("; ".join(filter(None, (told, raised))), cause="outside", about=name)
             if raised:
+                yield Found(f"{told}; {raised}", cause=cause, about="signature", agree=False)
                 return
-    if raised:  # by an index that is outside, as a rule, whose number differs from case to case
-        yield Found(raised, cause=raised.partition(" raised ")[2].partition(": index ")[0], agree=False)
+            yield Found(told, cause=OUTSIDE, about=name)
+    if raised:
+        yield Found(raised, cause=cause, about="signature", agree=False)
         return
     for name in written:
         if missing := int(np.count_nonzero(poisons.get(name, ()))):
@@ -112,6 +117,13 @@ def findings(
             yield Found(told, cause=UNWRITTEN, about=name, agree=agree)
         else:
             yield from _values(kernel, name, [run[name] for run in runs], kind, expected, list(written).index(name))
+
+
+def _raised(error: str) -> str:
+    """The cause of an index that is outside, as the interpreter and checked code report it, whose number differs from
+    case to case; of another error none."""
+    place, outside, _ = error.partition(": index ")
+    return RAISED + place.partition(": ")[2] if outside else ""
 
 
 def _were(number: int) -> str:
@@ -130,17 +142,16 @@ def _values(
     interpreted = expected.interpreted
     first = expected.of_order("forward", name, runs[0]) if interpreted else None
     agree = None if first is None else not compared(kernel, name, runs[0], first, "", zeros=True)[0]
-    tried: list[tuple[int, np.ndarray, str, np.ndarray | None, Any]] = []
+    tried: list[tuple[int, np.ndarray, str, np.ndarray, Any]] = []
     for again, got in enumerate(runs):
         for against, wanted, held in _references(kernel, kind, expected, number):
-            tried.append((again, got, against, expected.by_reference(name, wanted, got), held))
+            if (seen := expected.for_reference(name, got, wanted)) is not None:
+                tried.append((again, seen, against, wanted, held))
         if interpreted:
             tried.append((again, got, "the interpreter (forward)", expected.of_order("forward", name, got), None))
     tried += [(0, runs[0], f"the interpreter ({o})", expected.of_order(o, name, runs[0]), None) for o in interpreted]
     share = 0.0
     for again, got, against, wanted, held in tried:
-        if wanted is None:  # of values that met, any one may be right
-            continue
         outer = against == "the reference"
         what, far = compared(kernel, name, got, wanted, against, held, not outer)
         share = max(share, far)

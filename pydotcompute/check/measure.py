@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ def difference(
     """The worst element of two arrays of one shape, or None where it has no elements.
 
     The error of an element is |got - wanted| / max(|wanted|, largest finite |wanted| of the output), where `wanted`
-    is rounded to the type of `got` first. NaN and infinities must match in kind; integers and booleans exactly; with
+    is rounded to the type of `got` first. NaN and infinities must match in kind, of complex numbers in each part; integers and booleans exactly; with
     `zeros` the signs of zeros too. `held`: which elements count, booleans of the same shape (default: all).
     """
     got = np.asarray(got)
@@ -40,23 +41,29 @@ def difference(
 
 
 def _relative(got: np.ndarray, wanted: np.ndarray, zeros: bool) -> np.ndarray:
-    if got.dtype.kind == "c":
-        return np.maximum(_relative(got.real, wanted.real, zeros), _relative(got.imag, wanted.imag, zeros))
-    wide = np.longdouble if got.dtype == np.float64 else np.float64
-    g, w = got.astype(wide), wanted.astype(wide)
-    finite = np.isfinite(w)
+    wide = np.longdouble if got.dtype in (np.float64, np.complex128) else np.float64
+    parts = [(got.real, wanted.real), (got.imag, wanted.imag)] if got.dtype.kind == "c" else [(got, wanted)]
+    parts = [(g.astype(wide), w.astype(wide)) for g, w in parts]
+    sizes = reduce(np.hypot, (np.where(np.isfinite(w), np.abs(w), 0) for _, w in parts))
     # The largest |wanted| of the output is no smaller than that of the element; of nothing but zeros, the smallest
     # number makes any other result infinitely wrong.
-    scale = np.abs(w[finite]).max(initial=0) or np.finfo(got.dtype).smallest_subnormal
-    errors = (np.abs(g - w) / scale).astype(float)
+    scale = sizes.max(initial=0) or np.finfo(got.dtype).smallest_subnormal
+    return (reduce(np.hypot, (_apart(g, w, zeros) for g, w in parts)) / scale).astype(float)
+
+
+def _apart(g: np.ndarray, w: np.ndarray, zeros: bool) -> np.ndarray:
+    """|g - w| of real numbers; inf where they are of different kinds."""
+    finite = np.isfinite(w)
     other = np.where(finite, ~np.isfinite(g), (g != w) & ~(np.isnan(g) & np.isnan(w)))
     if zeros:
         other |= (g == 0) & (w == 0) & (np.signbit(g) != np.signbit(w))
-    return np.where(other, np.inf, np.where(finite, errors, 0.0))
+    return np.where(other, np.inf, np.where(finite, np.abs(g - w), 0.0))
 
 
 def kinds(values: np.ndarray) -> np.ndarray:
-    """Of each number what it is: 0 finite, 1 and -1 the infinities, 2 NaN."""
+    """Of each number what it is: 0 finite, 1 and -1 the infinities, 2 NaN; of a complex one that of both parts."""
+    if values.dtype.kind == "c":
+        return 4 * kinds(values.real) + kinds(values.imag)
     return np.where(np.isnan(values), 2, np.where(np.isinf(values), np.sign(values), 0)).astype(int)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from ..declare.model import Declaration
@@ -19,7 +20,8 @@ class Places:
         self._kernel = kernel = declaration.kernels[name]
         specialisation = next(s for s in kernel.specialisations if str(s) == label)
         rendered, built = rendered_tree(kernel, specialisation, declaration.root)
-        self._lines = dict(zip(rendered.files, rendered.lines))
+        # Messages name files as a process found them, by its own way to the project.
+        self._lines = {os.path.abspath(f): (f, lines) for f, lines in zip(rendered.files, rendered.lines)}
         self._stores: dict[str, list[Position]] = {}
         if built is not None:
             behind = {(h.name, p.name): p.array for h in built.helpers for p in h.parameters}
@@ -34,7 +36,7 @@ class Places:
         that it is about, or a key of the kernel."""
         if found := _AT.search(message):
             path, line, column = found[1], int(found[2]), int(found[3])
-            lines = self._lines.get(path, ())
+            path, lines = self._lines.get(os.path.abspath(path), (path, ()))
             return Position(path, line, column, lines[line - 1] if 0 < line <= len(lines) else ""), ""
         if about in self._stores:
             stores = list(dict.fromkeys(self._stores[about]))

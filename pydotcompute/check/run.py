@@ -20,9 +20,11 @@ from .expected import Expected
 from .isolate import Death, Tell, Unit, isolated
 from .judge import Found, cannot_run, findings, served_by_vendor
 from .places import Places
+from .scattered import scattered
 from .select import VENDOR, Selection, vendor_of
 from .stale import out_of_date
-from .verdict import Failure, Verdict, check_command
+from .trees import rendered_tree
+from .verdict import ENDED, Failure, Verdict, check_command
 
 SEEDS = 1000  # apart: the seeds of two cases of one artifact
 
@@ -89,7 +91,8 @@ class _Plan(NamedTuple):
         root = self.declaration.root
         calls = {t: self.opened(None if t.endswith(VENDOR) else t)[kernel.name] for t in targets}
         tallies = {target: _Tally() for target in targets}
-        extremes = "small" if leaves_rounding_open(kernel, specialisation, root) else "all"
+        _, tree = rendered_tree(kernel, specialisation, root)
+        extremes, loose = "small" if leaves_rounding_open(tree) else "all", scattered(tree)
         turn = 0
         for number, (dims, kind) in enumerate(cases_of(kernel, specialisation, self.seed)):
             turn += kind == "special"
@@ -104,7 +107,7 @@ class _Plan(NamedTuple):
                     return draw.draw(kernel, specialisation, dims, rng, root, **looks)
 
             call = calls[targets[0]]
-            expected = cache(lambda: Expected(self.declaration, kernel, specialisation, drawn(), call, self.quick))
+            expected = cache(lambda: Expected(self.declaration, kernel, specialisation, drawn(), call, loose, self.quick))
             for target, tally in tallies.items():
                 tell("begins", target, label)
                 for found in _found(calls[target], target, unit, drawn, kind, expected, tally):
@@ -133,7 +136,7 @@ class _Plan(NamedTuple):
 
     def dead(self, unit: Unit, death: Death) -> Verdict:
         what = f"the process ended {death.how} in this case"
-        found = Found(what, about=next(p.name for p in unit.kernel.signature.parameters if p.writable))
+        found = Found(what, cause=ENDED, about=next(p.name for p in unit.kernel.signature.parameters if p.writable))
         last = self._failure(unit, death.target, death.cases[-1] if death.cases else "-", found)
         told = (death.target, len(death.cases), np.inf, (*death.found, last), "")
         return Verdict(unit.kernel.name, str(unit.specialisation), *told)

@@ -4,39 +4,45 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..declare.model import Kernel, Specialisation
 from ..ir import tree
-from .trees import rendered_tree
 
 Met = dict[str, dict[int, list]]  # array → flat index → the values that were scattered there
 
 
-def scattered(kernel: Kernel, specialisation: Specialisation, root: str) -> frozenset[str]:
-    """The arrays of a kernel that are scattered into."""
-    _, built = rendered_tree(kernel, specialisation, root)
+def scattered(built: tree.KernelTree | None) -> frozenset[str]:
+    """The arrays of a kernel that are scattered into; of a raw kernel, which has no tree, none."""
     return frozenset(node.array for s in (built.body if built else ()) for node in tree.walk(s) if isinstance(node, tree.Scatter))
 
 
-def nearest(wanted: np.ndarray, met: dict[int, list], got: np.ndarray) -> np.ndarray:
-    """`wanted`, with that one of the values that met at an element which is nearest to what was got."""
+def nearest(wanted: np.ndarray, met: dict[int, list], to: np.ndarray) -> np.ndarray:
+    """`wanted`, with that one of the values that met at an element which is nearest to `to` there; of complex128, whose
+    parts may be of two of them, each part."""
+    wanted, to = np.asarray(wanted), np.asarray(to)
     if not met:
         return wanted
-    chosen, found = np.array(wanted).reshape(-1), np.asarray(got).reshape(-1)
+    if wanted.dtype == np.complex128:
+        parts = [({k: [getattr(v, part) for v in vs] for k, vs in met.items()}, part) for part in ("real", "imag")]
+        chosen = np.empty_like(wanted)
+        chosen.real, chosen.imag = (nearest(getattr(wanted, p), values, getattr(to, p)) for values, p in parts)
+        return chosen
+    chosen, found = wanted.copy().reshape(-1), to.reshape(-1)
     for place, values in met.items():
-        chosen[place] = min(values, key=lambda value: _distance(value, found[place]))
-    return chosen.reshape(np.shape(wanted))
+        chosen[place] = min(values, key=lambda value: _distance(value.item(), found[place].item()))
+    return chosen.reshape(wanted.shape)
 
 
-def settled(wanted: np.ndarray, met: dict[int, list], got: np.ndarray) -> np.ndarray:
-    """`wanted`, with what was got where more than one value met: a reference says one of them."""
-    places = [place for place, values in met.items() if any(value != values[0] for value in values)]
-    chosen = np.array(wanted).reshape(-1)
-    chosen[places] = np.asarray(got).reshape(-1)[places]
-    return chosen.reshape(np.shape(wanted))
+def stayed(got: np.ndarray, met: dict[int, list], wanted: np.ndarray) -> np.ndarray:
+    """`got`, as if of several values that met at an element the one nearest to `wanted` had stayed: a reference knows
+    only one. That what was got is one of them, the interpreter says."""
+    several = {place: values for place, values in met.items() if len(values) > 1}
+    return nearest(got, several, wanted)
 
 
-def _distance(value, got) -> float:
-    if value == got or (value != value and got != got):
-        return 0.0
-    distance = abs(complex(value) - complex(got))
-    return distance if distance == distance else np.inf
+def _distance(value: complex, other: complex) -> tuple[bool, float, bool]:
+    """How far from each other two numbers are: of the same kind first, then near, then of one sign."""
+    if value == other:
+        return False, 0.0, np.signbit(value) != np.signbit(other) if isinstance(value, float) else False
+    if value != value or other != other:
+        return (value == value) != (other == other), 0.0, False
+    with np.errstate(all="ignore"):
+        return False, abs(value - other), False

@@ -14,6 +14,8 @@ ALONE = (0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 127, 128, 129, 255, 257, 1000, 10
 TOGETHER = (0, 1, 2, 3, 5, 8, 16, 17, 31, 32, 33, 64, 65, 127, 129, 257, 1021)
 LARGEST = 400_000  # elements of one array
 COMBINATIONS = 12  # of several symbols
+FEW = (1, 2, 3, 5, 7)
+SMALL = 6  # combinations of few, for which the interpreter can be asked
 
 
 def cases(kernel: Kernel, specialisation: Specialisation, seed: int) -> Iterator[dict[str, int]]:
@@ -45,6 +47,8 @@ def _drawn(free: tuple[str, ...], seed: int) -> Iterator[dict[str, int]]:
         yield dict.fromkeys(free, n)
     for symbol in free:  # nothing along one axis only
         yield {other: 0 if other == symbol else 3 for other in free}
+    for _ in range(SMALL):
+        yield {symbol: int(rng.choice(FEW)) for symbol in free}
     for _ in range(COMBINATIONS):
         dims = {symbol: int(rng.choice(TOGETHER)) for symbol in free}
         while np.prod([float(n) for n in dims.values()]) > LARGEST * 8:

@@ -4,7 +4,7 @@ one cause a finding, with what repeats it."""
 from __future__ import annotations
 
 import shlex
-from typing import Iterable, NamedTuple
+from typing import Iterable, Mapping, NamedTuple
 
 from ..targets.base import BOUNDS
 from ..declare.model import Declaration, Kernel, Specialisation
@@ -14,6 +14,8 @@ from ..errors import Position
 UNWRITTEN, BEFORE, WRONG, DIFFERS, ORDER = (
     "not written", "made of what it held before", "wrong", "interpreter and machine code differ", "depends on the order",
 )  # fmt: skip
+RAISED = "an index at "  # and the place of the one that is outside its array: it explains whatever machine code does
+OUTSIDE, ENDED = "outside", "the process ended"
 
 
 class Failure(NamedTuple):
@@ -53,18 +55,20 @@ class Finding(NamedTuple):
     artifacts: tuple[str, ...]  # which have it: "T=float32 cpu:x86-64-v3"
 
 
+_Key = tuple[str, str, str]  # kernel, about, cause
+
+
 def grouped(verdicts: Iterable[Verdict]) -> list[Finding]:
     """One finding for each cause, in the order in which they were found."""
-    found: dict[tuple[str, str, str], list[tuple[Failure, str]]] = {}
+    found: dict[_Key, list[tuple[Failure, str]]] = {}
     for v in verdicts:
         for failure in v.failures:
             artifact = " ".join(filter(None, (v.specialisation.strip("-"), v.target)))
             found.setdefault((v.kernel, failure.about, failure.cause), []).append((failure, artifact))
-    for kernel, about, cause in list(found):
-        for other in _explaining(cause, found[kernel, about, cause]):
-            if (kernel, about, other) in found:
-                found[kernel, about, other] += found.pop((kernel, about, cause))
-                break
+    for key in list(found):
+        explaining = next((other for other in _explaining(*key, found) if other in found and other != key), None)
+        if explaining:
+            found[explaining] += found.pop(key)
     result = []
     for (kernel, _, cause), failures in found.items():
         first = min((failure for failure, _ in failures if failure.cause in (cause, UNWRITTEN)), key=lambda failure: failure.size)
@@ -73,14 +77,18 @@ def grouped(verdicts: Iterable[Verdict]) -> list[Finding]:
     return result
 
 
-def _explaining(cause: str, failures: list[tuple[Failure, str]]) -> tuple[str, ...]:
-    """The causes in the same output of which such failures are an effect. Where no case was small enough for the
-    interpreter, smaller ones say whether it is to blame."""
+def _explaining(kernel: str, about: str, cause: str, found: Mapping[_Key, list[tuple[Failure, str]]]) -> list[_Key]:
+    """What such failures may be an effect of, the first first. Where no case was small enough for the interpreter,
+    smaller ones say whether it is to blame, or an index."""
+    blind = all(failure.agree is None for failure, _ in found[kernel, about, cause])
+    causes: tuple[str, ...] = ()
     if cause == UNWRITTEN:  # adding nothing to what was there
-        return (BEFORE,)
-    if cause == WRONG and all(failure.agree is None for failure, _ in failures):
-        return BEFORE, UNWRITTEN, DIFFERS
-    return (BEFORE, UNWRITTEN) if cause in (WRONG, DIFFERS, ORDER) else ()
+        causes = (BEFORE,)
+    elif cause in (WRONG, DIFFERS, ORDER):
+        causes = (BEFORE, UNWRITTEN, DIFFERS) if cause == WRONG and blind else (BEFORE, UNWRITTEN)
+    raised = [key for key in found if key[0] == kernel and key[2].startswith(RAISED)]
+    effects = raised if blind and cause in (WRONG, UNWRITTEN, OUTSIDE, ENDED) else []
+    return effects + [(kernel, about, other) for other in causes]
 
 
 def counted(number: int, what: str) -> str:

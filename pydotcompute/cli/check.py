@@ -127,7 +127,7 @@ def _print(v: Any) -> None:
 def _print_findings(verdicts: list[Any]) -> None:
     """Those of the kernel that the last verdicts are of: each in its smallest case, with all that is known of it."""
     from ..check.places import marked
-    from ..check.verdict import counted, grouped
+    from ..check.verdict import RAISED, counted, grouped
 
     last = verdicts[-1].kernel
     for finding in grouped(v for v in verdicts if v.kernel == last):
@@ -141,7 +141,8 @@ def _print_findings(verdicts: list[Any]) -> None:
             lines = marked(first.at).splitlines()
             print("\n".join(f"    {line}" for line in (lines[0] + (f", {first.note}" if first.note else ""), *lines[1:])))
         if first.agree is not None:
-            print(f"    interpreter and machine code {'agree' if first.agree else 'differ'}")
+            unchecked = " (which checks its indices only if it is built with --bounds)" * first.cause.startswith(RAISED)
+            print(f"    interpreter and machine code {'agree' if first.agree else f'differ{unchecked}'}")
         print(f"    repeat: {first.command}")
     sys.stdout.flush()
 

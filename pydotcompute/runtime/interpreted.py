@@ -24,7 +24,7 @@ def execute(
     met: dict[str, dict[int, list]] | None = None,
 ) -> Any:  # fmt: skip
     """Check a call, run the kernel's typed tree in Python, return its outputs, which hold poison where it wrote none.
-    `met`: see `lower.interpret.run`.
+    `met`: see `interpreter.execute.run`.
 
     Raises ValueError for an unknown order, KernelNotBuiltError where the sources are missing or declare another
     signature, CompilerNotInstalledError, DeclarationError, IndexError with the line, and what a call raises.

@@ -3,7 +3,9 @@ finds every one that is not equivalent to the kernel."""
 
 import ast
 import copy
+import itertools
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -183,8 +185,19 @@ def mutants(text, floats):
         yield mutation.told, ast.unparse(ast.fix_missing_locations(tree)) + "\n"
 
 
+def swapped(text, inputs):
+    """The same of every two arguments of one type, each taken for the other."""
+    for p, q in itertools.combinations(inputs, 2):
+        if (p.dtype, p.dims and len(p.dims), p.ellipsis) == (q.dtype, q.dims and len(q.dims), q.ellipsis):
+            tree = ast.parse(text)
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Name):
+                    node.id = {p.name: q.name, q.name: p.name}.get(node.id, node.id)
+            yield f"arguments: {p.name}, {q.name}", ast.unparse(tree) + "\n"
+
+
 # What is no mistake, by kernel: the change as it is told, and why nothing can tell it from the kernel.
-EQUIVALENT = {}
+EQUIVALENT = {"softmax": {"drops NaN: out[r, c] = e": "the sum is NaN then, by which every element is divided"}}
 
 
 def project_of(name, folder):
@@ -206,18 +219,22 @@ def project_of(name, folder):
     shared |= {"reference": kernel.reference if isinstance(kernel.reference, str) else list(kernel.reference)}
     shutil.copytree(source / "templates", folder / "templates", dirs_exist_ok=True)
     floats = {p.name for p in kernel.signature.parameters if kernel.types.get(p.dtype, (p.dtype,))[0].startswith("float")}
+    changes = [("none", rendered.text), *mutants(rendered.text, floats), *swapped(rendered.text, kernel.signature.inputs)]
+    wholes = [(what, text, shared["signature"]) for what, text in changes]
+    for fill in re.findall(r"\w+: [^:]*?( = [^,)]+)", shared["signature"]):
+        wholes.append(("no fill", rendered.text, shared["signature"].replace(fill, "", 1)))
     told, kernels = {}, {}
-    for number, (what, text) in enumerate([("none", rendered.text), *mutants(rendered.text, floats)]):
+    for number, (what, text, signature) in enumerate(wholes):
         told[f"m{number}"] = what
         (folder / f"templates/m{number}.py.j2").write_text(text.replace(f"def {name}(", f"def m{number}("))
-        kernels[f"m{number}"] = {**shared, "template": f"m{number}.py.j2"}
+        kernels[f"m{number}"] = {**shared, "signature": signature, "template": f"m{number}.py.j2"}
     declaration = {"version": 1, "targets": [TARGET], "kernels": kernels}
     (folder / "kernels.yaml").write_text(json.dumps(declaration))
     return told
 
 
 SMALL_KERNELS = list(yaml.safe_load(SMALL)["kernels"])
-KERNELS = [*SMALL_KERNELS, "axpy", "sub", "relu"]
+KERNELS = [*SMALL_KERNELS, "axpy", "sub", "relu", "histogram", "gather", "argmax", "argmax_last", "softmax", "apply_rope"]
 
 
 @pytest.mark.parametrize("name", KERNELS)

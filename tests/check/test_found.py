@@ -54,6 +54,13 @@ WRONG = {
                           "reference: np.maximum(x, 0)\n    special: false", None),
     "converts_nan": ('"(x: float32[n]) -> (out: int32[n])"', "for i in grid(n):\n    out[i] = int32(x[i])",
                      "reference: x.astype(np.int32)", None),
+    "complex": ('"(x: complex64[n]) -> (out: complex64[n])"', "for i in grid(n):\n    out[i] = x[i] if x[i] == x[i] else 0",
+                "reference: x", r" special, seed 0: out\[\d+\] is 0j, by the reference .*nan"),
+    "complex_scalar": ('"(a: complex128, x: complex128[n]) -> (out: complex128[n])"', "for i in grid(n):\n    out[i] = a * x[i] if real(a) == real(a) else x[i]",
+                       "reference: a * x", r" special, seed 0: out\[\d+\] is .*, by the reference .*nan"),
+    "complex_arithmetic": ('"(a: complex64, x: complex64[n], y: complex64[n]) -> (p: complex64[n], q: complex64[n], s: float32[n])"',
+                           "for i in grid(n):\n    p[i] = a * x[i]\n    q[i] = x[i] / y[i]\n    s[i] = abs(conj(x[i]) - y[i])",
+                           "reference: [a * x, x / y, np.abs(np.conj(x) - y)]", None),
     "cuts_off": ('"(x: int32[n]) -> (out: int32[n])"', "for i in grid(n):\n    out[i] = int32(x[i] * 2.5)", "reference: x * 2.5", None),
     "raises_for_nan": ('"(x: float32[n]) -> (out: float32[n])"', "for i in grid(n):\n    out[i] = x[i]",
                        "reference: x if np.isfinite(x).all() else 1 // 0", r" special, seed 0: its reference .* raised ZeroDivisionError"),
@@ -153,6 +160,19 @@ def test_the_error_of_floats(got, wanted, error):
     assert error is None and found is None or found.error == pytest.approx(error, rel=1e-6)
 
 
+@pytest.mark.parametrize(
+    "got, wanted, error",
+    [
+        ([4 + 1j], [4 + 2j], 1 / abs(4 + 2j)),  # of the whole number, not of its smaller part
+        ([3 + 4j, 1j], [3 + 4j, 0], 0.2), ([complex(np.nan, 1)], [complex(np.nan, 1)], 0.0),
+        ([complex(np.nan, 1)], [complex(1, np.nan)], np.inf), ([complex(np.inf, 3)], [complex(np.inf, 4)], 0.25),
+    ],
+)  # fmt: skip
+def test_the_error_of_complex_numbers(got, wanted, error):
+    found = measure.difference(np.array(got, np.complex64), np.array(wanted, np.complex128))
+    assert found.error == pytest.approx(error, rel=1e-6)
+
+
 @pytest.mark.parametrize("dtype", ["int8", "uint64", "bool"])
 def test_integers_and_booleans_are_exact(dtype):
     got = np.array([1, 0, 1], dtype)
@@ -178,3 +198,21 @@ def test_signs_of_zeros_count_where_they_are_asked_for():
 )  # fmt: skip
 def test_values_that_a_type_cannot_hold(values, dtype, wrong):
     assert measure.beyond(np.array(values), np.dtype(dtype)).tolist() == [bool(w) for w in wrong]
+
+
+def test_an_index_that_is_outside_is_one_finding_with_its_line_from_wherever_it_is_asked_for(tmp_path):
+    """In large cases, for which nobody asks the interpreter, and in code that checks its indices, it is the same one."""
+    text = "      for i in grid(n):\n          out[i] = x[i] + x[i + 1]\n"
+    (tmp_path / "kernels.yaml").write_text(
+        'version: 1\ntargets: [cpu:x86-64-v2]\nkernels:\n  k:\n    signature: "(x: float32[n]) -> (out: float32[n])"\n'
+        f"    body: |\n{text}    reference: x + np.append(x[1:], x[-1:])\n"
+    )
+    command = [sys.executable, "-m", "pydotcompute"]
+    for options in ((), ("--bounds",)):
+        subprocess.run([*command, "build", *options], check=True, capture_output=True, cwd=tmp_path)
+    done = subprocess.run([*command, "check"], capture_output=True, text=True, cwd=tmp_path, timeout=300)
+    lines = done.stdout.splitlines()
+    assert done.stderr.endswith(" of 2 artifacts, 2 failed, 1 finding, 0 not run\n"), done.stdout
+    at = next(k for k, line in enumerate(lines) if line == "    kernels.yaml:8:29")
+    assert lines[at + 1].index("i + 1]") == lines[at + 2].index("^")
+    assert lines[at + 3] == "    interpreter and machine code differ (which checks its indices only if it is built with --bounds)"
