@@ -49,7 +49,7 @@ def _is_imported(caller: _FrameType) -> bool:
     return opname[caller.f_code.co_code[caller.f_lasti]] == "IMPORT_FROM"
 
 
-def __getattr__(name: str) -> Kernel | list[str]:
+def _attribute(name: str) -> Kernel | list[str]:
     if name == "__all__":  # for `help`, and `from … import *`
         return __dir__()
     if name.startswith("_"):  # what the import system and others probe for
@@ -69,6 +69,14 @@ def __getattr__(name: str) -> Kernel | list[str]:
     if _is_imported(_getframe(1)):
         raise ImportError(told, name=f"{__name__}.{name}")
     raise AttributeError(told, name=name)
+
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Kernel: ...
+
+else:
+    __getattr__ = _attribute
 
 
 def __dir__() -> list[str]:

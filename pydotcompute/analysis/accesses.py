@@ -1,14 +1,15 @@
 """Every access of a kernel to an array: where, at which indices, under which conditions, in which loops.
 
-The kernel is walked once, in order, with symbolic values: an index is a polynomial over loop indices, dimensions,
-scalars and values that the walk does not look into. Helpers are walked at each call. Arithmetic that may wrap in its
-type is not looked into either, see `ranges`.
+The kernel is walked once (`symbolic.collect`), in order, with symbolic values: an index is a polynomial over loop
+indices, dimensions, scalars and values that the walk does not look into. Helpers are walked at each call. Arithmetic
+that may wrap in its type is not looked into either, see `ranges`.
 """
 
 from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
+from typing import Hashable
 
 from ..errors import Position
 from . import affine
@@ -53,11 +54,11 @@ class Access:
     at: Position | None
     scopes: tuple[Scope, ...]
     conditions: tuple[Constraint, ...]  # all hold wherever it happens
-    guards: Value | None  # what the conditions around it were computed from
+    guards: Value  # what the conditions around it were computed from
     path: tuple[int, ...]  # of the statement of the block that it belongs to, see `barriers`
     by_one: bool  # in a store or atomic of a block outside `threads`: done by one thread
     op: str = ""  # of an atomic
-    value: Value | None = None  # of a store
+    value: Value | None = None  # of a store, atomic or scatter
     literal: t.Const | None = None
 
     def within(self, scope: Scope) -> bool:
@@ -77,7 +78,7 @@ class Accesses:
     ranges: Ranges
     stored: frozenset[str] = field(default_factory=frozenset)  # arrays that are written anywhere
 
-    def fresh(self, like: Atom, scopes: tuple) -> Atom:
+    def fresh(self, like: Atom, scopes: tuple[Scope, ...]) -> Atom:
         atom = Atom(len(self.atoms), like.name, scopes, like.natural, like.least, like.most, like.index)
         atom.turns = like.turns
         self.atoms[atom.id] = atom
@@ -91,14 +92,6 @@ class Accesses:
             if extent is not None:
                 found.append(affine.at_least(extent, affine.add(index, affine.constant(1))))
         return found
-
-
-def collect(tree: t.KernelTree) -> Accesses:
-    from .symbolic import Walk  # which builds on the names above
-
-    walk = Walk(tree)
-    walk.block(tree.body, ())
-    return walk.found
 
 
 Cases = list[list[Constraint]]  # at least one holds
@@ -117,7 +110,7 @@ def may_meet(found: Accesses, a: Access, b: Access, shared: tuple[Scope, ...], w
     system += [affine.equal(difference, {}) for difference in differences]
     ways = [[[c.mapped(names.second) for c in case] for case in cases] for cases in ways]
 
-    if any(atom.turns for atom in map(found.atoms.get, affine.atoms_of(p for c in system for p in c.polys()))):
+    if any(found.atoms[a].turns for a in affine.atoms_of(p for c in system for p in c.polys())):
         system += found.ranges.facts(system)
 
     def apart(more: list[Constraint]) -> bool:
@@ -132,7 +125,7 @@ def may_meet(found: Accesses, a: Access, b: Access, shared: tuple[Scope, ...], w
 def _digits(found: Accesses, differences: list[Poly]) -> list[Constraint]:
     """Of differences like (i - j) · n + …, three cases for what stands before n, a dimension or a number: less than 0,
     0, greater. The prover knows whole numbers only by such cases."""
-    cases: dict[frozenset, Poly] = {}
+    cases: dict[Hashable, Poly] = {}
     for difference in differences:
         radices = {a for m in difference if len(m) > 1 for a in m if not found.atoms[a].index}
         digits = [affine.slope(difference, radix) for radix in sorted(radices)]
@@ -148,7 +141,8 @@ class Renaming:
     """Gives each unknown that is bound inside the loops that are not shared a second name."""
 
     def __init__(self, found: Accesses, shared: tuple[Scope, ...]):
-        self.found, self.shared, self.names = found, shared, {}
+        self.found, self.shared = found, shared
+        self.names: dict[int, int] = {}
 
     def atom(self, number: int) -> int:
         atom = self.found.atoms[number]

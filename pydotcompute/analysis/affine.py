@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass, field
-from typing import Iterable, Iterator, Mapping
+from typing import Any, Callable, Hashable, Iterable, Iterator, Mapping
 
 from .feasible import contradictory
 
@@ -25,7 +25,7 @@ class Atom:
 
     id: int
     name: str
-    scopes: tuple = ()
+    scopes: tuple[Any, ...] = ()  # accesses.Scope, which builds on this
     natural: bool = False  # known to be at least 0
     least: int = -(1 << 63)  # what it can be at least and at most, whatever `facts` say
     most: int = (1 << 64) - 1
@@ -44,12 +44,12 @@ class Constraint:
     def polys(self) -> Iterator[Poly]:
         return (poly for alternative in self.alternatives for _, poly in alternative)
 
-    def key(self) -> frozenset:
+    def key(self) -> Hashable:
         return frozenset(
             frozenset((relation, frozenset(poly.items())) for relation, poly in each) for each in self.alternatives
         )
 
-    def mapped(self, change) -> Constraint:
+    def mapped(self, change: Callable[[Poly], Poly]) -> Constraint:
         return Constraint(
             tuple(tuple((relation, change(poly)) for relation, poly in each) for each in self.alternatives)
         )
@@ -136,7 +136,9 @@ def either(*groups: Iterable[Constraint]) -> Constraint | None:
 
 def impossible(constraints: Iterable[Constraint], atoms: Mapping[int, Atom]) -> bool:
     """True if no integers satisfy all constraints and the facts of the atoms in them. False: some may."""
-    system, seen, waiting = {}, set(), list(constraints)
+    system: dict[Hashable, Constraint] = {}
+    seen: set[int] = set()
+    waiting = list(constraints)
     while waiting:
         constraint = waiting.pop(0)
         system.setdefault(constraint.key(), constraint)
@@ -183,9 +185,9 @@ def _contradiction(literals: list[tuple[str, Poly]], factors: set[int]) -> bool:
 
 def _solvable(poly: Poly) -> Iterator[int]:
     for monomial, coefficient in poly.items():
-        if len(monomial) == 1 and abs(coefficient) == 1:
-            if sum(monomial[0] in other for other in poly) == 1:
-                yield monomial[0]
+        alone = len(monomial) == 1 and abs(coefficient) == 1
+        if alone and sum(monomial[0] in other for other in poly) == 1:
+            yield monomial[0]
 
 
 def _no_integers(equation: Poly) -> bool:

@@ -45,11 +45,12 @@ def _before(found: Accesses, store: Access, read: Access) -> bool:
     at_all = [[same_iteration(main)]]
     if not may_meet(found, store, read, (), at_all):
         return True
+    assert store.value is not None
     if read.number not in store.value.loads | store.guards.loads or read.number > store.number:
         return False
-    threads = store.threads, read.threads
-    if None not in threads:
-        if threads[0].counts != threads[1].counts or _other_thread(found, main, *threads, store, read):
+    writer, reader = store.threads, read.threads
+    if writer is not None and reader is not None:
+        if writer.counts != reader.counts or _other_thread(found, main, writer, reader, store, read):
             return False
     elif main.kind == "blocks":
         return False

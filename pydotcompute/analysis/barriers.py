@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 from . import affine
 from ..ir import tree as t
-from .accesses import Access, Accesses, collect
+from .accesses import Access, Accesses
+from .symbolic import collect
 
 Path = tuple[int, ...]
 
@@ -59,6 +60,7 @@ class _Placing:
 
     def points(self) -> frozenset[Path]:
         main = self.tree.main
+        assert main is not None
         shared = {a.name for a in self.tree.arrays.values() if a.kind == "shared"}
         pending: set[Pending] = set()
         while True:
@@ -170,6 +172,7 @@ def _conflict(pending: Pending, b: Access) -> bool:
 
 def _own(access: Access) -> tuple[int, ...] | None:
     """At which coordinates the indices of the `threads` loop stand, if all do."""
+    assert access.threads is not None
     indices = [affine.unknown(atom) for atom in access.threads.indices]
     if not all(index in access.indices for index in indices):
         return None

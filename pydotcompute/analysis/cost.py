@@ -6,7 +6,7 @@ either way only changes how finely the work is sliced.
 
 from __future__ import annotations
 
-from typing import Callable
+from typing import Callable, Iterator
 
 from ..ir.tree import (
     Accumulate,
@@ -98,7 +98,7 @@ def cost_of(
     return text
 
 
-def _expressions(s: Stmt):
+def _expressions(s: Stmt) -> Iterator[Expr]:
     for value in s.__dict__.values():
         for item in value if isinstance(value, tuple) else (value,):
             if isinstance(item, Expr):

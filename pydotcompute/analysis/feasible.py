@@ -8,10 +8,12 @@ with Bland's rule, which cannot cycle (R. G. Bland, "New finite pivoting rules f
 from __future__ import annotations
 
 import math
-from typing import Hashable, Mapping, Sequence
+from typing import Mapping, Sequence
+
+Key = tuple[int, ...]  # an unknown; () is the constant
 
 
-def contradictory(inequalities: Sequence[Mapping[Hashable, int]]) -> bool:
+def contradictory(inequalities: Sequence[Mapping[Key, int]]) -> bool:
     """True if no rational values of the unknowns make each of them ≥ 0. The key () stands for the constant."""
     useful = _useful(inequalities)
     unknowns = sorted({key for each in useful for key in each if key != ()}, key=repr)
@@ -23,7 +25,7 @@ def contradictory(inequalities: Sequence[Mapping[Hashable, int]]) -> bool:
     return _has_solution(rows)
 
 
-def _useful(inequalities: Sequence[Mapping[Hashable, int]]) -> list[Mapping[Hashable, int]]:
+def _useful(inequalities: Sequence[Mapping[Key, int]]) -> list[Mapping[Key, int]]:
     """Without those that have an unknown which no other cancels, and without repetitions."""
     kept = list({frozenset(each.items()): each for each in inequalities}.values())
     while True:
@@ -44,10 +46,10 @@ def _has_solution(rows: list[list[int]]) -> bool:
         column = next((k for k in range(width) if goal[k] > 0), None)
         if column is None:
             return False
-        pivot = None
+        pivot = -1
         for k, row in enumerate(rows):
             if row[column] > 0:
-                least = pivot is None
+                least = pivot < 0
                 if not least:  # compare row[-1] / row[column], then the basis
                     a, b = row[-1] * rows[pivot][column], rows[pivot][-1] * row[column]
                     least = a < b or (a == b and basis[k] < basis[pivot])

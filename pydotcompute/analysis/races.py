@@ -17,8 +17,9 @@ import itertools
 from ..errors import DeclarationError, Position
 from . import affine
 from ..ir import tree as t
-from .accesses import Access, Accesses, Scope, collect, may_meet, other_iteration
+from .accesses import Access, Accesses, Scope, may_meet, other_iteration
 from .aliases import alias_pairs
+from .symbolic import collect
 
 _OWN = "let each iteration touch only its own elements, write to another array, or use a reduction or an atomic"
 
@@ -113,6 +114,7 @@ def _same_value(scope: Scope, a: Access, b: Access) -> bool:
     """Do all iterations, and all passes through loops in them, store one value?"""
     if a.literal is not None and b.literal is not None:
         return a.literal == b.literal
+    assert a.value is not None
     return a is b and not any(inner in a.value.varies for inner in a.scopes[a.scopes.index(scope) :])
 
 
@@ -161,6 +163,7 @@ def _private(tree: t.KernelTree, found: Accesses) -> None:
                 f"`{access.array}` is private, and used outside `threads` here", access.at, "make it shared"
             )
         if access.indices != tuple(map(affine.unknown, threads.indices)):
+            assert isinstance(threads.node, t.Parallel)
             wanted = ", ".join(threads.node.names)
             raise DeclarationError(
                 f"`{access.array}` is private, and used at other indices than [{wanted}] here",

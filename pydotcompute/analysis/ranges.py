@@ -95,7 +95,10 @@ class Ranges:
 
     def facts(self, constraints: list[Constraint]) -> list[Constraint]:
         """What the ranges say of the unknowns and products in these constraints."""
-        found, monomials, seen, waiting = [], set(), set(), list(constraints)
+        found: list[Constraint] = []
+        monomials: set[Monomial] = set()
+        seen: set[int] = set()
+        waiting = list(constraints)
         while waiting:
             for poly in waiting.pop().polys():
                 monomials.update(poly)

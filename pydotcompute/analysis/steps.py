@@ -11,12 +11,12 @@ from __future__ import annotations
 from . import affine
 from ..ir import tree as t
 from .affine import Atom, Poly
-from .ranges import ELEMENTS
+from .ranges import ELEMENTS, Ranges
+from .symbolic_state import State
 
 
-def never_wraps(walk, poly: Poly, bits: int) -> bool:
-    """May the walk, at an access to an array, take this index, which is known modulo 2 ** bits, to be the polynomial?
-    `walk` is the `symbolic.Walk`."""
+def never_wraps(walk: State, poly: Poly, bits: int) -> bool:
+    """May the walk, at an access to an array, take this index, known modulo 2 ** bits, to be the polynomial?"""
     if not _in_every_iteration(walk):
         return False
     atoms, ranges = walk.found.atoms, walk.ranges
@@ -24,7 +24,8 @@ def never_wraps(walk, poly: Poly, bits: int) -> bool:
     if not bound <= {atom.id for scope in walk.scopes for atom in scope.indices}:
         return False
     half = 1 << bits - 1
-    waiting, reached = sorted(bound), []
+    waiting = sorted(bound)
+    reached: list[Poly] = []
     if not ranges.within(_without(poly, waiting), -half, half - 1):
         return False
     while waiting:
@@ -40,7 +41,7 @@ def never_wraps(walk, poly: Poly, bits: int) -> bool:
     return True
 
 
-def _in_every_iteration(walk) -> bool:
+def _in_every_iteration(walk: State) -> bool:
     """Does the access happen in every iteration of the loops around it, whose counts do not depend on each other?"""
     if walk.returned or not all(c.always or not c.varies.intersection(walk.scopes) for c in walk.conditions):
         return False
@@ -55,7 +56,7 @@ def _counts_alone(atom: Atom, atoms: dict[int, Atom]) -> bool:
     return atom.below is not None and not any(atoms[a].scopes for a in affine.atoms_of([atom.below]))
 
 
-def _at_most(ranges, step: Poly, half: int, reached: list[Poly]) -> bool:
+def _at_most(ranges: Ranges, step: Poly, half: int, reached: list[Poly]) -> bool:
     """The step is no longer than half of the width, by itself or because elements of the array are as far apart."""
     if ranges.least(step) < -half:
         return False
@@ -71,6 +72,8 @@ def _without(poly: Poly, indices: list[int]) -> Poly:
 def _last(poly: Poly, atoms: dict[int, Atom]) -> Poly:
     """In the last iteration of every loop."""
     for number in affine.atoms_of([poly]):
+        below = atoms[number].below
         if atoms[number].scopes:
-            poly = affine.substitute(poly, number, affine.add(atoms[number].below, affine.constant(1), -1))
+            assert below is not None  # see `_counts_alone`
+            poly = affine.substitute(poly, number, affine.add(below, affine.constant(1), -1))
     return poly

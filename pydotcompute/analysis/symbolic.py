@@ -1,4 +1,4 @@
-"""The walk through a kernel with symbolic values that `accesses.collect` makes: statements here, expressions in
+"""The walk through a kernel with symbolic values that gathers its accesses: statements here, expressions in
 `symbolic_values`."""
 
 from __future__ import annotations
@@ -6,74 +6,22 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import Iterator
 
-from ..artifact.dimensions import Operation, Tree
-from ..errors import Position
 from . import affine
 from ..ir import tree as t
-from .accesses import Access, Accesses, Scope, Value
-from .affine import Atom, Poly
-from .aliases import alike
-from .ranges import Ranges, of_type
+from .accesses import Accesses, Scope, Value
+from .symbolic_state import Environment
 from .symbolic_values import Values
 
-Environment = dict[str, Value]
+
+def collect(tree: t.KernelTree) -> Accesses:
+    """Every access of the kernel to an array."""
+    walk = Walk(tree)
+    walk.block(tree.body, ())
+    return walk.found
 
 
 class Walk(Values):
-    """State of the walk: `environment` has the value of each name at this point of the text."""
-
-    def __init__(self, tree: t.KernelTree):
-        self.tree = tree
-        stored = {
-            node.array for s in tree.body for node in t.walk(s) if isinstance(node, (t.Store, t.Atomic, t.Scatter))
-        }
-        atoms: dict[int, Atom] = {}
-        self.ranges = Ranges(atoms)
-        self.found = Accesses([], atoms, [], {}, self.ranges, frozenset(stored))
-        arrays = [p for p in tree.parameters if p.is_array]
-        alike_ones = {b.name for a in arrays for b in arrays if a.name in stored and alike(a, b)}
-        self.watched = stored | alike_ones | tree.arrays.keys()  # the arrays whose indices matter
-        self.thorough = True  # whether conditions are asked if arithmetic may wrap, which takes long
-        self.helpers = {helper.name: helper for helper in tree.helpers}
-        self.environment: Environment = {}
-        self.arrays: dict[str, str] = {}  # in a helper: parameter → the kernel's array
-        self.scopes: tuple[Scope, ...] = ()
-        self.conditions: list[Value] = []  # of what holds here: `truth` of each
-        self.at: Position | None = None
-        self.path: tuple[int, ...] = ()
-        self.by_one = False
-        self.returned: list[list[Value]] = []  # of the helper being walked
-        self.accumulated: dict[str, list[Value]] = {}
-        self.divisions: dict = {}  # (dividend, divisor) → quotient and rest
-        for symbol in tree.symbols:
-            self.environment[symbol] = Value(affine.unknown(self.new(symbol, "int64", natural=True)))
-        for p in tree.parameters:
-            if not p.is_array and p.role != "out":
-                self.environment[p.name] = Value(affine.unknown(self.new(p.name, p.dtype)))
-            else:
-                self.found.extents[p.name] = tuple(map(self.extent, kernel_dims(p)))
-                self.ranges.exists(self.found.extents[p.name])
-        for array in tree.arrays.values():
-            self.found.extents[array.name] = tuple(map(affine.constant, array.shape))
-
-    def new(self, name: str, dtype: str = "", natural: bool = False, scopes: tuple | None = None) -> Atom:
-        """An unknown of a dtype; without one, of any integer type."""
-        least, most = of_type(dtype)
-        scopes = self.scopes if scopes is None else scopes
-        atom = Atom(len(self.found.atoms), name, scopes, natural or least >= 0, least, most)
-        self.found.atoms[atom.id] = atom
-        return atom
-
-    def extent(self, dim: Tree) -> Poly | None:
-        """The size of one dim as a polynomial: a symbol, a number, or sums and products of them."""
-        if isinstance(dim, str):
-            return self.environment[dim].poly if dim in self.environment else None
-        if not isinstance(dim, Operation):
-            return affine.constant(int(dim))
-        parts = [self.extent(operand) for operand in dim.operands] if dim.op in ("+", "-", "*") else [None]
-        if None in parts:
-            return None
-        return affine.multiply(*parts) if dim.op == "*" else affine.add(*parts, 1 if dim.op == "+" else -1)
+    """The walk itself."""
 
     # --------------------------------------------------------------------------------------------- statements
 
@@ -120,13 +68,6 @@ class Walk(Values):
         return Value(value.poly, value.varies | guards.varies, value.loads | guards.loads, value.truth, value.falsity,
                      value.always, value.modular)  # fmt: skip
 
-    def guards(self) -> Value:
-        return Value(
-            {},
-            frozenset().union(*(c.varies for c in self.conditions)),
-            frozenset().union(*(c.loads for c in self.conditions)),
-        )
-
     def store(self, s: t.Store | t.Atomic | t.Scatter) -> None:
         outside = not any(scope.kind in ("threads", "grid") for scope in self.scopes)
         self.by_one = outside and bool(self.scopes)
@@ -136,21 +77,6 @@ class Walk(Values):
         access.value, access.op = value, s.op if isinstance(s, t.Atomic) else ""
         access.literal = s.value if isinstance(s.value, t.Const) else None
         self.by_one = False
-
-    def record(self, kind: str, array: str, indices: tuple[Poly, ...], at: Position | None) -> Access:
-        access = Access(
-            number=len(self.found.all), kind=kind, array=self.arrays.get(array, array), indices=indices,
-            at=at or self.at, scopes=self.scopes, conditions=tuple(c for v in self.conditions for c in v.truth),
-            guards=self.guards(), path=self.path, by_one=self.by_one,
-        )  # fmt: skip
-        self.found.all.append(access)
-        return access
-
-    @contextmanager
-    def assuming(self, condition: Value) -> Iterator[None]:
-        self.conditions.append(condition)
-        yield
-        self.conditions.pop()
 
     @contextmanager
     def running(self, scope: Scope) -> Iterator[None]:
@@ -164,8 +90,8 @@ class Walk(Values):
             for index in scope.indices:
                 index.facts.append(affine.at_least(affine.unknown(atom), affine.constant(1)))
         yield
-        for atom, atom.natural, atom.least in saved:
-            pass
+        for atom, natural, least in saved:
+            atom.natural, atom.least = natural, least
         self.divisions = divisions
 
     def branches(self, s: t.If, path: tuple[int, ...] | None) -> bool:
@@ -217,12 +143,12 @@ class Walk(Values):
     def loop(self, s: t.While | t.For, path: tuple[int, ...] | None) -> None:
         here = self.path
         bounds = [self.value(e) for e in (s.start, s.stop, s.step)] if isinstance(s, t.For) else []
-        names = assigned(s.body) | ({s.name} if bounds else set())
+        names = assigned(s.body) | ({s.name} if isinstance(s, t.For) else set())
         before = dict(self.environment)
-        scope = Scope("for" if bounds else "while", s)
+        scope = Scope("for" if isinstance(s, t.For) else "while", s)
         self.scopes += (scope,)
         self.forget(names)
-        if bounds:
+        if isinstance(s, t.For):
             condition = Value({}, frozenset(), frozenset(), always=True)
             index = self.counted(s, scope, *bounds)
             if s.name not in assigned(s.body):
@@ -304,11 +230,3 @@ def assigned(body: tuple[t.Stmt, ...]) -> set[str]:
                     names.update(node.names)
                     names.update(reduction.name for reduction in getattr(node, "reductions", ()))
     return names
-
-
-def kernel_dims(parameter) -> tuple[Tree, ...]:
-    """The dims of an array as the kernel sees it: `T[...]` flat, the leading dims of `T[..., n]` as one."""
-    dims = parameter.dims or ()
-    if not parameter.ellipsis:
-        return dims
-    return ("rows", *dims) if dims else ("size",)

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Callable, Iterable
 
 from . import affine
 from ..ir import tree as t
 from .accesses import Value
-from .affine import Poly
+from .affine import Constraint, Poly
 from .ranges import bits_of, is_integer, of_type
 from .steps import never_wraps
+from .symbolic_state import State
 
+Extreme = Callable[[Iterable[int]], int]  # min or max
 _MOST = 4  # polynomials of a higher degree are not looked into
 _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
 
-class Values:
+class Values(State):
     """The half of `symbolic.Walk` that looks at expressions."""
 
     def value(self, e: t.Expr) -> Value:
         match e:
             case t.Const():
                 if e.type.startswith(("int", "uint")):
-                    return Value(affine.constant(int(e.value)))
-                false = () if e.type != "bool" or e.value else (affine.Constraint(()),)
-                true = () if e.type != "bool" or not e.value else (affine.Constraint(()),)
+                    return Value(affine.constant(e.whole))
+                false = () if e.type != "bool" or e.value else (Constraint(()),)
+                true = () if e.type != "bool" or not e.value else (Constraint(()),)
                 return Value(self.opaque(), truth=false, falsity=true, always=not true)
             case t.Var():
                 return self.environment.get(e.name) or Value(self.opaque(e.name))
@@ -85,7 +88,7 @@ class Values:
     def turned(self, result: Poly, poly: Poly, least: int, most: int) -> None:
         """The result, an unknown, is the polynomial brought into a type by at most one turn."""
         turn, constant = most - least + 1, affine.constant
-        cases = [(affine.equal(result, poly), *between(poly, least, most))]
+        cases: list[tuple[Constraint, ...]] = [(affine.equal(result, poly), *between(poly, least, most))]
         if self.ranges.most(poly) > most:
             cases.append((affine.equal(affine.add(result, constant(turn)), poly),
                           affine.at_least(poly, constant(most + 1))))  # fmt: skip
@@ -93,7 +96,7 @@ class Values:
             cases.append((affine.equal(affine.add(result, constant(-turn)), poly),
                           affine.at_least(constant(least - 1), poly)))  # fmt: skip
         (number,) = affine.atoms_of([result])
-        self.found.atoms[number].facts.append(affine.either(*cases))
+        self.found.atoms[number].facts += alternatives(*cases)
         self.found.atoms[number].turns = True
 
     def held_within(self, poly: Poly, least: int, most: int) -> bool:
@@ -206,7 +209,7 @@ class Values:
                 nothing = [affine.equal(x, {}) for x in (b, q, r)]
                 below = [exact, affine.at_least(r, affine.add(b, one)), affine.at_least({}, r),
                          affine.at_least({}, affine.add(b, one))]  # fmt: skip
-                facts = [affine.either(above, nothing, *([] if self.is_natural(b) else [below]))]
+                facts = alternatives(above, nothing, *([] if self.is_natural(b) else [below]))
             quotient.facts += facts
             rest.facts += facts
             self.divisions[key] = q, r
@@ -225,7 +228,7 @@ class Values:
         inside = (affine.at_least(b, {}), affine.at_least(last, b), affine.at_least(shifted, a))
         above = (affine.at_least(b, affine.constant(bits)), affine.equal(shifted, {}))
         below = (affine.at_least(affine.constant(-1), b), affine.equal(shifted, {}))
-        atom.facts.append(affine.either(inside, above, below))
+        atom.facts += alternatives(inside, above, below)
         return shifted
 
     def compare(self, e: t.Compare) -> Value:
@@ -247,12 +250,10 @@ class Values:
     def joined(self, op: str, left: Value, right: Value) -> Value:
         parts = self.computed([left, right], "bool")
         if op == "and":
-            one = affine.either(left.falsity, right.falsity)
-            both = left.truth + right.truth
-            return Value(parts.poly, parts.varies, parts.loads, both, (one,) if one else ())
-        one = affine.either(left.truth, right.truth)
-        both = left.falsity + right.falsity
-        return Value(parts.poly, parts.varies, parts.loads, (one,) if one else (), both)
+            either, both = alternatives(left.falsity, right.falsity), left.truth + right.truth
+            return Value(parts.poly, parts.varies, parts.loads, both, tuple(either))
+        either, both = alternatives(left.truth, right.truth), left.falsity + right.falsity
+        return Value(parts.poly, parts.varies, parts.loads, tuple(either), both)
 
     def select(self, e: t.Select) -> Value:
         condition = self.value(e.condition)
@@ -264,15 +265,14 @@ class Values:
         result = self.computed([condition, then, otherwise], e.type)
         if is_integer(e.type):
             atom = self.found.atoms[next(iter(affine.atoms_of([result.poly])))]
-            one = affine.either(
+            atom.facts += alternatives(
                 (*condition.truth, affine.equal(result.poly, then.poly)),
                 (*condition.falsity, affine.equal(result.poly, otherwise.poly)),
             )
-            atom.facts += [one] if one else []
             self.bounded(atom, min, max, then.poly, otherwise.poly)
         return result
 
-    def bounded(self, atom: affine.Atom, low, high, *polys: Poly) -> None:
+    def bounded(self, atom: affine.Atom, low: Extreme, high: Extreme, *polys: Poly) -> None:
         """The unknown is between the `low` of what is least of these and the `high` of what is most."""
         atom.least = max(atom.least, low(map(self.ranges.least, polys)))
         atom.most = min(atom.most, high(map(self.ranges.most, polys)))
@@ -287,8 +287,7 @@ class Values:
             for part in (a, b):
                 low, high = (part, result.poly) if e.function == "max" else (result.poly, part)
                 atom.facts.append(affine.at_least(high, low))
-            one = affine.either((affine.equal(result.poly, a),), (affine.equal(result.poly, b),))
-            atom.facts += [one] if one else []
+            atom.facts += alternatives((affine.equal(result.poly, a),), (affine.equal(result.poly, b),))
             extreme = min if e.function == "min" else max
             self.bounded(atom, extreme, extreme, a, b)
         return result
@@ -316,11 +315,17 @@ class Values:
         ]
 
 
-def between(poly: Poly, least: int, most: int) -> tuple[affine.Constraint, affine.Constraint]:
+def alternatives(*groups: Iterable[Constraint]) -> list[Constraint]:
+    """`affine.either` as facts: none where it says nothing."""
+    one = affine.either(*groups)
+    return [one] if one else []
+
+
+def between(poly: Poly, least: int, most: int) -> tuple[Constraint, Constraint]:
     return affine.at_least(poly, affine.constant(least)), affine.at_least(affine.constant(most), poly)
 
 
-def relation(op: str, a: Poly, b: Poly) -> affine.Constraint:
+def relation(op: str, a: Poly, b: Poly) -> Constraint:
     one = affine.constant(1)
     match op:
         case "<":

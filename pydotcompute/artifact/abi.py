@@ -42,7 +42,7 @@ class Slot(NamedTuple):
 
     kind: str  # "scalar" "data" "view" "stride" "symbol"
     name: str  # of the parameter or symbol
-    index: int  # of its first word
+    index: int  # type: ignore[assignment]  # of its first word; hides tuple's method of the name
     axis: int = 0  # for "stride": which dim, counted among the trailing ones
 
 
@@ -64,7 +64,7 @@ def slots(parameters: Sequence[Parameter], symbols: Sequence[str]) -> tuple[tupl
         if p.is_array and p.layout != "C":
             if p.ellipsis:
                 add("view", p.name)
-            for axis in range(len(p.dims)):
+            for axis in range(len(p.dims or ())):
                 add("stride", p.name, axis=axis)
     for symbol in symbols:
         add("symbol", symbol)

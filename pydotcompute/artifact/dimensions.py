@@ -34,7 +34,7 @@ COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 }  # fmt: skip
 # A kernel's own int64 arithmetic, which wraps: in the counts of launches.
 WRAPPING = {"+%": operator.add, "-%": operator.sub, "*%": operator.mul}
-FUNCTIONS = {"min": min, "max": max, "abs": abs}
+FUNCTIONS: dict[str, Callable[..., Any]] = {"min": min, "max": max, "abs": abs}
 _ARITY = {
     **dict.fromkeys((*BINARY, *COMPARE, *WRAPPING, "and", "or"), (2, 2)), "neg": (1, 1), "not": (1, 1), "if": (3, 3),
     "abs": (1, 1), "min": (2, 99), "max": (2, 99),

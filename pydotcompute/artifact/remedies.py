@@ -25,7 +25,8 @@ def build_again(folder: str, root: str, words: str = "") -> str:
             return f"run: pydotcompute build {words + ' ' if words else ''}-C {root}"
         return f"make the bundle again: pydotcompute build --bundle {root} -C {project_above(root)}"
     if found := owner(root):
-        return f"it belongs to {title(found)}; install that again: {_command(found, '', '--force-reinstall --no-deps ')}"
+        command = _command(found, "", "--force-reinstall --no-deps ")
+        return f"it belongs to {title(found)}; install that again: {command}"
     return f"no installed distribution owns {root}: get it again from where it came"
 
 

@@ -126,7 +126,7 @@ class Backend(ABC):
         return ""
 
     def unfit(self, target: str) -> str:
-        """Why nothing that is built for one of its targets could run here; empty where that is the artifact's to say."""
+        """Why nothing built for one of its targets could run here; empty where that is the artifact's to say."""
         return ""
 
     def made_for_this_machine(self, target: str) -> bool:

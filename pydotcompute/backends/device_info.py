@@ -14,7 +14,7 @@ ADDRESSABLE = 2**64
 class DeviceInfo(NamedTuple):
     """One device of a backend. Sizes in bytes; None where they cannot be known."""
 
-    index: int
+    index: int  # type: ignore[assignment]  # hides tuple's method
     name: str
     total_memory: int | None
     free_memory: int | None = None
@@ -77,6 +77,7 @@ def memory_text(size: int) -> str:
 def _size(value: Any) -> int | None:
     if value is None:
         return None
-    if not isinstance(value, Real) or not 0 <= value < ADDRESSABLE:
+    number = isinstance(value, Real)
+    if not number or not 0 <= value < ADDRESSABLE:
         raise ValueError(f"its memory must be numbers of bytes, got {value!r}")
     return int(value)

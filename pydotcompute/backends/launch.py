@@ -3,7 +3,8 @@ needs one; artifact/launch.py says what the metadata means."""
 
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping, NamedTuple, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Callable, Mapping, NamedTuple, Protocol, Sequence
 
 import numpy as np
 
@@ -21,6 +22,17 @@ class Launch(NamedTuple):
     entry: str
     grid: Sizes
     block: Sizes
+
+
+class Device(Protocol):
+    """What a launch needs of the backend that it is for."""
+
+    @property
+    def device_id(self) -> int: ...
+
+    def running(self, kernel: str) -> AbstractContextManager: ...
+
+    def keep_captured(self, arrays: Any) -> None: ...
 
 
 def launches(meta: Mapping[str, Any], names: Mapping[str, Any]) -> list[Launch]:
@@ -132,11 +144,11 @@ def arguments(
             result += array_words(values[name], rest[0], address)
         elif kind == "stride":
             array = values[name]
-            result.append(array.strides[array.ndim - len(known[name].dims) + rest[0]])
+            result.append(array.strides[array.ndim - len(known[name].dims or ()) + rest[0]])
         else:
             if name not in views:
                 array = values[name]
-                views[name] = view(array.shape, array.strides, array.ndim - len(known[name].dims), leading or ())
+                views[name] = view(array.shape, array.strides, array.ndim - len(known[name].dims or ()), leading or ())
             result.append(views[name][rest[0]])
     return result
 

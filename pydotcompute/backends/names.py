@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 HOST = "cpu"  # the backend whose arrays lie in the host's own memory
 
@@ -28,7 +28,7 @@ KNOWN = {
 }
 
 
-def recognised(value: object) -> str:
+def recognised(value: Any) -> str:
     """The name of the backend of ours whose kind of array this is, not the host's; empty if it is none's."""
     kind = type(value)
     for name, known in KNOWN.items():

@@ -155,8 +155,9 @@ def _build_locked(project: Project, request: Request, report: Callable[[Any], No
                 report(outcome.results[-1])
         if request.keep_going or not (plan.failures or plan.refused or refused):
             execute(
-                plan, outcome, refused=refused, workers=request.jobs, keep_going=request.keep_going, linker=request.linker,
-                cache=project.cache, rendered=project.rendered_folder, store=store, report=report,
+                plan, outcome, refused=refused, workers=request.jobs, keep_going=request.keep_going,
+                linker=request.linker, cache=project.cache, rendered=project.rendered_folder, store=store,
+                report=report,
             )  # fmt: skip
     finally:
         written = _write(project, on_disk, settle(plan, outcome.made, outcome.failed))

@@ -20,10 +20,11 @@ Report = Callable[[Started | Result], None]
 
 
 def execute(
-    plan: Plan, outcome: Outcome, *, refused: Collection[Name] = (), workers: int, keep_going: bool, linker: str, cache: str, rendered: str,
-    store: Store, report: Report,
+    plan: Plan, outcome: Outcome, *, refused: Collection[Name] = (), workers: int, keep_going: bool, linker: str,
+    cache: str, rendered: str, store: Store, report: Report,
 ) -> None:  # fmt: skip
-    """Make every stale artifact of the plan but those refused before; fills `outcome`. Raises OSError when the cache cannot be written."""
+    """Make every stale artifact of the plan but those refused before; fills `outcome`. Raises OSError when the cache
+    cannot be written."""
 
     def settle(result: Result) -> None:
         outcome.results.append(result)
@@ -68,9 +69,9 @@ def execute(
             note_phases(outcome, event)
             for target in event.job.targets:
                 item = waiting.pop(_name(event.job, target))
-                reason = event.answer.failures.get(target) or event.answer.failures.get("")
-                if reason is not None:
-                    fail(item, reason)
+                failure = event.answer.failures.get(target) or event.answer.failures.get("")
+                if failure is not None:
+                    fail(item, failure)
                 else:
                     settle(keep(item, event.answer, target, outcome, cache, store))
     for item in waiting.values():

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from collections import deque
 from multiprocessing.connection import Connection, Pipe, wait
-from typing import IO, Iterator, NamedTuple
+from typing import IO, Iterator, NamedTuple, cast
 
 from ..targets.base import Answer, Job
 
@@ -63,7 +63,7 @@ def run_jobs(pending: deque[Job], workers: int, folder: str) -> Iterator[Started
                         _end(worker)
                         pending.appendleft(job)
             for connection in wait(list(busy)):
-                worker, job = busy.pop(connection)  # type: ignore[index]
+                worker, job = busy.pop(cast(Connection, connection))
                 try:
                     answer = worker.connection.recv()
                 except (EOFError, OSError):
@@ -80,7 +80,7 @@ def run_jobs(pending: deque[Job], workers: int, folder: str) -> Iterator[Started
 
 def _start(folder: str) -> _Worker:
     ours, theirs = Pipe(duplex=True)
-    log = tempfile.TemporaryFile()
+    log = tempfile.TemporaryFile()  # noqa: SIM115  # open as long as the process lives
     program = (
         "import sys, json; sys.path[:] = json.loads(sys.argv[1]); "
         "from pydotcompute.builder.worker import main; main(int(sys.argv[2]))"

@@ -7,6 +7,7 @@ from typing import Any
 from .outcome import Outcome
 from .plan import Plan
 
+Row = dict[str, str | float | None]
 VERSION = 1  # of the format
 
 
@@ -17,10 +18,10 @@ def as_json(plan: Plan, outcome: Outcome | None) -> dict[str, Any]:
     only). `reason` says why it was not current, or why it failed. `seconds` is what its own code generation and link
     took, `bytes` the size of the object, both null where there is none.
     """
-    artifacts = []
+    artifacts: list[Row] = []
     results = {} if outcome is None else {result.item.name: result for result in outcome.results}
     for item in plan.wanted:
-        row = {"kernel": item.name[0], "specialization": item.name[1], "target": item.target}
+        row: Row = {"kernel": item.name[0], "specialization": item.name[1], "target": item.target}
         if not item.reasons:
             row |= {"status": "reused", "reason": "", "seconds": None, "bytes": _size(plan, item.name)}
             row |= {"key": item.key}
@@ -53,4 +54,5 @@ def as_json(plan: Plan, outcome: Outcome | None) -> dict[str, Any]:
 
 def _size(plan: Plan, name: tuple[str, str, str]) -> int:
     kernel, specialisation, target = name
-    return plan.manifest["kernels"][kernel]["specializations"][specialisation]["artifacts"][target]["size"]
+    size: int = plan.manifest["kernels"][kernel]["specializations"][specialisation]["artifacts"][target]["size"]
+    return size

@@ -76,10 +76,10 @@ def _settle_kernel(
             if problem is not None and compatible:
                 artifacts[target] = {**entry, "stale": _first_line(str(problem))}
                 aliases.append(before["aliases"])
+        errors = (*failed.items(), *plan.failures.items())
         reported = {
             **(old or {}).get("specializations", {}).get(label, {}).get("failed", {}),
-            **{name[2]: _first_line(why) for name, why in failed.items() if name[:2] == (kernel.name, label)},
-            **{name[2]: _first_line(str(why)) for name, why in plan.failures.items() if name[:2] == (kernel.name, label)},
+            **{name[2]: _first_line(str(why)) for name, why in errors if name[:2] == (kernel.name, label)},
         }
         current = {target for target, entry in artifacts.items() if not entry["stale"]}
         reported = {t: why for t, why in reported.items() if t not in current and _would_be_renewed(plan, t)}

@@ -138,7 +138,7 @@ def _parse(text: str) -> Any:
 
         return json.loads(text)
     try:
-        value, end = make_scanner(_SCAN)(text, 0)
+        value, end = make_scanner(_SCAN)(text, 0)  # type: ignore[arg-type]  # a context; the stubs say another thing
     except StopIteration as error:
         raise ValueError(f"no JSON at character {error.value}") from None
     if text[end:].strip():
@@ -152,7 +152,7 @@ class _SCAN:
     strict = True
     object_hook = object_pairs_hook = None
     parse_float, parse_int, parse_constant = float, int, float
-    memo: dict = {}
+    memo: dict[str, str] = {}
 
 
 def kernel_record(kernels: dict[str, Any], name: str, folder: str, root: str) -> KernelRecord:
@@ -234,21 +234,22 @@ def _text(value: Any) -> str:
 
 
 def _dtype(value: Any) -> str:
-    if value not in DTYPES:
+    if not isinstance(value, str) or value not in DTYPES:
         raise ValueError(f"{value!r} is not a dtype")
     return value
 
 
 def _digest(value: Any) -> str:
     """It becomes part of a path."""
-    if len(_text(value)) != 64 or value.strip("0123456789abcdef"):
+    digest = _text(value)
+    if len(digest) != 64 or digest.strip("0123456789abcdef"):
         raise ValueError(f"{value!r} is not a SHA-256 digest")
-    return value
+    return digest
 
 
 def _vendor(value: Any) -> str:
     """It becomes the name of a function that is called."""
-    if value not in ("", *VENDOR_CALLS):
+    if not isinstance(value, str) or value not in ("", *VENDOR_CALLS):
         raise ValueError(f"{value!r} is not a function of a vendor's")
     return value
 
@@ -258,9 +259,10 @@ def _optional(value: Any) -> Tree | None:
 
 
 def _suffix(value: Any) -> str:
-    if not _text(value).startswith(".") or not value[1:].isalnum():
+    suffix = _text(value)
+    if not suffix.startswith(".") or not suffix[1:].isalnum():
         raise ValueError(f"{value!r} is not a suffix")
-    return value
+    return suffix
 
 
 def _brief(error: Exception) -> str:

@@ -6,8 +6,9 @@ What happens to the file afterwards, in place of it or to its folder, does not r
 from __future__ import annotations
 
 import os
+from functools import cache
 from itertools import count
-from typing import TYPE_CHECKING, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 from ..errors import KernelNotBuiltError
 
@@ -42,23 +43,20 @@ def read(artifact: Artifact) -> bytes:
 
 def sha256(data: bytes) -> str:
     """Hex. From the interpreter's own module: hashlib would load OpenSSL, several milliseconds and megabytes."""
-    return _hash_function()(data).hexdigest()
+    return str(_hash_function()(data).hexdigest())
 
 
-def _hash_function() -> Callable:
-    global _hash
-    if _hash is None:
+@cache
+def _hash_function() -> Callable[[bytes], Any]:
+    for module in ("_sha2", "_sha256"):  # the first is there since Python 3.12
         try:
-            from _sha2 import sha256 as _hash  # since Python 3.12
+            found: Callable[[bytes], Any] = __import__(module).sha256
         except ImportError:
-            try:
-                from _sha256 import sha256 as _hash
-            except ImportError:
-                from hashlib import sha256 as _hash
-    return _hash
+            continue
+        return found
+    from hashlib import sha256
 
-
-_hash: Callable | None = None
+    return sha256
 
 
 def open_library(artifact: Artifact) -> ctypes.CDLL:

@@ -19,25 +19,25 @@ from diskcache.core import MODE_RAW
 NOT_RAW = "the store holds only text keys and raw bytes"
 
 
-class RawDisk(diskcache.Disk):
+class RawDisk(diskcache.Disk):  # type: ignore[misc]  # diskcache has no types
     """`str` → `bytes` and nothing else; refuses (TypeError, ValueError) instead of pickling or unpickling."""
 
-    def put(self, key):
+    def put(self, key: object) -> tuple[str, bool]:
         if type(key) is not str:
             raise TypeError(f"{NOT_RAW}, not a key of type {type(key).__name__}")
         return key, True
 
-    def get(self, key, raw):
+    def get(self, key: object, raw: object) -> str:
         if not raw or type(key) is not str:
             raise ValueError(NOT_RAW)
         return key
 
-    def store(self, value, read, key=diskcache.UNKNOWN):
+    def store(self, value: object, read: object, key: object = diskcache.UNKNOWN) -> tuple[int, int, None, memoryview]:
         if type(value) is not bytes or read:
             raise TypeError(f"{NOT_RAW}, not a value of type {type(value).__name__}")
         return 0, MODE_RAW, None, sqlite3.Binary(value)
 
-    def fetch(self, mode, filename, value, read):
+    def fetch(self, mode: object, filename: object, value: object, read: object) -> bytes:
         if mode != MODE_RAW or filename is not None or type(value) is not bytes or read:
             raise ValueError(NOT_RAW)
         return value
@@ -71,7 +71,7 @@ class Store:
     def names(self) -> list[str]:
         """Every key, rows that are not ours left out."""
 
-        def rows(cache):
+        def rows(cache: diskcache.Cache) -> list[str]:
             found = cache._sql("SELECT key FROM Cache WHERE raw = 1 AND typeof(key) = 'text'")
             return [key for (key,) in found]
 

@@ -178,10 +178,10 @@ def _choose_types(record: KernelRecord, values: Mapping[str, Any], arrays: Mappi
             )
         else:
             origin.setdefault(p.dtype, p.name)
-    for name, declared in record.types.items():
+    for name, dtypes in record.types.items():
         if name not in types:
             scalars = [values[p.name] for p in record.signature.inputs if p.dtype == name]
-            types[name] = choose(declared, scalars)
+            types[name] = choose(dtypes, scalars)
     return {name: types[name] for name in record.types}
 
 

@@ -22,7 +22,7 @@ And, where they are of use:
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -68,7 +68,7 @@ def overlap(one: np.ndarray, other: np.ndarray) -> bool:
     if not np.may_share_memory(one, other):
         return False
     try:
-        return np.shares_memory(one, other, max_work=100_000)
+        return np.shares_memory(one, other, max_work=100_000)  # type: ignore[arg-type]  # NumPy's stubs know 0 and -1 only
     except np.exceptions.TooHardError:
         return True
 
@@ -86,4 +86,4 @@ def contiguous(array: np.ndarray) -> np.ndarray:
 
 
 def result(array: np.ndarray) -> np.generic:
-    return array[()]
+    return cast(np.generic, array[()])  # it has no dimensions

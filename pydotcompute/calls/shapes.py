@@ -35,22 +35,23 @@ class Dimensions:
     def array(self, p: Parameter, shape: Shape) -> None:
         """The rank of an input, and its trailing dims."""
         self.check_rank(p, shape)
-        start = len(shape) - len(p.dims)
-        for axis, dim in enumerate(p.dims):
+        start = len(shape) - len(p.dims or ())
+        for axis, dim in enumerate(p.dims or ()):
             size = shape[start + axis]
             if isinstance(dim, int):
                 if size != dim:
                     raise ValueError(
-                        f"{self.kernel}: '{p.name}' must have {dim} element{'s' * (dim != 1)} in dimension {start + axis} "
-                        f"({describe(p)}), got {size} (shape {shape})"
+                        f"{self.kernel}: '{p.name}' must have {dim} element{'s' * (dim != 1)} in dimension "
+                        f"{start + axis} ({describe(p)}), got {size} (shape {shape})"
                     )
             else:
+                assert isinstance(dim, str)  # in inputs a dim is a symbol or a number
                 told = f"'{p.name}' has {dim} = {size} (shape {shape})"
                 self._bind(dim, size, f"'{p.name}' (shape {shape})", told)
 
     def check_rank(self, p: Parameter, shape: Shape) -> None:
         """Refuse an array with too few or too many dimensions."""
-        wanted, found = len(p.dims), len(shape)
+        wanted, found = len(p.dims or ()), len(shape)
         if found < wanted or found > wanted and not p.ellipsis:
             least = "at least " if p.ellipsis else ""
             raise ValueError(
@@ -60,7 +61,7 @@ class Dimensions:
 
     def join(self, arrays: Sequence[tuple[Parameter, Shape]]) -> None:
         """Find the shape of all `...` of the inputs: equal, or broadcast by NumPy's rule."""
-        ellipses = [(p, shape[: len(shape) - len(p.dims)]) for p, shape in arrays if p.ellipsis]
+        ellipses = [(p, shape[: len(shape) - len(p.dims or ())]) for p, shape in arrays if p.ellipsis]
         broadcast = any(p.layout == "broadcast" for p, _ in ellipses)
         for p, shape in ellipses:
             if self.leading is None:
@@ -79,7 +80,7 @@ class Dimensions:
         """A given output has the shape of all `...`, or decides it where no input does."""
         if not p.ellipsis:
             return
-        leading = shape[: len(shape) - len(p.dims)]
+        leading = shape[: len(shape) - len(p.dims or ())]
         if self.leading is None:
             self.leading, self._leading_origin = leading, p.name
         elif leading != self.leading:

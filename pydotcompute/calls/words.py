@@ -30,9 +30,9 @@ def fill(
         elif slot.kind == "data":
             words[slot.index] = arrays.address(value)
         elif slot.kind == "stride":
-            words[slot.index] = value.strides[value.ndim - len(p.dims) + slot.axis]
+            words[slot.index] = value.strides[value.ndim - len(p.dims or ()) + slot.axis]
         else:
-            kept.append(view(value, value.ndim - len(p.dims), leading))
+            kept.append(view(value, value.ndim - len(p.dims or ()), leading or ()))
             words[slot.index] = ctypes.addressof(kept[-1])
     return words, kept
 

@@ -44,7 +44,7 @@ def elements(dims: dict[str, int]) -> float:
 
 
 def is_quick(kernel: Kernel, dims: dict[str, int], kind: str) -> bool:
-    """Whether a case is small, and what it is held to is quick: not the interpreter alone, where there is a reference."""
+    """Whether a case is small, and what it is held to quick: not the interpreter alone, where there is a reference."""
     alone = kernel.reference is None or kind != "extreme" and (kind != "special" or kernel.special)
     return alone and elements(dims) <= QUICK
 

@@ -70,6 +70,7 @@ def isolated(
             unit = left.pop(0)
             target = told["begins"][-1][0] if told["begins"] else unit.targets[0]
             cases, found = (tuple(value for at, value in told[what] if at == target) for what in ("begins", "found"))
+            assert child.exitcode is not None  # it has ended
             yield dead(unit, Death(target, cases, found, _how(child.exitcode)))
             rest = tuple(t for t in unit.targets if t != target)
             left[:0] = [unit._replace(targets=rest)] if rest else []
@@ -80,7 +81,7 @@ def isolated(
 
 def _next(receiver: Any, unit: Unit, begun: list[tuple[str, str]], slow: Callable) -> tuple[str, Any]:
     """The next that the child says. Raises EOFError where it has ended."""
-    since, wait = monotonic(), PATIENCE
+    since, wait = monotonic(), float(PATIENCE)
     target, case = begun[-1] if begun else (unit.targets[0], "-")
     try:
         while not receiver.poll(wait):

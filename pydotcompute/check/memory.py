@@ -78,7 +78,9 @@ def unwritten(array: np.ndarray, second: bool = False) -> np.ndarray:
     held = np.empty_like(array, order="C")
     poison(held, second)
     width = array.dtype.itemsize
-    found, wanted = (np.ascontiguousarray(a).reshape(array.size).view(np.uint8).reshape(array.size, width) for a in (array, held))
+    found, wanted = (
+        np.ascontiguousarray(a).reshape(array.size).view(np.uint8).reshape(array.size, width) for a in (array, held)
+    )
     return (found == wanted).all(axis=1).reshape(array.shape)
 
 

@@ -52,7 +52,7 @@ def _drawn(free: tuple[str, ...], seed: int) -> Iterator[dict[str, int]]:
     for _ in range(COMBINATIONS):
         dims = {symbol: int(rng.choice(TOGETHER)) for symbol in free}
         while np.prod([float(n) for n in dims.values()]) > LARGEST * 8:
-            largest = max(dims, key=dims.get)
+            largest = max(dims, key=dims.__getitem__)
             dims[largest] //= 2
         yield dims
     long = free[-1]

@@ -12,7 +12,8 @@ from ..errors import Position
 
 # Causes of wrong values in an output. The first two explain all others there.
 UNWRITTEN, BEFORE, WRONG, DIFFERS, ORDER = (
-    "not written", "made of what it held before", "wrong", "interpreter and machine code differ", "depends on the order",
+    "not written", "made of what it held before", "wrong", "interpreter and machine code differ",
+    "depends on the order",
 )  # fmt: skip
 RAISED = "an index at "  # and the place of the one that is outside its array: it explains whatever machine code does
 OUTSIDE, ENDED = "outside", "the process ended"
@@ -71,7 +72,8 @@ def grouped(verdicts: Iterable[Verdict]) -> list[Finding]:
             found[explaining] += found.pop(key)
     result = []
     for (kernel, _, cause), failures in found.items():
-        first = min((failure for failure, _ in failures if failure.cause in (cause, UNWRITTEN)), key=lambda failure: failure.size)
+        own = (failure for failure, _ in failures if failure.cause in (cause, UNWRITTEN))
+        first = min(own, key=lambda failure: failure.size)
         artifacts = tuple(dict.fromkeys(artifact for _, artifact in failures))
         result.append(Finding(kernel, first, len(failures) - 1, artifacts))
     return result

@@ -109,7 +109,8 @@ def _show(options: argparse.Namespace, root: str, folder: str) -> int:
     found = [row for row in rows(manifest) if row.kernel == options.kernel]
     for wanted, column, what in ((options.specialization, 1, "specialization"), (options.target, 2, "target")):
         if wanted is not None:
-            check_names([wanted], dict.fromkeys(row[column] for row in found), what, f"the cache for {options.kernel}")
+            known = dict.fromkeys(str(row[column]) for row in found)
+            check_names([wanted], known, what, f"the cache for {options.kernel}")
             found = [row for row in found if row[column] == wanted]
     records = _records(folder, [row.key for row in found])
     data = []

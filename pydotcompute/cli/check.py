@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
+from typing import Any, Collection
 
 from .arguments import add_common, check_names, print_json, project_root
 from .terminal import paint, say
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     check_names(options.kernels, declaration.kernels, "kernel", declaration.path)
     if options.specialization is not None:
         kernels = [declaration.kernels[name] for name in options.kernels or declaration.kernels]
-        known = {str(s): None for kernel in kernels for s in kernel.specialisations}
+        known: Collection[str] = {str(s): None for kernel in kernels for s in kernel.specialisations}
         check_names([options.specialization], known, "specialization", f"{declaration.path} of these kernels")
     if options.targets:
         known = built_targets(root)
@@ -139,7 +139,8 @@ def _print_findings(verdicts: list[Any]) -> None:
             print(f"    and {counted(finding.others, 'more case')} like it{of}")
         if first.at:
             lines = marked(first.at).splitlines()
-            print("\n".join(f"    {line}" for line in (lines[0] + (f", {first.note}" if first.note else ""), *lines[1:])))
+            head = lines[0] + (f", {first.note}" if first.note else "")
+            print("\n".join(f"    {line}" for line in (head, *lines[1:])))
         if first.agree is not None:
             unchecked = " (which checks its indices only if it is built with --bounds)" * first.cause.startswith(RAISED)
             print(f"    interpreter and machine code {'agree' if first.agree else f'differ{unchecked}'}")

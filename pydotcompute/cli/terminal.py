@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Sized
-from typing import TextIO
+from typing import Sequence, TextIO
 
 CODES = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2"}
 
@@ -66,7 +66,7 @@ class Progress:
         return f"[{self.done}/{self.total}] {text}"
 
 
-def table(rows: list[tuple[str, ...]], right: tuple[int, ...] = ()) -> str:
+def table(rows: Sequence[tuple[str, ...]], right: tuple[int, ...] = ()) -> str:
     """Columns of equal width; those in `right` are aligned to the right. No trailing blanks."""
     if not rows:
         return ""

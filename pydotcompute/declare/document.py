@@ -21,7 +21,7 @@ INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 FLOAT = re.compile(
     r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
 )
-WORDS = {word: None for word in ("", "~", "null", "Null", "NULL")}
+WORDS: dict[str, bool | None] = {word: None for word in ("", "~", "null", "Null", "NULL")}
 WORDS |= {word: True for word in ("true", "True", "TRUE")} | {word: False for word in ("false", "False", "FALSE")}
 
 
@@ -64,8 +64,8 @@ def read(path: str, yaml: bool = True) -> Document:
         raise DeclarationError("not UTF-8 text", Position(path, line, column), "save the file as UTF-8") from None
     document = Document(path, text)
     if yaml and (wrong := NOT_TEXT.search(text)):
-        before = LINE_BREAK.split(text[: wrong.start()])
-        at = Position(path, len(before), len(before[-1]) + 1, "")
+        lines = LINE_BREAK.split(text[: wrong.start()])
+        at = Position(path, len(lines), len(lines[-1]) + 1, "")
         raise DeclarationError(f"the character U+{ord(wrong[0]):04X} cannot stand in YAML", at, "delete it")
     return document
 

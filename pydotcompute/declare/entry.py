@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 from typing import Any
@@ -24,15 +25,15 @@ def _is_product(signature: Signature) -> bool:
     parameters = signature.parameters
     if len(parameters) != 3 or [p.role for p in parameters] != ["in", "in", "out"]:
         return False
-    a, b, out = parameters
-    if any(p.dims is None or p.layout == "broadcast" or p.dtype != a.dtype or p.fill for p in parameters):
+    if any(p.dims is None or p.layout == "broadcast" or p.dtype != parameters[0].dtype or p.fill for p in parameters):
         return False
+    left, right, result = (p.dims or () for p in parameters)
     if any(p.ellipsis for p in parameters):
-        if not all(p.ellipsis and len(p.dims) == 2 for p in parameters):
+        if not all(p.ellipsis and len(p.dims or ()) == 2 for p in parameters):
             return False
-    elif not 1 <= len(a.dims) <= 2 or not 1 <= len(b.dims) <= 2 or len(out.dims) == 0:
+    elif not 1 <= len(left) <= 2 or not 1 <= len(right) <= 2 or len(result) == 0:
         return False
-    return a.dims[-1] == b.dims[0] and out.dims == (*a.dims[:-1], *b.dims[1:])
+    return left[-1] == right[0] and result == (*left[:-1], *right[1:])
 
 
 def counted(values: int) -> str:
@@ -73,11 +74,11 @@ class Entry:
     def launch(self) -> dict[str, Any]:
         if not (node := self.node.get("launch")):
             return {}
-        result = {}
+        result: dict[str, Any] = {}
         for key, value in node.value.items():
             names, what = (self.params, "a param") if key == "block" else (self.numbers, "a dimension or param")
 
-            def one(item: Node) -> Tree:
+            def one(item: Node, names: tuple[str, ...] = names, what: str = what) -> Tree:
                 return self.expression(item, "integer", names, what) if isinstance(item.value, str) else int(item.value)
 
             result[key] = tuple(map(one, value.value)) if isinstance(value.value, list) else one(value)
@@ -234,7 +235,7 @@ class Entry:
 
             checked = expressions.check(text, "reference", names, spot, "an argument, dimension or param")
             tree = expressions.parse(text).body
-            count = len(tree.elts) if type(tree).__name__ == "Tuple" else None
+            count = len(tree.elts) if isinstance(tree, ast.Tuple) else None
             if several and count is not None or count not in (None, len(written)):
                 found = "a tuple" if several else counted(count)
                 raise self.document.error(item, f"expected one value for each of {', '.join(written)}, found {found}")

@@ -76,7 +76,8 @@ def check(text: str, kind: str, names: Collection[str], spot: Spot, what: str = 
     for node in _ordered(tree):
         _check_node(node, kind, names, what, fail)
     if kind == "condition" and not isinstance(tree.body, CONDITIONS):
-        if not (isinstance(tree.body, ast.UnaryOp) and isinstance(tree.body.op, ast.Not)):
+        negated = isinstance(tree.body, ast.UnaryOp) and isinstance(tree.body.op, ast.Not)
+        if not negated:
             raise fail(tree.body, f"not a condition: {stripped}", "write a comparison, such as n % 2 == 0")
     return stripped
 
@@ -93,14 +94,14 @@ def read(text: str, kind: str, names: Collection[str], spot: Spot, what: str = "
 def _tree(node: ast.expr) -> tuple[Tree, int]:
     """The tree of a checked expression, and how deep it is nested."""
     match node:
-        case ast.Constant(value=value):
+        case ast.Constant(value=int() | float() as value):
             return value, 0
         case ast.Name(id=name):
             return name, 0
         case ast.UnaryOp(op=ast.UAdd(), operand=operand):
             return _operation("+", [ast.Constant(0), operand])  # +True is 1
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=value)) if type(value) is not bool:
-            return -value, 0
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as n)) if type(n) is not bool:
+            return -n, 0
         case ast.UnaryOp(op=op, operand=operand):
             return _operation(_OPERATORS[type(op)], [operand])
         case ast.BinOp(op=op):
@@ -172,6 +173,7 @@ def _flat(text: str) -> str:
     return text.replace("\n", " ").strip()
 
 
-def _ordered(tree: ast.Expression) -> list[ast.expr]:
+def _ordered(tree: ast.Expression) -> list[ast.expr | ast.keyword | ast.arg]:
     """Every node that has a place, the leftmost first, so that the first mistake is the one that is told."""
-    return sorted((n for n in ast.walk(tree) if hasattr(n, "col_offset")), key=lambda node: node.col_offset)
+    placed = [n for n in ast.walk(tree) if isinstance(n, (ast.expr, ast.keyword, ast.arg))]
+    return sorted(placed, key=lambda node: node.col_offset)

@@ -35,7 +35,7 @@ def _fits(text: str, dtype: str) -> bool:
         value = fill_value(text, dtype)
     except ValueError:
         return False
-    if "int" in dtype:
+    if isinstance(value, int):
         bits, unsigned = int(dtype.lstrip("uint")), dtype.startswith("u")
         return (0 if unsigned else -(2 ** (bits - 1))) <= value < 2 ** (bits - (not unsigned))
     parts = (value.real, value.imag)

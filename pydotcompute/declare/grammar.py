@@ -45,9 +45,11 @@ class Reader:
 
     def __init__(self, text: str, types: dict[str, Sequence[str]], params: tuple[str, ...], spot: Callable):
         self.text, self.types, self.params, self.spot = text, types, params, spot
-        self.tokens, offset = [], 0
+        self.tokens: list[Token] = []
+        offset = 0
         while True:
             match = TOKEN.match(text, offset)
+            assert match is not None and match.lastgroup is not None  # any text begins with a token
             kind = match.lastgroup
             self.tokens.append(Token(kind, match[kind], match.start(kind)))
             offset = match.end()
@@ -144,7 +146,8 @@ class Reader:
             raise self.fail(tokens[0], f"'{together}' do not go together", hint)
 
     def dims(self, role: str) -> tuple[bool, tuple[Dim, ...]]:
-        opened, ellipsis, dims = self.next(), False, []
+        opened, ellipsis = self.next(), False
+        dims: list[Dim] = []
         if self.peek.text == "]":
             raise self.fail(opened, "no dimensions in [ ]", "a scalar is written without brackets")
         while True:

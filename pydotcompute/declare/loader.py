@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from ..errors import DeclarationError
 from .document import Document, Node, parse, plain, project_file, read
@@ -80,7 +81,7 @@ def _kernels(document: Document, root: str, name: str, key: Node, node: Node) ->
         inputs=entry.inputs(), sizes=entry.sizes(), work=entry.work(), special=values.get("special", True),
         positions=positions, source=document.lines, **entry.code(),
     )  # fmt: skip
-    members = {name: (key, {})}
+    members: dict[str, tuple[Node, dict[str, Any]]] = {name: (key, {})}
     if family := node.value.get("family"):
         members = {n: (family.keys[n], plain(v)) for n, v in family.value.items()}
         entry.family_names()

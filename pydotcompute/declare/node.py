@@ -12,7 +12,8 @@ class Node:
     __slots__ = ("value", "keys", "text", "style", "line", "column", "places")
 
     def __init__(self, value: Any, mark: Any, text: str = "", style: str | None = None):
-        self.value, self.text, self.style, self.keys = value, text, style, {}
+        self.value, self.text, self.style = value, text, style
+        self.keys: dict[str, Node] = {}
         self.line, self.column = mark.line + 1, mark.column + 1
         self.places: list[tuple[int, int]] | None = None  # of its characters, once somebody asked
 

@@ -12,6 +12,7 @@ from typing import Iterator
 
 from jinja2.ext import Extension
 from jinja2.lexer import Token, TokenStream
+from jinja2.sandbox import SandboxedEnvironment
 
 Origin = tuple[str | None, int]  # template, or None for a text without a file; line from 1
 
@@ -24,11 +25,20 @@ RESERVED = re.compile(f"[{BEGIN}-{DIGITS[9]}]")
 CAPTURES = ("macro", "call", "filter", "block")  # what turns template text into values
 
 
+class Marked(SandboxedEnvironment):
+    """What `LineMarks` notes."""
+
+    places: list[Origin]  # what mark k means
+    captures: set[str | None]  # the templates whose text may become a value
+
+
 class LineMarks(Extension):
-    """Marks every line of template text and every value; `environment.places[k]` is what mark k means."""
+    """Marks every line of template text and every value, in a `Marked` environment."""
 
     def filter_stream(self, stream: TokenStream) -> Iterator[Token]:
-        places, name = self.environment.places, stream.name
+        environment, name = self.environment, stream.name
+        assert isinstance(environment, Marked)
+        places = environment.places
         begins = False  # the token before began a `{% … %}`
         setting = False  # within `{% set …`, without a `=` so far
         for token in stream:
@@ -42,12 +52,12 @@ class LineMarks(Extension):
                 yield Token(token.lineno, "data", self._mark(places, name, token.lineno))
             if begins and token.type == "name":
                 if token.value in CAPTURES:
-                    self.environment.captures.add(name)
+                    environment.captures.add(name)
                 setting = token.value == "set"
             elif setting and token.type == "assign":
                 setting = False
             elif setting and token.type == "block_end":
-                self.environment.captures.add(name)
+                environment.captures.add(name)
                 setting = False
             begins = token.type == "block_begin"
             yield token
@@ -62,8 +72,9 @@ def read_marks(text: str, places: list[Origin], first: Origin) -> tuple[str, lis
     """The text without its marks, and where each of its lines comes from: where its first character does."""
     lines, origins, last = [], [], first
     for line in text.split("\n"):
-        marks = MARKS_BEFORE_TEXT.match(line)[0]
-        origins.append(_last(marks, places, last))
+        marks = MARKS_BEFORE_TEXT.match(line)
+        assert marks is not None  # of no marks at all, too
+        origins.append(_last(marks[0], places, last))
         last = _last(line, places, last)
         lines.append(MARK.sub("", line))
     return "\n".join(lines), origins
@@ -78,8 +89,8 @@ def _last(text: str, places: list[Origin], otherwise: Origin) -> Origin:
 def realign(marked: str, origins: list[Origin], text: str) -> list[Origin]:
     """The origins of `text`, from those of another rendering of the same template that differs a little."""
     before, after = marked.split("\n"), text.split("\n")
-    result: list[Origin | None] = [None] * len(after)
-    for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+    result: list[Origin] = []
+    for _, i1, i2, j1, j2 in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         for j in range(j1, j2):
-            result[j] = origins[min(i1 + (j - j1), max(i2 - 1, 0), len(origins) - 1)]
+            result.append(origins[min(i1 + (j - j1), max(i2 - 1, 0), len(origins) - 1)])
     return result

@@ -43,6 +43,7 @@ def render(
 
 def _from_body(kernel: Kernel, context: Mapping[str, Any], root: str) -> Rendered:
     body, path = kernel.body, kernel.at.path
+    assert body is not None
     body_lines = kernel.body_lines or tuple(range(kernel.at.line, kernel.at.line + body.count("\n") + 1))
 
     def locate(name: str | None, line: int) -> Position:
@@ -79,12 +80,14 @@ def _from_body(kernel: Kernel, context: Mapping[str, Any], root: str) -> Rendere
 
 def _from_template(kernel: Kernel, context: Mapping[str, Any], root: str) -> Rendered:
     name = kernel.template
+    assert name is not None
     source = _template_text(root, name)
     text, origins, sources = _expand(root, name, source, context, lambda n, line: _template_line(root, n or name, line))
     index = _numbers([(name, 1), *origins])
-    files = tuple(project_file(root, "templates", n) for n in index)
+    names = [n for n in index if n is not None]
+    files = tuple(project_file(root, "templates", n) for n in names)
     numbered = tuple((index[n], line) for n, line in origins)
-    rendered = Rendered(text, files, sources, numbered, tuple(_lines(sources[n]) for n in index))
+    rendered = Rendered(text, files, sources, numbered, tuple(_lines(sources[n]) for n in names))
     check_definition(kernel, rendered, parse_python(rendered))
     return rendered
 

@@ -85,7 +85,7 @@ def _check_names(reader: Reader, written: list[Written]) -> tuple[str, ...]:
         for dim in w.dims:
             named = isinstance(dim.value, str)
             values.append(_output_dim(reader, dim, known, parameters) if named and p.role == "out" else dim.value)
-            used = expressions.used_names(dim.value) if named else []
+            used = expressions.used_names(dim.value) if isinstance(dim.value, str) else []
             symbols |= {name: None for name in used if name not in reader.params}
         if w.dims:
             written[k] = w._replace(parameter=p._replace(dims=tuple(values)))
@@ -134,6 +134,7 @@ def _binds(reader: Reader, p: Parameter) -> bool:
 
 def _check_symbol(reader: Reader, dim: Dim, parameters: dict[str, Parameter]) -> None:
     name = dim.value
+    assert isinstance(name, str)
     if problem := name_problem(name):
         raise reader.fail(dim.token, *problem)
     if name in reader.params:

@@ -159,7 +159,8 @@ KERNEL = Record(
         ),
         "special": Key(
             Truth(),
-            "false: the reference is not meant for NaN, infinities and -0.0 as inputs, which check else holds to it too",
+            "false: the reference is not meant for NaN, infinities and -0.0 as inputs, which check else holds to it "
+            "too",
         ),
         "work": Key(
             Record(
@@ -188,6 +189,10 @@ DECLARATION = Record(
 # The same but for the kernels themselves, each of which is checked on its own.
 WITHOUT_KERNELS = Record(
     DECLARATION.what,
-    {**DECLARATION.keys, "kernels": Key(MapOf(Text("a name"), Anything(), "kernels by name"), "write: kernels: {NAME: …}",
-                                        required=True)},
+    {
+        **DECLARATION.keys,
+        "kernels": Key(
+            MapOf(Text("a name"), Anything(), "kernels by name"), "write: kernels: {NAME: …}", required=True,
+        ),
+    },
 )  # fmt: skip

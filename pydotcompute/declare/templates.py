@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import re
 from functools import lru_cache
-from typing import Any, Callable, Mapping, NamedTuple
+from typing import Any, Callable, Iterable, Mapping, MutableMapping, NamedTuple
 
 import jinja2
-from jinja2.sandbox import SandboxedEnvironment
 
 from ..errors import DeclarationError, Position
 from .document import project_file, read
 from .names import near
-from .origins import RESERVED, LineMarks, Origin, read_marks, realign
+from .origins import RESERVED, LineMarks, Marked, Origin, read_marks, realign
 
 Locate = Callable[[str | None, int], Position]
 
@@ -24,26 +23,33 @@ class Expanded(NamedTuple):
     sources: dict[str, str]  # of the templates that were read, by their path under templates/
 
 
-class Environment(SandboxedEnvironment):
+class Environment(Marked):
     """One folder of templates. Notes what a rendering reads."""
 
     def __init__(self, folder: str, marked: bool):
+        self.files = Loader(folder)
         super().__init__(
-            loader=Loader(folder), undefined=jinja2.StrictUndefined, keep_trailing_newline=True,
+            loader=self.files, undefined=jinja2.StrictUndefined, keep_trailing_newline=True,
             extensions=[LineMarks] if marked else [],
         )  # fmt: skip
         self.places: list[Origin] = []
-        self.captures: set[str | None] = set()  # the templates whose text may become a value
+        self.captures: set[str | None] = set()
         self.used: dict[str, None] = {}
 
-    def get_template(self, name, parent=None, globals=None):  # noqa: A002
-        template = super().get_template(name, parent, globals)
-        self.used[template.name] = None
-        return template
+    def get_template(
+        self, name: str | jinja2.Template, parent: str | None = None, globals: MutableMapping[str, Any] | None = None
+    ) -> jinja2.Template:
+        return self._noted(super().get_template(name, parent, globals))
 
-    def select_template(self, names, parent=None, globals=None):  # noqa: A002
-        template = super().select_template(names, parent, globals)
-        self.used[template.name] = None
+    def select_template(
+        self, names: Iterable[str | jinja2.Template], parent: str | None = None,
+        globals: MutableMapping[str, Any] | None = None,
+    ) -> jinja2.Template:  # fmt: skip
+        return self._noted(super().select_template(names, parent, globals))
+
+    def _noted(self, template: jinja2.Template) -> jinja2.Template:
+        if template.name is not None:
+            self.used[template.name] = None
         return template
 
 
@@ -51,13 +57,16 @@ class Loader(jinja2.BaseLoader):
     """Templates under a folder, compiled anew when their text is another, whatever the clock says."""
 
     def __init__(self, folder: str):
-        self.folder, self.sources = folder, {}
+        self.folder = folder
+        self.sources: dict[str, str] = {}
 
-    def get_source(self, environment, template):
+    def get_source(
+        self, environment: jinja2.Environment, template: str
+    ) -> tuple[str, str | None, Callable[[], bool] | None]:
         path = template_path(self.folder, template)
-        source = read(path, yaml=False).text if path and os.path.isfile(path) else None
-        if source is None:
+        if path is None or not os.path.isfile(path):
             raise jinja2.TemplateNotFound(template)
+        source = read(path, yaml=False).text
         self.sources[template] = refuse_marks(source, template)
         return source, path, lambda: os.path.isfile(path) and read(path, yaml=False).text == source
 
@@ -93,7 +102,8 @@ def expand(root: str, template: str | None, text: str, context: Mapping[str, Any
     """
     folder = project_file(root, "templates")
     marked = _environment(folder, True)
-    result, origins, failure = "", [], None
+    result, failure = "", None
+    origins: list[Origin] = []
     try:
         result, origins = read_marks(_render(marked, template, text, context, locate), marked.places, (template, 1))
     except DeclarationError as error:
@@ -109,7 +119,7 @@ def expand(root: str, template: str | None, text: str, context: Mapping[str, Any
             result, origins = found, realign(result, origins, found)
     elif failure:
         raise failure
-    return Expanded(result, origins, {name: last.loader.sources[name] for name in last.used})
+    return Expanded(result, origins, {name: last.files.sources[name] for name in last.used})
 
 
 def _render(
@@ -129,10 +139,12 @@ def _render(
         raise DeclarationError(*_explained(environment, error, context, at)) from None
 
 
-def _explained(environment: Environment, error: Exception, context: Mapping[str, Any], at: Position) -> tuple:
+def _explained(
+    environment: Environment, error: Exception, context: Mapping[str, Any], at: Position
+) -> tuple[str, Position, str]:
     if isinstance(error, jinja2.TemplateNotFound):
         names = error.templates if isinstance(error, jinja2.TemplatesNotFound) else [error.name]
-        folder = environment.loader.folder
+        folder = environment.files.folder
         there = [
             os.path.relpath(os.path.join(where, file), folder).replace(os.sep, "/")
             for where, _, files in os.walk(folder) for file in sorted(files)
@@ -152,7 +164,7 @@ def _place(environment: Environment, error: Exception, template: str | None) -> 
     """The innermost line of a template in a traceback; Jinja2 puts its lines there."""
     place: Origin = (template, 1)
     trace = error.__traceback__
-    folder = environment.loader.folder
+    folder = environment.files.folder
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
         if file == "<template>":

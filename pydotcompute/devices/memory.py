@@ -24,6 +24,6 @@ def lack(backend: Backend, size: int) -> tuple[str, BaseException | None]:
         return f"does not know its memory, {required}", None
     if any(device.can_fit(size) for device in devices):
         return "", None
-    free = max(d.total_memory if d.free_memory is None else d.free_memory for d in devices)
+    free = max(d.free_memory if d.free_memory is not None else d.total_memory or 0 for d in devices)
     what = "in all, of which 0.8 may be used" if all(d.free_memory is None for d in devices) else "free"
     return f"has {memory_text(free)} {what}, {required}", None

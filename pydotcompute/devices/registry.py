@@ -269,6 +269,7 @@ def _known() -> dict[str, Registered]:
                     if problem := problem or _refusal(name):
                         _refused.append((name, origin, problem))
                     else:
+                        assert factory is not None  # else there is a problem
                         _registered[name] = Registered(factory, _place(name), origin)
                 _packages_read = True
     return _registered

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,8 @@ def elevation_model() -> tuple[np.ndarray, float, float]:
     """Elevations in metres as float32[row, column] from north to south, and the size of a cell in metres: dx, dy."""
     from matplotlib import cbook
 
-    with cbook.get_sample_data("jacksboro_fault_dem.npz") as model:
+    data: Any = cbook.get_sample_data("jacksboro_fault_dem.npz")  # several arrays, by their names
+    with data as model:
         latitude = np.radians((model["ymin"] + model["ymax"]) / 2)
         dx = float(model["dx"]) * METRES_A_DEGREE * np.cos(latitude)
         return model["elevation"].astype(np.float32), float(dx), float(model["dy"]) * METRES_A_DEGREE

@@ -88,10 +88,10 @@ class Encoder:
         for number in range(config.layers):
             at = f"encoder.layer.{number}."
 
-            def dense(name: str) -> tuple[Any, Any]:
+            def dense(name: str, at: str = at) -> tuple[Any, Any]:
                 return transpose(named[f"{at}{name}.weight"]), named[f"{at}{name}.bias"]
 
-            def norm(name: str) -> tuple[Any, Any]:
+            def norm(name: str, at: str = at) -> tuple[Any, Any]:
                 return named[f"{at}{name}.weight"], named[f"{at}{name}.bias"]
 
             self.layers.append({

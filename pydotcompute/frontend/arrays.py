@@ -12,6 +12,7 @@ from .promotion import convert
 from .scope import SET, Array, Scope
 from ..artifact.signature import DTYPE_BYTES, DTYPES
 from .module import near
+from .syntax import called
 
 BLOCK_BYTES = 48 * 1024
 _PLACES = {
@@ -24,7 +25,8 @@ _PLACES = {
 def new(s: Scope, node: ast.Assign) -> tree.NewArray:
     """`name = shared((32, 33), float32)`."""
     call, target = node.value, node.targets[0]
-    kind = call.func.id
+    kind = called(call)
+    assert isinstance(call, ast.Call)
     if len(node.targets) > 1 or not isinstance(target, ast.Name):
         s.refuse(node, f"`{kind}(…)` makes one array", f"give it one name: `tile = {ast.unparse(call)}`")
     places, hint = _PLACES[kind]
@@ -43,7 +45,7 @@ def new(s: Scope, node: ast.Assign) -> tree.NewArray:
     name = target.id
     own = name
     if name in s.kernel_arrays:  # made again, for another loop: an array of its own
-        own = s.instances.unique(name) if s.final else f"{name}_{len(s.kernel_arrays)}"
+        own = s.parts.unique(name) if s.final else f"{name}_{len(s.kernel_arrays)}"
     array = tree.NewArray(kind, own, shape, dtype, at=s.at(node))
     s.kernel_arrays[array.name] = array
     total = sum(math.prod(a.shape) * DTYPE_BYTES[a.dtype] for a in s.kernel_arrays.values())
@@ -54,7 +56,7 @@ def new(s: Scope, node: ast.Assign) -> tree.NewArray:
             "make them smaller, or keep the values in an output",
         )
     s.arrays[name] = Array(array.name, len(shape), dtype, kind, shape)
-    s.state[name] = SET
+    s.here[name] = SET
     return array
 
 
@@ -69,9 +71,10 @@ def _shape(s: Scope, kind: str, node: ast.expr) -> tuple[int, ...]:
                 f"the shape of `{kind}` is known at compile time, and `{ast.unparse(part)}` is not",
                 "write numbers and params, such as TILE + 1",
             )
-        if value.expr.value < 1:
-            s.refuse(part, f"a dimension of `{kind}` is {value.expr.value}", "write a number from 1")
-        shape.append(int(value.expr.value))
+        size = value.constant.whole
+        if size < 1:
+            s.refuse(part, f"a dimension of `{kind}` is {size}", "write a number from 1")
+        shape.append(size)
     if not shape:
         s.refuse(node, f"`{kind}` has no dimensions", "write a name for a scalar")
     return tuple(shape)
@@ -92,7 +95,7 @@ def _dtype(s: Scope, node: ast.expr) -> str:
 def update(s: Scope, call: ast.Call) -> tree.Atomic | tree.Scatter:
     """`atomic_add(a, i, v)`: the statement `a[i] += v`, whichever iterations meet; `scatter(a, i, v)`: `a[i] = v`,
     where any of the values that meet may stay. Without an index for an output without dimensions."""
-    name = call.func.id
+    name = called(call)
     plain = "a[i] = value" if name == "scatter" else "a[i] += value"
     if s.helper:
         s.refuse(call, f"`{name}` in a helper, which only reads arrays", "return the value instead")

@@ -6,7 +6,7 @@ from ..declare.model import Kernel, Rendered, Specialisation
 from . import helpers, module as modules, names, statements
 from ..ir import tree
 from .promotion import Type
-from .scope import Array, Scope
+from .scope import Array, Parts, Scope
 from .syntax import without_docstring
 
 
@@ -18,7 +18,7 @@ def build_tree(kernel: Kernel, specialisation: Specialisation, rendered: Rendere
     """
     module = modules.parse(kernel, specialisation, rendered)
     instances = helpers.Instances(module)
-    s = _scope(module, instances)
+    s = _scope(module, instances.parts)
     body = without_docstring(module.function.body)
     helpers.settle(s, lambda: statements.block(s, body))
     s.final = True
@@ -43,9 +43,9 @@ def build_tree(kernel: Kernel, specialisation: Specialisation, rendered: Rendere
     )
 
 
-def _scope(module: modules.Module, instances: helpers.Instances) -> Scope:
+def _scope(module: modules.Module, parts: Parts) -> Scope:
     """The kernel's names: its arguments, and its dimensions, which are weak."""
-    s = Scope(module, module.function, instances)
+    s = Scope(module, module.function, parts)
     for p in module.parameters:
         if p.is_array or p.role == "out":
             leading = ("rows" if p.dims else "size",) if p.ellipsis else ()

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 
-from . import operators, promotion, reductions
+from . import operators, promotion
 from ..ir import tree
 from ..ir.functions import ARRAYS, FUNCTIONS, LOOPS, UPDATES
 from ..ir.operations import FUNCTIONAL, SYMBOLS
 from .module import KEPT_LEVELS, MOST_LAZY_LEVELS, near
 from .promotion import Value, convert, truth
 from .scope import Array, Scope, element
-from .syntax import BUILTINS
+from .syntax import BUILTINS, called
 from ..artifact.signature import DTYPES
 
 # the right side of `and` and `or`, a branch of `… if … else …`, the later terms of `a < b < c`
@@ -48,6 +48,7 @@ def _expression(s: Scope, node: ast.expr) -> Value:
     at = s.at(node)
     match node:
         case ast.Constant(value=value):
+            assert isinstance(value, (int, float, complex))  # the check of the syntax leaves no other
             return promotion.literal(value, at)
         case ast.Name():
             return s.read(node)
@@ -190,11 +191,11 @@ def _index(s: Scope, node: ast.expr, array: Array, axis: int) -> tree.Expr:
     if value.rank != 1:
         s.fault(node)(f"an index is an integer, not {value.type}", "convert it: int64(…)")
         return tree.Const(0, "int64", at=s.at(node))
-    if isinstance(value.expr, tree.Const) and value.expr.value < 0:
+    if isinstance(value.expr, tree.Const) and value.expr.whole < 0:
         extent = array.dims[axis] if axis < len(array.dims) else "n"
         s.fault(node)(
-            f"negative index {value.expr.value}: an index counts from the start",
-            f"write `{extent} - {-value.expr.value}` for an element counted from the end",
+            f"negative index {value.expr.whole}: an index counts from the start",
+            f"write `{extent} - {-value.expr.whole}` for an element counted from the end",
         )
     return convert(value, "int64", s.fault(node))
 
@@ -232,12 +233,12 @@ def check_access(s: Scope, node: ast.AST, name: str, array: Array, action: str) 
 
 
 def _call(s: Scope, node: ast.Call) -> Value:
-    name, at = node.func.id, s.at(node)
+    name, at = called(node), s.at(node)
     if name in s.shadow or name in s.assigned or name in s.given or name in s.arrays or name in s.array_nodes:
         what = "an array" if name in s.arrays or name in s.array_nodes else "a scalar"
         s.refuse(node, f"`{name}` is {what}, not a function", f"write `{name} * (…)` for a product")
     if name in FUNCTIONAL and (name not in FUNCTIONS or _is_generator(node)):
-        return reductions.functional(s, node)
+        return s.parts.reduction(s, node)
     if name in FUNCTIONS:
         function = FUNCTIONS[name]
         count = len(node.args)
@@ -259,7 +260,7 @@ def _call(s: Scope, node: ast.Call) -> Value:
             s.refuse(node, f"`{name}(…)` converts 1 value, found {len(node.args)}", f"write `{name}(x)`")
         return operators.cast(dtype, expression(s, node.args[0]), s.fault(node), at)
     if name in s.module.helpers:
-        call, types = s.instances.call(s, node)
+        call, types = s.parts.helper(s, node)
         if len(types) != 1:
             s.refuse(
                 node,

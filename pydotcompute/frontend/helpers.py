@@ -6,12 +6,13 @@ import ast
 from dataclasses import dataclass
 from functools import cached_property
 
-from . import expressions, names, promotion, statements
+from . import expressions, names, promotion, reductions, statements
+from ..artifact.dimensions import Tree
 from ..ir import tree
 from .module import Module
 from .promotion import Type, Value, convert, held
-from .scope import SET, Array, Scope
-from .syntax import without_docstring
+from .scope import SET, Array, Parts, Scope
+from .syntax import called, without_docstring
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Instances:
 
     def __init__(self, module: Module):
         self.module = module
+        self.parts = Parts(statements.block, reductions.functional, self.call, self.unique)
         self.settled: dict[Key, tuple[Scope, tuple[Type, ...]]] = {}
         self.built: dict[Key, tree.Helper] = {}  # callees before callers
         self.locals: dict[str, str] = {}
@@ -45,7 +47,7 @@ class Instances:
 
     def call(self, s: Scope, node: ast.Call) -> tuple[tree.CallHelper, tuple[Type, ...]]:
         """A call of a helper in scope `s`: the tree's call and the types of the results."""
-        name = node.func.id
+        name = called(node)
         function = self.module.helpers[name]
         parameters = [a.arg for a in function.args.args]
         if len(node.args) != len(parameters):
@@ -86,19 +88,20 @@ class Instances:
 
     def _scope(self, key: Key) -> Scope:
         function = self.module.helpers[key.name]
-        s = Scope(self.module, function, self, helper=True)
+        s = Scope(self.module, function, self.parts, helper=True)
         for argument, type_, array in zip(function.args.args, key.scalars, key.arrays):
             if array:
                 kernel_array, rank, dtype = array
                 s.arrays[argument.arg] = Array(argument.arg, rank, dtype, "in", self._dims(kernel_array), kernel_array)
-            else:
+            elif type_:
                 s.given[argument.arg] = (argument.arg, type_)
         names.collect(s)
         return s
 
-    def _dims(self, kernel_array: str) -> tuple:
+    def _dims(self, kernel_array: str) -> tuple[Tree, ...]:
         parameter = next(p for p in self.module.parameters if p.name == kernel_array)
-        return (("size",) if not parameter.dims else ("rows",)) * parameter.ellipsis + parameter.dims
+        leading = ("rows" if parameter.dims else "size",) if parameter.ellipsis else ()
+        return (*leading, *(parameter.dims or ()))
 
     def _settle(self, key: Key) -> tuple[Type, ...]:
         """The types of the results."""
@@ -115,7 +118,7 @@ class Instances:
                 dtype = s.join(name, type_, s.function).dtype
                 value = convert(Value(tree.Var(parameter, type_.dtype), type_.weak), dtype, s.fault(s.function))
                 built.append(tree.Assign(s.renamed.get(name, name), value, at=s.at(s.function)))
-                s.state[name] = SET
+                s.here[name] = SET
         built += statements.block(s, without_docstring(s.function.body))
         if s.state is not None:
             s.refuse(

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ast
+from typing import Callable
 
-from . import expressions, operators, reductions, statements, uint64_ranges
+from . import expressions, reductions, uint64_ranges
 from ..ir import tree
+from .indices import bind_index, check_place, counts, targets, whole
 from .module import near
-from .names import bindings, check, parallel_kind
+from .names import bindings, parallel_kind
 from .promotion import Type, Value, convert
 from .scope import SET, Loop, Scope, State, Unreadable, merge
-
-__all__ = ["parallel_kind", "build_for", "build_while", "check_place", "targets", "counts", "bind_index"]
 
 
 def build_for(s: Scope, node: ast.For) -> list[tree.Stmt]:
@@ -27,7 +27,7 @@ def build_for(s: Scope, node: ast.For) -> list[tree.Stmt]:
     index = "i" if ast.unparse(node.target) != "i" else "k"
     count, instead = "n", ""
     if isinstance(node.iter, ast.Name) and node.iter.id in s.arrays and s.arrays[node.iter.id].rank:
-        count = next(iter(s.arrays[node.iter.id].dims), "n")
+        count = str(next(iter(s.arrays[node.iter.id].dims), "n"))
         instead = f", and `{node.iter.id}[{index}]` for `{ast.unparse(node.target)}`"
     hint = f"write `for {index} in {_fitting(s)}({count}):`{instead}"
     s.refuse(node.iter, f"`for` cannot run over `{ast.unparse(node.iter)}`", hint)
@@ -49,20 +49,21 @@ def _sequential(s: Scope, node: ast.For) -> list[tree.Stmt]:
         s.refuse(node.target, f"`{ast.unparse(node.target)}` cannot be the index of a range", "write a name")
     name = node.target.id
     not_an_index(s, node.target)
+    assert isinstance(node.iter, ast.Call)
     arguments = node.iter.args
     if not 1 <= len(arguments) <= 3:
         s.refuse(
             node.iter, f"`range` takes 1 to 3 arguments, found {len(arguments)}", "write `range(start, stop, step)`"
         )
     given = [expressions.expression(s, argument) for argument in arguments]
-    values = [_whole(s, value, argument, "`range`") for value, argument in zip(given, arguments)]
+    values = [whole(s, value, argument, "`range`") for value, argument in zip(given, arguments)]
     zero, one = tree.Const(0, "int64", at=at), tree.Const(1, "int64", at=at)
     start, stop = (values[0], values[1]) if len(values) > 1 else (zero, values[0])
     step = values[2] if len(values) == 3 else one
     if isinstance(step, tree.Const) and step.value == 0:
         s.fault(arguments[2])("the step of a range is 0", "write a step that is not 0")
         step = one
-    known = [e.value for e in (start, stop, step) if isinstance(e, tree.Const)]
+    known = [e.whole for e in (start, stop, step) if isinstance(e, tree.Const)]
     runs = len(known) == 3 and bool(range(*known))
 
     index = s.renamed.get(name, name)
@@ -71,22 +72,22 @@ def _sequential(s: Scope, node: ast.For) -> list[tree.Stmt]:
     before: list[tree.Stmt] = []
     if any(value.expr.type == "uint64" for value in given):
         weak = Value(zero, True), Value(one, True)
-        bounds = (weak[0], given[0], weak[1]) if len(given) == 1 else (*given, weak[1])[:3]
-        before, turns, value = uint64_ranges.turns(s, node, bounds)
+        begin, end, by = (weak[0], given[0], weak[1]) if len(given) == 1 else (*given, weak[1])[:3]
+        before, turns, of_turn = uint64_ranges.turns(s, node, (begin, end, by))
         index, start, stop, step = s.fresh(name, "int64"), zero, turns, one
-        value = convert(Value(value(tree.Var(index, "int64", at=at)), True), dtype, s.fault(node.target))
+        value = convert(Value(of_turn(tree.Var(index, "int64", at=at)), True), dtype, s.fault(node.target))
         first = (tree.Assign(s.renamed.get(name, name), value, at=at),)
     elif dtype != "int64":
         index = s.fresh(name, "int64")
         value = convert(Value(tree.Var(index, "int64", at=at), True), dtype, s.fault(node.target))
         first = (tree.Assign(s.renamed.get(name, name), value, at=at),)
 
-    def begin() -> None:
-        s.state[name] = SET
+    def set_index() -> None:
+        s.here[name] = SET
 
     loop = Loop("for", node)
     entry = s.state
-    body = _body(s, loop, node.body, begin)
+    body = _body(s, loop, node.body, set_index)
     ends = [s.state, *loop.continues]
     after: State | None = None if runs else entry
     for state in (*ends, *loop.breaks):
@@ -97,7 +98,7 @@ def _sequential(s: Scope, node: ast.For) -> list[tree.Stmt]:
 
 def build_while(s: Scope, node: ast.While) -> list[tree.Stmt]:
     at = s.at(node)
-    entry = dict(s.state)
+    entry = dict(s.here)
     test, first = _test(s, node)
     loop = Loop("while", node)
     body = _body(s, loop, node.body, lambda: None)
@@ -138,17 +139,17 @@ def _next_turn(entry: State, ends: tuple[State | None, ...]) -> State:
     return again
 
 
-def _body(s: Scope, loop: Loop, body: list[ast.stmt], begin) -> list[tree.Stmt]:
+def _body(s: Scope, loop: Loop, body: list[ast.stmt], begin: Callable[[], None]) -> list[tree.Stmt]:
     """The body of a sequential loop; s.state is then that of its end. What a turn leaves unreadable (a name that a
     parallel loop inside has made its own) is so in the next turn too, so the body may be built a second time."""
-    entry = dict(s.state)
+    entry = dict(s.here)
     for _ in range(len(entry) + 1):
         kept = dict(s.locals), dict(s.kernel_arrays), dict(s.now)
         s.state = dict(entry)
         begin()
         s.loops.append(loop)
         s.depth += 1
-        built = statements.block(s, body)
+        built = s.parts.block(s, body)
         s.depth -= 1
         s.loops.pop()
         again = _next_turn(entry, (s.state, *loop.continues))
@@ -158,22 +159,6 @@ def _body(s: Scope, loop: Loop, body: list[ast.stmt], begin) -> list[tree.Stmt]:
         s.locals, s.kernel_arrays, s.now = kept
         loop.breaks, loop.continues = [], []
     return built
-
-
-def _integer(s: Scope, node: ast.expr, what: str) -> tree.Expr:
-    """The count of a parallel loop. One of a uint64 that no int64 holds is the largest: no loop gets there."""
-    value = expressions.expression(s, node)
-    if value.expr.type == "uint64":
-        most = Value(tree.Const(uint64_ranges.MOST, "uint64", at=s.at(node)))
-        value = operators.call("min", [value, most], s.fault(node), s.at(node))
-    return _whole(s, value, node, what)
-
-
-def _whole(s: Scope, value: Value, node: ast.expr, what: str) -> tree.Expr:
-    if value.rank != 1:
-        s.fault(node)(f"{what} takes integers, not {value.type}", "convert it: int64(…)")
-        return tree.Const(1, "int64", at=s.at(node))
-    return convert(value, "int64", s.fault(node))
 
 
 def not_an_index(s: Scope, node: ast.Name) -> None:
@@ -195,7 +180,7 @@ def _parallel(s: Scope, node: ast.For, kind: str) -> tree.Parallel:
     names = targets(s, node.target, node.iter)
     limits = counts(s, node.iter)
     loop = Loop(kind, node)
-    entry = s.state
+    entry = s.here
     own = {name: binding for name, _, binding in bindings(node.body)} | dict.fromkeys(names, "index")
     inside = dict(entry)
     for name, binding in own.items():
@@ -218,90 +203,16 @@ def _parallel(s: Scope, node: ast.For, kind: str) -> tree.Parallel:
     s.state, s.place, s.depth = inside, kind, 0
     s.loops.append(loop)
     indices = tuple(bind_index(s, name) for name in names)
-    body = statements.block(s, node.body)
+    body = s.parts.block(s, node.body)
     s.loops.pop()
     s.place, s.depth, s.shadow = outer
     s.state = dict(entry)
     for name in own:
         if name not in loop.reductions:
-            s.state[name] = Unreadable(
+            s.here[name] = Unreadable(
                 f"`{name}` belongs to an iteration of the parallel loop of line {line} and cannot be read after it",
                 "reduce it, `s += e`, or store it into an array",
             )
     if kind in ("grid", "blocks"):
         s.main, s.place = node, "after" if kind == "grid" and loop.reductions else "end"
     return tree.Parallel(kind, indices, limits, tuple(body), reductions.of_loop(s, loop), at=at)
-
-
-def check_place(s: Scope, node: ast.AST, kind: str, reduction: bool = False) -> None:
-    """Refuse a parallel loop or reduction where it may not stand."""
-    what = f"a reduction over {kind}" if reduction else f"`{kind}`"
-    if s.place == "helper":
-        s.refuse(node, f"{what} in a helper", "move it into the kernel")
-    if reduction and s.before_statement is None and s.lazy:
-        where = s.lazy if s.lazy.startswith("inside") else f"in a part of an expression that is {s.lazy}"
-        hint = "give it a name on a line before: `s = sum(…)`"
-        if s.lazy.startswith("inside"):
-            hint = "write a loop with `range` for the inner one"
-        s.refuse(node, f"{what} {where}", hint)
-    if kind == "threads":
-        if s.place == "threads":
-            s.refuse(
-                node, f"{what} inside `threads`", "write `range` for the inner loop, or `for i, j in threads(m, n)`"
-            )
-        if s.place == "grid":
-            s.refuse(node, f"{what} inside `grid`", "write `range`, or make the outer loop `blocks`")
-        if s.place != "blocks":
-            s.refuse(node, f"{what} outside `blocks`", "write `for b in blocks(k):` around it, or use grid")
-        return
-    if s.place in ("grid", "blocks", "threads"):
-        hint = "write `threads`" if s.place == "blocks" else "write `range` for the inner loop"
-        s.refuse(node, f"{what} inside `{s.place}`", hint)
-    if s.main is not None:
-        s.refuse(
-            node,
-            f"a second parallel loop: the first is on line {s.module.line(s.main)}",
-            "put both into one loop, or make two kernels",
-        )
-    if s.depth:
-        s.refuse(node, f"{what} under `if`, `for` or `while`", "move it to the top level, and the rest inside it")
-
-
-def targets(s: Scope, target: ast.expr, call: ast.Call) -> list[str]:
-    """The names of a parallel loop's indices; as many as it has counts."""
-    kind = call.func.id
-    if not 1 <= len(call.args) <= 3:
-        hint = f"write `{kind}(n)`, `{kind}(m, n)` or `{kind}(k, m, n)`"
-        s.refuse(call, f"`{kind}` takes 1 to 3 counts, found {len(call.args)}", hint)
-    parts = target.elts if isinstance(target, ast.Tuple) else [target]
-    if isinstance(target, ast.Tuple) and len(parts) == 1:
-        s.refuse(target, "a tuple of one target", f"write `for {ast.unparse(parts[0])} in {ast.unparse(call)}`")
-    names = []
-    for part in parts:
-        if not isinstance(part, ast.Name):
-            s.refuse(part, f"`{ast.unparse(part)}` cannot be the index of a loop", "write a name")
-        check(s, part, part.id, index=True)
-        if part.id in names or part.id in s.shadow:
-            s.refuse(part, f"`{part.id}` is already the index of a loop here", "choose another name")
-        names.append(part.id)
-    if len(names) != len(call.args):
-        few = "1 target" if len(names) == 1 else f"{len(names)} targets"
-        many = "1 count" if len(call.args) == 1 else f"{len(call.args)} counts"
-        example = ", ".join("ijk"[: len(call.args)])
-        s.refuse(target, f"`{kind}` has {many} and {few}", f"write `for {example} in {ast.unparse(call)}`")
-    return names
-
-
-def counts(s: Scope, call: ast.Call) -> tuple[tree.Expr, ...]:
-    return tuple(_integer(s, argument, f"`{call.func.id}`") for argument in call.args)
-
-
-def bind_index(s: Scope, name: str) -> str:
-    """Make `name` a live index; its name in the tree, which no local or live index has."""
-    free = name not in s.plain and name not in s.array_nodes and name not in s.shadow.values()
-    index = name if free else s.fresh(name, "int64")
-    s.locals[index] = "int64"
-    s.shadow[name] = index
-    if s.state is not None:
-        s.state[name] = SET
-    return index

@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
-from typing import Iterable, NoReturn
+from typing import Any, Iterable, NoReturn
 
 from ..artifact.dimensions import substituted
 from ..declare.model import Kernel, Rendered, Specialisation
@@ -22,6 +22,12 @@ KEPT_LEVELS = 24  # a part of an expression that is so deep gets a local of its 
 MOST_LAZY_LEVELS = 60  # where that is not possible
 
 
+def place(node: ast.AST) -> tuple[int, int]:
+    """Line and column of a node of the text."""
+    located: Any = node  # every one that is assigned, or that a message names, has both
+    return located.lineno, located.col_offset
+
+
 @dataclass
 class Module:
     kernel: Kernel
@@ -29,15 +35,15 @@ class Module:
     parameters: tuple[Parameter, ...]  # with concrete dtypes
     types: dict[str, str]  # type variable → dtype
     params: dict[str, int | float | bool]
-    function: ast.FunctionDef  # the kernel
-    helpers: dict[str, ast.FunctionDef]
+    function: ast.FunctionDef = field(init=False)  # the kernel
+    helpers: dict[str, ast.FunctionDef] = field(default_factory=dict)
     heights: dict[int, int] = field(default_factory=dict)  # id of a node → how deep it is nested
     statements: dict[int, ast.stmt] = field(default_factory=dict)  # id of a node → the assignment or return around it
     positions: dict[tuple[int, int], Position] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)  # every name of the text; fresh ones are none of these
 
     def position(self, node: ast.AST) -> Position:
-        key = node.lineno, node.col_offset
+        key = place(node)
         if key not in self.positions:  # a kernel is built several times, until its types settle
             column = len(self.lines[key[0] - 1].encode()[: key[1]].decode(errors="ignore")) + 1
             self.positions[key] = self.rendered.position(key[0], column)
@@ -87,7 +93,7 @@ def parse(kernel: Kernel, specialisation: Specialisation, rendered: Rendered) ->
         p._replace(dtype=types.get(p.dtype, p.dtype), dims=p.dims and tuple(substituted(d, params) for d in p.dims))
         for p in kernel.signature.parameters
     )
-    module = Module(kernel, rendered, parameters, types, params, ast.FunctionDef(), {})
+    module = Module(kernel, rendered, parameters, types, params)
     functions: dict[str, ast.FunctionDef] = {}
     for statement in syntax.without_docstring(parsed.body):
         if not isinstance(statement, ast.FunctionDef):

@@ -6,6 +6,7 @@ import ast
 from typing import Iterator
 
 from ..ir.functions import ARRAYS, LOOPS
+from .module import place
 from .scope import Scope, element
 
 
@@ -21,7 +22,7 @@ def collect(s: Scope) -> None:
         if kind == "scalar":
             s.plain.setdefault(name, node)
         if name in s.array_nodes and name in s.assigned:
-            first = min(s.array_nodes[name], s.assigned[name], key=lambda n: n.lineno)
+            first = min(s.array_nodes[name], s.assigned[name], key=place)
             what, other = ("an array", "a scalar") if kind == "array" else ("a scalar", "an array")
             s.refuse(node, f"`{name}` is {what} here and {other} on line {s.module.line(first)}", "use two names")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from functools import reduce
+from typing import Any, Callable
 
 from ..ir import tree
 from ..ir.functions import FUNCTIONS
@@ -11,13 +12,14 @@ from ..ir.dtypes import KINDS, kind_of
 from ..ir.operations import BINARY, COMPARISONS, REDUCTIONS, UNARY
 from .promotion import WEAK, Fault, Type, Value, bounds, common, convert, fits, held, literal, rank, truth
 
-_FOLD = {
+_FOLD: dict[str, Callable[[int, int], int]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod,
     "&": operator.and_, "|": operator.or_, "^": operator.xor,
 }  # fmt: skip
 _FOLD_FLOAT = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
+_UNARY: dict[str, Callable[[Any], Any]] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
 _SWAPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
-_COMPARE = {
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
 }  # fmt: skip
 
@@ -42,9 +44,9 @@ def binary(op: str, left: Value, right: Value, fault: Fault, at=None) -> Value:
         done, op = (done, {"+": "|", "-": "^", "*": "&"}.get(op, op)) if op in "+-*&|^" else (Type("int8"), op)
     if op == "/" and done.rank <= 1:
         done = Type("float64", done.weak)
-    if op == "**" and done.rank == 1 and right.literal and right.expr.value < 0:
+    if op == "**" and done.rank == 1 and right.literal and right.constant.real < 0:
         fault(
-            f"{left.type if not left.weak else 'an integer'} to the power {right.expr.value} is no integer",
+            f"{left.type if not left.weak else 'an integer'} to the power {right.constant.value} is no integer",
             "make the base a float: float64(x) ** -1, or write 1 / x",
         )
     return Value(
@@ -55,13 +57,14 @@ def binary(op: str, left: Value, right: Value, fault: Fault, at=None) -> Value:
 
 def _fold(op: str, left: Value, right: Value, at) -> Value | None:
     """Arithmetic of literals, as Python does it: TILE + 1 is a number, pi / 180 a float64 that is rounded once."""
-    a, b = left.expr.value, right.expr.value
     if left.rank > 2 or right.rank > 2:
         return None
+    a, b = left.constant.real, right.constant.real
     if op == "/" or left.rank == 2 or right.rank == 2:
         if op not in _FOLD_FLOAT or op == "/" and b == 0 or max(abs(a), abs(b)) > 1e300:
             return None
         return literal(_FOLD_FLOAT[op](float(a), float(b)), at)
+    a, b = left.constant.whole, right.constant.whole
     if max(abs(a), abs(b)) > 1 << 128:
         return None
     if op in _FOLD and not (op in ("//", "%") and b == 0):
@@ -84,8 +87,8 @@ def _no_bits(op: str, left: Value, right: Value, done: Type) -> tuple[str, str]:
 def unary(op: str, value: Value, fault: Fault, at=None) -> Value:
     """`-value`, `+value`, `~value`."""
     if value.literal and op != "~" or value.literal and value.rank == 1:
-        number = value.expr.value
-        return literal({"-": operator.neg, "+": operator.pos, "~": operator.invert}[op](number), at)
+        number = value.constant.value
+        return literal(_UNARY[op](number), at)
     if op == "~":
         if kind_of(value.expr.type) not in UNARY[op].accepts:
             fault(f"`~` takes integers or bools, not {value.type}", "convert it first: int64(…)")
@@ -106,15 +109,15 @@ def compare(op: str, left: Value, right: Value, fault: Fault, at=None) -> Value:
     """`left op right`, exact between integers of any types, as NumPy 2 is."""
     weak = left.weak and right.weak
     if left.literal and right.literal and max(left.rank, right.rank) <= 2:
-        return literal(_COMPARE[op](left.expr.value, right.expr.value), at)
+        return literal(_COMPARE[op](left.constant.value, right.constant.value), at)
     if KINDS[max(left.rank, right.rank)] not in COMPARISONS[op].accepts:
         fault(f"`{op}` has no meaning for complex numbers", "compare their abs, real or imag")
         op = "=="
     if left.literal and left.rank == 1 and right.rank == 1:
         op, left, right = _SWAPPED[op], right, left
-    if left.rank == 1 and right.literal and right.rank == 1 and not fits(right.expr.value, left.expr.type):
+    if left.rank == 1 and right.literal and right.rank == 1 and not fits(right.constant.whole, left.expr.type):
         low, _ = bounds(left.expr.type)
-        return Value(tree.Const(_COMPARE[op](low, right.expr.value), "bool", at=at), weak)
+        return Value(tree.Const(_COMPARE[op](low, right.constant.whole), "bool", at=at), weak)
     if left.rank == right.rank == 1 and not right.literal:
         mixed = {left.expr.type, right.expr.type}
         if "uint64" in mixed and any(t.startswith("int") for t in mixed):
@@ -200,8 +203,8 @@ def real_of(dtype: str) -> str:
 
 def cast(dtype: str, value: Value, fault: Fault, at=None) -> Value:
     """`float32(value)`: a strong value."""
-    if rank(dtype) == 1 and value.literal and value.rank == 1 and not fits(value.expr.value, dtype):
+    if rank(dtype) == 1 and value.literal and value.rank == 1 and not fits(value.constant.whole, dtype):
         low, high = bounds(dtype)
-        fault(f"{value.expr.value} does not fit {dtype}", f"{dtype} holds {low} … {high}", value.expr.at)
+        fault(f"{value.constant.value} does not fit {dtype}", f"{dtype} holds {low} … {high}", value.expr.at)
         return Value(tree.Const(low, dtype, at=at))
     return Value(convert(value, dtype, fault))

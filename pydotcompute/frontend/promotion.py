@@ -51,6 +51,12 @@ class Value(NamedTuple):
         """A weak number that is known now."""
         return self.weak and isinstance(self.expr, tree.Const)
 
+    @property
+    def constant(self) -> tree.Const:
+        """The number, of a literal."""
+        assert isinstance(self.expr, tree.Const)
+        return self.expr
+
 
 @lru_cache(None)
 def rank(dtype: str) -> int:
@@ -110,6 +116,7 @@ def constant(value: bool | int | float | complex, dtype: str, at=None) -> tree.C
         if kind == 0:
             return tree.Const(bool(value), dtype, at=at)
         if kind == 1:
+            assert not isinstance(value, complex)
             return tree.Const(int(value), dtype, at=at)
         if kind == 2:
             return tree.Const(float(np.dtype(dtype).type(value)), dtype, at=at)
@@ -121,13 +128,14 @@ def convert(value: Value, dtype: str, fault: Fault) -> tree.Expr:
     expr = value.expr
     kind = rank(dtype)
     if value.literal and value.rank <= 1:
-        if kind == 1 and not fits(int(expr.value), dtype):
+        number = value.constant.whole
+        if kind == 1 and not fits(number, dtype):
             low, high = bounds(dtype)
-            fault(f"{expr.value} does not fit {dtype}", f"{dtype} holds {low} … {high}", expr.at)
+            fault(f"{number} does not fit {dtype}", f"{dtype} holds {low} … {high}", expr.at)
             return constant(low, dtype, expr.at)
-        return constant(_as_float(expr.value) if kind >= 2 else expr.value, dtype, expr.at)
+        return constant(_as_float(number) if kind >= 2 else number, dtype, expr.at)
     if value.literal and value.rank <= kind:
-        return constant(expr.value, dtype, expr.at)
+        return constant(value.constant.value, dtype, expr.at)
     if expr.type == dtype:
         return expr
     if value.rank == 3 and kind in (1, 2):
@@ -158,5 +166,5 @@ def truth(value: Value) -> tree.Expr:
     if expr.type == "bool":
         return expr
     if value.literal:
-        return tree.Const(bool(expr.value), "bool", at=expr.at)
+        return tree.Const(bool(value.constant.value), "bool", at=expr.at)
     return tree.Convert(expr, "bool", at=expr.at)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 
-from . import expressions, loops, operators
+from . import expressions, indices, operators
 from ..ir import tree
 from ..ir.dtypes import kind_of
 from ..ir.operations import COMPARED, REDUCTIONS, SYMBOLS, UPDATES, of_bools, sum_type
+from .names import parallel_kind
 from .promotion import Type, Value, constant, convert, held, truth
 from .scope import Loop, Scope
+from .syntax import called
 
 _UPDATES = {node: UPDATES[s] for node, s in SYMBOLS.items() if issubclass(node, ast.operator) and s in UPDATES}
 _FORMS = f"`{' '.join(f'{symbol}=' for symbol in UPDATES)}`, `s = min(s, e)` or `s = max(s, e)`"
@@ -20,21 +22,21 @@ _FORMS = f"`{' '.join(f'{symbol}=' for symbol in UPDATES)}`, `s = min(s, e)` or 
 
 def functional(s: Scope, node: ast.Call) -> Value:
     """The reduction becomes a Parallel before the statement; its value is a new local."""
-    op, at = node.func.id, s.at(node)
+    op, at = called(node), s.at(node)
     if len(node.args) != 1 or not isinstance(node.args[0], ast.GeneratorExp):
         s.refuse(node, f"`{op}` takes one reduction", f"write `{op}(x[c] for c in threads(n))`")
     generator = node.args[0]
     clause = generator.generators[0]
-    kind = loops.parallel_kind(clause.iter)
+    kind = parallel_kind(clause.iter)
     if kind not in ("grid", "threads"):
         text = ast.unparse(clause.iter)
         s.refuse(clause.iter, f"a reduction runs over threads or grid, not `{text}`", "write a loop and add up in it")
-    loops.check_place(s, clause.iter, kind, reduction=True)
-    names = loops.targets(s, clause.target, clause.iter)
-    counts = loops.counts(s, clause.iter)
-    outer = s.place, s.depth, s.before_statement, s.lazy, dict(s.shadow), dict(s.state)
+    indices.check_place(s, clause.iter, kind, reduction=True)
+    names = indices.targets(s, clause.target, clause.iter)
+    counts = indices.counts(s, clause.iter)
+    outer = s.place, s.depth, s.before_statement, s.lazy, dict(s.shadow), dict(s.here)
     s.place, s.depth, s.before_statement, s.lazy = kind, 0, None, "inside a reduction"
-    indices = tuple(loops.bind_index(s, name) for name in names)
+    bound = tuple(indices.bind_index(s, name) for name in names)
     tests = [expressions.condition(s, test)[0] for test in clause.ifs]
     term = expressions.expression(s, generator.elt)
     s.place, s.depth, s.before_statement, s.lazy, s.shadow, s.state = outer
@@ -46,7 +48,8 @@ def functional(s: Scope, node: ast.Call) -> Value:
     for test, clause_test in zip(reversed(tests), reversed(clause.ifs)):
         body = (tree.If(test, body, at=s.at(clause_test)),)
     reduction = tree.Reduction(name, op, type_.dtype, start, operand)
-    s.before_statement.append(tree.Parallel(kind, indices, counts, body, (reduction,), at=at))
+    assert s.before_statement is not None  # see `check_place`
+    s.before_statement.append(tree.Parallel(kind, bound, counts, body, (reduction,), at=at))
     if kind == "grid":
         s.main, s.place = node, "after"
     return Value(tree.Var(name, type_.dtype, at=at), type_.weak)
@@ -141,7 +144,9 @@ def _advice(node: ast.AST, name: str) -> str:
 
 def accumulate(s: Scope, node: ast.stmt, name: str) -> tree.Stmt:
     """An update of an accumulator: typed as the assignment that it is in Python, built as an Accumulate."""
-    op, term = update_of(node, name)
+    update = update_of(node, name)
+    assert update is not None  # see `classify`
+    op, term = update
     value = expressions.expression(s, term)
     known = s.type_of(name)
     old = Value(tree.Var(name, known.dtype), known.weak)

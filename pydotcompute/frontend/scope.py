@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Iterator, NoReturn
+from typing import Callable, Iterator, NamedTuple, NoReturn
 
+from ..artifact.dimensions import Tree
 from ..errors import DeclarationError, Position
 from . import promotion
 from ..ir import tree
@@ -32,7 +33,7 @@ class Array:
     rank: int
     dtype: str
     kind: str  # "in" "out" "inout" "shared" "private" "local"
-    dims: tuple = ()  # for hints: how the user calls the extents
+    dims: tuple[Tree, ...] = ()  # for hints: how the user calls the extents
     parameter: str | None = None  # of a helper's argument: the kernel's array behind it
 
 
@@ -40,8 +41,8 @@ class Array:
 class Loop:
     kind: str  # "for" "while" "grid" "blocks" "threads"
     node: ast.AST
-    breaks: list = field(default_factory=list)  # states at each break
-    continues: list = field(default_factory=list)
+    breaks: list[State | None] = field(default_factory=list)  # states at each break
+    continues: list[State | None] = field(default_factory=list)
     reductions: dict[str, str] = field(default_factory=dict)  # accumulator → op
 
 
@@ -65,15 +66,24 @@ class Joined:
         return strong[0] if strong and self.weak else None
 
 
-State = dict  # name → SET or Unreadable; a local that is missing is not set
+State = dict[str, "str | Unreadable"]  # name → SET or Unreadable; a local that is missing is not set
+
+
+class Parts(NamedTuple):
+    """What a part of the front end needs of those that stand above it: a scope brings it along."""
+
+    block: Callable[[Scope, list[ast.stmt]], list[tree.Stmt]]
+    reduction: Callable[[Scope, ast.Call], Value]  # in its functional form
+    helper: Callable[[Scope, ast.Call], tuple[tree.CallHelper, tuple[Type, ...]]]  # its call, the types of its results
+    unique: Callable[[str], str]  # a name for the tree that nothing else has
 
 
 class Scope:
     """One function, the kernel or one instance of a helper. It is built several times: until the types of its
     names settle, then once more with `final`, which reports what is wrong with them and gives the tree."""
 
-    def __init__(self, module: Module, function: ast.FunctionDef, instances, helper: bool = False):
-        self.module, self.function, self.instances, self.helper = module, function, instances, helper
+    def __init__(self, module: Module, function: ast.FunctionDef, parts: Parts, helper: bool = False):
+        self.module, self.function, self.parts, self.helper = module, function, parts, helper
         self.arrays: dict[str, Array] = {}
         self.given: dict[str, tuple[str, Type]] = {}  # scalar arguments and dimensions: name in the tree, type
         self.assigned: dict[str, ast.AST] = {}  # locals → where first assigned
@@ -101,6 +111,12 @@ class Scope:
         self.arrays = {name: a for name, a in self.arrays.items() if a.kind in ("in", "out", "inout")}
         self.main: ast.AST | None = None
         self.results: tuple[int, ast.AST] | None = None  # of a helper: how many, and where first
+
+    @property
+    def here(self) -> State:
+        """The state, at a point that can be reached."""
+        assert self.state is not None
+        return self.state
 
     # ------------------------------------------------------------------------------------------- mistakes
 
@@ -139,7 +155,7 @@ class Scope:
         """A name that the text does not use, for a local of the tree."""
         if not self.final:
             return base
-        name = self.instances.unique(base)
+        name = self.parts.unique(base)
         self.locals[name] = dtype
         return name
 
@@ -165,8 +181,8 @@ class Scope:
             known = self.type_of(name)
             return Value(tree.Var(self.renamed.get(name, name), known.dtype, at=at), known.weak)
         if name in self.given:
-            known, type_ = self.given[name]
-            return Value(tree.Var(known, type_.dtype, at=at), type_.weak)
+            given, type_ = self.given[name]
+            return Value(tree.Var(given, type_.dtype, at=at), type_.weak)
         if name in CONSTANTS:
             return promotion.literal(CONSTANTS[name], at)
         if name in self.module.params:
@@ -237,6 +253,7 @@ class Scope:
         return self.join(self.function.name, type_, node, position + 1)
 
     def result_types(self) -> list[Type]:
+        assert self.results is not None  # a helper ends with `return`
         return [self.type_of(result_key(self.function.name, k + 1)) for k in range(self.results[0])]
 
     # ----------------------------------------------------------------------------------------- what is set
@@ -271,17 +288,17 @@ def element(name: str, array: Array) -> str:
     return f"{name}[{', '.join('ijkl'[: array.rank]) if array.rank <= 4 else '…'}]" if array.rank else f"{name}[()]"
 
 
-def merge(a: State | None, b: State | None, maybe) -> State | None:
+def merge(a: State | None, b: State | None, maybe: Callable[[str], Unreadable]) -> State | None:
     """The state where two ways meet. `maybe(name)` says why a name is set on one of them only."""
     if a is None or b is None:
         return b if a is None else a
-    result = {}
+    result: State = {}
     for name in a.keys() | b.keys():
         left, right = a.get(name), b.get(name)
-        if left == right:
+        if left is not None and left == right:
             result[name] = left
-        elif isinstance(left, Unreadable) or isinstance(right, Unreadable):
-            result[name] = left if isinstance(left, Unreadable) else right
+        elif isinstance(one := left if isinstance(left, Unreadable) else right, Unreadable):
+            result[name] = one
         else:
             result[name] = maybe(name)
     return result

@@ -18,8 +18,8 @@ def block(s: Scope, body: list[ast.stmt]) -> list[tree.Stmt]:
     for position, node in enumerate(body):
         if s.state is None:
             break
-        parallel = isinstance(node, ast.For) and parallel_kind(node.iter)
-        if s.place == "end" and not isinstance(node, ast.Pass) and not parallel:  # that one is refused as a second
+        parallel = isinstance(node, ast.For) and parallel_kind(node.iter)  # which is refused as a second
+        if s.main is not None and s.place == "end" and not isinstance(node, ast.Pass) and not parallel:
             s.refuse(
                 node,
                 f"a statement after the parallel loop of line {s.module.line(s.main)}",
@@ -68,7 +68,7 @@ def statement(s: Scope, node: ast.stmt) -> list[tree.Stmt]:
 
 def _if(s: Scope, node: ast.If, rest: list[ast.stmt]) -> list[tree.Stmt]:
     test, _ = expressions.condition(s, node.test)
-    entry = dict(s.state)
+    entry = dict(s.here)
     s.depth += 1
     then = block(s, [*node.body, *rest])
     end, s.state = s.state, entry
@@ -166,7 +166,7 @@ def assign(s: Scope, target: ast.expr, value: Value, node: ast.stmt) -> tree.Stm
         case ast.Name(id=name):
             loops.not_an_index(s, target)
             dtype = s.join(name, value.type, target).dtype
-            s.state[name] = SET
+            s.here[name] = SET
             return tree.Assign(s.renamed.get(name, name), convert(value, dtype, fault), at=at)
         case ast.Subscript():
             array, indices = expressions.access(s, target, "stored into")
@@ -188,21 +188,22 @@ def _assign_tuple(s: Scope, node: ast.Assign, target: ast.Tuple | ast.List) -> l
         return built + [assign(s, part, value, node) for part, value in zip(parts, values)]
     match node.value:
         case ast.Call(func=ast.Name(id=name)) as call_ if name in s.module.helpers:
-            call, types = s.instances.call(s, call_)
+            call, types = s.parts.helper(s, call_)
         case _:
             s.refuse(node.value, f"one value for {len(parts)} targets", "write as many values, or call a helper")
     if len(types) == 1:
         hint = f"write `v = {ast.unparse(call_)}`"
         s.refuse(node.value, f"`{name}` returns one value, not a tuple of {len(parts)}", hint)
     _same_number(s, node, len(parts), len(types))
-    names = [part.id if isinstance(part, ast.Name) else "" for part in parts]
-    if all(names) and len(set(names)) == len(names):
-        for part, type_ in zip(parts, types):
+    plain = [part for part in parts if isinstance(part, ast.Name)]
+    names = [part.id for part in plain]
+    if len(set(names)) == len(parts):
+        for part, type_ in zip(plain, types):
             loops.not_an_index(s, part)
             s.join(part.id, type_, part)
         if all(s.type_of(name).dtype == type_.dtype for name, type_ in zip(names, types)):
             for name in names:
-                s.state[name] = SET
+                s.here[name] = SET
             return [tree.AssignTuple(tuple(s.renamed.get(n, n) for n in names), call, at=s.at(node))]
     kept = [s.fresh("kept_", type_.dtype) for type_ in types]
     values = [Value(tree.Var(n, type_.dtype), type_.weak) for n, type_ in zip(kept, types)]

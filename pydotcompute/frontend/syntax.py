@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-from typing import Callable
+from typing import Callable, NoReturn
 
 from ..ir.functions import CONSTANTS, FUNCTIONS
 from ..ir.operations import FUNCTIONAL
 from ..artifact.signature import DTYPES
 
 MOST_BLOCKS = 60  # Python itself stops at 100; an `elif` is one block deeper than its `if`
-Refuse = Callable[[ast.AST, str, str], None]  # (node, message, hint); raises
+Refuse = Callable[[ast.AST, str, str], NoReturn]  # (node, message, hint); raises
 
 _LANGUAGE = "is not part of the kernel language"
 _ERRORS = "a kernel cannot stop; mark the element instead (nan, -1), or state the condition in `requires:`"
@@ -126,6 +126,12 @@ def _statement(node: ast.stmt, is_kernel: bool, refuse: Refuse, loop: str, depth
             _expression(child, refuse, loop)
         elif not isinstance(child, (ast.expr_context, ast.operator)):
             refuse(node, f"`{type(child).__name__.lower()}` {_LANGUAGE}", "")
+
+
+def called(node: ast.expr) -> str:
+    """The name of the function that a call calls; after the check of the syntax there is no other."""
+    assert isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    return node.func.id
 
 
 def _is_name(node: ast.expr, name: str) -> bool:

@@ -49,7 +49,8 @@ def unary(op: str, dtype: str) -> Callable:
     if op == "not" or (op == "~" and dtype == "bool"):
         return operator.not_
     if op == "~":
-        return (lambda a: ~a) if not dtype.startswith("u") else (lambda a, ones=integer_range(dtype)[1]: a ^ ones)
+        ones = integer_range(dtype)[1]
+        return (lambda a: ~a) if not dtype.startswith("u") else (lambda a: a ^ ones)
     return wrapping(operator.neg, dtype) if dtype in INTEGER_BITS else operator.neg
 
 
@@ -85,7 +86,7 @@ def conversion(source: str, target: str) -> Callable:
 
 @cache
 def function(name: str, dtype: str) -> Callable:
-    """The listed function `name` for arguments of `dtype` (of `where`: the last two); a KeyError where there is none."""
+    """The listed function for arguments of `dtype` (of `where`: the last two); a KeyError where there is none."""
     if dtype in INTEGER_BITS or dtype == "bool":
         return _integer_functions(dtype)[name]
     return elementary.function(name, dtype)
@@ -139,7 +140,7 @@ def _integer_functions(dtype: str) -> dict[str, Callable]:
     def same(a):
         return a
 
-    functions = {
+    functions: dict[str, Callable] = {
         "min": min,
         "max": max,
         "floor": same,

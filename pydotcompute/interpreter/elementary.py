@@ -13,18 +13,18 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import cache
-from typing import Callable
+from typing import Any, Callable
 
 import numpy as np
 
 _WIDE = {"float16": np.float64, "float32": np.float64, "float64": np.longdouble}
-_ROUNDED = {
+_ROUNDED: dict[str, Callable[..., Any]] = {
     "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2, "log10": np.log10,
     "log1p": np.log1p, "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos,
     "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "cbrt": np.cbrt, "atan2": np.arctan2,
     "hypot": np.hypot, "pow": np.power, "rsqrt": lambda x: 1 / np.sqrt(x),
 }  # fmt: skip
-_EXACT = {
+_EXACT: dict[str, Callable[..., Any]] = {
     "abs": np.abs, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "round": np.rint, "sqrt": np.sqrt,
     "copysign": np.copysign, "conj": np.conj, "sign": np.sign,
 }  # fmt: skip
@@ -99,7 +99,7 @@ def _fma_narrow(dtype: str) -> Callable:
     return fma
 
 
-_COMMON = {
+_COMMON: dict[str, Callable[..., Any]] = {
     "min": minimum,
     "max": maximum,
     "isnan": lambda x: bool(np.isnan(x)),
@@ -109,7 +109,7 @@ _COMMON = {
     "real": lambda x: x,
     "imag": lambda x: type(x)(0),
 }
-_COMPLEX = {
+_COMPLEX: dict[str, Callable[..., Any]] = {
     "abs": np.abs,
     "conj": np.conj,
     "real": lambda x: x.real,

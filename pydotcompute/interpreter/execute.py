@@ -83,11 +83,14 @@ def _translated(tree: t.KernelTree, path: str | None) -> tuple[Source, list[Code
     return _translations[key][1:]
 
 
+_LOCATED = (ast.expr, ast.stmt, ast.arg, ast.keyword, ast.alias, ast.excepthandler, ast.pattern)  # what has lines
+
+
 def _compile(source: Source, name: str, path: str | None) -> list[CodeType]:
     """One code object a function, each with the positions of the file that the user wrote it in."""
     if path is not None:
-        with open(path, "w") as file:
-            file.write(source.text)
+        with open(path, "w") as written:
+            written.write(source.text)
         return [compile(source.text, path, "exec")]
     if not any(source.places):  # a tree that no file stands behind
         path = f"<kernel {name}>"
@@ -103,7 +106,7 @@ def _compile(source: Source, name: str, path: str | None) -> list[CodeType]:
             lines.append(line)
         first = function.lineno
         for node in ast.walk(function):
-            if hasattr(node, "lineno"):
+            if isinstance(node, _LOCATED):
                 node.lineno = node.end_lineno = lines[node.lineno - first]
                 node.col_offset = node.end_col_offset = 0  # columns of the translation would mark the wrong text
         codes.append(compile(ast.Module([function], []), file, "exec"))

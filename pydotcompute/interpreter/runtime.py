@@ -6,7 +6,7 @@ sums and products by pairs, so that their results do not depend on the order in 
 
 from __future__ import annotations
 
-from typing import Callable
+from typing import Callable, Sequence
 
 import numpy as np
 
@@ -22,7 +22,7 @@ def accesses(sites: tuple[Site, ...], met: dict[str, dict[int, list]] | None = N
 
     met: takes the values that are scattered, by array and flat index."""
 
-    def fault(array: np.ndarray, indices: tuple[int, ...], site: int):
+    def fault(array: np.ndarray, indices: Sequence[int], site: int):
         places, name = sites[site]
         axis = next(k for k, (i, n) in enumerate(zip(indices, array.shape)) if not 0 <= i < n)
         at = places[axis]
@@ -30,7 +30,7 @@ def accesses(sites: tuple[Site, ...], met: dict[str, dict[int, list]] | None = N
         of_axis = f" of axis {axis}" if array.ndim > 1 else ""
         raise IndexError(f"{where}index {indices[axis]}{of_axis} is outside {name}, which has {array.shape[axis]}")
 
-    def inside(array: np.ndarray, indices: tuple[int, ...]) -> bool:
+    def inside(array: np.ndarray, indices: Sequence[int]) -> bool:
         return all(0 <= i < n for i, n in zip(indices, array.shape))
 
     def load(array, *rest):
@@ -83,7 +83,7 @@ def accesses(sites: tuple[Site, ...], met: dict[str, dict[int, list]] | None = N
         old = array[place] if array.dtype.kind in "fc" else array.item(place)
         array[place] = combine(old, value)
 
-    functions = {"update": update, "scatter": scatter}
+    functions: dict[str, Callable] = {"update": update, "scatter": scatter}
     functions |= {"load1": load1, "load2": load2, "item1": item1, "store1": store1, "store2": store2}
     for name, function in (("load", load), ("item", item), ("store", store)):
         for rank in range(33):  # NumPy 1 allows 32 dimensions, and no kernel has more

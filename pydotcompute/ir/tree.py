@@ -8,7 +8,7 @@ met alone and loop indices are int64. `at` is where the user wrote it, or None f
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Callable, Iterator
+from typing import Any, Callable, Iterator, TypeVar
 
 from ..errors import Position
 from ..artifact.signature import Parameter
@@ -25,6 +25,18 @@ class Node:
 class Const(Node):
     value: bool | int | float | complex  # already a value of `type`; inf and nan are floats
     type: str
+
+    @property
+    def whole(self) -> int:
+        """The value of a bool or an integer."""
+        assert isinstance(self.value, int)
+        return self.value
+
+    @property
+    def real(self) -> int | float:
+        """The value of what is not complex."""
+        assert not isinstance(self.value, complex)
+        return self.value
 
     def __eq__(self, other: object) -> bool:
         # By what is written: 0.0 is not -0.0, and nan is nan.
@@ -307,7 +319,10 @@ class KernelTree:
         return next((s for s in self.body if isinstance(s, Parallel)), None)
 
 
-def children(node) -> Iterator:
+N = TypeVar("N", bound=Node)
+
+
+def children(node: Node) -> Iterator[Any]:
     """The nodes directly inside a node, in evaluation order."""
     for value in node.__dict__.values():
         if isinstance(value, Node):
@@ -316,14 +331,14 @@ def children(node) -> Iterator:
             yield from (item for item in value if isinstance(item, Node))
 
 
-def walk(node) -> Iterator:
+def walk(node: Node) -> Iterator[Any]:
     """The node and everything below it, outermost first."""
     yield node
     for child in children(node):
         yield from walk(child)
 
 
-def rebuilt(node, change: Callable):
+def rebuilt(node: N, change: Callable[[Any], Any]) -> N:
     """The node with what `change` makes of each node directly inside it."""
     inside = {}
     for name, value in node.__dict__.items():

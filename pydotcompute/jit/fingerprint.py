@@ -126,7 +126,7 @@ def _taken(
 ) -> Iterator[str]:
     """What `value.attribute…` is, through modules. A module that is kept, as in `m = module`, may give any of the
     names that the function mentions anywhere."""
-    for k, name in enumerate(attributes):
+    for name in attributes:
         if not isinstance(value, types.ModuleType) or _is_versioned(value.__name__):
             break
         if name not in vars(value):

@@ -7,6 +7,7 @@ from typing import Mapping, NamedTuple
 from ..backends.base import Backend
 from ..backends.names import HOST
 from ..artifact import remedies
+from ..artifact.dimensions import Tree
 from ..cache.manifest import Artifact, KernelRecord, SpecialisationRecord, target_words, title
 from ..errors import KernelNotBuiltError
 
@@ -38,10 +39,10 @@ class Which(NamedTuple):
         """The target of the artifact that would run."""
         return self.artifact.target if self.artifact else None
 
-    def handed_to(self, vendor: str, when: str) -> Which:
+    def handed_to(self, vendor: str, when: Tree | None) -> Which:
         """The same where a vendor's function serves the call, because of the condition `when`."""
         reason = f"{vendor} is declared to be faster" + (f" where {when}" if when else "")
-        passed = Rejected(self.specialization, self.target, reason)
+        passed = Rejected(self.specialization, self.target or "", reason)
         return self._replace(artifact=None, rejected=(passed, *self.rejected), vendor=vendor)
 
     def without(self, vendor: str, library: str) -> Which:
@@ -88,7 +89,7 @@ def choose(
     usable.sort(key=lambda item: -item[0])
     best = usable[0][1] if usable else None
     lower = [
-        Rejected(chosen.name, artifact.target, f"{best.target} comes first") for _, artifact in usable[1:]
+        Rejected(chosen.name, artifact.target, f"{usable[0][1].target} comes first") for _, artifact in usable[1:]
     ]
     missing = "" if best else _missing(record, chosen, backend, pinned, place, rejected)
     return Which(record.name, chosen.name, backend.name, best, (*lower, *rejected), missing)
@@ -121,8 +122,8 @@ def _missing(
     built = "; ".join(f"{r.target}: {r.reason}" for r in own) or "nothing is built"
     failed = {t: why for t, why in chosen.failed.items() if t == pinned or pinned is None and backend.owns(t)}
     if failed:
-        (first, why), *others = failed.items()
-        more = f", and for {', '.join(t for t, _ in others)}" if others else ""
+        first, *rest = failed
+        why, more = failed[first], f", and for {', '.join(rest)}" if rest else ""
         declared = ", ".join(record.targets)
         again = remedies.build_again(*place, record.name + ("" if first in record.targets else f" -t {first}"))
         return (

@@ -41,13 +41,13 @@ class Dispatcher:
 
     def __init__(self, record: KernelRecord, place: tuple[str, str], pinned: str | None):
         self.record, self.place, self.pinned = record, place, pinned  # place: the cache's folder, the root
-        self.prepend: Callable[[Callable], None] = lambda function: None
+        self.prepend: Callable[[Callable[..., Any]], None] = lambda function: None
         self.loaded: dict[tuple[str, Backend], Any] = {}  # (specialisation, backend) → what runs a checked call
         self.refused: dict[tuple[str, str, Backend], str] = {}  # (specialisation, target, backend) → why not loaded
         self.first: Any = None  # the loaded artifact whose native entry is asked first
-        self.function: Callable | None = None  # that entry
+        self.function: Callable[..., Any] | None = None  # that entry
         self.glanced = False
-        self.again: Callable | None = None  # serves calls like an earlier one, or says NotImplemented
+        self.again: Any = None  # serves calls like an earlier one, or says NotImplemented
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """Check the arguments and run the kernel. Raises what language rules and missing artifacts demand."""
@@ -61,7 +61,7 @@ class Dispatcher:
                 return result
         if not self.glanced:
             self.glanced = True
-            if self._load_for(args):
+            if self._load_for(args) and self.function is not None:
                 return self.function(*args, **kwargs)  # which comes back here if it does not serve the call
         adopted = self._adopted(args, kwargs)
         if adopted:
@@ -80,14 +80,16 @@ class Dispatcher:
         keep = self._remember(loaded, args, kwargs, call)
         return loaded(call, keep) if keep else loaded(call)
 
-    def _remember(self, loaded: Any, args: tuple, kwargs: Mapping[str, Any], call: Call) -> Callable | None:
+    def _remember(
+        self, loaded: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], call: Call
+    ) -> Callable[..., None] | None:
         """Who keeps what this call works out, for others like it; None where the native entry serves those."""
         if not hasattr(loaded, "again"):
             return None
         self.again = self.again or loaded.again(self.record)
         return partial(self.again.remember, args, kwargs, call)
 
-    def _adopted(self, args: tuple, kwargs: Mapping[str, Any]) -> list[tuple[Any, Any, Any]]:
+    def _adopted(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[tuple[Any, Any, Any]]:
         """Of the values that are arrays of packages which a backend does not know: (value, the same memory as an array
         of the backend's, what looks at those)."""
         values = (*zip((p.name for p in self.record.signature.parameters), args), *kwargs.items())
@@ -95,7 +97,7 @@ class Dispatcher:
         owners = {owner for _, _, owner in owned} - {""}
         if len(owners) != 1 or owners == {HOST}:
             return []  # of a mixture the rules say what is wrong
-        arrays, found = get_backend(*owners).arrays, []
+        arrays, found = get_backend(owners.pop()).arrays, []
         if not hasattr(arrays, "adopt"):
             return []
         for name, value, owner in owned:
@@ -109,7 +111,9 @@ class Dispatcher:
                 found.append((value, own, arrays))
         return found
 
-    def _call_adopted(self, adopted: list[tuple[Any, Any, Any]], args: tuple, kwargs: Mapping[str, Any]) -> Any:
+    def _call_adopted(
+        self, adopted: list[tuple[Any, Any, Any]], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Any:
         """The call with arrays of the backend's own; outputs that were given come back as they were."""
         values, arrays, (looks, *_) = zip(*adopted)
         own, theirs = dict(zip(map(id, values), arrays)), dict(zip(map(id, arrays), values))
@@ -119,7 +123,7 @@ class Dispatcher:
             return tuple(theirs.get(id(r), r) for r in result)
         return theirs.get(id(result), result)
 
-    def _call_on_stream(self, stream: Any, args: tuple, kwargs: Mapping[str, Any]) -> Any:
+    def _call_on_stream(self, stream: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """A call with `stream=`: on a stream of the device that its arrays are on, or go to."""
         if stream is None:
             return self.call(*args, **kwargs)
@@ -127,7 +131,7 @@ class Dispatcher:
         with backend.on_stream(stream):
             return self.call(*args, **kwargs)
 
-    def _backend_of(self, args: tuple, kwargs: Mapping[str, Any]) -> Backend:
+    def _backend_of(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Backend:
         """Of a call whose values nobody has looked at yet."""
         if "backend" in kwargs:
             from .transfer import backend_named
@@ -138,7 +142,7 @@ class Dispatcher:
         values = zip((p.name for p in self.record.signature.parameters), args)
         return self._backend({**dict(values), **kwargs}, False)
 
-    def _call_on(self, name: Any, args: tuple, kwargs: Mapping[str, Any]) -> Any:
+    def _call_on(self, name: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """A call with `backend=`: on its own arrays a plain call, with host arrays one that moves them."""
         from ..calls import arguments
         from . import transfer
@@ -155,12 +159,13 @@ class Dispatcher:
             )
         return self.call(*args, **kwargs)
 
-    def _load_for(self, args: tuple) -> bool:
+    def _load_for(self, args: tuple[Any, ...]) -> bool:
         """A glance at the first call: load the specialisation that its arrays mean, before anything is checked.
 
         Saves most programs the import of the rules. Whatever is not plain is left to them, all errors too.
         """
-        record, types = self.record, {}
+        record = self.record
+        types: dict[str, str] = {}
         if self.pinned is not None and not get_backend(HOST).owns(self.pinned):
             return False
         for p, value in zip(record.signature.parameters, args):
@@ -178,7 +183,7 @@ class Dispatcher:
                 return self.function is not None
         return False
 
-    def checked(self, args: tuple, kwargs: Mapping[str, Any], moved: bool = False) -> tuple[Call, Backend]:
+    def checked(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], moved: bool = False) -> tuple[Call, Backend]:
         """The call with everything checked but whether it is built; and the backend that its arrays belong to.
 
         moved: host arrays will be brought to another backend, which a pinned target may be of."""

@@ -20,8 +20,8 @@ _trees: dict[tuple[str, str, str], tuple[Any, Any, Any]] = {}  # (root, kernel, 
 
 
 def execute(
-    record: KernelRecord, root: str, args: tuple, kwargs: Mapping[str, Any], order: str = "forward", seed: int = 0,
-    met: dict[str, dict[int, list]] | None = None,
+    record: KernelRecord, root: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], order: str = "forward",
+    seed: int = 0, met: dict[str, dict[int, list[Any]]] | None = None,
 ) -> Any:  # fmt: skip
     """Check a call, run the kernel's typed tree in Python, return its outputs, which hold poison where it wrote none.
     `met`: see `interpreter.execute.run`.
@@ -81,8 +81,8 @@ def _as_seen(p: Parameter, value: Any, call: arguments.Call) -> Any:
     """An array with its leading dims seen as one: a view where there is one, else a copy."""
     if not p.ellipsis:
         return value
-    whole = value
+    whole, leading, own = value, call.leading or (), len(p.dims or ())
     if p.layout == "broadcast":
-        whole = np.broadcast_to(value, (*call.leading, *value.shape[value.ndim - len(p.dims) :]))
-    rows = int(np.prod(call.leading, dtype=np.int64))
-    return whole.reshape((rows, *whole.shape[whole.ndim - len(p.dims) :]) if p.dims else (whole.size,))
+        whole = np.broadcast_to(value, (*leading, *value.shape[value.ndim - own :]))
+    rows = int(np.prod(leading, dtype=np.int64))
+    return whole.reshape((rows, *whole.shape[whole.ndim - own :]) if p.dims else (whole.size,))

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
     from .choice import Which
 
+Load = Callable[[str, "str | None", bool], Any]  # the path, the pinned target, strict
+Reopen = tuple[Load, str, "str | None", bool]  # that function and its arguments
+
 
 class Specialization(NamedTuple):
     """One choice of a kernel's types and params, and the targets that it is built for."""
@@ -27,21 +30,31 @@ class Specialization(NamedTuple):
 
 
 # A subclass of partial because calling one costs 20 ns more than what it wraps; a __call__ in Python costs 60.
-class Kernel(partial):
+class Kernel(partial[Any]):
     """A kernel. Call it with its inputs, then, if you like, its outputs; it returns the outputs.
 
     Raises TypeError, ValueError, OverflowError for arguments that do not fit, KernelNotBuiltError where no artifact
     serves the call.
     """
 
-    def __new__(cls, record: KernelRecord, folder: str, root: str, pinned: str | None, reopen: tuple) -> Kernel:
+    __name__: str
+    __qualname__: str
+    _record: KernelRecord
+    _root: str
+    _dispatcher: Dispatcher
+    _reopen: Reopen
+
+    def __new__(cls, record: KernelRecord, folder: str, root: str, pinned: str | None, reopen: Reopen) -> Kernel:
         dispatcher = Dispatcher(record, (folder, root), pinned)
         self = super().__new__(cls, dispatcher.call)
         self._record, self._root, self._dispatcher, self._reopen = record, root, dispatcher, reopen
         self.__name__ = self.__qualname__ = record.name
         self.__doc__ = f"{record.doc}\n\n{record.name}{record.signature.text}".strip()
-        dispatcher.prepend = lambda function: self.__setstate__((function, (), {}, self.__dict__))
+        dispatcher.prepend = self._put_first
         return self
+
+    def _put_first(self, function: Callable[..., Any]) -> None:
+        self.__setstate__((function, (), {}, self.__dict__))  # type: ignore[attr-defined]  # the stubs lack it
 
     @property
     def signature(self) -> str:
@@ -90,12 +103,13 @@ class Kernel(partial):
     def __repr__(self) -> str:
         return f"<kernel {self._record.name}{self._record.signature.text}>"
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return _reopened, (*self._reopen, self._record.name)
 
     def __get__(self, instance: Any, owner: Any = None) -> Kernel:
         return self  # as an attribute of a class it stays what it is, like any builtin function
 
 
-def _reopened(load: Callable, path: str, target: str | None, strict: bool, name: str) -> Kernel:
-    return load(path, target, strict)[name]
+def _reopened(load: Load, path: str, target: str | None, strict: bool, name: str) -> Kernel:
+    kernel: Kernel = load(path, target, strict)[name]
+    return kernel

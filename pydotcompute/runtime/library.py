@@ -14,8 +14,8 @@ from ..calls import settings
 from ..devices.pinned import target as pinned_target
 from .kernel import Kernel
 
-_open: dict[tuple, KernelLibrary] = {}
-_warned: set[tuple] = set()
+_open: dict[tuple[object, ...], KernelLibrary] = {}
+_warned: set[tuple[str, str]] = set()
 
 
 class KernelLibrary:
@@ -32,12 +32,14 @@ class KernelLibrary:
         record = manifest.kernel_record(self._kernels, name, self._folder, self._root)
         reopen = (load, self._root, self._pinned, self._strict)
         kernel = Kernel(record, self._folder, self._root, self._pinned, reopen)
-        return self.__dict__.setdefault(name, kernel)  # the next access does not come here
+        opened: Kernel = self.__dict__.setdefault(name, kernel)  # the next access does not come here
+        return opened
 
     def __getitem__(self, name: str) -> Kernel:
         if name not in self._kernels:
             raise KeyError(self._unknown(name))
-        return getattr(self, name)
+        kernel: Kernel = getattr(self, name)
+        return kernel
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._kernels)
@@ -55,7 +57,7 @@ class KernelLibrary:
         pinned = f", target {self._pinned}" if self._pinned else ""
         return f"<{len(self)} kernel{'s' * (len(self) != 1)} of {self._root}{pinned}: {', '.join(self)}>"
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return load, (self._root, self._pinned, self._strict)
 
     def _unknown(self, name: object) -> str:
@@ -66,7 +68,7 @@ class KernelLibrary:
         return f"{self._root} has no kernel '{name}'; {hint}"
 
 
-def load(path: str | os.PathLike, target: str | None = None, strict: bool = False) -> KernelLibrary:
+def load(path: str | os.PathLike[str], target: str | None = None, strict: bool = False) -> KernelLibrary:
     """The kernels that are built in a project (its `build/cache`), a cache or a bundle.
 
     target: the only target to use, such as "cpu:x86-64-v2" (default: PYDOTCOMPUTE_TARGET, else the best of each
@@ -81,7 +83,7 @@ def load(path: str | os.PathLike, target: str | None = None, strict: bool = Fals
     settings.threads()
     try:
         status = os.stat(f"{folder}/{MANIFEST}")
-        key = (folder, status.st_ino, status.st_mtime_ns, status.st_size, pinned, strict)
+        key: tuple[object, ...] = (folder, status.st_ino, status.st_mtime_ns, status.st_size, pinned, strict)
     except OSError:
         key = ()  # reading it says why
     if not key or key not in _open:

@@ -21,8 +21,9 @@ def backend_named(record: KernelRecord, name: Any) -> Backend:
 
 
 def run_on(
-    backend: Backend, record: KernelRecord, values: Mapping[str, Any], chosen: Mapping[str, Any], call: Callable
-) -> Any:
+    backend: Backend, record: KernelRecord, values: Mapping[str, Any], chosen: Mapping[str, Any],
+    call: Callable[..., Any],
+) -> Any:  # fmt: skip
     """Check a call as one of host arrays, run it on `backend` through `call`, return host arrays and scalars.
 
     Raises what the call would raise on the host.

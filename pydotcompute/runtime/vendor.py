@@ -23,12 +23,13 @@ def name(record: KernelRecord, backend: Backend, pinned: str | None) -> str:
     return f"{backend.vendor}.{record.vendor}"
 
 
-def function(record: KernelRecord, backend: Backend, pinned: str | None) -> Callable | None:
+def function(record: KernelRecord, backend: Backend, pinned: str | None) -> Callable[..., Any] | None:
     """That function itself."""
     from importlib import import_module
 
     module, _, attribute = name(record, backend, pinned).partition(".")
-    return getattr(import_module(module), attribute) if module else None
+    found: Callable[..., Any] | None = getattr(import_module(module), attribute) if module else None
+    return found
 
 
 def is_faster(record: KernelRecord, call: Call, backend: Backend) -> bool:
@@ -49,7 +50,10 @@ def _elements(call: Call) -> int:
     return size
 
 
-def run(serve: Callable, record: KernelRecord, call: Call, backend: Backend, keep: Callable | None = None) -> Any:
+def run(
+    serve: Callable[..., Any], record: KernelRecord, call: Call, backend: Backend,
+    keep: Callable[..., None] | None = None,
+) -> Any:  # fmt: skip
     """A checked call, served by the vendor's function. `keep` is told what `Again.remember` wants to know."""
     *inputs, output = (p.name for p in call.specialisation.parameters)
     with backend.running(record.name):

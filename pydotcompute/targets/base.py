@@ -131,7 +131,7 @@ class Target(ABC):
         can."""
         return ""
 
-    def check(self, kernel: Kernel, specialisation: Specialisation) -> None:
+    def check(self, kernel: Kernel, specialisation: Specialisation) -> None:  # noqa: B027  # there may be nothing
         """Raise DeclarationError for what is wrong for this target in a declaration, before anything is compiled."""
 
     def meant(self, text: str) -> str:

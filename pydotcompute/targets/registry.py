@@ -116,8 +116,8 @@ def checked(declaration: Declaration, keep_going: bool = False) -> Declaration:
             if not any(dtype in target.dtypes for target in used.values()):
                 other = next((target.default for target in every() if dtype in target.dtypes), None)
                 hint = f"add one to targets: {other}" if other else ""
-                told = f"{dtype} cannot be had on any of the targets: {', '.join(targets)}"
-                error = DeclarationError(told, at, hint)
+                message = f"{dtype} cannot be had on any of the targets: {', '.join(targets)}"
+                error = DeclarationError(message, at, hint)
                 if not keep_going:
                     raise error
                 refused.setdefault(kernel.name, error)

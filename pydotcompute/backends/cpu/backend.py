@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from operator import index
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, Iterable, SupportsIndex, cast
 
 import numpy as np
 
@@ -141,12 +141,12 @@ class CPUBackend(Backend):
         return CPUKernel(artifact, settings.threads())
 
 
-def checked_shape(shape: int | tuple[int, ...]) -> tuple[int, ...]:
+def checked_shape(shape: SupportsIndex | Iterable[SupportsIndex]) -> tuple[int, ...]:
     """A shape as a tuple. Raises TypeError for no integers, ValueError for a negative one."""
     try:
-        sizes = (index(shape),)
+        sizes: tuple[int, ...] = (index(cast(SupportsIndex, shape)),)  # an array may be one of both
     except TypeError:
-        sizes = tuple(index(size) for size in shape)
+        sizes = tuple(index(size) for size in cast(Iterable[SupportsIndex], shape))
     if any(size < 0 for size in sizes):
         raise ValueError(f"shape {sizes} has a negative size")
     return sizes

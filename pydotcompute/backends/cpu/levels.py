@@ -102,7 +102,7 @@ def _numpy_features() -> Mapping[str, bool] | None:
         from numpy._core._multiarray_umath import __cpu_features__
     except ImportError:  # before NumPy 2
         try:
-            from numpy.core._multiarray_umath import __cpu_features__
+            from numpy.core._multiarray_umath import __cpu_features__  # type: ignore[no-redef]
         except ImportError:
             return None
     return __cpu_features__

@@ -36,7 +36,7 @@ def problem() -> str:
     probe = np.zeros((3, 5), np.float32)[::2]
     base = id(probe)
 
-    def field(kind: type, *offsets: int) -> int:
+    def field(kind: type[ctypes._SimpleCData[Any]], *offsets: int) -> int:
         address = base
         for offset in offsets[:-1]:
             address = ctypes.c_int64.from_address(address + offset).value
@@ -93,7 +93,7 @@ def _numpy_api() -> int:
     try:
         from numpy._core._multiarray_umath import _ARRAY_API as capsule
     except ImportError:  # before NumPy 2
-        from numpy.core._multiarray_umath import _ARRAY_API as capsule
+        from numpy.core._multiarray_umath import _ARRAY_API as capsule  # type: ignore[no-redef]
     get = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
         ("PyCapsule_GetPointer", ctypes.pythonapi)
     )

@@ -93,7 +93,7 @@ class CUDABackend(Backend):
         return int(self._properties["major"]), int(self._properties["minor"])
 
     @property
-    def arrays(self) -> Any:  # type: ignore[override]
+    def arrays(self) -> Any:
         from . import arrays as cuda_arrays
 
         return cuda_arrays

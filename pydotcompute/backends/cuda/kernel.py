@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Mapping
+from typing import Any, Callable, Mapping
 
 import cupy
 from cupy.cuda import function
@@ -18,9 +18,6 @@ from . import (
 from ..launch import arguments as arguments_of, fits, launches as launches_of, scalar_names
 from .launch_cache import Again
 
-if TYPE_CHECKING:
-    from .backend import CUDABackend
-
 OUT_OF_MEMORY = 2  # CUDA_ERROR_OUT_OF_MEMORY, cudaErrorMemoryAllocation
 Keep = Callable[[Mapping[str, Any], Any, list, list], None]
 
@@ -32,7 +29,7 @@ class CUDAKernel:
     AllocationError if it does not fit, RuntimeError for what failed before.
     """
 
-    def __init__(self, artifact: Artifact, backend: CUDABackend):
+    def __init__(self, artifact: Artifact, backend: cuda_launch.Device):
         self.artifact, self.backend = artifact, backend
         data = read(artifact)
         entries = [launch.get("entry") for launch in artifact.meta.get("launches", ())]
@@ -82,9 +79,9 @@ class CUDAKernel:
         for p in artifact.parameters:
             if p.is_array and p.ellipsis and p.layout != "C":
                 array = values[p.name]
-                own = array.ndim - len(p.dims)
-                if not fits(array.shape, array.strides, own, call.leading):
-                    whole = cuda_copies.contiguous(cupy.broadcast_to(array, (*call.leading, *array.shape[own:])))
+                own, leading = array.ndim - len(p.dims or ()), call.leading or ()
+                if not fits(array.shape, array.strides, own, leading):
+                    whole = cuda_copies.contiguous(cupy.broadcast_to(array, (*leading, *array.shape[own:])))
                     copied.append((p, array, whole))
                     values[p.name] = whole
         scratch = [cupy.empty(size, cupy.uint8) for size in artifact.meta["scratch"]]

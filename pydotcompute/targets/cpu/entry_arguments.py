@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from llvmlite import ir
 
+from ...artifact.dimensions import Tree
 from ...artifact.signature import DTYPE_BYTES, Parameter
 from .entry_code import F32, F64, I8, I32, I64, PTR, Code, Value, i64
 
@@ -136,15 +137,24 @@ class Shapes:
     """The dimensions of one call: symbols, and the one shape of all `...`."""
 
     def __init__(self, code: Code):
-        self.code, self.values = code, {}
+        self.code = code
+        self.values: dict[Tree, Value] = {}  # of symbols, and of the expressions of outputs
         self.leading: tuple[Value, Value] | None = None  # how many dims, address of their sizes
         self.count: Value | None = None  # their product
 
-    def bind(self, symbol: str, value: Value) -> None:
-        if symbol in self.values:
-            self.code.require(self.code.equal(self.values[symbol], value))
+    def bind(self, dim: Tree, value: Value) -> None:
+        if dim in self.values:
+            self.code.require(self.code.equal(self.values[dim], value))
         else:
-            self.values[symbol] = value
+            self.values[dim] = value
+
+    @property
+    def symbols(self) -> dict[str, Value]:
+        return {dim: value for dim, value in self.values.items() if isinstance(dim, str)}
+
+    def of(self, dim: Tree) -> Value:
+        """The value of a dim that is a number, or bound."""
+        return i64(dim) if isinstance(dim, int) else self.values[dim]
 
     def trailing(self, array: Array) -> None:
         """Bind or compare the dims that stand in the signature. Those of an output are all bound by now."""
@@ -162,8 +172,7 @@ class Shapes:
         code = self.code
         nd = self._leading(array)
         if self.leading is None:
-            self.leading = (nd, array.dims)
-            self._multiply()
+            self._lead(nd, array.dims)
             return
         code.require(code.equal(nd, self.leading[0]))
         sizes = self.leading[1]
@@ -172,7 +181,7 @@ class Shapes:
         )
 
     def _leading(self, array: Array) -> Value:
-        return self.code.b.sub(array.nd, i64(len(array.parameter.dims)))
+        return self.code.b.sub(array.nd, i64(len(array.parameter.dims or ())))
 
     def broadcast(self, arrays: list[Array]) -> None:
         """NumPy's rule over the `...` of these arrays."""
@@ -195,22 +204,20 @@ class Shapes:
                 code.put(b.select(code.equal(common, one), have, common), sizes, place)
 
             code.loop(self._leading(array), widen)
-        self.leading = (most, sizes)
-        self._multiply()
+        self._lead(most, sizes)
 
-    def _multiply(self) -> None:
-        code = self.code
+    def _lead(self, number: Value, sizes: Value) -> None:
+        """These are the leading dims."""
+        self.leading, code = (number, sizes), self.code
         product = code.stack(I64)
         code.put(i64(1), product)
-        code.loop(
-            self.leading[0],
-            lambda i: code.put(code.b.mul(code.get(product), code.element(self.leading[1], i, I64)), product),
-        )
+        code.loop(number, lambda i: code.put(code.b.mul(code.get(product), code.element(sizes, i, I64)), product))
         self.count = code.get(product)
 
     def view(self, array: Array) -> Value:
         """The descriptor of abi.py: how the leading dims of an array lie in memory, stride 0 where it is repeated."""
         code, b = self.code, self.code.b
+        assert self.leading is not None
         nd, sizes = self.leading
         code.require(b.icmp_signed("<=", nd, i64(LEADING)))
         view = code.stack(I64, 1 + 2 * LEADING)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Callable, Sequence
+from typing import Callable, Sequence, TypeAlias
 
 from llvmlite import ir
 
 PTR, I1, I8, I32, I64 = ir.PointerType(), ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64)
 F32, F64, VOID = ir.FloatType(), ir.DoubleType(), ir.VoidType()
 
-Value = ir.Value
+Value: TypeAlias = ir.Value
 
 
 def i64(value: int) -> ir.Constant:

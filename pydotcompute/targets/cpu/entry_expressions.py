@@ -48,6 +48,7 @@ class _Writer:
             known = self.names[tree]
             return known if isinstance(known, ir.Value) else i64(int(known))
         if not isinstance(tree, Operation):
+            assert isinstance(tree, int)  # dimensions are whole numbers
             return ir.Constant(I1, int(tree)) if isinstance(tree, bool) else i64(tree)
         op, operands = tree
         if op == "not":
@@ -58,6 +59,7 @@ class _Writer:
             condition = truth(self.code, self.value(operands[0]))
             return self.b.select(condition, self.whole(operands[1]), self.whole(operands[2]))
         if op in ("**", "<<", ">>"):
+            assert isinstance(operands[1], int)
             return self._by_number(op, self.whole(operands[0]), operands[1])
         values = [self.whole(operand) for operand in operands]
         if op in COMPARE:

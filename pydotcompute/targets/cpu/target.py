@@ -6,6 +6,7 @@ import os
 from functools import cache
 from importlib.util import find_spec
 from time import perf_counter
+from typing import Any
 
 from ...artifact.remedies import install
 from ...artifact.signature import DTYPES
@@ -95,7 +96,7 @@ class CpuTarget(Target):
                 failures[target] = str(error)
                 continue
             native = target.removesuffix(BOUNDS) == "cpu:native"
-            meta = {"triple": TRIPLE, "features": list(host_cpu()[1]) if native else []}
+            meta: dict[str, Any] = {"triple": TRIPLE, "features": list(host_cpu()[1]) if native else []}
             if target.endswith(BOUNDS):  # what a fault is told with
                 root = os.path.dirname(job.kernel.at.path)
                 arrays = [[name, len(array.shape)] for name, array in tree.arrays.items()]

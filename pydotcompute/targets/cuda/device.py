@@ -48,7 +48,7 @@ class Callees:
         self.capability = capability
         self.made: dict[int, DeviceFunction] = {}  # by the id of the dispatcher in whose place it stands
 
-    def bound(self, function: python_types.FunctionType) -> python_types.FunctionType:
+    def bound(self, function: Any) -> python_types.FunctionType:
         """The function with these in the place of those that it names."""
         names = _names(function.__code__)
         found = {name: self._value(value, names) for name, value in function.__globals__.items() if name in names}

@@ -32,8 +32,9 @@ def require(numpy_version: str | None = None) -> None:
     """Raise CompilerNotInstalledError, naming what is missing and the extra, where CUDA cannot be compiled for.
     numpy_version: for who has not imported it."""
     if numpy_version is None:
-        from numpy import __version__ as numpy_version
+        from numpy import __version__
 
+        numpy_version = __version__
     if absent := missing():
         raise CompilerNotInstalledError(
             f"CUDA targets need {', '.join(absent)}, which {'is' if len(absent) == 1 else 'are'} not installed here; "

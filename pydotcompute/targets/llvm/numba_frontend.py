@@ -77,8 +77,9 @@ class Refused(Exception):
     def __init__(self, error: errors.NumbaError):
         super().__init__(str(error).strip() or type(error).__name__)
         told = re.findall(r'(?:", line |\()(\d+)(?::|\))\s*$', str(error), re.M)
-        self.file = error.loc.filename if getattr(error, "loc", None) else ""
-        self.line = error.loc.line if getattr(error, "loc", None) else int(told[-1]) if told else 0
+        place = getattr(error, "loc", None)
+        self.file = place.filename if place else ""
+        self.line = place.line if place else int(told[-1]) if told else 0
 
 
 class _Compiled(NamedTuple):
@@ -234,13 +235,12 @@ def compile_functions(functions: dict[str, tuple[Callable, types.Signature]], fa
 
 def _linked(modules: Sequence[ir.Module], exported: dict[str, str]) -> str:
     """The text of all modules as one, its symbols numbered in order of appearance: Numba's contain counters."""
-    linked = None
-    for module in modules:
-        parsed = llvm.parse_assembly(cgutils.normalize_ir_text(str(module)))
-        if linked is None:
-            linked = parsed
-        else:
-            linked.link_in(parsed)
+    def parsed(module: ir.Module) -> llvm.ModuleRef:
+        return llvm.parse_assembly(cgutils.normalize_ir_text(str(module)))
+
+    linked = parsed(modules[0])
+    for module in modules[1:]:
+        linked.link_in(parsed(module))
     for item in [*linked.functions, *linked.global_variables]:
         if not item.is_declaration and item.name not in exported and not item.name.startswith("llvm."):
             item.linkage = "internal"

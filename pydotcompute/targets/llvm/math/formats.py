@@ -9,14 +9,17 @@ from typing import Callable, NamedTuple
 import numpy as np
 
 
+_Count = int  # whose name is taken in the class
+
+
 class Format(NamedTuple):
     """An IEEE 754 binary format: how its bits are divided, and numbers that belong to it."""
 
     name: str
     float: type  # the NumPy scalar types of a float and of the integer of its width
     int: type
-    mantissa: int  # stored bits
-    bias: int
+    mantissa: _Count  # stored bits
+    bias: _Count
 
     @property
     def one(self) -> np.signedinteger:

@@ -43,7 +43,7 @@ _COSH_64 = (
 )
 
 
-def _reduction(f: Format, sinh_table: tuple, cosh_table: tuple, high: float) -> tuple[Callable, Callable]:
+def _reduction(f: Format, sinh_table: tuple, cosh_table: tuple, high: float) -> Callable:
     """parts(x) → (2**k / 4, 2**-k / 4, sinh r, cosh r - 1) of |x|: 2**k alone may overflow where sinh does not."""
     T = f.float
     magic = f.magic
