@@ -17,6 +17,19 @@ settings.load_profile("project")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # what tests share is imported as `tests.…`, from wherever they are run
+
+from tests import budget  # noqa: E402
+from tests.cuda_project import project, skip_without_compilers  # noqa: E402, F401
+
+
+def pytest_collection_modifyitems(items):
+    skip_without_compilers(items)
+    budget.mark(items)
+
+
+def pytest_terminal_summary(terminalreporter):
+    budget.summarise(terminalreporter)
 
 
 @pytest.fixture(scope="session")

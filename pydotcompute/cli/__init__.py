@@ -13,6 +13,7 @@ from typing import NoReturn
 COMMANDS = {
     "build": "compile every kernel that is not up to date",
     "check": "hold the built artifacts to their references",
+    "bench": "measure calls, starts, kernels, functions, builds and devices",
     "backends": "show what this machine can run kernels on",
     "explain": "why the artifacts of a kernel are, or are not, up to date",
     "schema": "print the JSON Schema of kernels.yaml",

@@ -5,8 +5,8 @@ import json
 
 import numpy as np
 import pytest
-from compiled import Kernel, tree_of
-from cuda_support import loop
+from tests.targets.cpu.compiled import Kernel, tree_of
+from tests.targets.cuda.cuda_support import loop
 from entries import Native, f4
 from hypothesis import given, settings
 from hypothesis import strategies as st

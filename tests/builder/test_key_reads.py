@@ -7,10 +7,10 @@ from functools import cache
 import pytest
 
 from pydotcompute import declare
-from pydotcompute.builder.compilers import compile_job
-from pydotcompute.builder.jobs import Job
+from pydotcompute.builder.worker import answer as compile_job
+from pydotcompute.targets.base import Job
 from pydotcompute.builder.plan import key_fields
-from pydotcompute.builder.tools import versions
+from pydotcompute.builder.code import versions
 from pydotcompute.cache.keys import key
 from pydotcompute.errors import Position
 from pydotcompute.artifact.signature import Parameter, Signature

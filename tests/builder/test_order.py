@@ -48,8 +48,8 @@ CUDA = ("cuda:compute_50", "cuda:sm_60", "cuda:compute_75", "cuda:sm_75", "cuda:
 PROGRAM = """
 import dataclasses, hashlib, json, sys
 from pydotcompute import declare
-from pydotcompute.builder.compilers import compile_job
-from pydotcompute.builder.jobs import Job
+from pydotcompute.builder.worker import answer as compile_job
+from pydotcompute.targets.base import Job
 root, folder, jobs = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
 kernels = declare.load(root).kernels
 for name, choice, targets in jobs:

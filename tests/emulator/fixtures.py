@@ -1,4 +1,4 @@
-"""What the cases share. They run in a process with emulated devices; tests/cuda/test_emulated_devices.py starts it."""
+"""What the cases share. They run in a process with emulated devices; tests/backends/cuda/test_emulated_devices.py starts it."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Lets the tests here import `elementwise`, `samples` and `references`."""
+"""Lets the tests here import `elementwise`, `minimax`, `samples` and `references`."""
 
 import sys
 from pathlib import Path

@@ -1,14 +1,9 @@
-"""The coefficients are those that tools/minimax.py computes, and good enough for their type."""
+"""The coefficients are those that minimax.py computes, and good enough for their type."""
 
 import importlib
-import sys
-from pathlib import Path
-
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 
 import minimax
+import pytest
 
 FILES = ("exponential", "logarithm", "hyperbolic", "inverse", "special", "power", "roots", "trigonometric", "circular")
 _OTHERS = {"SIN_64": "SIN", "COS_64": "COS"}

@@ -15,47 +15,43 @@ class Group:
 
 GROUPS = {
     "analysis": Group(
-        ("analysis/races.py", "analysis/accesses.py", "analysis/affine.py", "analysis/feasible.py", "lower/symbolic*.py",
-         "analysis/aliases.py", "analysis/barriers.py"),
+        ("analysis/*.py",),
         ("analysis",),
-        ("language/test_refused_loops.py", "language/test_trees.py", "cuda/test_barriers.py",
+        ("frontend/test_refused_loops.py", "frontend/test_trees.py", "targets/cuda/test_barriers.py",
          "random_programs/test_races.py"),
     ),
-    "compile-cpu": Group(
-        ("targets/cpu/compiler.py", "targets/llvm/conversions.py", "targets/cpu/fma.py", "targets/llvm/numba_frontend.py",
-         "targets/llvm/operations.py", "targets/llvm/dialect.py", "targets/llvm/values.py", "targets/llvm/memory.py",
-         "targets/cpu/dialect.py",
-         "targets/cpu/link.py", "targets/llvm/independence.py", "targets/cpu/memory.py", "targets/cpu/reduction.py", "targets/cpu/run.py",
-         "targets/cpu/scalar.py", "targets/cpu/namespace.py"),
-        ("compile",),
-        ("builder/test_reproducible.py", "check/test_mutants.py"),
+    "targets-cpu": Group(
+        ("targets/cpu/[!e]*.py", "targets/llvm/*.py"),  # all but entry points and ELF
+        ("targets/cpu", "targets/test_language.py"),
+        ("targets/test_arithmetic.py", "targets/test_reductions.py", "builder/test_reproducible.py",
+         "check/test_mutants.py"),
     ),
-    "compile-entry": Group(
-        ("compile/entry*.py",),
+    "targets-entry": Group(
+        ("targets/cpu/entry*.py",),
         ("runtime/test_entry.py", "runtime/test_rules.py", "runtime/test_product.py"),
         ("runtime/test_random.py", "runtime/test_expressions.py", "runtime/test_libraries.py",
          "runtime/test_loading.py"),
     ),
-    "compile-cuda": Group(
-        ("compile/cuda*.py", "targets/cpu/elf.py"),
-        ("cuda/test_arithmetic.py", "cuda/test_language.py", "cuda/test_artifacts.py", "cuda/test_reductions.py"),
-        ("cuda/test_functions.py", "cuda/test_barriers.py", "cuda/test_batches.py", "cuda/test_raw.py"),
+    "targets-cuda": Group(
+        ("targets/cuda/*.py", "targets/cpu/elf.py"),
+        ("targets/test_language.py", "targets/test_arithmetic.py", "targets/test_reductions.py",
+         "targets/cuda/test_arithmetic.py", "targets/cuda/test_language.py", "targets/cuda/test_artifacts.py",
+         "targets/cuda/test_reductions.py"),
+        ("targets/cuda/test_functions.py", "targets/cuda/test_barriers.py", "targets/cuda/test_batches.py",
+         "targets/cuda/test_raw.py"),
     ),
-    "compile-plain": Group(
-        ("jit/cpu.py", "jit/fingerprint.py", "jit/store.py"),
-        ("backends/test_fingerprint.py", "backends/test_compile_kernel.py"),
-    ),
-    "compile-math": Group(("compile/math/*.py",), ("math",), ("compile/test_arithmetic.py",)),
+    "jit": Group(("jit/*.py",), ("jit/test_fingerprint.py", "jit/test_compile_kernel.py"), ("jit/test_edits.py",)),
+    "targets-math": Group(("targets/llvm/math/*.py",), ("math",), ("targets/test_arithmetic.py",)),
     "runtime": Group(
-        ("runtime/*.py", "backends/cpu/backend.py", "backends/cpu/kernel.py"),
+        ("runtime/*.py", "calls/*.py", "backends/cpu/*.py"),
         ("runtime/test_rules.py", "runtime/test_libraries.py", "runtime/test_loading.py", "runtime/test_references.py",
          "runtime/test_expressions.py", "backends/test_cpu.py"),
         ("runtime/test_settings.py", "runtime/test_kernels_module.py", "runtime/test_entry.py",
-         "runtime/test_product.py", "runtime/test_random.py", "backends/test_own_arrays.py", "interpreter", "vendor",
-         "backend_system"),
+         "runtime/test_product.py", "runtime/test_random.py", "runtime/test_vendor.py", "backends/test_own_arrays.py",
+         "interpreter", "devices"),
     ),
     "keys": Group(
-        ("cache/keys.py", "builder/plan.py", "builder/tools.py"),
+        ("cache/keys.py", "builder/plan.py", "builder/code.py", "targets/tools.py"),
         ("builder/test_keys.py", "builder/test_tools.py", "builder/test_changes.py"),
         ("builder/test_incremental.py", "builder/test_faults.py", "builder/test_bundle.py", "cli/test_output.py"),
     ),

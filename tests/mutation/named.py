@@ -18,31 +18,31 @@ ARRAYS, VALUES = "pydotcompute/targets/cpu/arrays.py", ("analysis/test_values.py
 NAMED = {
     # ---------------------------------------------------------------------------------------------- the compilers
     "atomics on outputs in the group of independent accesses": Named(
-        ARRAYS, 'suffix = "_local" if local else ""', 'suffix = ""', ("compile/test_independent.py",)
+        ARRAYS, 'suffix = "_local" if local else ""', 'suffix = ""', ("targets/cpu/test_independent.py",)
     ),
     "atomics on shared arrays in the group of independent accesses": Named(
-        ARRAYS, 'replace(array, suffix="_local") if local else array', "array", ("compile/test_independent.py",)
+        ARRAYS, 'replace(array, suffix="_local") if local else array', "array", ("targets/cpu/test_independent.py",)
     ),
     "local arrays in the group of independent accesses": Named(
-        ARRAYS, 'suffix="_local" if a.kind == "local" else ""', 'suffix=""', ("compile/test_independent.py",)
+        ARRAYS, 'suffix="_local" if a.kind == "local" else ""', 'suffix=""', ("targets/cpu/test_independent.py",)
     ),
     "every access in the group of independent ones": Named(
         "pydotcompute/targets/cpu/dialect.py", "CpuDialect(grouped=False)", "CpuDialect(grouped=True)",
-        ("compile/test_independent.py",),
+        ("targets/cpu/test_independent.py",),
     ),
     "no barrier between the counts of a loop and its iterations": Named(
-        "pydotcompute/targets/cuda/barriers.py", "(*path, 0, 0) in points", "False", ("cuda/test_barriers.py",)
+        "pydotcompute/targets/cuda/barriers.py", "(*path, 0, 0) in points", "False", ("targets/cuda/test_barriers.py",)
     ),
     "more threads than there is room for": Named(
         "pydotcompute/targets/cpu/run.py", "call i64 @llvm.smin.i64(i64 %allowed.any, i64 {maximum})",
-        "add i64 %allowed.any, 0", ("compile/test_threads.py",),
+        "add i64 %allowed.any, 0", ("targets/cpu/test_threads.py",),
     ),
     "complex arrays aligned to whole elements": Named(
-        "pydotcompute/targets/llvm/memory.py", '(2 if kind(t) == "complex" else 1)', "1", ("compile/test_alignment.py",)
+        "pydotcompute/targets/llvm/memory.py", '(2 if kind(t) == "complex" else 1)', "1", ("targets/cpu/test_alignment.py",)
     ),
     "a thread that is not joined": Named(
         "pydotcompute/targets/cpu/run.py", "%all = icmp eq i64 %left, 0", "%all = icmp sle i64 %left, 1",
-        ("compile/test_threads.py",),
+        ("targets/cpu/test_threads.py",),
     ),
     "the stride of a view": Named(
         "pydotcompute/calls/words.py", "result[2 + 2 * axis] = size", "result[2 + 1 * axis] = size",

@@ -13,7 +13,7 @@ from pydotcompute.frontend import build as frontend
 from pydotcompute.interpreter import execute as interpret
 from pydotcompute.analysis import races
 
-from tests.compile.compiled import Kernel
+from tests.targets.cpu.compiled import Kernel
 
 from .racy import Racy
 

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from pydotcompute.bench import SUBJECTS
+
 ROOT = pathlib.Path(__file__).parents[2]
 TEXT = (ROOT / "README.md").read_text()
 
@@ -15,6 +17,7 @@ def block(language: str) -> str:
     return re.search(rf"```{language}\n(.*?)```", TEXT, re.S)[1]
 
 
+@pytest.mark.slow
 def test_the_example_builds_checks_and_runs(tmp_path):
     (tmp_path / "kernels.yaml").write_text(block("yaml"))
     (tmp_path / "program.py").write_text(block("python"))
@@ -34,6 +37,15 @@ def test_the_picture_shows_every_folder():
     assert folders == set(re.findall(r"(?:│ |^  |  )(\w+)/  ", TEXT.partition("## The architecture")[2], re.M))
 
 
-@pytest.mark.parametrize("name", re.findall(r"`(?:python )?(benchmarks/\w+\.py)", TEXT))
-def test_each_named_benchmark_exists(name):
-    assert (ROOT / name).is_file()
+def test_each_named_measurement_exists():
+    named = set(re.findall(r"`pydotcompute bench --subject (\S+)`", TEXT))
+    assert named and named <= set(SUBJECTS)
+
+
+PATHS = re.findall(r"`((?:tests|targets|ir|templates|\.ci)/[\w./]+)`", TEXT)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_each_named_path_exists(path):
+    """But for a folder that stands for any target's."""
+    assert path == "targets/NAME" or (ROOT / path).exists() or (ROOT / "pydotcompute" / path).exists()

@@ -15,7 +15,7 @@ from . import (
     arrays as cuda_arrays, context as cuda_context, copies as cuda_copies, driver as cuda_driver,
     streams as cuda_streams,
 )  # fmt: skip
-from ..launch import arguments as arguments_of, fits, launches as launches_of, scalar_names
+from ..launch import Device, arguments as arguments_of, fits, launches as launches_of, scalar_names
 from .launch_cache import Again
 
 OUT_OF_MEMORY = 2  # CUDA_ERROR_OUT_OF_MEMORY, cudaErrorMemoryAllocation
@@ -29,7 +29,7 @@ class CUDAKernel:
     AllocationError if it does not fit, RuntimeError for what failed before.
     """
 
-    def __init__(self, artifact: Artifact, backend: cuda_launch.Device):
+    def __init__(self, artifact: Artifact, backend: Device):
         self.artifact, self.backend = artifact, backend
         data = read(artifact)
         entries = [launch.get("entry") for launch in artifact.meta.get("launches", ())]

@@ -1,7 +1,7 @@
 """The part of CuPy that pydotcompute uses, on emulated devices: for tests, in processes that tests/emulator prepares.
 
 It is no GPU, and proves nothing about one. Its device memory is memory of the process, its kernels are run by the
-interpreter of tests/ptx, and it is called as CuPy is: tests/cuda/test_emulated_devices.py compares the two.
+interpreter of tests/ptx, and it is called as CuPy is: tests/backends/cuda/test_emulated_devices.py compares the two.
 """
 
 from cupy import cuda

@@ -1,7 +1,7 @@
 """sin, cos, tan.
 
 x = n pi/2 + r, |r| <= pi/4, with pi/2 in parts of 33 bits, whose products with n are exact below |x| = 2**20 (Cody &
-Waite, "Software Manual for the Elementary Functions", 1980), then minimax polynomials of tools/minimax.py. float32
+Waite, "Software Manual for the Elementary Functions", 1980), then minimax polynomials of tests/math/minimax.py. float32
 reduces in float64; float64 keeps what r loses as a second float. Larger arguments are the rare case of lanes.py.
 """
 

@@ -1,0 +1,24 @@
+"""Measuring: what a call, a process, a kernel, a function, a build and a device cost, against something known in the
+same run. One file a subject: `COLUMNS`, and `measure(**options)`, which yields one row of figures after the other."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Subject(NamedTuple):
+    module: str
+    summary: str
+    options: tuple[str, ...] = ()  # what its `measure` takes besides `rounds`
+
+
+SUBJECTS = {
+    "calls": Subject("calls", "nanoseconds of a call, against NumPy's"),
+    "start": Subject("start", "a process that imports and calls a kernel, against one that imports NumPy", ("limit",)),
+    "kernels": Subject("kernels", "kernels of the project on one thread, against NumPy", ("directory", "targets")),
+    "functions": Subject("functions", "exp, sin, … on one thread, against NumPy", ("targets", "functions")),
+    "build": Subject("build", "the full build of the project, and one with nothing to do", ("directory",)),
+    "bandwidth": Subject("bandwidth", "CUDA: bytes a second of kernels, against a copy", ("elements",)),
+    "launches": Subject("launches", "CUDA: microseconds of the host for a launch, against others'"),
+    "first-result": Subject("first_result", "CUDA: seconds until a new process has its first result, against others'"),
+}

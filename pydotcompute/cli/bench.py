@@ -1,0 +1,106 @@
+"""Measure something against something known in the same run.
+
+  pydotcompute bench --subject calls            what a call costs, against NumPy's
+  pydotcompute bench --subject start --limit 1.25 6
+  pydotcompute bench --subject functions --function exp -t cpu:x86-64-v3
+
+What is measured is named by --subject, never by a bare word: those are for names of kernels, and a project may call
+one 'build'. Kernels of the project in DIR are measured by 'kernels' and 'build'; 'calls', 'start' and those for CUDA
+measure pydotcompute's own, which have to be built.
+
+subjects:
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from ..bench import SUBJECTS
+from .arguments import add_common, check_names, print_json, project_root
+from .terminal import say
+
+__doc__ += "\n".join(f"  {name:14}{subject.summary}" for name, subject in SUBJECTS.items())
+# options of some subjects alone: what each is called on the command line
+SPECIAL = {"directory": "-C", "targets": "-t", "functions": "--function", "elements": "--elements", "limit": "--limit"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_common(parser)
+    parser.set_defaults(directory=None)
+    parser.add_argument("--subject", required=True, help="what to measure")
+    parser.add_argument("--rounds", type=_positive, help="how often each figure is taken")
+    parser.add_argument("-t", dest="targets", metavar="TARGET", action="append", help="for this target; repeatable")
+    parser.add_argument(
+        "--function", dest="functions", metavar="NAME", action="append", help="this function; repeatable (default: all)"
+    )
+    parser.add_argument("--elements", type=_positive, help="how many elements arrays have (default: 10⁸)")
+    parser.add_argument(
+        "--limit", nargs=2, type=float, metavar=("TIMES", "MIB"), help="fail above these: wall time, memory"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    from importlib import import_module
+
+    from ..errors import BackendNotAvailableError
+
+    check_names([options.subject], SUBJECTS, "subject", "pydotcompute bench")
+    subject = SUBJECTS[options.subject]
+    given = {name: value for name in SPECIAL if (value := getattr(options, name)) is not None}
+    _check_options(options.subject, given)
+    module = import_module(f"..bench.{subject.module}", __package__)
+    if "functions" in given:
+        check_names(given["functions"], module.RANGES, "function", "pydotcompute bench --subject functions")
+    settings = {name: given.get(name, []) for name in subject.options if name in ("targets", "functions")} | given
+    if "directory" in subject.options:
+        options.directory = options.directory or "."
+        settings["directory"] = project_root(options)
+    if options.rounds:
+        settings["rounds"] = options.rounds
+    rows = []
+    try:
+        for row in module.measure(**settings):
+            if not options.json:
+                _print(module.COLUMNS, row, first=not rows)
+            rows.append(row)
+    except BackendNotAvailableError as error:
+        say(f"nothing was measured: {error}")
+        return 1
+    if options.json:
+        print_json({"version": 1, "subject": options.subject, "columns": module.COLUMNS, "figures": rows})
+    for row in rows:
+        if "failed" in row:
+            say(row["failed"])
+    return 1 if any("failed" in row for row in rows) else 0
+
+
+def _check_options(name: str, given: dict[str, Any]) -> None:
+    from . import UsageError
+
+    for option in given:
+        if option not in SUBJECTS[name].options:
+            of = ", ".join(other for other, subject in SUBJECTS.items() if option in subject.options)
+            raise UsageError(f"{SPECIAL[option]} does not apply to --subject {name}; it is for {of}")
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
+    return int(text)
+
+
+def _print(columns: tuple[str, ...], row: dict[str, Any], first: bool) -> None:
+    """A line as soon as it is known: the first column is the widest, the others are as wide as their names."""
+    widths = [30, *(max(len(name), 13) for name in columns[1:])]
+    for cells in ([*columns] if first else None, [_text(row.get(name)) for name in columns]):
+        if cells:
+            aligned = [cells[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(cells[1:], widths[1:]))]
+            print("  ".join(aligned).rstrip(), flush=True)
+
+
+def _text(value: Any) -> str:
+    """Three digits of a number that is not whole, or all before the point."""
+    if not isinstance(value, float):
+        return "" if value is None else str(value)
+    return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.3g}"

@@ -1,0 +1,49 @@
+"""How long the parts of the suite may take: marks what is slow, and says after a long run what each folder took.
+
+BUDGET.md has the table. What is slow was found by measuring: with all else, `-m "not slow"` stays below 90 seconds.
+"""
+
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).resolve().parent
+LONG = 120  # seconds of a run that is worth a summary
+BUILDS = {"built", "standard_kernels"}  # fixtures that build the repository
+SLOW = (
+    "backends/cuda/case", "backends/cuda/test_calls.py", "backends/cuda/test_device", "backends/cuda/test_emulated",
+    "builder/test_bundle.py", "builder/test_changes.py", "builder/test_faults.py", "builder/test_incremental.py",
+    "builder/test_key_reads.py", "builder/test_order.py", "builder/test_pool.py", "builder/test_reproducible.py",
+    "builder/test_tools.py",
+    "check/test_body_mutants.py", "check/test_check.py", "check/test_found.py", "check/test_mutants.py",
+    "cli/test_output.py", "examples/test_embed.py", "jit/test_compile_kernel.py", "jit/test_edits.py", "kernels/",
+    "math/test_accuracy.py", "random_programs/test_agreement.py", "random_programs/test_found.py",
+    "runtime/test_product.py", "runtime/test_random.py", "runtime/test_settings.py", "runtime/test_vendor.py",
+    "targets/cpu/test_arithmetic.py", "targets/cpu/test_artifacts.py", "targets/cpu/test_fastmath.py",
+    "targets/cpu/test_language.py", "targets/cpu/test_reductions.py", "targets/cpu/test_scatter.py",
+    "targets/cpu/test_views.py", "targets/cuda/", "targets/test_arithmetic.py", "targets/test_parallel_counts.py",
+    "targets/test_ranges.py", "targets/test_reductions.py",
+)  # fmt: skip
+
+
+def mark(items):
+    for item in items:
+        path = item.path.relative_to(TESTS).as_posix() if item.path.is_relative_to(TESTS) else ""
+        if path.startswith(SLOW) or BUILDS & set(item.fixturenames):
+            item.add_marker(pytest.mark.slow)
+
+
+def summarise(reporter):
+    """Minutes by folder, over all workers."""
+    spent = defaultdict(float)
+    for reports in reporter.stats.values():
+        for report in reports:
+            if hasattr(report, "duration") and hasattr(report, "nodeid"):
+                spent["/".join(Path(report.nodeid.partition("::")[0]).parts[:2])] += report.duration
+    if sum(spent.values()) < LONG:
+        return
+    reporter.section("minutes by folder, of all workers together")
+    for folder, seconds in sorted(spent.items(), key=lambda pair: -pair[1]):
+        reporter.line(f"{seconds / 60:8.1f}  {folder}")
+    reporter.line(f"{sum(spent.values()) / 60:8.1f}  in all")

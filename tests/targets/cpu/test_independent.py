@@ -1,0 +1,67 @@
+"""Loops that LLVM may reorder and vectorise: what iterations share is kept out of that, at every level."""
+
+import re
+
+import numpy as np
+import pytest
+from tests.targets.cpu.compiled import agree, kernel
+
+from pydotcompute.backends.cpu.levels import too_high
+
+LEVELS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
+# name: signature, body; x holds squares of small whole numbers, so that every result is exact in any order
+SHARED = {
+    "an output": (
+        "(bins: int64[b], k: int64[m, n], x: T[m, n]) -> (out: T[b] = 0)",
+        "for i, j in grid(m, n):\n    atomic_add(out, k[i, j], x[i, j] * x[i, j] + sqrt(x[i, j]))",
+    ),
+    "a shared array": (
+        "(bins: int64[b], k: int64[m, n], x: T[m, n]) -> (out: T[m, 7])",
+        """
+        for r in blocks(m):
+            h = shared((7,), T)
+            for c in threads(7):
+                h[c] = 0
+            for c in threads(n):
+                atomic_add(h, k[r, c], x[r, c] * x[r, c] + sqrt(x[r, c]))
+            for c in threads(7):
+                out[r, c] = h[c]
+        """,
+    ),
+    "a local array, which every iteration uses anew": (
+        "(bins: int64[b], k: int64[m, n], x: T[m, n]) -> (out: T[m, n])",
+        """
+        for i, j in grid(m, n):
+            v = local((8,), T)
+            for q in range(8):
+                v[q] = x[i, j] * x[i, j] + q
+            out[i, j] = v[k[i, j]] + sqrt(x[i, j])
+        """,
+    ),
+    "an array that is only updated under a condition": (
+        "(bins: int64[b], k: int64[m, n], x: T[m, n]) -> (out: T[b] = 0)",
+        """
+        for i, j in grid(m, n):
+            if x[i, j] > 1:
+                atomic_max(out, k[i, j], x[i, j] * x[i, j] + sqrt(x[i, j]))
+        """,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", SHARED)
+def test_no_update_is_lost(name, dtype, level):
+    if too_high(level):
+        pytest.skip(too_high(level))
+    signature, body = SHARED[name]
+    k = kernel(body, signature, types=f"{{T: [{dtype}]}}", target=f"cpu:{level}")
+    rng = np.random.default_rng(0)
+    m, n, bins = 3, 1003, 7
+    x = (rng.integers(0, 5, (m, n)) ** 2).astype(dtype)
+    extents = {"m": m, "n": n, "b": bins, "7": 7}
+    shape = tuple(extents[word] for word in re.search(r"out: T\[(.*?)\]", signature)[1].split(", "))
+    given = {"bins": np.zeros(bins, "i8"), "k": rng.integers(0, bins, (m, n)), "x": x, "out": np.zeros(shape, dtype)}
+    for threads in (1, 2):
+        agree(k, {"m": m, "n": n, "b": bins}, threads, **given)

@@ -1,0 +1,50 @@
+"""What of loops and arrays shows in PTX alone: registers, and grids whose counts only the kernel knows."""
+
+import numpy as np
+from tests.targets.built import agree, draw
+from tests.targets.cuda.cuda_support import loop
+
+
+def test_private_arrays_of_few_elements_stay_in_registers():
+    """One element a thread: nothing is left in memory."""
+    body = """
+        for r in blocks(m):
+            keep = private((70,), float32)
+            wide = private((9, 8), float32)
+            for c in threads(n):
+                keep[c] = x[r, c]
+            for i, j in threads(9, 5):
+                wide[i, j] = i * 10 + j
+            for c in threads(n):
+                out[r, c] = keep[c]
+            for i, j in threads(9, 5):
+                two[r, i, j] = wide[i, j]
+    """
+    signature = "(x: float32[m, n]) -> (out: float32[m, n], two: float32[m, 9, 5])"
+    built = loop(signature, body, "launch: {block: 256}")
+    agree(built, draw(5, 70))
+    assert ".local" not in built.ptx
+
+
+def test_private_arrays_stay_in_registers():
+    body = """
+        for r in blocks(m):
+            keep = private((32, 32), float32)
+            for i, j in threads(32, 32):
+                keep[i, j] = 0
+            for t in range(k):
+                for i, j in threads(32, 32):
+                    keep[i, j] += x[r, t]
+            for i, j in threads(32, 32):
+                out[r, i, j] = keep[i, j]
+    """
+    built = loop("(x: float32[m, k]) -> (out: float32[m, 32, 32])", body)
+    agree(built, draw(2, 5))
+    assert ".local" not in built.ptx and built.meta["resources"]["k"]["stack"] == 0
+
+
+def test_a_count_that_only_the_kernel_knows():
+    built = loop("(k: int64[m], x: float32[n]) -> (out: float32[n] = 7)", "for i in grid(k[0]):\n    out[i] = x[i]")
+    assert built.meta["launches"][0]["grid"]["counts"] == [None]
+    for k in (0, 5, 1000):
+        agree(built, np.array([k]), draw(1000))

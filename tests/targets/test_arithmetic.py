@@ -1,0 +1,103 @@
+"""Every operation and conversion at the extremes of its dtypes, for every target: its code against the interpreter, to
+the bit."""
+
+import itertools
+
+import numpy as np
+from tests.targets.built import every_target, every_target_and, loop, same
+
+from pydotcompute.targets import registry
+
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+FLOATS = ("float16", "float32", "float64")
+
+
+def extremes(dtype):
+    if dtype == "bool":
+        return np.array([False, True])
+    if np.dtype(dtype).kind in "iu":
+        info = np.iinfo(dtype)
+        values = {info.min, info.min + 1, -7, -2, -1, 0, 1, 2, 3, 7, 8, 31, 32, 63, 64, info.max - 1, info.max}
+        return np.array(sorted(v for v in values if info.min <= v <= info.max), dtype)
+    info = np.finfo(dtype)
+    values = [0.0, 0.5, 1.0, 1.5, 2.5, 3.0, 7.25, 300.0, 1e9, 3e9, 1e19, 2e19, np.inf, info.max, info.tiny]
+    with np.errstate(over="ignore"):
+        signed = [s * float(v) for v in (*values, info.smallest_subnormal) for s in (1, -1)]
+        return np.array([*signed, np.nan], dtype)
+
+
+def agree(target, dtype, expressions, *more):
+    """One kernel with an output an expression, over all pairs of extremes."""
+    outputs = ", ".join(f"o{k}: {dtype}[n]" for k in range(len(expressions)))
+    body = "for i in grid(n):\n    a = x[i]\n    b = y[i]\n"
+    body += "\n".join(f"    o{k}[i] = {e}" for k, e in enumerate(expressions))
+    built = loop(target, f"(x: {dtype}[n], y: {dtype}[n]) -> ({outputs})", body, *more)
+    pairs = list(itertools.product(extremes(dtype), repeat=2))
+    x, y = (np.array([p[k] for p in pairs], dtype) for k in (0, 1))
+    got, wanted = built.call(x, y), built.python(x, y)
+    for k, expression in enumerate(expressions):
+        same(got[k], wanted[k], f"{dtype} {expression}", x, y)
+
+
+@every_target_and(*INTEGERS)
+def test_integers(target, dtype):
+    operations = ["a + b", "a - b", "a * b", "a // b", "a % b", "a & b", "a | b", "a ^ b", "a << b", "a >> b", "-a", "~a"]
+    operations += ["min(a, b)", "max(a, b)", "abs(a)", "sign(a)", "popcount(a)", "clz(a)", "a ** b", "round(a)"]
+    operations += ["a if a < b else b", "where(a >= b, a, b)", "b if a == b and a != 3 or b > 7 else a"]
+    agree(target, dtype, operations)
+
+
+@every_target_and(*FLOATS)
+def test_floats(target, dtype):
+    operations = ["a + b", "a - b", "a * b", "a / b", "a // b", "a % b", "-a", "min(a, b)", "max(a, b)", "abs(a)"]
+    operations += ["floor(a)", "ceil(a)", "trunc(a)", "round(a)", "sign(a)", "sqrt(a)", "copysign(a, b)", "fma(a, b, a)"]
+    operations += ["where(isnan(a) or isinf(b), a, b)", "1.0 if isfinite(a) and not isnan(b) else a"]
+    operations += ["1 if a < b else 2", "1 if a <= b else 2", "1 if a != b else 2", "1 if a == b else 2"]
+    agree(target, dtype, operations, "fastmath: []")
+
+
+@every_target
+def test_bools(target):
+    operations = ["a & b", "a | b", "a ^ b", "not a", "~a", "a and b", "a or b", "a == b", "a < b", "min(a, b)"]
+    agree(target, "bool", operations)
+
+
+@every_target_and("bool", *INTEGERS, *FLOATS)
+def test_conversions(target, dtype):
+    others = ["bool", *(d for d in (*INTEGERS, *FLOATS) if d in registry.get(target).dtypes)]
+    outputs = ", ".join(f"o{t}: {t}[n]" for t in others)
+    body = "for i in grid(n):\n" + "\n".join(f"    o{t}[i] = x[i]" for t in others)
+    built = loop(target, f"(x: {dtype}[n]) -> ({outputs})", body)
+    x = extremes(dtype)
+    for other, got, wanted in zip(others, built.call(x), built.python(x)):
+        same(got, wanted, f"{dtype} to {other}", x, x)
+
+
+@every_target_and("complex64", "complex128")
+def test_complex(target, dtype):
+    part = {"complex64": "float32", "complex128": "float64"}[dtype]
+    values = np.array([0.0, -0.0, 1.0, -2.5, np.inf, np.nan, 1e30], part)
+    numbers = np.array([complex(a, b) for a in values for b in values], dtype)
+    x, y = (np.array(v, dtype) for v in zip(*itertools.product(numbers[::2], numbers)))
+    operations = ["a + b", "a - b", "a * b", "a / b", "-a", "conj(a)", "b if a == b else a", "-a if a != b else b"]
+    kinds = [dtype] * len(operations) + [part, part, part, "bool", "bool"]
+    operations += ["real(a)", "imag(a)", "real(a) + imag(b)", "a != b", "a == b"]
+    body = "for i in grid(n):\n    a = x[i]\n    b = y[i]\n"
+    body += "\n".join(f"    o{k}[i] = {e}" for k, e in enumerate(operations))
+    outputs = ", ".join(f"o{k}: {t}[n]" for k, t in enumerate(kinds))
+    built = loop(target, f"(x: {dtype}[n], y: {dtype}[n]) -> ({outputs})", body, "fastmath: []")
+    for operation, got, wanted in zip(operations, built.call(x, y), built.python(x, y)):
+        same(got, wanted, operation, x, y)
+
+
+@every_target_and("float32", "float64")
+def test_remainders_of_any_floats(target, dtype):
+    """Bits at random, and numbers near each other."""
+    text = "for i in grid(n):\n    q[i] = x[i] // y[i]\n    r[i] = x[i] % y[i]"
+    built = loop(target, f"(x: {dtype}[n], y: {dtype}[n]) -> (q: {dtype}[n], r: {dtype}[n])", text)
+    rng = np.random.default_rng(0)
+    bits = np.uint32 if dtype == "float32" else np.uint64
+    far = [rng.integers(0, np.iinfo(bits).max, 1000, bits, endpoint=True).view(dtype) for _ in range(2)]
+    x, y = (np.concatenate([v, rng.normal(size=1000).astype(dtype)]) for v in far)
+    for what, got, wanted in zip(("quotient", "remainder"), built.call(x, y), built.python(x, y)):
+        same(got, wanted, what, x, y)
