@@ -28,12 +28,14 @@ from pydotcompute.targets import registry
 from pydotcompute.targets.base import Artifact, Clock, Job
 from tests.targets.cpu import run as run_cpu
 from tests.targets.cuda import run as run_ptx
+from tests.targets.opencl import run as run_opencl
 
 POISON = 0xA5
-TARGETS = ("cpu:x86-64-v2", "cpu:x86-64-v3", "cpu:x86-64-v4", "cuda:compute_80")
+TARGETS = ("cpu:x86-64-v2", "cpu:x86-64-v3", "cpu:x86-64-v4", "cuda:compute_80", "opencl:1.2")
 RUNS: dict[str, Callable[[Built, dict[str, Any], arguments.Call, int], None]] = {
     "cpu": run_cpu.run,
     "cuda": run_ptx.run,
+    "opencl": run_opencl.run,
 }
 
 
@@ -41,8 +43,9 @@ def _marked(target: str, *more: Any) -> Any:
     """A parameter of a test, skipped where this processor or this environment cannot have the target."""
     own = registry.get(target)
     reason = own.missing() or (levels.too_high(target.removeprefix("cpu:")) if own.name == "cpu" else "")
+    reason = reason or (run_opencl.missing() if own.name == "opencl" else "")
     marks = [pytest.mark.skipif(bool(reason), reason=str(reason))]
-    if target in ("cpu:x86-64-v2", "cpu:x86-64-v4"):  # what v3 passes is mostly right for them
+    if target in ("cpu:x86-64-v2", "cpu:x86-64-v4", "opencl:1.2"):  # what v3 passes is mostly right for them
         marks.append(pytest.mark.slow)
     return pytest.param(target, *more, marks=marks)
 

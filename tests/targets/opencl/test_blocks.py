@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from opencl_support import loop, same
+from tests.targets.opencl.opencl_support import loop, same
 
 CONDITIONS = {
     "if": """

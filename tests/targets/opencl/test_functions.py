@@ -4,7 +4,7 @@ import numpy as np
 import pyopencl as cl
 import pytest
 from numba import cuda
-from opencl_support import backend
+from tests.targets.opencl.opencl_support import backend
 
 from pydotcompute.errors import CompilationError
 

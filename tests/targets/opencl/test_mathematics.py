@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pyopencl as cl
 import pytest
-from opencl_support import ROOT, backend, loop
+from tests.targets.opencl.opencl_support import ROOT, backend, loop
 
 sys.path.append(os.path.join(ROOT, "tests", "math"))
 from references import error_in_ulp, exact  # noqa: E402

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from opencl_support import compiled
+from tests.targets.opencl.opencl_support import compiled
 
 from pydotcompute import declare
 from pydotcompute.frontend import build as frontend

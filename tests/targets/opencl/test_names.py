@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from opencl_support import build, loop, same
+from tests.targets.opencl.opencl_support import build, loop, same
 
 from pydotcompute.targets.opencl import words
 from pydotcompute.targets.opencl.dialect import constant, is_reserved

@@ -8,7 +8,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
 import pytest
-from opencl_support import CACHE, ROOT, backend, loop, same
+from tests.targets.opencl.opencl_support import CACHE, ROOT, backend, loop, same
 
 from pydotcompute.devices import registry
 from pydotcompute.backends.opencl import OpenCLBackend, programs

@@ -26,9 +26,9 @@ from pydotcompute.frontend.build import build_tree
 from pydotcompute.analysis.races import check
 from pydotcompute.ir.tree import KernelTree
 from pydotcompute.calls import arguments, arrays
-from pydotcompute.targets.opencl.compiler import TARGET, compile_kernel
+from pydotcompute.targets.opencl.compiler import SUFFIX, TARGET, compile_kernel
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 POISON = 0xA5
 CACHE = tempfile.mkdtemp(prefix="pydotcompute-opencl-")
 atexit.register(shutil.rmtree, CACHE, ignore_errors=True)
@@ -87,15 +87,33 @@ class Built:
         return finish()
 
     def launch(self, values: dict[str, Any], call: arguments.Call) -> None:
-        """On the device, with the arrays of one memory in one buffer, between guards that must stay as they are."""
-        device, moved = backend(), dict(values)
-        regions = _regions(self.specialisation.parameters, moved)
-        for region in regions:
-            region.send(device, moved, values)
-        self.loaded.launch(call, moved)
-        device.synchronize()
-        for region in regions:
-            region.receive(device)
+        launch(self.loaded, self.specialisation.parameters, values, call)
+
+
+def launch(loaded: Any, parameters: Any, values: dict[str, Any], call: arguments.Call) -> None:
+    """On the device, with the arrays of one memory in one buffer, between guards that must stay as they are."""
+    device, moved = backend(), dict(values)
+    regions = _regions(parameters, moved)
+    for region in regions:
+        region.send(device, moved, values)
+    loaded.launch(call, moved)
+    device.synchronize()
+    for region in regions:
+        region.receive(device)
+
+
+def load(made: Any, kernel: str, label: str, parameters: Any, symbols: Any) -> tuple[Artifact, Any]:
+    """An artifact that was just made, put into a cache of its own and loaded from there."""
+    digest = sha256(made.data)
+    artifact = Artifact(
+        CACHE, "project", kernel, label, TARGET, digest, SUFFIX, len(made.data), "key", "", made.meta, parameters, symbols
+    )
+    os.makedirs(os.path.dirname(artifact.path), exist_ok=True)
+    with open(artifact.path, "wb") as file:
+        file.write(made.data)
+    verdict = backend().judge(artifact)
+    assert not verdict.reason, verdict.reason
+    return artifact, backend().load_kernel(artifact)
 
 
 class _Region:
@@ -200,22 +218,14 @@ def compiled(kernel, specialisation, rendered) -> Built:
     types, params = dict(specialisation.types), dict(specialisation.params)
     made = compile_kernel(tree, kernel.launch, params)
     concrete = tuple(p._replace(dtype=types.get(p.dtype, p.dtype)) for p in kernel.signature.parameters)
-    label, digest = str(specialisation), sha256(made.data)
-    artifact = Artifact(
-        CACHE, "project", kernel.name, label, TARGET, digest, made.suffix, len(made.data), "key", "", made.meta,
-        concrete, kernel.signature.symbols,
-    )  # fmt: skip
-    os.makedirs(os.path.dirname(artifact.path), exist_ok=True)
-    with open(artifact.path, "wb") as file:
-        file.write(made.data)
+    label = str(specialisation)
+    artifact, loaded = load(made, kernel.name, label, concrete, kernel.signature.symbols)
     chosen = SpecialisationRecord(label, types, params, tree.aliases, concrete, (artifact,))
     record = KernelRecord(
         kernel.name, kernel.doc, kernel.signature, kernel.types, {k: (v,) for k, v in params.items()}, kernel.requires,
         {label: chosen},
     )  # fmt: skip
-    verdict = backend().judge(artifact)
-    assert not verdict.reason, verdict.reason
-    return Built(record, chosen, tree, artifact, backend().load_kernel(artifact))
+    return Built(record, chosen, tree, artifact, loaded)
 
 
 def same(got: np.ndarray, wanted: np.ndarray, what: str, *inputs: np.ndarray) -> None:

@@ -5,7 +5,7 @@ import zlib
 
 import numpy as np
 import pytest
-from opencl_support import ROOT, compiled
+from tests.targets.opencl.opencl_support import ROOT, compiled
 
 from pydotcompute import declare
 from pydotcompute.check import draw, judge, memory, sizes

@@ -1,5 +1,0 @@
-"""Stores at which threads meet, on OpenCL."""
-
-from borrowed import borrow
-
-globals().update(borrow("test_scatter"))
