@@ -25,8 +25,8 @@ _library: KernelLibrary | None = None
 def _load() -> KernelLibrary:
     global _library
     if _library is None:
-        from .cache.layout import MANIFEST
         from .artifact.remedies import build_again
+        from .cache.layout import MANIFEST
         from .runtime.library import load
 
         bundle, project = _os.path.join(_PACKAGE, "_bundle"), _os.path.dirname(_PACKAGE)

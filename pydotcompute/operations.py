@@ -22,10 +22,10 @@ import numpy as np
 from . import kernels
 from .backends.cpu.backend import checked_shape
 from .backends.names import HOST
+from .calls.scalars import convert, is_scalar, type_name
 from .devices.registry import get_backend, owner_of
 from .devices.transfer import backend_of, to_backend
 from .errors import AllocationError
-from .calls.scalars import convert, is_scalar, type_name
 
 Shape = int | Sequence[int]
 _KINDS = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}  # of dtypes: a number becomes one of its own kind or a higher one

@@ -138,4 +138,10 @@ def attention(q, k, v, scale, CAUSAL):
     highest = np.max(scores, axis=-1, keepdims=True, initial=-np.inf)
     weights = np.exp(scores - np.where(np.isinf(highest), 0, highest))
     with np.errstate(invalid="ignore"):
-        return (weights @ v) / weights.sum(axis=-1, keepdims=True)
+        if CAUSAL:  # values that a position does not see count for nothing, NaN among them
+            seen = np.maximum(np.arange(n) + keys - n + 1, 0)
+            rows = [weights[..., i : i + 1, :k] @ v[..., :k, :] for i, k in enumerate(seen)]
+            total = np.concatenate([np.zeros((*v.shape[:-2], 0, v.shape[-1])), *rows], axis=-2)
+        else:
+            total = weights @ v
+        return total / weights.sum(axis=-1, keepdims=True)

@@ -22,7 +22,7 @@ SLOW = (
     "runtime/test_product.py", "runtime/test_random.py", "runtime/test_settings.py", "runtime/test_vendor.py",
     "targets/cpu/test_arithmetic.py", "targets/cpu/test_artifacts.py", "targets/cpu/test_fastmath.py",
     "targets/cpu/test_language.py", "targets/cpu/test_reductions.py", "targets/cpu/test_scatter.py",
-    "targets/cpu/test_views.py", "targets/cuda/", "targets/test_arithmetic.py", "targets/test_parallel_counts.py",
+    "targets/cpu/test_views.py", "targets/cuda/", "targets/opencl/", "targets/test_arithmetic.py", "targets/test_parallel_counts.py",
     "targets/test_ranges.py", "targets/test_reductions.py",
 )  # fmt: skip
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Hashable
 
 from ..errors import Position
-from . import affine
 from ..ir import tree as t
+from . import affine
 from .affine import Atom, Constraint, Poly
 from .ranges import Ranges
 

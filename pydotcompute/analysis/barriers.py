@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from . import affine
 from ..ir import tree as t
+from . import affine
 from .accesses import Access, Accesses
 from .symbolic import collect
 

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+
 from ..errors import DeclarationError, Position
-from . import affine
 from ..ir import tree as t
+from . import affine
 from .accesses import Access, Accesses, Scope, may_meet, other_iteration
 from .aliases import alias_pairs
 from .symbolic import collect

@@ -8,8 +8,8 @@ it is outside, which is an error of the program, of whose results nothing is pro
 
 from __future__ import annotations
 
-from . import affine
 from ..ir import tree as t
+from . import affine
 from .affine import Atom, Poly
 from .ranges import ELEMENTS, Ranges
 from .symbolic_state import State

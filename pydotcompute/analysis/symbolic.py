@@ -6,8 +6,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import Iterator
 
-from . import affine
 from ..ir import tree as t
+from . import affine
 from .accesses import Accesses, Scope, Value
 from .symbolic_state import Environment
 from .symbolic_values import Values

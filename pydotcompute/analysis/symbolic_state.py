@@ -9,8 +9,8 @@ from typing import Hashable, Iterator
 from ..artifact.dimensions import Operation, Tree
 from ..artifact.signature import Parameter
 from ..errors import Position
-from . import affine
 from ..ir import tree as t
+from . import affine
 from .accesses import Access, Accesses, Scope, Value
 from .affine import Atom, Poly
 from .aliases import alike

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Callable, Iterable
 
-from . import affine
 from ..ir import tree as t
+from . import affine
 from .accesses import Value
 from .affine import Constraint, Poly
 from .ranges import bits_of, is_integer, of_type

@@ -7,8 +7,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Callable, Iterator
 
-from ..errors import CompilerNotInstalledError
 from ..artifact.remedies import install
+from ..errors import CompilerNotInstalledError
 
 PACKAGE = __name__.partition(".")[0]
 

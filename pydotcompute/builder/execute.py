@@ -15,7 +15,6 @@ from .outcome import Outcome, Result, record_name
 from .plan import Item, Name, Plan
 from .pool import Died, Finished, Started, run_jobs
 
-
 Report = Callable[[Started | Result], None]
 
 

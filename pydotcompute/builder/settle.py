@@ -16,9 +16,9 @@ from __future__ import annotations
 from typing import Any, Mapping
 
 from ..artifact.dimensions import data
+from ..artifact.signature import Parameter
 from ..cache.layout import VERSION
 from ..declare.model import Kernel
-from ..artifact.signature import Parameter
 from .plan import Item, Name, Plan
 
 Made = Mapping[Name, Mapping[str, Any]]  # what was made: {"entry": manifest entry, "aliases": pairs}

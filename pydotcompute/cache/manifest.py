@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 
 from ..artifact import remedies
 from ..artifact.dimensions import Tree, from_data
-from ..errors import KernelNotBuiltError
 from ..artifact.signature import DTYPES, Parameter, Signature
+from ..errors import KernelNotBuiltError
 from .layout import MANIFEST, PROJECT_CACHE, VERSION, object_path
-
 
 VENDOR_CALLS = ("matmul",)
 

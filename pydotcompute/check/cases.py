@@ -18,7 +18,7 @@ def cases_of(kernel: Kernel, specialisation: Specialisation, seed: int) -> Itera
     """Sizes and the kind of each case: as declared, with views that are not contiguous ("strided"), with arrays that
     begin where no vector would ("misaligned"), with NaN, infinities and signed zeros among floats ("special"), with
     denormals and the ends of the range too ("extreme"). The last two, for which the interpreter is asked, at every
-    second and third size that it takes, from the first on."""
+    second (of several dimensions, of which it takes few, every) and third size that it takes, from the first on."""
     arrays = any(p.is_array for p in kernel.signature.parameters)
     types = dict(specialisation.types)
     floats = any(types.get(p.dtype, p.dtype).startswith(("float", "complex")) for p in kernel.signature.inputs)
@@ -31,7 +31,7 @@ def cases_of(kernel: Kernel, specialisation: Specialisation, seed: int) -> Itera
         if arrays and number % 3 == 1:
             yield dims, "misaligned"
         if floats and 0 < elements(dims) <= INTERPRETED:
-            if small % 2 == 0:
+            if small % 2 == 0 or len(dims) > 1:
                 yield dims, "special"
             if small % 3 == 0:
                 yield dims, "extreme"

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..declare.model import Kernel, Specialisation
 from ..artifact.dimensions import evaluate
 from ..artifact.signature import Parameter
+from ..declare.model import Kernel, Specialisation
 from . import faults
 from .memory import guarded, scattered, shifted
 from .sizes import complete

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Iterator, NamedTuple, Sequence
 
 from ..builder.plan import Name
-from ..targets.base import BOUNDS
-from ..targets.registry import get
 from ..declare.model import Declaration, Kernel, Specialisation
 from ..runtime.library import KernelLibrary
+from ..targets.base import BOUNDS
+from ..targets.registry import get
 from .isolate import Unit
 from .verdict import Failure, Verdict, build_command, check_command
 

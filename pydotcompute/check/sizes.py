@@ -7,8 +7,8 @@ from typing import Iterator
 
 import numpy as np
 
-from ..declare.model import Kernel, Specialisation
 from ..artifact.dimensions import evaluate
+from ..declare.model import Kernel, Specialisation
 
 ALONE = (0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 127, 128, 129, 255, 257, 1000, 1021, 1025, 4099, 65_537, 300_007)
 TOGETHER = (0, 1, 2, 3, 5, 8, 16, 17, 31, 32, 33, 64, 65, 127, 129, 257, 1021)

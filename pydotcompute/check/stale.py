@@ -6,8 +6,8 @@ from importlib.util import find_spec
 from typing import Any
 
 from ..builder.build import Project
-from ..builder.plan import Item, Name, make_plan
 from ..builder.code import CODE
+from ..builder.plan import Item, Name, make_plan
 from ..cache.manifest import stale_artifacts
 from ..cache.writer import read_manifest
 from ..errors import KernelNotBuiltError

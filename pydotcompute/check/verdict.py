@@ -6,9 +6,9 @@ from __future__ import annotations
 import shlex
 from typing import Iterable, Mapping, NamedTuple
 
-from ..targets.base import BOUNDS
 from ..declare.model import Declaration, Kernel, Specialisation
 from ..errors import Position
+from ..targets.base import BOUNDS
 
 # Causes of wrong values in an output. The first two explain all others there.
 UNWRITTEN, BEFORE, WRONG, DIFFERS, ORDER = (

@@ -190,9 +190,9 @@ class _Printer:
 
 
 def _bundle(project: Any, plan: Any, folder: str) -> None:
+    from ..builder.build import BuildError
     from ..builder.bundle import write_bundle
     from ..cache.writer import explain_os_error, read_manifest
-    from ..builder.build import BuildError
 
     manifest, _ = read_manifest(project.cache)
     try:

@@ -8,8 +8,8 @@ import re
 from typing import Any
 
 from ..artifact.dimensions import Tree
-from ..errors import Position
 from ..artifact.signature import Signature
+from ..errors import Position
 from . import expressions
 from .document import Document, Node, project_file, read
 from .model import aligned

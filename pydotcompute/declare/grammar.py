@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Callable, NamedTuple, Sequence
 
-from ..errors import DeclarationError
 from ..artifact.signature import Parameter
+from ..errors import DeclarationError
 from .fills import check_fill
 from .names import dtype_problem, near
 

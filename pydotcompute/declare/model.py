@@ -8,8 +8,8 @@ from itertools import product
 from typing import Any, Sequence
 
 from ..artifact.dimensions import Tree
-from ..errors import DeclarationError, Position
 from ..artifact.signature import Signature
+from ..errors import DeclarationError, Position
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Callable, Mapping, NamedTuple, Sequence
 
 from ..artifact.dimensions import Tree
-from ..errors import Position
 from ..artifact.signature import Parameter, Signature
+from ..errors import Position
 from . import expressions
 from .grammar import WRITE, Dim, Reader, Written
 from .names import OF_CALLS, name_problem

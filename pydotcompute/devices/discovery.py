@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from typing import NamedTuple, TextIO
 
-from ..errors import BackendNotAvailableError
-from ..backends.names import HOST
-from . import registry
 from ..backends.device_info import DeviceInfo, checked
+from ..backends.names import HOST
+from ..errors import BackendNotAvailableError
+from . import registry
 
 
 class BackendInfo(NamedTuple):

@@ -11,9 +11,9 @@ from typing import Any, Callable, NamedTuple
 
 import numpy as np
 
-from ..errors import AllocationError, BackendFallbackWarning, BackendNotAvailableError
 from ..backends.base import Backend
 from ..backends.names import HOST, KNOWN, recognised
+from ..errors import AllocationError, BackendFallbackWarning, BackendNotAvailableError
 
 DEFAULT_PRIORITY = 50
 

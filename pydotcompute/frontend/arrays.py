@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import math
 
-from . import expressions
+from ..artifact.signature import DTYPE_BYTES, DTYPES
 from ..ir import tree
 from ..ir.functions import ATOMICS
+from . import expressions
+from .module import near
 from .promotion import convert
 from .scope import SET, Array, Scope
-from ..artifact.signature import DTYPE_BYTES, DTYPES
-from .module import near
 from .syntax import called
 
 BLOCK_BYTES = 48 * 1024

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..declare.model import Kernel, Rendered, Specialisation
-from . import helpers, module as modules, names, statements
 from ..ir import tree
+from . import helpers, module as modules, names, statements
 from .promotion import Type
 from .scope import Array, Parts, Scope
 from .syntax import without_docstring

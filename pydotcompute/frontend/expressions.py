@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import ast
 
-from . import operators, promotion
+from ..artifact.signature import DTYPES
 from ..ir import tree
 from ..ir.functions import ARRAYS, FUNCTIONS, LOOPS, UPDATES
 from ..ir.operations import FUNCTIONAL, SYMBOLS
+from . import operators, promotion
 from .module import KEPT_LEVELS, MOST_LAZY_LEVELS, near
 from .promotion import Value, convert, truth
 from .scope import Array, Scope, element
 from .syntax import BUILTINS, called
-from ..artifact.signature import DTYPES
 
 # the right side of `and` and `or`, a branch of `… if … else …`, the later terms of `a < b < c`
 LATER = "evaluated only sometimes"

@@ -6,9 +6,9 @@ import ast
 from dataclasses import dataclass
 from functools import cached_property
 
-from . import expressions, names, promotion, reductions, statements
 from ..artifact.dimensions import Tree
 from ..ir import tree
+from . import expressions, names, promotion, reductions, statements
 from .module import Module
 from .promotion import Type, Value, convert, held
 from .scope import SET, Array, Parts, Scope

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from . import expressions, operators, uint64_ranges
 from ..ir import tree
+from . import expressions, operators, uint64_ranges
 from .names import check
 from .promotion import Value, convert
 from .scope import SET, Scope

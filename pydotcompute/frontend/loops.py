@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Callable
 
-from . import expressions, reductions, uint64_ranges
 from ..ir import tree
+from . import expressions, reductions, uint64_ranges
 from .indices import bind_index, check_place, counts, targets, whole
 from .module import near
 from .names import bindings, parallel_kind

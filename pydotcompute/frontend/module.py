@@ -9,13 +9,12 @@ from functools import cached_property
 from typing import Any, Iterable, NoReturn
 
 from ..artifact.dimensions import substituted
+from ..artifact.signature import DTYPES, Parameter
 from ..declare.model import Kernel, Rendered, Specialisation
 from ..declare.python_text import check_definition, parse_python
 from ..errors import DeclarationError, Position
-from ..artifact.signature import DTYPES, Parameter
-from . import syntax
 from ..ir.functions import CONSTANTS, FUNCTIONS, WORDS
-
+from . import syntax
 
 MOST_LEVELS = 200
 KEPT_LEVELS = 24  # a part of an expression that is so deep gets a local of its own

@@ -7,8 +7,8 @@ from functools import reduce
 from typing import Any, Callable
 
 from ..ir import tree
-from ..ir.functions import FUNCTIONS
 from ..ir.dtypes import KINDS, kind_of
+from ..ir.functions import FUNCTIONS
 from ..ir.operations import BINARY, COMPARISONS, REDUCTIONS, UNARY
 from .promotion import WEAK, Fault, Type, Value, bounds, common, convert, fits, held, literal, rank, truth
 

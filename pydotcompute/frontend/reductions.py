@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from . import expressions, indices, operators
 from ..ir import tree
 from ..ir.dtypes import kind_of
 from ..ir.operations import COMPARED, REDUCTIONS, SYMBOLS, UPDATES, of_bools, sum_type
+from . import expressions, indices, operators
 from .names import parallel_kind
 from .promotion import Type, Value, constant, convert, held, truth
 from .scope import Loop, Scope

@@ -9,9 +9,9 @@ from typing import Callable, Iterator, NamedTuple, NoReturn
 
 from ..artifact.dimensions import Tree
 from ..errors import DeclarationError, Position
-from . import promotion
 from ..ir import tree
 from ..ir.functions import CONSTANTS, FUNCTIONS, LOOPS, WORDS
+from . import promotion
 from .module import Module, near
 from .promotion import Type, Value
 from .syntax import BUILTINS

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from . import arrays, expressions, loops, operators, reductions
 from ..ir import tree
 from ..ir.functions import UPDATES
+from . import arrays, expressions, loops, operators, reductions
 from .names import array_kind, bindings, parallel_kind
 from .promotion import Value, convert
 from .scope import SET, Scope, merge

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from typing import Callable, NoReturn
 
+from ..artifact.signature import DTYPES
 from ..ir.functions import CONSTANTS, FUNCTIONS
 from ..ir.operations import FUNCTIONAL
-from ..artifact.signature import DTYPES
 
 MOST_BLOCKS = 60  # Python itself stops at 100; an `elif` is one block deeper than its `if`
 Refuse = Callable[[ast.AST, str, str], NoReturn]  # (node, message, hint); raises

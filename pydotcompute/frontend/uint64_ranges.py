@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Callable
 
-from . import operators
 from ..ir import tree
+from . import operators
 from .promotion import Value, convert
 from .scope import Scope
 

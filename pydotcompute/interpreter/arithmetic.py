@@ -26,6 +26,7 @@ import numpy as np
 from ..ir.dtypes import COMPLEX, FLOATS, INTEGER_BITS, integer_range
 from . import elementary
 
+
 def value(number, dtype: str):
     """A Python or NumPy scalar that fits, as a value of `dtype`."""
     return bool(number) if dtype == "bool" else int(number) if dtype in INTEGER_BITS else np.dtype(dtype).type(number)

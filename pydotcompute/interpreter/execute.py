@@ -18,8 +18,8 @@ from typing import Any, Mapping
 
 import numpy as np
 
-from . import arithmetic, runtime
 from ..ir import tree as t
+from . import arithmetic, runtime
 from .source import Source, write
 
 _RECENT = 64

@@ -11,10 +11,10 @@ import re
 from typing import Any, NamedTuple
 
 from ..errors import Position
-from . import arithmetic
 from ..ir import tree as t
 from ..ir.dtypes import COMPLEX, FLOATS, INTEGER_BITS
 from ..ir.operations import BINARY, UNARY
+from . import arithmetic
 
 _INLINE = {"+", "-", "*", "/", "//", "%"}  # of floats: NumPy's own scalar operators
 

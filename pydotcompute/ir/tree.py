@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, Callable, Iterator, TypeVar
 
-from ..errors import Position
 from ..artifact.signature import Parameter
+from ..errors import Position
 
 # ---------------------------------------------------------------------------------------------- expressions
 

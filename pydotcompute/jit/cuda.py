@@ -12,9 +12,9 @@ from typing import Any, Callable, NamedTuple
 
 from ..errors import CompilationError
 from ..targets.cuda import nvvm as cuda_nvvm, ptxas as cuda_ptxas, toolchain as cuda_toolchain
+from ..targets.llvm.argument_types import argument_types
 from .fingerprint import Unknown, fingerprint, type_text
 from .store import FunctionStore
-from ..targets.llvm.argument_types import argument_types
 
 FORMAT = "2"
 

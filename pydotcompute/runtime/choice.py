@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Mapping, NamedTuple
 
-from ..backends.base import Backend
-from ..backends.names import HOST
 from ..artifact import remedies
 from ..artifact.dimensions import Tree
+from ..backends.base import Backend
+from ..backends.names import HOST
 from ..cache.manifest import Artifact, KernelRecord, SpecialisationRecord, target_words, title
 from ..errors import KernelNotBuiltError
 

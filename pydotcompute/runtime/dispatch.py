@@ -16,8 +16,8 @@ import numpy as np
 
 from ..backends.base import Backend
 from ..backends.names import HOST
-from ..devices.registry import get_backend, owner_of
 from ..cache.manifest import KernelRecord, SpecialisationRecord
+from ..devices.registry import get_backend, owner_of
 from ..errors import ArtifactFallbackWarning, ArtifactRefusedError, KernelNotBuiltError
 from .choice import Which, choose, require
 

@@ -8,11 +8,11 @@ from typing import Any, Callable, Mapping
 
 import numpy as np
 
-from ..cache.manifest import KernelRecord
-from ..errors import KernelNotBuiltError
 from ..artifact.signature import Parameter
-from ..calls import arguments, arrays
 from ..backends.build_half import build_half
+from ..cache.manifest import KernelRecord
+from ..calls import arguments, arrays
+from ..errors import KernelNotBuiltError
 
 ORDERS = ("forward", "reverse", "random")
 _declarations: dict[str, tuple[Any, Any]] = {}  # root → what kernels.yaml looked like, and what it declares

@@ -9,9 +9,9 @@ from typing import Any, Iterator
 from ..artifact import remedies
 from ..cache import manifest
 from ..cache.layout import MANIFEST
-from ..errors import KernelNotBuiltError, StaleArtifactWarning
 from ..calls import settings
 from ..devices.pinned import target as pinned_target
+from ..errors import KernelNotBuiltError, StaleArtifactWarning
 from .kernel import Kernel
 
 _open: dict[tuple[object, ...], KernelLibrary] = {}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Callable, Mapping
 
 from ..backends.base import Backend
-from ..devices.registry import get_backend
 from ..cache.manifest import KernelRecord
 from ..calls import arguments, arrays
+from ..devices.registry import get_backend
 
 
 def backend_named(record: KernelRecord, name: Any) -> Backend:

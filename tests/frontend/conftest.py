@@ -29,7 +29,7 @@ def build(tmp_path):
         (tmp_path / "kernels.yaml").write_text("\n".join(lines) + "\n")
         kernel = declare.load(tmp_path).kernels["f"]
         specialisation = kernel.specialisations[choice]
-        return build_tree(kernel, specialisation, declare.render(kernel, specialisation, "cpu", tmp_path))
+        return build_tree(kernel, specialisation, declare.render(kernel, specialisation, "cpu", tmp_path, ("cuda",)))
 
     return tree
 

@@ -304,7 +304,7 @@ def test_a_raw_kernel_has_no_tree(refusal):
         signature="(a: T, x: T[n]) -> (out: T[n])",
         extra="launch: {block: 128, grid: '(n + 127) // 128'}",
     )
-    assert error.message == "kernel f is raw: it uses `cuda.`, numba.cuda's own Python, and has no typed tree"
+    assert error.message == "kernel f is raw: it uses `cuda.`, and has no typed tree"
 
 
 SCALARS = "(x: T[...], n: int32) -> (total: T, hits: int64 = 0)"

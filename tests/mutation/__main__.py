@@ -24,7 +24,7 @@ import sys
 import tempfile
 import time
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Iterator
 
 from .groups import GROUPS, Group
@@ -64,10 +64,19 @@ def main(arguments: list[str]) -> int:
 def draw(group: Group, number: int, seed: str, pattern: str) -> list[Mutant]:
     """So many of a group's mutants, the same for the same seed and program."""
     package = ROOT / "pydotcompute"
-    files = sorted({path for name in group.files for path in package.glob(name)})
+    for name in group.quick:
+        if not any(package.glob(name)):
+            raise SystemExit(f"there is no file pydotcompute/{name}: change groups.py")
+    files = sorted({path for name in group.quick for path in package.glob(name)})
     names = [(path.relative_to(ROOT).as_posix(), path) for path in files]
     found = [m for name, path in names if fnmatch.fnmatch(name, pattern) for m in mutants(name, path.read_text())]
     return sorted(random.Random(seed).sample(found, min(number, len(found))), key=lambda m: (m.file, m.line))
+
+
+def reaching(group: Group, file: str) -> tuple[str, ...]:
+    """The quick tests of a file."""
+    inside = PurePath(file).relative_to("pydotcompute").as_posix()
+    return next(tests for pattern, tests in group.quick.items() if fnmatch.fnmatch(inside, pattern))
 
 
 def known_to_live() -> dict[tuple[str, str, str, str], str]:
@@ -93,15 +102,15 @@ def shown(mutant: Mutant) -> str:
 def campaign(name: str, drawn: list[Mutant], known: dict[tuple[str, str, str, str], str], quick: bool) -> int:
     """Try mutants of a group; how many live that nobody knows of."""
     group, killed, expected, lives = GROUPS[name], 0, 0, 0
+    stages = {m.file: tuple(filter(None, (reaching(group, m.file), () if quick else group.slow))) for m in drawn}
     with copied() as copy:
-        stages = []
-        for tests in filter(None, (group.quick, () if quick else group.slow)):
-            limit = measured(copy, tests)
-            stages.append((tests, limit))
-            print(f"# {name}: at most {limit:.0f} s for {' '.join(tests)}", flush=True)
+        limits = {}
+        for tests in dict.fromkeys(tests for each in stages.values() for tests in each):
+            limits[tests] = measured(copy, tests)
+            print(f"# {name}: at most {limits[tests]:.0f} s for {' '.join(tests)}", flush=True)
         for mutant in drawn:
             with changed(copy / mutant.file, mutant.text):
-                alive = all(passes(copy, tests, limit) for tests, limit in stages)
+                alive = all(passes(copy, tests, limits[tests]) for tests in stages[mutant.file])
             why = known.get(mutant.identity, "")
             killed, expected, lives = killed + (not alive), expected + bool(alive and why), lives + (alive and not why)
             if alive:
@@ -168,8 +177,9 @@ def passes(copy: Path, tests: tuple[str, ...], limit: float) -> bool:
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--basetemp", str(home / "tests")]
     environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1", "HOME": str(home)}
     environment["XDG_CACHE_HOME"] = str(home / "cache")
+    selected = (test if test.startswith("-") else f"tests/{test}" for test in tests)
     process = subprocess.Popen(
-        [*command, *(f"tests/{test}" for test in tests)], cwd=copy, env=environment, stdin=subprocess.DEVNULL,
+        [*command, *selected], cwd=copy, env=environment, stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY)),
     )  # fmt: skip

@@ -50,7 +50,7 @@ NAMED = {
     ),
     # ------------------------------------------------------------------------------------------ keys and levels
     "a key without the declared types": Named(
-        "pydotcompute/builder/plan.py", '        "declared types": canonical(kernel.types),', "",
+        "pydotcompute/builder/plan.py", '        "declared types": canonical([*kernel.types.items()]),', "",
         ("builder/test_incremental.py",),
     ),
     "v3 on a processor without FMA3": Named(
@@ -59,8 +59,16 @@ NAMED = {
     "v3 on a processor without FMA, by Linux's names": Named(
         "pydotcompute/backends/cpu/levels.py", '"avx2", "fma",', '"avx2",', ("runtime/test_settings.py",)
     ),
+    "v3 on a processor without BMI2, where NumPy knows that": Named(
+        "pydotcompute/backends/cpu/levels.py", '"x86-64-v3": ("BMI", "BMI2",', '"x86-64-v3": ("BMI",',
+        ("runtime/test_settings.py::test_a_processor_that_lacks_one_feature_of_a_level_has_the_one_below",),
+    ),
+    "host arrays that are to be moved to a pinned target": Named(
+        "pydotcompute/runtime/dispatch.py", " and not (moved and owner == HOST)", "",
+        ("packages/test_outside.py::test_a_call_on_its_arrays_and_one_that_moves",),
+    ),
     "bounds asked for of CUDA": Named(
-        "pydotcompute/builder/plan.py", "for t in base_targets if takes_bounds(t))", "for t in base_targets)",
+        "pydotcompute/builder/plan.py", "for t in base_targets if get(t).has_bounds)", "for t in base_targets)",
         ("builder/test_incremental.py",),
     ),
     # ---------------------------------------------------------------------------------------------- the analysis
@@ -81,7 +89,7 @@ NAMED = {
     ),
     "what a reduction starts from": Named(SYMBOLIC, "terms.append(before[reduction.name])", "pass", VALUES),
     "pairs that a loop sets anew": Named(SYMBOLIC, "names.update(node.names)", "pass", VALUES),
-    "sizes that are numbers": Named(SYMBOLIC, "return affine.constant(node.value)", "return None", VALUES),
+    "sizes that are numbers": Named(SYMBOLIC, "return affine.constant(int(dim))", "return None", VALUES),
     "the rows of an array": Named(
         SYMBOLIC, 'return ("rows", *dims) if dims else ("size",)', 'return ("size",)', VALUES
     ),
@@ -95,15 +103,15 @@ NAMED = {
     ),
     # ---------------------------------------------------------------------------------------------- plain functions
     "machine code of another processor": Named(
-        "pydotcompute/jit/cpu.py", ", llvm.get_host_cpu_features().flatten())", ")",
+        "pydotcompute/jit/cpu.py", ", llvm.get_host_cpu_features().flatten(), *told)", ", *told)",
         ("backends/test_fingerprint.py",),
     ),
     "globals of inner functions": Named(
-        "pydotcompute/jit/fingerprint.py", "yield from _names(constant)", "pass",
+        "pydotcompute/jit/fingerprint.py", "yield from _codes(constant)", "pass",
         ("backends/test_fingerprint.py",),
     ),
     "how a helper is compiled": Named(
-        "pydotcompute/jit/fingerprint.py", "{sorted(getattr(value, 'targetoptions', {}).items())!r}", "",
+        "pydotcompute/jit/fingerprint.py", 'sorted(getattr(dispatcher, "targetoptions", {}).items())', "()",
         ("backends/test_fingerprint.py",),
     ),
 }  # fmt: skip

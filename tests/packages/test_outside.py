@@ -75,6 +75,15 @@ assert lib.saxpy.which(2.0, x, x, backend="abacus").target == "abacus:beads"
 assert (lib.twice(np.ones(3), backend="abacus") == 2).all()
 pinned = pydotcompute.load(sys.argv[1], target="abacus:beads")
 assert (abacus.to_host(pinned.saxpy(1.0, beads, beads)) == 6 * x).all()
+assert (pinned.saxpy(2.0, x, x, backend="abacus") == 3 * x).all()
+assert pinned.saxpy.which(2.0, x, x, backend="abacus").target == "abacus:beads"
+for ask in (pinned.saxpy, pinned.saxpy.which):
+    try:
+        ask(2.0, x, x)
+    except ValueError as error:
+        assert str(error).endswith("the target abacus:beads is pinned; backend='abacus' moves it there"), error
+    else:
+        raise AssertionError("host arrays are not of the pinned target's backend")
 assert "numba" not in sys.modules
 print(*(info.name for info in pydotcompute.discover_backends() if info.available))
 """

@@ -56,8 +56,7 @@ def symbols_of(parameters) -> tuple[str, ...]:
         if p.is_array and p.ellipsis:
             found["size" if not p.dims else "rows"] = None
         for d in p.dims or ():
-            if isinstance(d, str):
-                found[d] = None
+            found |= dict.fromkeys(dimensions.names(d))
     return tuple(found)
 
 

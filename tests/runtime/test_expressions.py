@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from entries import Native, f4
-from support import array, write_kernel
+from support import array, scalar, write_kernel
 
 from pydotcompute.artifact.dimensions import Operation
 
@@ -41,6 +41,17 @@ def test_dimensions_are_computed_as_python_computes_them(tmp_path, chunk):
         assert shapes
 
 
+@pytest.mark.parametrize("text, right", [("n * m", 6), ("n + 3", 5)])
+def test_a_negative_dimension_is_refused_where_the_shape_made_of_it_is_a_right_one(tmp_path, text, right):
+    parameters = [scalar("n", "int64"), scalar("m", "int64"), array("o", "uint8", text, role="out")]
+    native = Native(write_kernel(tmp_path, "k", parameters))
+    python = native.kernel._dispatcher.call
+    assert native.entry()(2, 3).shape == (right,) == python(2, 3).shape
+    assert not native.serves(-2, -3)
+    with pytest.raises(ValueError, match="-2 is a dimension, and negative"):
+        python(-2, -3)
+
+
 def test_conditions_are_python_s(tmp_path):
     for number, text in enumerate(
         ["n % 2 == 0", "n > m", "n == m or m == 0", "not n < m", "1 <= n < 4 and m != 2", "n // m > 1"]
@@ -66,3 +77,7 @@ def test_what_is_no_integer_arithmetic_goes_the_python_path(tmp_path):
         native = Native(write_kernel(tmp_path / str(number), "k", parameters, requires=[text]))
         assert not native.serves(f4(3))
         assert native.kernel._dispatcher.call(f4(3)).shape == (3,)
+    parameters[1] = array("o", "uint8", shifted.operands[0], role="out")
+    native = Native(write_kernel(tmp_path / "shape", "k", parameters))
+    assert not native.serves(f4(3))
+    assert native.kernel._dispatcher.call(f4(3)).shape == (3 << 3,)

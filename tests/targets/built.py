@@ -135,7 +135,9 @@ def declared(target: str, text: str, template: str = "", choice: int = 0) -> tup
             file.write(f"version: 1\ntargets: ['{target}']\nkernels:\n  k:\n{lines}\n")
         kernel = declare.load(root).kernels["k"]
         specialisation = kernel.specialisations[choice]
-        return kernel, specialisation, declare.render(kernel, specialisation, target.partition(":")[0], root)
+        return kernel, specialisation, declare.render(
+            kernel, specialisation, target.partition(":")[0], root, registry.raw_modules()
+        )
 
 
 def build(target: str, text: str, template: str = "", choice: int = 0) -> Built:

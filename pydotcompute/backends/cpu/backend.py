@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, SupportsIndex, cast
 
 import numpy as np
 
-from ...errors import AllocationError
 from ...calls import arrays, settings
-from . import levels
+from ...errors import AllocationError
 from ..base import Backend, Verdict
+from . import levels
 
 if TYPE_CHECKING:
     from ...cache.manifest import Artifact
-    from .kernel import CPUKernel
     from ..device_info import DeviceInfo
+    from .kernel import CPUKernel
 
 NATIVE_RANK = len(levels.LEVELS)
 

@@ -6,7 +6,6 @@ import os
 
 from ...artifact.machine import cgroup_values
 
-
 VERSION_2 = ("memory.max", "memory.current", "memory.stat")
 VERSION_1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "memory.stat")
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator
 
 import numpy as np
 
-from ...errors import AllocationError, BackendNotAvailableError
 from ...artifact.remedies import install
-from . import driver as cuda_driver
+from ...errors import AllocationError, BackendNotAvailableError
 from ..base import Backend, Verdict, check_launch
 from ..cpu.backend import checked_shape
+from . import driver as cuda_driver
 from .choice import judged
 from .limits import check_limits, minimum_capability
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from ...cache.manifest import Artifact
-    from .kernel import CUDAKernel
     from ..device_info import DeviceInfo
+    from .kernel import CUDAKernel
 
 _captured: dict[int, list] = {}  # by device, what graphs write besides what their callers know
 
@@ -145,7 +145,7 @@ class CUDABackend(Backend):
     def _from_device(self, array: Any) -> Any:
         """A copy of another device's array, complete when this returns: no stream of this device waits for that one's.
         """
-        from . import copies as cuda_copies, context as cuda_context
+        from . import context as cuda_context, copies as cuda_copies
 
         runtime, other = self._cupy.cuda.runtime, array.device.id
         with cuda_context.on(other):

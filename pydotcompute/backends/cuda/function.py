@@ -7,8 +7,8 @@ from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
 
-from ..build_half import build_half
 from ...calls.scalars import convert, is_scalar, type_name
+from ..build_half import build_half
 from ..launch import array_words
 
 Launcher = Callable[[tuple[int, ...], tuple[int, ...], tuple[Any, ...]], None]

@@ -9,13 +9,16 @@ from cupy.cuda import function
 
 from ...cache.manifest import Artifact
 from ...cache.objects import read
-from ...errors import AllocationError, ArtifactRefusedError, KernelNotBuiltError
 from ...calls.arguments import Call
+from ...errors import AllocationError, ArtifactRefusedError, KernelNotBuiltError
+from ..launch import Device, arguments as arguments_of, fits, launches as launches_of, scalar_names
 from . import (
-    arrays as cuda_arrays, context as cuda_context, copies as cuda_copies, driver as cuda_driver,
+    arrays as cuda_arrays,
+    context as cuda_context,
+    copies as cuda_copies,
+    driver as cuda_driver,
     streams as cuda_streams,
 )  # fmt: skip
-from ..launch import Device, arguments as arguments_of, fits, launches as launches_of, scalar_names
 from .launch_cache import Again
 
 OUT_OF_MEMORY = 2  # CUDA_ERROR_OUT_OF_MEMORY, cudaErrorMemoryAllocation

@@ -13,11 +13,11 @@ import cupy
 import numpy as np
 from cupy.cuda import driver, get_current_stream
 
-from ...calls.arguments import Call
 from ...artifact.signature import Parameter, fill_value
+from ...calls.arguments import Call
+from ..launch import ADDRESS, Launch
 from . import arrays as cuda_arrays, streams as cuda_streams
 from .context import CONTEXT, LOST
-from ..launch import ADDRESS, Launch
 
 Plan = Callable[..., Any]  # of the values of a call; NotImplemented where the rules are to be asked
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pyopencl as cl
 
-from ..device_info import DeviceInfo
 from ..cpu.host_memory import host_memory
+from ..device_info import DeviceInfo
 
 NEEDED = {  # feature of a built kernel → extensions, any of which will do
     "float64": ("cl_khr_fp64", "cl_amd_fp64"),

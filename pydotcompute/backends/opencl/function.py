@@ -7,8 +7,8 @@ from typing import Any, Callable
 from ...cache.manifest import Artifact, KernelRecord, SpecialisationRecord
 from ...cache.objects import sha256
 from ...calls import arguments
-from ..build_half import build_half
 from ...calls.scalars import type_name
+from ..build_half import build_half
 from .kernel import OpenCLKernel
 
 NAME = "-"  # of the only specialisation

@@ -10,8 +10,8 @@ import pyopencl as cl
 
 from ...cache.manifest import Artifact
 from ...cache.objects import read
-from ...errors import AllocationError, KernelNotBuiltError
 from ...calls.arguments import Call
+from ...errors import AllocationError, KernelNotBuiltError
 from ..launch import fits, launches, scalar_names
 from . import devices, programs
 from .arrays import read as to_host, write
@@ -31,7 +31,7 @@ class OpenCLKernel:
         entries = [launch.get("entry") for launch in artifact.meta.get("launches", ())]
         if not entries or not {"arguments", "scratch"} <= artifact.meta.keys():
             raise KernelNotBuiltError(
-                f"{artifact}: the manifest does not say how it is launched; run: {artifact.command}"
+                f"{artifact}: the manifest does not say how it is launched; {artifact.remedy}"
             )
         try:
             program = programs.load(backend.context, backend.device, source, artifact.folder or None)

@@ -14,8 +14,23 @@ import numpy as np
 
 from ..tree import CallHelper, Compare, Const, Helper, HelperParameter, If, Return, Var
 from .bits import (
-    Value, as_bits, as_float, convert, copysign, count_zeros, fmuladd, iadd, iand, ior, isub, imul, polynomial, select,
-    shift_left, shift_right, value,
+    Value,
+    as_bits,
+    as_float,
+    convert,
+    copysign,
+    count_zeros,
+    fmuladd,
+    iadd,
+    iand,
+    imul,
+    ior,
+    isub,
+    polynomial,
+    select,
+    shift_left,
+    shift_right,
+    value,
 )  # fmt: skip
 from .constants import pi
 

@@ -9,8 +9,7 @@ exact number less a smaller quotient: t / 2 - (t² / 2) / (t + 2) while t < 2, a
 from typing import Callable
 
 from .bits import as_bits, as_float, copysign, fabs, fmuladd, iadd, polynomial, scalar, select, shift_left
-from .exponential import FUNCTIONS as EXPONENTIAL
-from .exponential import LN2
+from .exponential import FUNCTIONS as EXPONENTIAL, LN2
 from .formats import Format, both_formats
 
 # sinh(r) = r + r z P(z), z = r²

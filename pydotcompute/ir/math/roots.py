@@ -10,8 +10,26 @@ from typing import Callable
 
 import numpy as np
 
-from .bits import as_bits, as_float, copysign, either, fabs, fmuladd, iadd, iand, ior, isub, narrow, polynomial, scalar
-from .bits import select, shift_left, shift_right, sqrt, widen
+from .bits import (
+    as_bits,
+    as_float,
+    copysign,
+    either,
+    fabs,
+    fmuladd,
+    iadd,
+    iand,
+    ior,
+    isub,
+    narrow,
+    polynomial,
+    scalar,
+    select,
+    shift_left,
+    shift_right,
+    sqrt,
+    widen,
+)
 from .formats import Format, both_formats
 
 # m**(-1/3) = P(m), 1 <= m <= 2

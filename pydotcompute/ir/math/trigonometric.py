@@ -10,8 +10,23 @@ from typing import Callable
 
 import numpy as np
 
-from .bits import as_bits, as_float, fabs, fmuladd, iadd, iand, ixor, low_half, narrow, polynomial, scalar, select
-from .bits import shift_left, unless, widen
+from .bits import (
+    as_bits,
+    as_float,
+    fabs,
+    fmuladd,
+    iadd,
+    iand,
+    ixor,
+    low_half,
+    narrow,
+    polynomial,
+    scalar,
+    select,
+    shift_left,
+    unless,
+    widen,
+)
 from .circular import COS, SIN
 from .constants import pi, pieces
 from .formats import FLOAT32, FLOAT64, Format

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Sequence
 
 from ...artifact.signature import DTYPE_BYTES, Parameter
-from ..llvm.dimension_code import dimension
 from ...ir.tree import KernelTree, NewArray
+from ..llvm.dimension_code import dimension
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from .arrays import Array
 from .common_stores import common_store
 from .elements import Elements
 from .innermost_loops import InnermostLoops
+from .loop_reductions import Reductions
 from .loop_versioning import LoopVersioning
 from .loops import Loops
-from .loop_reductions import Reductions
 from .stores import Stores
 
 

@@ -16,13 +16,13 @@ from llvmlite import ir
 from numba import types
 
 from ...errors import CompilationError
-from .lowering import CpuSource, lower
 from ...ir.tree import KernelTree
-from .elf import undefined_symbols
-from .fma import emulated, fma_ir
 from ..llvm.numba_frontend import Refused, compile_functions, subroutine
 from ..llvm.values import DTYPES
+from .elf import undefined_symbols
+from .fma import emulated, fma_ir
 from .link import link
+from .lowering import CpuSource, lower
 from .namespace import namespace
 from .run import run_ir
 

@@ -29,8 +29,16 @@ from llvmlite import ir
 from ...artifact import abi
 from ...artifact.dimensions import Tree
 from ...artifact.signature import Parameter, fill_value
-from .entry_arguments import MOST_DIMS, TYPE_NUMBERS, Array, Shapes
-from .entry_arguments import read_array, read_scalar, require_apart, require_distinct
+from .entry_arguments import (
+    MOST_DIMS,
+    TYPE_NUMBERS,
+    Array,
+    Shapes,
+    read_array,
+    read_scalar,
+    require_apart,
+    require_distinct,
+)
 from .entry_code import F64, I1, I32, I64, PTR, VOID, Code, Value, i64
 from .entry_expressions import can_write, truth, write
 

@@ -12,8 +12,24 @@ from dataclasses import replace
 from typing import Iterable
 
 from ...ir.tree import (
-    Assign, Binary, BoolOp, Compare, Const, Convert, Expr, If, Node, Parallel, Scatter, Select, Stmt, Store, Unary, Var,
-    rebuilt, walk,
+    Assign,
+    Binary,
+    BoolOp,
+    Compare,
+    Const,
+    Convert,
+    Expr,
+    If,
+    Node,
+    Parallel,
+    Scatter,
+    Select,
+    Stmt,
+    Store,
+    Unary,
+    Var,
+    rebuilt,
+    walk,
 )  # fmt: skip
 from ..llvm.expressions import Expressions, is_cheap
 from ..llvm.writer import Writer

@@ -10,8 +10,8 @@ from ..llvm.expressions import Expressions
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
 from .innermost_loops import InnermostLoops
-from .loop_versioning import LoopVersioning
 from .loop_reductions import Lanes, Reductions
+from .loop_versioning import LoopVersioning
 
 
 class Loops:

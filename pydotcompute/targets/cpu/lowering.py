@@ -20,16 +20,16 @@ from dataclasses import dataclass
 from functools import reduce
 from math import prod
 
+from ...analysis.cost import ATOMIC, SLICE, cost_of
 from ...artifact import abi
 from ...errors import Position
-from ...analysis.cost import ATOMIC, SLICE, cost_of
-from ...ir.tree import Assign, AssignTuple, Atomic, KernelTree, Parallel, walk, all_names
+from ...ir.tree import Assign, AssignTuple, Atomic, KernelTree, Parallel, all_names, walk
 from ..llvm.expressions import constant
 from ..llvm.names import Names
+from ..llvm.words import COMBINE
 from .arrays import arrays_of
 from .bodies import assigned
 from .code import Code
-from ..llvm.words import COMBINE
 from .loop_reductions import Lanes
 
 CHUNKS = 256

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import dataclass, replace
 
-from ...ir.tree import For, If, KernelTree, Node, Parallel, Stmt, While
 from ...analysis.barriers import Path, barriers
+from ...ir.tree import For, If, KernelTree, Node, Parallel, Stmt, While
 
 
 @dataclass(frozen=True)

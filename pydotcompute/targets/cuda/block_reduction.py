@@ -9,8 +9,8 @@ from numba import types
 
 from ..llvm.dialect import of_types
 from ..llvm.operations import OPERATIONS
-from ..llvm.words import COMBINE
 from ..llvm.values import I32, I64, kind, select
+from ..llvm.words import COMBINE
 from .dialect import NvvmDialect
 from .loop_intrinsics import better
 from .threads import shuffled, shuffled_down

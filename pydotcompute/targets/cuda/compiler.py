@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 from ...artifact.dimensions import data, substituted
 from ...declare.model import Kernel, Rendered, Specialisation
 from ...errors import CompilationError, DeclarationError
-from ..geometry import block_of, up_to_three
-from .lowering import CudaSource, lower
 from ...ir.tree import KernelTree
+from ..geometry import block_of, up_to_three
 from . import nvvm as cuda_nvvm, ptxas as cuda_ptxas, toolchain as cuda_toolchain
+from .lowering import CudaSource, lower
 
 
 class CudaArtifact(NamedTuple):

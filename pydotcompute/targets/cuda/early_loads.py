@@ -13,8 +13,23 @@ from dataclasses import dataclass, field, replace
 from ...artifact.signature import DTYPE_BYTES
 from ...ir.dtypes import FLOATS
 from ...ir.tree import (
-    Accumulate, Assign, BoolOp, Const, Expr, If, Load, Parallel, Scatter, Select, Stmt, Store, Unary, Var, rebuilt,
-    walk, product_of,
+    Accumulate,
+    Assign,
+    BoolOp,
+    Const,
+    Expr,
+    If,
+    Load,
+    Parallel,
+    Scatter,
+    Select,
+    Stmt,
+    Store,
+    Unary,
+    Var,
+    product_of,
+    rebuilt,
+    walk,
 )  # fmt: skip
 from ..llvm.expressions import is_cheap
 

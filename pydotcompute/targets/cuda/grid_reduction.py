@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ...artifact.launch import CHUNK_TERMS, MOST_CHUNKS
 from functools import partial
 
+from ...artifact.launch import CHUNK_TERMS, MOST_CHUNKS
 from ...ir.tree import Parallel
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer

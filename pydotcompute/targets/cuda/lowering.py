@@ -21,15 +21,15 @@ from math import prod
 from typing import Any
 
 from ...artifact.dimensions import Operation, Tree, data, substituted
-from ...errors import DeclarationError, Position
+from ...artifact.launch import MOST_CHUNKS
 from ...artifact.signature import DTYPE_BYTES
-from ...ir.tree import Assign, Const, KernelTree, Parallel, walk, all_names
+from ...errors import DeclarationError, Position
+from ...ir.tree import Assign, Const, KernelTree, Parallel, all_names, walk
 from ..geometry import assigned, block_of, expression, up_to_three
 from ..llvm.names import Names
 from .arrays import arguments_of, arrays_of, complex_scalars
 from .code import Code
 from .counts import held_counts
-from ...artifact.launch import MOST_CHUNKS
 from .thread_coarsening import batched_axis
 
 BLOCK = 256

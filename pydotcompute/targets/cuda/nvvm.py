@@ -8,8 +8,8 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ...errors import CompilationError
 from ...artifact.signature import DTYPES
+from ...errors import CompilationError
 from . import toolchain as cuda_toolchain
 
 

@@ -83,7 +83,7 @@ class CudaTarget(Target):
         try:
             from ...analysis.races import check
             from ...frontend.build import build_tree
-            from . import compiler
+            from . import compiler, namespace  # noqa: F401  (which lowering imports once it begins)
             from .lowering import lower
         except ModuleNotFoundError as error:
             if error.name is None or error.name.startswith("pydotcompute"):

@@ -11,6 +11,7 @@ from numba.extending import intrinsic
 from ..llvm.dialect import of_types
 from ..llvm.values import I1, I32, I64, PARTS, call, join, kind, llvm_type, parts
 
+
 def _register(name: str) -> Callable:
     """`NAME()`: a special register, not negative, as int64."""
 

@@ -8,8 +8,8 @@ import re
 import subprocess
 from functools import cache
 
-from ...errors import CompilerNotInstalledError, DeclarationError
 from ...artifact.remedies import install
+from ...errors import CompilerNotInstalledError, DeclarationError
 
 EXTRA = "build-cuda"
 # Modules that compile and assemble, and the wheel of the extra that brings each.

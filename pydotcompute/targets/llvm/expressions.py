@@ -9,8 +9,22 @@ from typing import Any
 
 from ...ir.dtypes import COMPLEX, FLOATS, INTEGER_BITS
 from ...ir.tree import (
-    ArrayName, Binary, BoolOp, Call, CallHelper, Compare, Const, Convert, Expr, KernelTree, Load, Select, Unary, Var,
-    walk, product_of,
+    ArrayName,
+    Binary,
+    BoolOp,
+    Call,
+    CallHelper,
+    Compare,
+    Const,
+    Convert,
+    Expr,
+    KernelTree,
+    Load,
+    Select,
+    Unary,
+    Var,
+    product_of,
+    walk,
 )  # fmt: skip
 from .names import Names
 from .words import COMPARE, OPERATORS

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 
-
 class Names:
     """The user's names as they are, moved aside where generated Python needs the name itself."""
 

@@ -14,7 +14,17 @@ from numba import types
 
 from .dialect import Dialect, Emit, Table, of_types
 from .values import (
-    I1, I16, PARTS, WHOLE, call, compare, constant, join, kind, parts, select,
+    I1,
+    I16,
+    PARTS,
+    WHOLE,
+    call,
+    compare,
+    constant,
+    join,
+    kind,
+    parts,
+    select,
 )  # fmt: skip
 
 OPERATIONS = Table()

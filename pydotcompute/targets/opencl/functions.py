@@ -20,12 +20,12 @@ from typing import Any, NamedTuple
 from numba.core import types
 
 from ... import declare
-from ..llvm.argument_types import argument_types
+from ...analysis.races import check
+from ...artifact.signature import Signature
 from ...errors import CompilationError, DeclarationError
 from ...frontend.build import build_tree
-from ...analysis.races import check
 from ...ir.tree import KernelTree
-from ...artifact.signature import Signature
+from ..llvm.argument_types import argument_types
 from .compiler import OpenCLArtifact, compile_kernel
 
 THREADS = "threads_{}"  # of a launch along x, y, z: arguments that the launch gives

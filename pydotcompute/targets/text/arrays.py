@@ -21,9 +21,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from ...ir.tree import KernelTree, NewArray
-from ...artifact.signature import Parameter
 from ...artifact.launch import VIEW_WORDS
+from ...artifact.signature import Parameter
+from ...ir.tree import KernelTree, NewArray
 from .names import Names
 from .scalars import PARTS, Scalars
 

@@ -6,7 +6,20 @@ from collections.abc import Callable, Mapping
 
 from ...ir.dtypes import INTEGER_BITS
 from ...ir.tree import (
-    ArrayName, Binary, BoolOp, Call, CallHelper, Compare, Const, Convert, Expr, Load, Select, Unary, Var, product_of,
+    ArrayName,
+    Binary,
+    BoolOp,
+    Call,
+    CallHelper,
+    Compare,
+    Const,
+    Convert,
+    Expr,
+    Load,
+    Select,
+    Unary,
+    Var,
+    product_of,
 )  # fmt: skip
 from .arrays import Array
 from .names import Names

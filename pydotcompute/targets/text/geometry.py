@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...artifact.dimensions import Operation, Tree, data, substituted
-from ..geometry import assigned, block_of, expression, up_to_three
 from ...ir.tree import Assign, Const, KernelTree, Parallel, walk
+from ..geometry import assigned, block_of, expression, up_to_three
 
 BLOCK = 256
 

@@ -17,7 +17,6 @@ from .statements import Statements
 from .writer import Writer
 
 
-
 class Loops:
     """The parallel loops of one kernel function; `thread` is the name of a thread's number in its block."""
 

@@ -11,21 +11,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...errors import DeclarationError, Position
-from ...ir.tree import Assign, Const, KernelTree, Parallel, Stmt, walk, all_names
+from ...artifact.launch import MOST_CHUNKS
 from ...artifact.signature import DTYPE_BYTES
+from ...errors import DeclarationError, Position
+from ...ir.tree import Assign, Const, KernelTree, Parallel, Stmt, all_names, walk
 from .arrays import Argument, arguments_of, arrays_of
 from .dialect import Dialect
 from .expressions import Expressions
 from .geometry import grid, threads
-from ...artifact.launch import MOST_CHUNKS
 from .loops import Loops, private_widths, slots_of
 from .names import Names
 from .reductions import Reductions, lane_dtypes
 from .scalars import PARTS, Scalars
 from .statements import Helpers, Statements, declared
 from .writer import Writer
-
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from ...ir.tree import (
-    Accumulate, ArrayName, Assign, AssignTuple, Atomic, Break, CallHelper, Const, Continue, For, Helper, If, KernelTree,
-    NewArray, Parallel, Return, Scatter, Stmt, Store, While, walk,
+    Accumulate,
+    ArrayName,
+    Assign,
+    AssignTuple,
+    Atomic,
+    Break,
+    CallHelper,
+    Const,
+    Continue,
+    For,
+    Helper,
+    If,
+    KernelTree,
+    NewArray,
+    Parallel,
+    Return,
+    Scatter,
+    Stmt,
+    Store,
+    While,
+    walk,
 )  # fmt: skip
 from .arrays import Array
 from .expressions import Expressions

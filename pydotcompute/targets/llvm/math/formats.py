@@ -8,7 +8,6 @@ from typing import Callable, NamedTuple
 
 import numpy as np
 
-
 _Count = int  # whose name is taken in the class
 
 

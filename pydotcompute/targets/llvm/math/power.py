@@ -11,8 +11,23 @@ from typing import Callable
 
 import numpy as np
 
-from .bits import as_bits, as_float, both, copysign, differ, either, fabs, fmuladd, iand, narrow, polynomial, rint
-from .bits import scalar, select, widen
+from .bits import (
+    as_bits,
+    as_float,
+    both,
+    copysign,
+    differ,
+    either,
+    fabs,
+    fmuladd,
+    iand,
+    narrow,
+    polynomial,
+    rint,
+    scalar,
+    select,
+    widen,
+)
 from .exponential import EXP2_OF_SUM, EXP2_SHORT
 from .formats import FLOAT32, FLOAT64, Format
 from .logarithm import decomposition

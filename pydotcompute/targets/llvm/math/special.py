@@ -10,8 +10,7 @@ from typing import Callable
 
 import numpy as np
 
-from .bits import as_bits, as_float, copysign, fabs, fmuladd, horner, iand, narrow, polynomial, scalar
-from .bits import select, widen
+from .bits import as_bits, as_float, copysign, fabs, fmuladd, horner, iand, narrow, polynomial, scalar, select, widen
 from .exponential import EXP_OF_SUM, EXP_SHORT
 from .formats import Format, both_formats
 

@@ -10,8 +10,21 @@ from typing import Callable
 
 import numpy as np
 
-from .bits import as_bits, as_float, fmuladd, iadd, iand, ixor, low_half, narrow, polynomial, scalar, select
-from .bits import shift_left, widen
+from .bits import (
+    as_bits,
+    as_float,
+    fmuladd,
+    iadd,
+    iand,
+    ixor,
+    low_half,
+    narrow,
+    polynomial,
+    scalar,
+    select,
+    shift_left,
+    widen,
+)
 from .circular import COS, SIN, large
 from .constants import pi, pieces
 from .formats import FLOAT32, FLOAT64, Format
