@@ -1,8 +1,9 @@
-"""How a compiled CUDA kernel is launched: what its artifact's metadata says, and the constants that its code and the run
-half share. Both halves of the house read this page, and only this.
+"""How a compiled CUDA kernel is launched: what its artifact's metadata says, and the constants that its code and the
+run half share. Both halves of the house read this page, and only this.
 
 `launches`, in order: {"entry", "block": threads, "grid": {"kind", "counts"}}. `counts` are expressions over dimensions
-and integer scalars, as data (artifact/dimensions.py), outermost first, or None where only the kernel can know them; kinds:
+and integer scalars, as data (artifact/dimensions.py), outermost first, or None where only the kernel can know
+them; kinds:
     "grid"    a thread each, one to three counts; a grid-stride loop, so any grid computes the same. Where threads do
               several iterations (thread coarsening), the counts are those of threads
     "blocks"  a block each, the product of the counts; block-stride

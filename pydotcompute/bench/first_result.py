@@ -50,7 +50,7 @@ def measure(rounds: int = 9) -> Iterator[dict[str, Any]]:
             modules = os.pathsep.join([PARENT, *filter(None, [os.environ.get("PYTHONPATH")])])
             environment = {**os.environ, "PYTHONPATH": modules, DRIVER_CACHE: kept, **dict.fromkeys(CACHES[name], kept)}
 
-            def process() -> float:
+            def process(program: str = program, environment: dict[str, str] = environment) -> float:
                 started = time.perf_counter()
                 subprocess.run([sys.executable, program], env=environment, check=True, capture_output=True, text=True)
                 return time.perf_counter() - started

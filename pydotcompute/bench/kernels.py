@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import timeit
+from functools import partial
 from typing import Any, Callable, Iterator
 
 from .own import built, copy
@@ -54,7 +55,7 @@ def measure(directory: str, targets: list[str], rounds: int = 200) -> Iterator[d
             theirs = best(reference, rounds)
             for target, library in zip(targets or ["cpu:x86-64-v3"], libraries):
                 kernel = library[name]
-                ours = best(lambda: kernel(*arguments), rounds)
+                ours = best(partial(kernel, *arguments), rounds)
                 yield {
                     "kernel": name, "target": target, "ns an element": ours / x.size * 1e9,
                     "NumPy": theirs / x.size * 1e9, "times as fast": theirs / ours,

@@ -12,7 +12,8 @@ from ..targets.registry import get
 
 CODE = "pydotcompute"  # the field that stands for our own code generation
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-SHARED = ("artifact", "declare", "ir", "frontend", "analysis", "targets/base.py", "targets/geometry.py")  # what every target is made from
+# what every target is made from
+SHARED = ("artifact", "declare", "ir", "frontend", "analysis", "targets/base.py", "targets/geometry.py")
 
 
 def versions(backend: str, linker: str = "") -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,11 +48,12 @@ def draw(
     is aligned to."""
     types = dict(specialisation.types)
     names = {**dict(specialisation.params), **complete(kernel, dims)}
-    leading = _leading(kernel, names, rng)
+    leading = _leading(names, rng)
     drawn = _drawn(kernel, types, dims, names, leading, rng, root)
     if special or extreme:
         given = [v.item() for v in drawn.values() if v.ndim == 0 and v.dtype.kind == "f"]
-        given = [*SPECIAL, *given * (len(SPECIAL) // max(len(given), 1))]  # an end of a range is as likely as all others
+        # An end of a range is as likely as all others.
+        given = [*SPECIAL, *given * (len(SPECIAL) // max(len(given), 1))]
         floats = [p for p in kernel.signature.inputs if drawn[p.name].dtype.kind in "fc"]
         many = special % 2 == 0 if special else bool(rng.integers(2))
         for p in floats:
@@ -91,8 +93,8 @@ def draw(
 
 
 def _drawn(
-    kernel: Kernel, types: dict[str, str], dims: dict[str, int], names: dict[str, int], leading: tuple[int, ...],
-    rng: np.random.Generator, root: str,
+    kernel: Kernel, types: dict[str, str], dims: dict[str, int], names: dict[str, int | float],
+    leading: tuple[int, ...], rng: np.random.Generator, root: str,
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """The value of every argument as it is declared; of a scalar an array without dimensions."""
     custom = _custom(kernel, names, types, rng, root)
@@ -113,9 +115,9 @@ def _drawn(
     return result
 
 
-def _leading(kernel: Kernel, names: dict[str, int], rng: np.random.Generator) -> tuple[int, ...]:
+def _leading(names: Mapping[str, int | float], rng: np.random.Generator) -> tuple[int, ...]:
     """The shape behind a `...` of `size` or `rows` elements: one, two or three dims."""
-    n = names.get("rows", names.get("size", 0))
+    n = int(names.get("rows", names.get("size", 0)))
     shape = [n]
     for divisor in (2, 3):
         if n and n % divisor == 0 and rng.random() < 0.5:
@@ -123,7 +125,7 @@ def _leading(kernel: Kernel, names: dict[str, int], rng: np.random.Generator) ->
     return tuple(shape)
 
 
-def _shape(p: Parameter, names: dict[str, int], leading: tuple[int, ...]) -> tuple[int, ...]:
+def _shape(p: Parameter, names: Mapping[str, int | float], leading: tuple[int, ...]) -> tuple[int, ...]:
     dims = tuple(d if isinstance(d, int) else int(evaluate(d, names)) for d in p.dims or ())
     return (*leading, *dims) if p.ellipsis else dims
 
@@ -138,7 +140,10 @@ def _narrow(shape: tuple[int, ...], rng: np.random.Generator) -> tuple[int, ...]
     return shape
 
 
-def _values(kernel, p: Parameter, dtype: np.dtype, shape, names, rng: np.random.Generator) -> np.ndarray:
+def _values(
+    kernel: Kernel, p: Parameter, dtype: np.dtype, shape: tuple[int, ...], names: Mapping[str, int | float],
+    rng: np.random.Generator,
+) -> np.ndarray:  # fmt: skip
     declared = kernel.inputs.get(p.name, {}) if isinstance(kernel.inputs, dict) else {}
     limits = {key: evaluate(value, names) for key, value in declared.items() if key in ("low", "high")}
     if dtype.kind == "b":
@@ -167,7 +172,9 @@ def _strewn(values: np.ndarray, rng: np.random.Generator, special: np.ndarray, m
     return result.reshape(values.shape)
 
 
-def _custom(kernel: Kernel, names, types, rng, root: str) -> dict[str, Any]:
+def _custom(
+    kernel: Kernel, names: Mapping[str, int | float], types: Mapping[str, str], rng: np.random.Generator, root: str
+) -> dict[str, Any]:
     """What `inputs: file.py:function` gives: function(rng, names) -> {argument: values}."""
     if not isinstance(kernel.inputs, str):
         return {}
@@ -188,6 +195,7 @@ def from_file(place: str, root: str) -> Any:
     file, _, name = place.partition(":")
     path = Path(root, "templates", file)
     spec = importlib.util.spec_from_file_location(f"pydotcompute_reference_{path.stem}", path)
+    assert spec is not None and spec.loader is not None  # a name in .py has both
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return getattr(module, name)

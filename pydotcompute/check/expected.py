@@ -40,7 +40,9 @@ class Expected:
     @property
     def is_known(self) -> bool:
         """Whether there is any value to compare with."""
-        return self.elements <= self.most or self.kernel.reference is not None and not self._written.keys() <= self.loose
+        if self.elements <= self.most:
+            return True
+        return self.kernel.reference is not None and not self._written.keys() <= self.loose
 
     @cached_property
     def interpreted(self) -> dict[str, dict[str, np.ndarray] | str]:
@@ -66,7 +68,9 @@ class Expected:
 
     def of_order(self, order: str, name: str, got: np.ndarray) -> np.ndarray:
         """What the interpreter gives in an order; of values that met by `scatter`, the nearest to what was got."""
-        return nearest(self.interpreted[order][name], self.met.get(order, {}).get(name, {}), got)
+        given = self.interpreted[order]
+        assert not isinstance(given, str)  # of what it raised, nobody asks for values
+        return nearest(given[name], self.met.get(order, {}).get(name, {}), got)
 
     def for_reference(self, name: str, got: np.ndarray, wanted: np.ndarray) -> np.ndarray | None:
         """What was got, as a reference that says `wanted` is to see it; None of an array that is scattered into, where
@@ -167,4 +171,6 @@ def _widened(value: Any) -> Any:
 
 def _own(value: Any) -> Any:
     """In the type that kernels compute in."""
-    return value.astype(np.float32, order="C") if isinstance(value, np.ndarray) and value.dtype == np.float16 else copy(value)
+    if isinstance(value, np.ndarray) and value.dtype == np.float16:
+        return value.astype(np.float32, order="C")
+    return copy(value)

@@ -98,7 +98,8 @@ def findings(
         for name, array in case.outputs.items():
             poisons[name] &= memory.unwritten(array, second)
         runs.append({name: np.array(array) for name, array in written.items()})
-    raised = next((f"the interpreter ({o}) raised {v}" for o, v in expected.interpreted.items() if isinstance(v, str)), "")
+    failed = ((order, given) for order, given in expected.interpreted.items() if isinstance(given, str))
+    raised = next((f"the interpreter ({order}) raised {error}" for order, error in failed), "")
     cause = _raised(raised.partition(" raised ")[2])
     for name, buffer in case.buffers.items():
         if changed := memory.overrun(both[name], buffer):
@@ -113,7 +114,9 @@ def findings(
     for name in written:
         if missing := int(np.count_nonzero(poisons.get(name, ()))):
             told = f"'{name}': {counted(missing, 'element')} {_were(missing)} not written, or only added to"
-            agree = None if not (values := expected.interpreted) else _unwritten(values["forward"][name]) == missing
+            forward = expected.interpreted.get("forward")
+            assert not isinstance(forward, str)
+            agree = None if forward is None else _unwritten(forward[name]) == missing
             yield Found(told, cause=UNWRITTEN, about=name, agree=agree)
         else:
             yield from _values(kernel, name, [run[name] for run in runs], kind, expected, list(written).index(name))
@@ -161,6 +164,7 @@ def _values(
         if again:
             what, cause = f"{what}; it is right where the output held something else before the call", BEFORE
         elif outer and agree is False:
+            assert first is not None
             what += f", by the interpreter {_at(first, got, wanted, held)!r}"
         if kind == "special" and outer:
             what += " (a reference that is not meant for NaN, infinities and -0.0 says special: false)"
@@ -181,7 +185,9 @@ def _references(kernel: Kernel, kind: str, expected: Expected, number: int) -> l
 
 def _at(other: np.ndarray, got: np.ndarray, wanted: Any, held: np.ndarray | None) -> Any:
     """What another array has where two others differ most."""
-    return other[measure.difference(got, wanted, held).index].item()
+    worst = measure.difference(got, wanted, held)
+    assert worst is not None  # they differ
+    return other[worst.place].item()
 
 
 def compared(
@@ -196,7 +202,7 @@ def compared(
     share = worst.error / allowed if allowed else worst.error
     if worst.error <= allowed:
         return "", share
-    place = f"{name}[{', '.join(map(str, worst.index))}]" if got.ndim else name
+    place = f"{name}[{', '.join(map(str, worst.place))}]" if got.ndim else name
     told = f"{place} is {worst.got!r}, by {against} {worst.wanted!r}"
     if got.dtype.kind in "biu" or worst.error == np.inf:
         return told, share

@@ -9,9 +9,9 @@ import numpy as np
 
 
 class Difference(NamedTuple):
-    """The worst element of one output: its index, what was got and wanted, and the error (inf: another kind)."""
+    """The worst element of one output: its indices, what was got and wanted, and the error (inf: another kind)."""
 
-    index: tuple[int, ...]
+    place: tuple[int, ...]
     got: complex | float | int | bool
     wanted: complex | float | int | bool
     error: float
@@ -23,8 +23,9 @@ def difference(
     """The worst element of two arrays of one shape, or None where it has no elements.
 
     The error of an element is |got - wanted| / max(|wanted|, largest finite |wanted| of the output), where `wanted`
-    is rounded to the type of `got` first. NaN and infinities must match in kind, of complex numbers in each part; integers and booleans exactly; with
-    `zeros` the signs of zeros too. `held`: which elements count, booleans of the same shape (default: all).
+    is rounded to the type of `got` first. NaN and infinities must match in kind, of complex numbers in each part;
+    integers and booleans exactly; with `zeros` the signs of zeros too. `held`: which elements count, booleans of the
+    same shape (default: all).
     """
     got = np.asarray(got)
     if got.size == 0:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from functools import cache
-from typing import Callable, Iterator, NamedTuple, Sequence
+from functools import cache, partial
+from typing import Any, Callable, Iterator, NamedTuple, Sequence
 
 import numpy as np
 
@@ -88,10 +88,9 @@ class _Plan(NamedTuple):
     def verdicts(self, unit: Unit, tell: Tell) -> Iterator[Verdict]:
         """One for each target of the unit, when all its cases have run on all of them."""
         kernel, specialisation, targets = unit
-        root = self.declaration.root
         calls = {t: self.opened(None if t.endswith(VENDOR) else t)[kernel.name] for t in targets}
         tallies = {target: _Tally() for target in targets}
-        _, tree = rendered_tree(kernel, specialisation, root)
+        _, tree = rendered_tree(kernel, specialisation, self.declaration.root)
         extremes, loose = "small" if leaves_rounding_open(tree) else "all", scattered(tree)
         turn = 0
         for number, (dims, kind) in enumerate(cases_of(kernel, specialisation, self.seed)):
@@ -99,15 +98,9 @@ class _Plan(NamedTuple):
             label = ",".join(f"{k}={v}" for k, v in dims.items()) + (f" {kind}" if kind else "")
             if self.only is not None and self.only != label or self.quick and not is_quick(kernel, dims, kind):
                 continue
-
-            def drawn() -> draw.Case:
-                rng = np.random.default_rng(self.seed * SEEDS + number)
-                looks = {kind: {"special": turn, "extreme": extremes}.get(kind, True)} if kind else {}
-                with faults.of("arguments", label):
-                    return draw.draw(kernel, specialisation, dims, rng, root, **looks)
-
-            call = calls[targets[0]]
-            expected = cache(lambda: Expected(self.declaration, kernel, specialisation, drawn(), call, loose, self.quick))
+            looks = {kind: {"special": turn, "extreme": extremes}.get(kind, True)} if kind else {}
+            drawn = partial(self._drawn, unit, dims, self.seed * SEEDS + number, label, looks)
+            expected = cache(partial(self._expected, unit, drawn, calls[targets[0]], loose))
             for target, tally in tallies.items():
                 tell("begins", target, label)
                 for found in _found(calls[target], target, unit, drawn, kind, expected, tally):
@@ -117,6 +110,16 @@ class _Plan(NamedTuple):
             idle = tally.not_run or ("" if tally.cases or tally.failures else self._no_case(tally))
             told = (tally.cases, tally.worst, tuple(tally.failures), idle, tally.unheld)
             yield Verdict(kernel.name, str(specialisation), target, *told)
+
+    def _drawn(self, unit: Unit, dims: dict[str, int], seed: int, label: str, looks: dict[str, Any]) -> draw.Case:
+        rng = np.random.default_rng(seed)
+        with faults.of("arguments", label):
+            return draw.draw(unit.kernel, unit.specialisation, dims, rng, self.declaration.root, **looks)
+
+    def _expected(
+        self, unit: Unit, drawn: Callable[[], draw.Case], call: runtime.Kernel, loose: frozenset[str]
+    ) -> Expected:
+        return Expected(self.declaration, unit.kernel, unit.specialisation, drawn(), call, loose, self.quick)
 
     def _no_case(self, tally: _Tally) -> str:
         if tally.tried:

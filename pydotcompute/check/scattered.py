@@ -11,7 +11,8 @@ Met = dict[str, dict[int, list]]  # array → flat index → the values that wer
 
 def scattered(built: tree.KernelTree | None) -> frozenset[str]:
     """The arrays of a kernel that are scattered into; of a raw kernel, which has no tree, none."""
-    return frozenset(node.array for s in (built.body if built else ()) for node in tree.walk(s) if isinstance(node, tree.Scatter))
+    nodes = (node for s in (built.body if built else ()) for node in tree.walk(s))
+    return frozenset(node.array for node in nodes if isinstance(node, tree.Scatter))
 
 
 def nearest(wanted: np.ndarray, met: dict[int, list], to: np.ndarray) -> np.ndarray:

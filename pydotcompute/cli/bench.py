@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
         settings["directory"] = project_root(options)
     if options.rounds:
         settings["rounds"] = options.rounds
-    rows = []
+    rows: list[dict[str, Any]] = []
     try:
         for row in module.measure(**settings):
             if not options.json:

@@ -351,9 +351,8 @@ def rebuilt(node: N, change: Callable[[Any], Any]) -> N:
 
 def product_of(e: Expr) -> tuple[bool, Expr, Expr] | None:
     """(negated, x, y) where e is x * y or -(x * y)."""
-    negative = isinstance(e, Unary) and e.op == "-"
-    inner = e.operand if negative else e
-    return (negative, inner.left, inner.right) if isinstance(inner, Binary) and inner.op == "*" else None
+    negated, inner = (True, e.operand) if isinstance(e, Unary) and e.op == "-" else (False, e)
+    return (negated, inner.left, inner.right) if isinstance(inner, Binary) and inner.op == "*" else None
 
 
 def all_names(tree: KernelTree) -> set[str]:

@@ -24,8 +24,8 @@ def expression(e: Expr, known: Mapping[str, Tree | None]) -> Tree | None:
     more than that."""
 
     def operation(op: str, *parts: Expr) -> Tree | None:
-        values = tuple(expression(part, known) for part in parts)
-        return None if None in values else Operation(op, values)
+        values = [value for part in parts if (value := expression(part, known)) is not None]
+        return Operation(op, tuple(values)) if len(values) == len(parts) else None
 
     match e:
         case Const(value=int() as value):

@@ -14,9 +14,9 @@ class Group:
 
 
 ENTRY = ("runtime/test_entry.py", "runtime/test_expressions.py", "runtime/test_views.py", "-k=not every_dtype")
-LANGUAGE = ("compile/test_bounds.py", "compile/test_guards.py", "compile/test_language.py")
-CUDA = ("cuda/test_scatter.py", "cuda/test_language.py")
-CUDA_LOOPS = ("cuda/test_barriers.py", "cuda/test_reductions.py", "cuda/test_scatter.py")
+LANGUAGE = ("targets/cpu/test_bounds.py", "targets/cpu/test_guards.py", "targets/test_language.py")
+CUDA = ("targets/cuda/test_scatter.py", "targets/test_language.py")
+CUDA_LOOPS = ("targets/cuda/test_barriers.py", "targets/test_reductions.py", "targets/cuda/test_scatter.py")
 # Of the tests of changes and tools those that build little.
 CHANGES = (
     "builder/test_tools.py", "builder/test_changes.py",
@@ -27,32 +27,32 @@ GROUPS = {
     "analysis": Group(
         {f"analysis/{name}.py": ("analysis",)
          for name in ("races", "accesses", "affine", "feasible", "symbolic*", "aliases", "barriers", "steps")}
-        | {"analysis/ranges.py": ("ranges", "analysis")},
-        ("language/test_refused_loops.py", "language/test_trees.py", "cuda/test_barriers.py",
+        | {"analysis/ranges.py": ("targets/test_ranges.py", "analysis")},
+        ("frontend/test_refused_loops.py", "frontend/test_trees.py", "targets/cuda/test_barriers.py",
          "random_programs/test_races.py"),
     ),
     "compile-cpu": Group(
         {
-            "targets/cpu/fma.py": ("compile/test_fastmath.py",),
-            "targets/cpu/reduction.py": ("compile/test_reductions.py",),
-            "targets/cpu/run.py": ("compile/test_threads.py", "compile/test_bounds.py", "ranges"),
-            "targets/cpu/independence.py": ("compile/test_independent.py", "compile/test_views.py"),
+            "targets/cpu/fma.py": ("targets/cpu/test_fastmath.py",),
+            "targets/cpu/reduction.py": ("targets/test_reductions.py",),
+            "targets/cpu/run.py": ("targets/cpu/test_threads.py", "targets/cpu/test_bounds.py", "targets/test_ranges.py"),
+            "targets/llvm/independence.py": ("targets/cpu/test_independent.py", "targets/cpu/test_views.py"),
             "targets/cpu/memory.py": (
-                "compile/test_views.py", "compile/test_alignment.py", "compile/test_bounds.py",
-                "compile/test_independent.py", "compile/test_scatter.py",
+                "targets/cpu/test_views.py", "targets/cpu/test_alignment.py", "targets/cpu/test_bounds.py",
+                "targets/cpu/test_independent.py", "targets/cpu/test_scatter.py",
             ),
-            "targets/cpu/loops.py": ("compile/test_threads.py", "compile/test_reductions.py", "ranges"),
-            "targets/cpu/loop_versioning.py": ("compile/test_guards.py", "compile/test_views.py", "ranges"),
-            "targets/cpu/index_set_splitting.py": ("compile/test_guards.py", "ranges"),
-            "targets/cpu/link.py": ("compile/test_artifacts.py",),
-            "targets/cpu/elf.py": ("compile/test_artifacts.py",),
-            "targets/llvm/scalar.py": ("compile/test_arithmetic.py",),
-            "targets/llvm/conversions.py": ("compile/test_arithmetic.py",),
+            "targets/cpu/loops.py": ("targets/cpu/test_threads.py", "targets/test_reductions.py", "targets/test_ranges.py"),
+            "targets/cpu/loop_versioning.py": ("targets/cpu/test_guards.py", "targets/cpu/test_views.py", "targets/test_ranges.py"),
+            "targets/cpu/index_set_splitting.py": ("targets/cpu/test_guards.py", "targets/test_ranges.py"),
+            "targets/cpu/link.py": ("targets/cpu/test_artifacts.py",),
+            "targets/cpu/elf.py": ("targets/cpu/test_artifacts.py",),
+            "targets/cpu/scalar.py": ("targets/test_arithmetic.py",),
+            "targets/llvm/conversions.py": ("targets/test_arithmetic.py",),
             "targets/llvm/dimension_code.py": ("runtime/test_expressions.py",),
             "targets/cpu/[!et]*.py": LANGUAGE,
             "targets/llvm/*.py": LANGUAGE,
         },
-        ("compile", "builder/test_reproducible.py", "check/test_mutants.py"),
+        ("targets/cpu", "builder/test_reproducible.py", "check/test_mutants.py"),
     ),
     "compile-entry": Group(
         {"targets/cpu/entry*.py": ENTRY},
@@ -62,27 +62,27 @@ GROUPS = {
     ),
     "compile-cuda": Group(
         {
-            "targets/cuda/math.py": ("cuda/test_functions.py",),
+            "targets/cuda/math.py": ("targets/cuda/test_functions.py",),
             "targets/cuda/loop*.py": CUDA_LOOPS,
-            "targets/cuda/*reduction*.py": ("cuda/test_reductions.py",),
+            "targets/cuda/*reduction*.py": ("targets/test_reductions.py",),
             "targets/cuda/early_loads.py": CUDA,
             "targets/cuda/thread_coarsening.py": CUDA,
-            "targets/cuda/t*.py": ("builder/test_tools.py", "cuda/test_artifacts.py"),
-            "targets/cuda/ptxas.py": ("cuda/test_artifacts.py",),
-            "targets/cuda/device.py": ("cuda/test_raw.py",),
+            "targets/cuda/t*.py": ("builder/test_tools.py", "targets/cuda/test_artifacts.py"),
+            "targets/cuda/ptxas.py": ("targets/cuda/test_artifacts.py",),
+            "targets/cuda/device.py": ("targets/cuda/test_raw.py",),
             "targets/cuda/*.py": CUDA,
         },
-        ("cuda/test_arithmetic.py", "cuda/test_artifacts.py", "cuda/test_reductions.py", "cuda/test_functions.py",
-         "cuda/test_barriers.py", "cuda/test_batches.py", "cuda/test_raw.py"),
+        ("targets/test_arithmetic.py", "targets/cuda/test_artifacts.py", "targets/test_reductions.py", "targets/cuda/test_functions.py",
+         "targets/cuda/test_barriers.py", "targets/cuda/test_batches.py", "targets/cuda/test_raw.py"),
     ),
     "compile-plain": Group(
-        {"jit/fingerprint.py": ("backends/test_fingerprint.py", "backends/test_compile_kernel.py"),
-         "jit/*.py": ("backends/test_compile_kernel.py", "backends/test_fingerprint.py")},
-        ("backends/test_edits.py",),
+        {"jit/fingerprint.py": ("jit/test_fingerprint.py", "jit/test_compile_kernel.py"),
+         "jit/*.py": ("jit/test_compile_kernel.py", "jit/test_fingerprint.py")},
+        ("jit/test_edits.py",),
     ),
     "compile-math": Group(
         {"targets/llvm/math/*.py": ("math/test_special_values.py", "math/test_accuracy.py", "math/test_loops.py")},
-        ("math", "compile/test_arithmetic.py"),
+        ("math", "targets/test_arithmetic.py"),
     ),
     "runtime": Group(
         {
@@ -91,8 +91,8 @@ GROUPS = {
             for pattern in ("runtime/*.py", "calls/*.py", "devices/*.py", "backends/cpu/*.py")
         },
         ("runtime/test_settings.py", "runtime/test_kernels_module.py", "runtime/test_entry.py",
-         "runtime/test_product.py", "runtime/test_random.py", "backends/test_own_arrays.py", "interpreter", "vendor",
-         "backend_system"),
+         "runtime/test_product.py", "runtime/test_random.py", "backends/test_own_arrays.py", "interpreter", "runtime/test_vendor.py",
+         "devices"),
     ),
     "keys": Group(
         {

@@ -13,6 +13,7 @@ class Named(NamedTuple):
 
 
 BARRIERS, SYMBOLIC = "pydotcompute/analysis/barriers.py", "pydotcompute/analysis/symbolic.py"
+STATE = "pydotcompute/analysis/symbolic_state.py"
 ARRAYS, VALUES = "pydotcompute/targets/cpu/arrays.py", ("analysis/test_values.py",)
 
 NAMED = {
@@ -89,29 +90,29 @@ NAMED = {
     ),
     "what a reduction starts from": Named(SYMBOLIC, "terms.append(before[reduction.name])", "pass", VALUES),
     "pairs that a loop sets anew": Named(SYMBOLIC, "names.update(node.names)", "pass", VALUES),
-    "sizes that are numbers": Named(SYMBOLIC, "return affine.constant(int(dim))", "return None", VALUES),
+    "sizes that are numbers": Named(STATE, "return affine.constant(int(dim))", "return None", VALUES),
     "the rows of an array": Named(
-        SYMBOLIC, 'return ("rows", *dims) if dims else ("size",)', 'return ("size",)', VALUES
+        STATE, 'return ("rows", *dims) if dims else ("size",)', 'return ("size",)', VALUES
     ),
     "a shift by -1": Named(
         "pydotcompute/analysis/symbolic_values.py", "affine.constant(-1), b)", "affine.constant(-2), b)", VALUES
     ),
     "what holds where False is said": Named(
         "pydotcompute/analysis/symbolic_values.py",
-        'true = () if e.type != "bool" or not e.value else (affine.Constraint(()),)',
-        "true = (affine.Constraint(()),)", VALUES,
+        'true = () if e.type != "bool" or not e.value else (Constraint(()),)',
+        "true = (Constraint(()),)", VALUES,
     ),
     # ---------------------------------------------------------------------------------------------- plain functions
     "machine code of another processor": Named(
         "pydotcompute/jit/cpu.py", ", llvm.get_host_cpu_features().flatten(), *told)", ", *told)",
-        ("backends/test_fingerprint.py",),
+        ("jit/test_fingerprint.py",),
     ),
     "globals of inner functions": Named(
         "pydotcompute/jit/fingerprint.py", "yield from _codes(constant)", "pass",
-        ("backends/test_fingerprint.py",),
+        ("jit/test_fingerprint.py",),
     ),
     "how a helper is compiled": Named(
         "pydotcompute/jit/fingerprint.py", 'sorted(getattr(dispatcher, "targetoptions", {}).items())', "()",
-        ("backends/test_fingerprint.py",),
+        ("jit/test_fingerprint.py",),
     ),
 }  # fmt: skip

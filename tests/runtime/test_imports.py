@@ -43,12 +43,13 @@ def run(program: str, *args: str) -> str:
 
 
 ALLOWED_OURS = {
-    "pydotcompute", "abi", "artifact", "artifact.dimensions",
-    "backends", "backends.base", "backends.cpu", "backends.cpu_kernel", "backends.registry",
-    "cache",
-    "cache.layout", "cache.manifest", "cache.objects", "errors", "remedies", "runtime", "runtime.arguments",
-    "runtime.arrays", "runtime.choice", "runtime.dispatch", "runtime.kernel", "runtime.levels", "runtime.library",
-    "runtime.native", "runtime.scalars", "runtime.settings", "runtime.shapes", "runtime.words", "signature",
+    "artifact", "artifact.abi", "artifact.dimensions", "artifact.machine", "artifact.remedies",
+    "artifact.signature", "backends", "backends.base", "backends.cpu", "backends.cpu.backend",
+    "backends.cpu.kernel", "backends.cpu.levels", "backends.cpu.native", "backends.names", "cache",
+    "cache.layout", "cache.manifest", "cache.objects", "calls", "calls.arguments", "calls.arrays",
+    "calls.scalars", "calls.settings", "calls.shapes", "calls.words", "devices", "devices.pinned",
+    "devices.registry", "errors", "pydotcompute", "runtime", "runtime.choice", "runtime.dispatch",
+    "runtime.kernel", "runtime.library",
 }  # fmt: skip
 ALLOWED_OTHERS = {
     "__future__",

@@ -21,6 +21,7 @@ from pydotcompute.backends.cpu import levels
 from pydotcompute.cache.manifest import KernelRecord, SpecialisationRecord
 from pydotcompute.calls import arguments, arrays
 from pydotcompute.declare.model import Kernel, Rendered, Specialisation
+from pydotcompute.errors import CompilationError
 from pydotcompute.frontend.build import build_tree
 from pydotcompute.interpreter import execute as interpret
 from pydotcompute.ir.tree import KernelTree
@@ -159,7 +160,8 @@ def compiled(target: str, kernel: Kernel, specialisation: Specialisation, render
     with tempfile.TemporaryDirectory() as folder:
         job = Job(kernel, specialisation, rendered, (target,), folder)
         answer = registry.get(target).compile(job, Clock())
-    assert not answer.failures, answer.failures
+    if answer.failures:
+        raise CompilationError("; ".join(answer.failures.values()))
     tree = None if rendered.raw else check(build_tree(kernel, specialisation, rendered))
     return built(target, kernel, specialisation, tree, answer.artifacts[target])
 

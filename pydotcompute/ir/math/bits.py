@@ -8,7 +8,7 @@ branches.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -26,66 +26,71 @@ class Value:
     def __init__(self, type_: str, made: Callable[..., Expr], *operands: Value):
         self.type, self.made, self.operands = type_, made, operands
 
-    def _with(self, op: str, other: Any, swapped: bool = False) -> Value:
+    def _with(self, op: str, other: Operand, swapped: bool = False) -> Value:
         other = value(other)
         left, right = (other, self) if swapped else (self, other)
         assert left.type == right.type, f"{left.type} {op} {right.type}"
         return Value(self.type, lambda x, y: Binary(op, x, y, self.type), left, right)
 
-    def _compare(self, op: str, other: Any) -> Value:
+    def _compare(self, op: str, other: Operand) -> Value:
         other = value(other)
         assert self.type == other.type, f"{self.type} {op} {other.type}"
         return Value("bool", lambda x, y: Compare(op, x, y), self, other)
 
-    def __add__(self, other):
+    def __add__(self, other: Operand) -> Value:
         return self._with("+", other)
 
-    def __radd__(self, other):
+    def __radd__(self, other: Operand) -> Value:
         return self._with("+", other, True)
 
-    def __sub__(self, other):
+    def __sub__(self, other: Operand) -> Value:
         return self._with("-", other)
 
-    def __rsub__(self, other):
+    def __rsub__(self, other: Operand) -> Value:
         return self._with("-", other, True)
 
-    def __mul__(self, other):
+    def __mul__(self, other: Operand) -> Value:
         return self._with("*", other)
 
-    def __rmul__(self, other):
+    def __rmul__(self, other: Operand) -> Value:
         return self._with("*", other, True)
 
-    def __truediv__(self, other):
+    def __truediv__(self, other: Operand) -> Value:
         return self._with("/", other)
 
-    def __rtruediv__(self, other):
+    def __rtruediv__(self, other: Operand) -> Value:
         return self._with("/", other, True)
 
-    def __neg__(self):
+    def __neg__(self) -> Value:
         return Value(self.type, lambda x: Unary("-", x, self.type), self)
 
-    def __lt__(self, other):
+    def __lt__(self, other: Operand) -> Value:
         return self._compare("<", other)
 
-    def __le__(self, other):
+    def __le__(self, other: Operand) -> Value:
         return self._compare("<=", other)
 
-    def __gt__(self, other):
+    def __gt__(self, other: Operand) -> Value:
         return self._compare(">", other)
 
-    def __ge__(self, other):
+    def __ge__(self, other: Operand) -> Value:
         return self._compare(">=", other)
 
-    def __eq__(self, other):
+    def __eq__(self, other: Operand) -> Value:  # type: ignore[override]  # an expression, as of every operator
         return self._compare("==", other)
 
-    def __ne__(self, other):
+    def __ne__(self, other: Operand) -> Value:  # type: ignore[override]  # an expression, as of every operator
         return self._compare("!=", other)
 
     __hash__ = object.__hash__
 
 
-def value(given: Any) -> Value:
+Operand = Value | np.generic  # a NumPy scalar stands for a constant of its type
+Function = Callable[..., Value]  # of operands
+Made = TypeVar("Made", bound=Callable[..., Any])
+
+
+def value(given: Operand) -> Value:
     """A value, or the constant that a NumPy scalar is."""
     if isinstance(given, Value):
         return given
@@ -98,14 +103,14 @@ def variable(name: str, dtype: str) -> Value:
     return Value(dtype, lambda: Var(name, dtype))
 
 
-def scalar(function: Callable) -> Callable:
+def scalar(function: Made) -> Made:
     """What marks a function of this package: it takes values and gives one, or several."""
     return function
 
 
-def _called(name: str, result: Callable[[str], str] = lambda dtype: dtype) -> Callable:
-    def call(*arguments):
-        arguments = tuple(map(value, arguments))
+def _called(name: str, result: Callable[[str], str] = lambda dtype: dtype) -> Function:
+    def call(*given: Operand) -> Value:
+        arguments = tuple(map(value, given))
         dtype = result(arguments[-1].type)
         return Value(dtype, lambda *trees: Call(name, trees, dtype), *arguments)
 
@@ -122,7 +127,7 @@ count_zeros = _called("clz")
 as_bits, as_float = _called("bits", WIDTH.__getitem__), _called("of_bits", WIDTH.__getitem__)
 
 
-def _operation(op: str) -> Callable:
+def _operation(op: str) -> Callable[[Operand, Operand], Value]:
     return lambda a, b: value(a)._with(op, b)
 
 
@@ -131,27 +136,28 @@ both, either, differ = map(_operation, ("&", "|", "^"))  # of conditions
 shift_left, shift_right_signed = _operation("<<"), _operation(">>")
 
 
-def convert(x, dtype: str) -> Value:
+def convert(x: Operand, dtype: str) -> Value:
     return Value(dtype, lambda tree: Convert(tree, dtype), value(x))
 
 
-def shift_right(a, b) -> Value:
+def shift_right(a: Operand, b: Operand) -> Value:
     """Zeros come in from the left."""
-    a, unsigned = value(a), f"u{value(a).type}"
+    a = value(a)
+    unsigned = f"u{a.type}"
     if a.type.startswith("u"):
         return a._with(">>", b)
     return convert(convert(a, unsigned)._with(">>", convert(b, unsigned)), a.type)
 
 
-def widen(x) -> Value:
+def widen(x: Operand) -> Value:
     return convert(x, "float64")
 
 
-def narrow(x) -> Value:
+def narrow(x: Operand) -> Value:
     return convert(x, "float32")
 
 
-def low_half(x) -> Value:
+def low_half(x: Operand) -> Value:
     return convert(x, "int32")
 
 

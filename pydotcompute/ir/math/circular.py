@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..tree import CallHelper, Compare, Const, Helper, HelperParameter, If, Return, Var
+from ..tree import CallHelper, Compare, Const, Helper, HelperParameter, If, Return, Stmt, Var
 from .bits import (
     Value,
     as_bits,
@@ -66,7 +66,7 @@ def table() -> Helper:
     whole = int(2**bits / (2 * pi(bits + 64)))
     words = [whole >> 64 * (WORDS - 1 - k) & 2**64 - 1 for k in range(WORDS)]
 
-    def between(low: int, high: int) -> tuple:
+    def between(low: int, high: int) -> tuple[Stmt, ...]:
         if high - low == 1:
             return (Return((Const(words[low], "uint64"),)),)
         middle = (low + high) // 2
@@ -135,7 +135,8 @@ def _reduced(bits: Value) -> tuple[Value, Value, Value]:
         convert(leading, "float64") * _power_of_two(scale),
         convert(rest, "float64") * _power_of_two(isub(scale, np.int64(53))),
     )
-    return convert(quarter, "int64"), *(select(negative, -part, part) for part in parts)
+    high, low = (select(negative, -part, part) for part in parts)
+    return convert(quarter, "int64"), high, low
 
 
 def _sine_and_cosine(high: Value, low: Value) -> tuple[Value, Value]:

@@ -6,9 +6,26 @@ minimax polynomial of tools/minimax.py. 2**k is applied in two halves: the first
 a denormal, zero or infinity where it must.
 """
 
-from typing import Callable
 
-from .bits import as_bits, as_float, fabs, fmuladd, iadd, isub, polynomial, scalar, select, shift_left, shift_right
+from typing import Any
+
+import numpy as np
+
+from .bits import (
+    Function,
+    Value,
+    as_bits,
+    as_float,
+    fabs,
+    fmuladd,
+    iadd,
+    isub,
+    polynomial,
+    scalar,
+    select,
+    shift_left,
+    shift_right,
+)
 from .formats import FLOAT64, Format, both_formats
 
 # exp(r) = 1 + r + r² P(r)
@@ -82,31 +99,31 @@ LN2 = {  # two parts of ln 2
 }
 
 
-def scaling(f: Format) -> tuple[float, Callable]:
+def scaling(f: Format) -> tuple[np.floating[Any], Function]:
     """A magic number and scale(p, bits): p * 2**k for p near 1 and the bits of `magic + k`, which end in k and the
     exponents that two factors of 1 have."""
     shift, unit = f.shift, f.int(1)
 
     @scalar
-    def scale(p, bits):
+    def scale(p: Value, bits: Value) -> Value:
         half = shift_left(shift_right(bits, unit), shift)  # what the magic number itself has there is shifted out
         return p * as_float(half) * as_float(isub(shift_left(bits, shift), half))
 
     return f.magic + f.float(2 * f.bias), scale
 
 
-def exp_of_sum(f: Format, table: tuple, low: float, high: float) -> Callable:
+def exp_of_sum(f: Format, table: tuple[float, ...], low: float, high: float) -> Function:
     """exp(x + tail) for a tail of at most some ulp of x; beyond low and high the result is 0 and infinity."""
     T = f.float
     one, inverse = T(1), T(1.4426950408889634)
     ln2_high, ln2_low = (T(-part) for part in LN2[f.name])
-    low, high = T(low), T(high)
+    least, most = T(low), T(high)
     magic, scale = scaling(f)
 
     @scalar
-    def exp(x, tail):
-        x = select(x > high, high, x)  # written so that a NaN stays
-        x = select(x < low, low, x)
+    def exp(x: Value, tail: Value) -> Value:
+        x = select(x > most, most, x)  # written so that a NaN stays
+        x = select(x < least, least, x)
         shifted = fmuladd(x, inverse, magic)
         k = shifted - magic
         r = fmuladd(k, ln2_high, x)
@@ -117,17 +134,17 @@ def exp_of_sum(f: Format, table: tuple, low: float, high: float) -> Callable:
     return exp
 
 
-def exp2_of_sum(f: Format, table: tuple, low: float, high: float) -> Callable:
+def exp2_of_sum(f: Format, table: tuple[float, ...], low: float, high: float) -> Function:
     """2**(x + tail), |tail| far below 1."""
     T = f.float
     one = T(1)
-    low, high = T(low), T(high)
+    least, most = T(low), T(high)
     magic, scale = scaling(f)
 
     @scalar
-    def exp2(x, tail):
-        x = select(x > high, high, x)
-        x = select(x < low, low, x)
+    def exp2(x: Value, tail: Value) -> Value:
+        x = select(x > most, most, x)
+        x = select(x < least, least, x)
         shifted = x + magic
         r = (x - (shifted - magic)) + tail
         return scale(fmuladd(r, polynomial(r, table), one), as_bits(shifted))
@@ -135,29 +152,29 @@ def exp2_of_sum(f: Format, table: tuple, low: float, high: float) -> Callable:
     return exp2
 
 
-def _without_tail(f: Format, function: Callable) -> Callable:
+def _without_tail(f: Format, function: Function) -> Function:
     nothing = f.float(-0.0)  # what an addition of is no operation
 
     @scalar
-    def without_tail(x):
+    def without_tail(x: Value) -> Value:
         return function(x, nothing)
 
     return without_tail
 
 
-def _expm1(f: Format, table: tuple, low: float, high: float, tiny: float) -> Callable:
+def _expm1(f: Format, table: tuple[float, ...], low: float, high: float, tiny: float) -> Function:
     """2**k expm1(r) + (2**k - 1), halved until the end: 2**k alone may overflow where the result does not."""
     T = f.float
     magic = f.magic
     inverse, half, two = T(1.4426950408889634), T(0.5), T(2)
     ln2_high, ln2_low = (T(-part) for part in LN2[f.name])
-    low, high, tiny = T(low), T(high), T(tiny)
+    least, most, smallest = T(low), T(high), T(tiny)
     half_bits, shift = f.int(f.one - (1 << f.mantissa)), f.shift
 
     @scalar
-    def expm1(x):
-        y = select(x > high, high, x)
-        y = select(y < low, low, y)
+    def expm1(x: Value) -> Value:
+        y = select(x > most, most, x)
+        y = select(y < least, least, y)
         shifted = fmuladd(y, inverse, magic)
         k = shifted - magic
         whole = fmuladd(k, ln2_high, y)
@@ -166,7 +183,7 @@ def _expm1(f: Format, table: tuple, low: float, high: float, tiny: float) -> Cal
         t = r + fmuladd(r * r, polynomial(r, table), tail)
         power = as_float(iadd(shift_left(as_bits(shifted), shift), half_bits))  # 2**(k - 1)
         result = fmuladd(power, t, power - half) * two
-        return select(fabs(x) < tiny, x, result)  # -0.0 and denormals
+        return select(fabs(x) < smallest, x, result)  # -0.0 and denormals
 
     return expm1
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from ..tree import Assign, Const, Expr, Helper, HelperParameter, Return, Stmt, Var
-from .bits import Value, variable
+from .bits import Function, Value, variable
 
 
-def traced(name: str, function: Callable, parameters: Sequence[tuple[str, str]]) -> Helper:
+def traced(name: str, function: Function, parameters: Sequence[tuple[str, str]]) -> Helper:
     """The helper of a function of these (name, dtype): it returns one value."""
     given = [variable(parameter, dtype) for parameter, dtype in parameters]
     result = function(*given)

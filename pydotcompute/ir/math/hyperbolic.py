@@ -6,9 +6,24 @@ of powers of two. Nothing cancels and nothing is divided. With t = expm1(2 |x|),
 exact number less a smaller quotient: t / 2 - (t² / 2) / (t + 2) while t < 2, and 1 - 2 / (t + 2).
 """
 
-from typing import Callable
 
-from .bits import as_bits, as_float, copysign, fabs, fmuladd, iadd, polynomial, scalar, select, shift_left
+from collections.abc import Callable
+from typing import Any
+
+from .bits import (
+    Function,
+    Value,
+    as_bits,
+    as_float,
+    copysign,
+    fabs,
+    fmuladd,
+    iadd,
+    polynomial,
+    scalar,
+    select,
+    shift_left,
+)
 from .exponential import FUNCTIONS as EXPONENTIAL, LN2
 from .formats import Format, both_formats
 
@@ -42,18 +57,21 @@ _COSH_64 = (
 )
 
 
-def _reduction(f: Format, sinh_table: tuple, cosh_table: tuple, high: float) -> Callable:
+Parts = Callable[[Value], tuple[Value, Value, Value, Value]]
+
+
+def _reduction(f: Format, sinh_table: tuple[float, ...], cosh_table: tuple[float, ...], high: float) -> Parts:
     """parts(x) → (2**k / 4, 2**-k / 4, sinh r, cosh r - 1) of |x|: 2**k alone may overflow where sinh does not."""
     T = f.float
     magic = f.magic
-    inverse, high, far = T(1.4426950408889634), T(high), T(f.mantissa + 8)
+    inverse, most, far = T(1.4426950408889634), T(high), T(f.mantissa + 8)
     ln2_high, ln2_low = (T(-part) for part in LN2[f.name])
     quarter_bits, shift = f.int(int(f.one) - (2 << f.mantissa)), f.shift
 
     @scalar
-    def parts(x):
+    def parts(x: Value) -> tuple[Value, Value, Value, Value]:
         y = fabs(x)
-        y = select(y > high, high, y)
+        y = select(y > most, most, y)
         shifted = fmuladd(y, inverse, magic)
         k = shifted - magic
         whole = fmuladd(k, ln2_high, y)
@@ -70,40 +88,40 @@ def _reduction(f: Format, sinh_table: tuple, cosh_table: tuple, high: float) -> 
     return parts
 
 
-def _sinh(f: Format, tiny: float, **reduction) -> Callable:
+def _sinh(f: Format, tiny: float, **reduction: Any) -> Function:
     parts = _reduction(f, **reduction)
-    two, tiny = f.float(2), f.float(tiny)
+    two, smallest = f.float(2), f.float(tiny)
 
     @scalar
-    def sinh(x):
+    def sinh(x: Value) -> Value:
         up, down, sine, cosine = parts(x)
         a, b = up - down, up + down
         result = two * (a + fmuladd(a, cosine, b * sine))
-        return select(fabs(x) < tiny, x, copysign(result, x))  # -0.0 and denormals
+        return select(fabs(x) < smallest, x, copysign(result, x))  # -0.0 and denormals
 
     return sinh
 
 
-def _cosh(f: Format, **reduction) -> Callable:
+def _cosh(f: Format, **reduction: Any) -> Function:
     parts = _reduction(f, **reduction)
     two = f.float(2)
 
     @scalar
-    def cosh(x):
+    def cosh(x: Value) -> Value:
         up, down, sine, cosine = parts(x)  # grouped by powers of two, whose products are exact
         return two * (up + fmuladd(up, cosine + sine, fmuladd(down, cosine - sine, down)))
 
     return cosh
 
 
-def _tanh(f: Format, one_from: float) -> Callable:
+def _tanh(f: Format, one_from: float) -> Function:
     """one_from: where tanh is 1 in this format."""
     T = f.float
     expm1 = EXPONENTIAL["expm1"][f.name]
     limit, half, one, two = T(one_from), T(0.5), T(1), T(2)
 
     @scalar
-    def tanh(x):
+    def tanh(x: Value) -> Value:
         y = fabs(x)
         t = expm1(two * select(y > limit, limit, y))
         small = t < two

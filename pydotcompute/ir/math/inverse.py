@@ -6,9 +6,12 @@ argument n / d is replaced by -d / n or (n - d) / (n + d), one division either w
 """
 
 import math
-from typing import Callable
+from fractions import Fraction
+from typing import Any
 
-from .bits import as_bits, copysign, either, fabs, fmuladd, polynomial, scalar, select, sqrt
+import numpy as np
+
+from .bits import Function, Value, as_bits, copysign, either, fabs, fmuladd, polynomial, scalar, select, sqrt
 from .constants import pi, pieces
 from .formats import Format, both_formats
 
@@ -57,18 +60,18 @@ _ATAN_64 = (
 )
 
 
-def _two_parts(f: Format, value, spare: int = 0) -> tuple:
+def _two_parts(f: Format, value: Fraction, spare: int = 0) -> tuple[np.floating[Any], ...]:
     """A constant as the sum of two floats of the format, the first with `spare` bits left free."""
     return tuple(map(f.float, pieces(value, f.mantissa + 1 - spare, f.mantissa + 1)))
 
 
-def _asin(f: Format, table: tuple) -> Callable:
+def _asin(f: Format, table: tuple[float, ...]) -> Function:
     T = f.float
     zero, half, one, two = T(0), T(0.5), T(1), T(2)
     right, right_low = _two_parts(f, pi(200) / 2)
 
     @scalar
-    def asin(x):
+    def asin(x: Value) -> Value:
         y = fabs(x)
         far = y > half
         z = select(far, half * (one - y), y * y)
@@ -79,13 +82,13 @@ def _asin(f: Format, table: tuple) -> Callable:
     return asin
 
 
-def _acos(f: Format, table: tuple) -> Callable:
+def _acos(f: Format, table: tuple[float, ...]) -> Function:
     T = f.float
     zero, half, one, two = T(0), T(0.5), T(1), T(2)
     right, right_low = _two_parts(f, pi(200) / 2)
 
     @scalar
-    def acos(x):
+    def acos(x: Value) -> Value:
         y = fabs(x)
         far = y > half
         z = select(far, half * (one - y), y * y)
@@ -97,7 +100,7 @@ def _acos(f: Format, table: tuple) -> Callable:
     return acos
 
 
-def _atan(f: Format, table: tuple) -> Callable:
+def _atan(f: Format, table: tuple[float, ...]) -> Function:
     T = f.float
     zero, one = T(0), T(1)
     right, right_low = _two_parts(f, pi(200) / 2)
@@ -105,7 +108,7 @@ def _atan(f: Format, table: tuple) -> Callable:
     low, high = T(math.sqrt(2) - 1), T(math.sqrt(2) + 1)
 
     @scalar
-    def atan(x):
+    def atan(x: Value) -> Value:
         y = fabs(x)
         middle, far = y > low, y > high
         n = select(far, -one, select(middle, y - one, y))
@@ -119,7 +122,7 @@ def _atan(f: Format, table: tuple) -> Callable:
     return atan
 
 
-def _atan2(f: Format, table: tuple) -> Callable:
+def _atan2(f: Format, table: tuple[float, ...]) -> Function:
     """atan(a / b) for a = min(|x|, |y|), b = max(|x|, |y|), as count * pi/4 + atan(t), reflected twice."""
     T = f.float
     zero, one, two, four, infinity = T(0), T(1), T(2), T(4), T(math.inf)
@@ -130,7 +133,7 @@ def _atan2(f: Format, table: tuple) -> Callable:
     positive = f.int(-1)
 
     @scalar
-    def atan2(y, x):
+    def atan2(y: Value, x: Value) -> Value:
         across, up = fabs(x), fabs(y)
         steep = up > across
         a, b = select(steep, across, up), select(steep, up, across)

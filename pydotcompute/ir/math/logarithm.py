@@ -7,9 +7,22 @@ the factor is split into a short one, whose product with f is exact, and a small
 """
 
 import math
-from typing import Callable
 
-from .bits import as_bits, as_float, fmuladd, iadd, iand, ior, isub, polynomial, scalar, select, shift_right
+from .bits import (
+    Function,
+    Value,
+    as_bits,
+    as_float,
+    fmuladd,
+    iadd,
+    iand,
+    ior,
+    isub,
+    polynomial,
+    scalar,
+    select,
+    shift_right,
+)
 from .exponential import LN2
 from .formats import FLOAT32, Format, both_formats
 
@@ -37,38 +50,38 @@ _LOG_64 = (
 TABLE = {"float32": _LOG_32, "float64": _LOG_64}
 
 
-def decomposition(f: Format) -> tuple[Callable, Callable]:
+def decomposition(f: Format) -> tuple[Function, Function]:
     """exponent(bits) and mantissa(bits) of a normal positive float: k as a float, and m in [sqrt(1/2), sqrt(2))."""
-    root_half = int(f.int(f.float(math.sqrt(0.5)).view(f.int)))
-    offset = f.int(int(f.one) - root_half)  # moves the carry into the exponent from 2 to sqrt(2)
-    root_half, shift, fraction = f.int(root_half), f.shift, f.int((1 << f.mantissa) - 1)
+    root = int(f.int(f.float(math.sqrt(0.5)).view(f.int)))
+    offset = f.int(int(f.one) - root)  # moves the carry into the exponent from 2 to sqrt(2)
+    root_half, shift, fraction = f.int(root), f.shift, f.int((1 << f.mantissa) - 1)
     aligned = f.float(2.0**f.mantissa)  # a float in which an integer in the low bits is that many ones
     aligned_bits = f.int(aligned.view(f.int))
     biased = f.float(2.0**f.mantissa + f.bias)
 
     @scalar
-    def exponent(bits):
+    def exponent(bits: Value) -> Value:
         return as_float(ior(shift_right(iadd(bits, offset), shift), aligned_bits)) - biased
 
     @scalar
-    def mantissa(bits):
+    def mantissa(bits: Value) -> Value:
         return as_float(iadd(iand(iadd(bits, offset), fraction), root_half))
 
     return exponent, mantissa
 
 
-def remainder(f: Format) -> Callable:
+def remainder(f: Format) -> Function:
     """w(f) = f - log(1 + f) for 1 + f in [sqrt(1/2), sqrt(2)]."""
     T, table = f.float, TABLE[f.name]
     half, two = T(0.5), T(2)
 
     @scalar
-    def short(x):
+    def short(x: Value) -> Value:
         z = x * x
         return fmuladd(half, z, -(x * z) * polynomial(x, table))
 
     @scalar
-    def long(x):
+    def long(x: Value) -> Value:
         s = x / (two + x)
         z = s * s
         square = half * x * x
@@ -77,45 +90,45 @@ def remainder(f: Format) -> Callable:
     return short if f is FLOAT32 else long
 
 
-def special_values(f: Format) -> Callable:
+def special_values(f: Format) -> Function:
     """The result for every x, given that for positive finite ones: NaN below 0, -inf at 0, inf and NaN as they are."""
     T = f.float
     zero, infinity, minus_infinity, nan = T(0), T(math.inf), T(-math.inf), T(math.nan)
 
     @scalar
-    def special(x, result):
+    def special(x: Value, result: Value) -> Value:
         result = select(x < infinity, result, x)
         return select(x <= zero, select(x == zero, minus_infinity, nan), result)
 
     return special
 
 
-def _logarithm(f: Format, near: float, rest: float, factor: float, low: float, high: float) -> Callable:
+def _logarithm(f: Format, near: float, rest: float, factor: float, low: float, high: float) -> Function:
     """The logarithm to the base of which `factor` = 1 / ln b = near + rest; low + high = log_b 2."""
     T = f.float
-    near, rest, factor, low, high = T(near), T(rest), T(factor), T(low), T(high)
-    natural = rest == 0
+    m_near, m_rest, m_factor, k_low, k_high = T(near), T(rest), T(factor), T(low), T(high)
+    natural = m_rest == 0
     one, zero = T(1), T(0)
     smallest, scale, scaled = f.smallest_normal, T(2.0**f.mantissa), T(-f.mantissa)
     exponent, mantissa = decomposition(f)
     w, special = remainder(f), special_values(f)
 
     @scalar
-    def log(x):
+    def log(x: Value) -> Value:
         denormal = x < smallest
         bits = as_bits(select(denormal, x * scale, x))
         k = exponent(bits) + select(denormal, scaled, zero)
         m = mantissa(bits) - one
         if natural:
-            tail = fmuladd(k, low, -w(m))
+            tail = fmuladd(k, k_low, -w(m))
         else:
-            tail = fmuladd(m, rest, fmuladd(k, low, -w(m) * factor))
-        return special(x, fmuladd(k, high, fmuladd(m, near, tail)))
+            tail = fmuladd(m, m_rest, fmuladd(k, k_low, -w(m) * m_factor))
+        return special(x, fmuladd(k, k_high, fmuladd(m, m_near, tail)))
 
     return log
 
 
-def _log1p(f: Format) -> Callable:
+def _log1p(f: Format) -> Function:
     """log(u + c) with u + c = 1 + x exactly; c, scaled like u, goes into f."""
     T = f.float
     one, zero = T(1), T(0)
@@ -126,7 +139,7 @@ def _log1p(f: Format) -> Callable:
     large = T(2.0 ** (f.mantissa + 3))  # from here on c is less than a rounding
 
     @scalar
-    def log1p(x):
+    def log1p(x: Value) -> Value:
         u = one + x
         part = u - x
         c = (x - (u - part)) + (one - part)  # Knuth's two-sum
@@ -140,14 +153,14 @@ def _log1p(f: Format) -> Callable:
     return log1p
 
 
-def reciprocal_power(f: Format) -> Callable:
+def reciprocal_power(f: Format) -> Function:
     """2**-k for the k that `exponent` gives, from the same bits; of a large k, anything."""
     root_half = int(f.int(f.float(math.sqrt(0.5)).view(f.int)))
     offset = f.int(int(f.one) - root_half)
     exponent_bits, twice_one = f.int(-1 << f.mantissa), f.int(2 * f.bias << f.mantissa)
 
     @scalar
-    def power(bits):
+    def power(bits: Value) -> Value:
         return as_float(isub(twice_one, iand(iadd(bits, offset), exponent_bits)))
 
     return power

@@ -7,11 +7,12 @@ that no fused multiply-add is needed. With 1 + f = (1 + s) / (1 - s), log(1 + f)
 """
 
 import math
-from typing import Callable
 
 import numpy as np
 
 from .bits import (
+    Function,
+    Value,
     as_bits,
     as_float,
     both,
@@ -62,13 +63,13 @@ _CUT = np.int64(-1 << 27)
 
 
 @scalar
-def _cut(x):
+def _cut(x: Value) -> Value:
     """The leading 26 bits."""
     return as_float(iand(as_bits(x), _CUT))
 
 
 @scalar
-def _magnitude32(x, y):
+def _magnitude32(x: Value, y: Value) -> Value:
     """x**y for x > 0, by way of some 30 bits."""
     bits = as_bits(widen(x))
     m = _mantissa(bits)
@@ -78,7 +79,7 @@ def _magnitude32(x, y):
 
 
 @scalar
-def _magnitude64(x, y):
+def _magnitude64(x: Value, y: Value) -> Value:
     """x**y for x > 0."""
     denormal = x < _SMALLEST
     bits = as_bits(select(denormal, x * _GROW, x))
@@ -112,13 +113,13 @@ def _magnitude64(x, y):
     return _exp2(total, select(fabs(total) < _FAR, (exponent - total) + tail, _ZERO))
 
 
-def _with_special_values(f: Format, magnitude: Callable) -> Callable:
+def _with_special_values(f: Format, magnitude: Function) -> Function:
     T = f.float
     zero, half, one, infinity, nan = T(0), T(0.5), T(1), T(math.inf), T(math.nan)
     largest = T(2.0**70)  # as good as any larger y: whatever is not 1 overflows or vanishes
 
     @scalar
-    def pow(x, y):
+    def pow(x: Value, y: Value) -> Value:
         base = fabs(x)
         size = fabs(y)
         result = magnitude(base, copysign(select(size > largest, largest, size), y))

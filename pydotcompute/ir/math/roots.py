@@ -6,11 +6,12 @@ scales by a power of two, so that no square overflows or is denormal; float32's 
 """
 
 import math
-from typing import Callable
 
 import numpy as np
 
 from .bits import (
+    Function,
+    Value,
     as_bits,
     as_float,
     copysign,
@@ -42,17 +43,17 @@ _CBRT = (
 )
 
 
-def _rsqrt(f: Format) -> Callable:
+def _rsqrt(f: Format) -> Function:
     one = f.float(1)
 
     @scalar
-    def rsqrt(x):
+    def rsqrt(x: Value) -> Value:
         return one / sqrt(x)
 
     return rsqrt
 
 
-def _cbrt(f: Format) -> Callable:
+def _cbrt(f: Format) -> Function:
     T = f.float
     zero, one, third, infinity, magic = T(0), T(1), T(1 / 3), T(math.inf), f.magic
     two_ninths, fourteen_81sts = T(2 / 9), T(14 / 81)
@@ -65,7 +66,7 @@ def _cbrt(f: Format) -> Callable:
     cut = f.int(-1 << f.mantissa + 1 - (f.mantissa + 1) // 3)
 
     @scalar
-    def cbrt(x):
+    def cbrt(x: Value) -> Value:
         y = fabs(x)
         denormal = y < smallest
         bits = as_bits(select(denormal, y * grow, y))
@@ -88,14 +89,14 @@ def _cbrt(f: Format) -> Callable:
 
 
 @scalar
-def _hypot32(x, y):
+def _hypot32(x: Value, y: Value) -> Value:
     infinite = either(fabs(x) == _INFINITY_32, fabs(y) == _INFINITY_32)
     x, y = widen(x), widen(y)
     return select(infinite, _INFINITY_32, narrow(sqrt(fmuladd(x, x, y * y))))
 
 
 @scalar
-def _hypot64(x, y):
+def _hypot64(x: Value, y: Value) -> Value:
     a, b = fabs(x), fabs(y)
     larger = select(a > b, a, b)
     large, small = larger > _LARGE, larger < _SMALL

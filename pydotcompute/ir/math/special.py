@@ -6,11 +6,25 @@ exponential weighs little. erfc(x) = exp(-x²) P(u) / (x + c) with u = (x - c) /
 float32's is computed in float64, where x² is exact. The polynomials are of tools/minimax.py.
 """
 
-from typing import Callable
 
 import numpy as np
 
-from .bits import as_bits, as_float, copysign, fabs, fmuladd, horner, iand, narrow, polynomial, scalar, select, widen
+from .bits import (
+    Function,
+    Value,
+    as_bits,
+    as_float,
+    copysign,
+    fabs,
+    fmuladd,
+    horner,
+    iand,
+    narrow,
+    polynomial,
+    scalar,
+    select,
+    widen,
+)
 from .exponential import EXP_OF_SUM, EXP_SHORT
 from .formats import Format, both_formats
 
@@ -111,13 +125,13 @@ _ERFC_64 = (
 )
 
 
-def _erf(f: Format, table: tuple, log_erfc_table: tuple, one_from: float) -> Callable:
+def _erf(f: Format, table: tuple[float, ...], log_erfc_table: tuple[float, ...], one_from: float) -> Function:
     """one_from: where erf is 1 in this format."""
     one, limit, nothing = f.float(1), f.float(one_from), f.float(-0.0)
     exp = EXP_OF_SUM[f.name]
 
     @scalar
-    def erf(x):
+    def erf(x: Value) -> Value:
         y = fabs(x)
         near = fmuladd(x, polynomial(x * x, table), x)
         exponent = polynomial(select(y > limit, limit, y) - one, log_erfc_table)
@@ -135,7 +149,7 @@ _exp = EXP_OF_SUM["float64"]
 
 
 @scalar
-def _erfc32(x):
+def _erfc32(x: Value) -> Value:
     x = widen(x)
     y = fabs(x)
     y = select(y > _LIMIT_32, _LIMIT_32, y)
@@ -145,7 +159,7 @@ def _erfc32(x):
 
 
 @scalar
-def _erfc64(x):
+def _erfc64(x: Value) -> Value:
     y = fabs(x)
     y = select(y > _LIMIT_64, _LIMIT_64, y)
     high = as_float(iand(as_bits(y), _HIGH_HALF))  # its square is exact

@@ -6,11 +6,12 @@ reduces in float64; float64 keeps what r loses as a second float. Larger argumen
 """
 
 import math
-from typing import Callable
 
 import numpy as np
 
 from .bits import (
+    Function,
+    Value,
     as_bits,
     as_float,
     fabs,
@@ -50,7 +51,7 @@ _HALF, _ONE = np.float64(0.5), np.float64(1)
 
 
 @scalar
-def _reduced32(x):
+def _reduced32(x: Value) -> tuple[Value, Value]:
     """(r, n as an int32, of which the two low bits count)"""
     x = widen(x)
     shifted = fmuladd(x, _INVERSE, _MAGIC)
@@ -59,7 +60,7 @@ def _reduced32(x):
 
 
 @scalar
-def _reduced64(x):
+def _reduced64(x: Value) -> tuple[Value, Value, Value]:
     """(r, its tail, n as an int64, of which the two low bits count)"""
     shifted = fmuladd(x, _INVERSE, _MAGIC)
     n = shifted - _MAGIC
@@ -80,14 +81,14 @@ _HALF_32, _ONE_32 = np.float32(0.5), np.float32(1)
 
 
 @scalar
-def _sine_and_cosine32(r):
+def _sine_and_cosine32(r: Value) -> tuple[Value, Value]:
     z = r * r
     cosine = fmuladd(z * z, polynomial(z, _COS_32), fmuladd(z, -_HALF_32, _ONE_32))
     return fmuladd(r * z, polynomial(z, _SIN_32), r), cosine
 
 
 @scalar
-def _sine_and_cosine64(r, tail):
+def _sine_and_cosine64(r: Value, tail: Value) -> tuple[Value, Value]:
     z = r * r
     half = z * _HALF
     whole = _ONE - half
@@ -96,26 +97,26 @@ def _sine_and_cosine64(r, tail):
     return r + fmuladd(r * z, polynomial(z, SIN), tail), cosine
 
 
-def _functions(f: Format) -> dict[str, Callable]:
+def _functions(f: Format) -> dict[str, Function]:
     T = f.float
     bits = 32 if f is FLOAT32 else 64
     to_top, to_next, sign = f.int(bits - 1), f.int(bits - 2), f.int(-1 << bits - 1)
     zero, none, one = T(0), f.int(0), f.int(1)
 
-    def rare(name):
+    def rare(name: str) -> Function:
         """The helper of circular.py where |x| is large."""
         return lambda x, usual: unless(fabs(x) >= T(_LIMIT), f"large_{name}_{f.name}", (x,), usual)
 
     rare_sin, rare_cos, rare_tan = map(rare, ("sin", "cos", "tan"))
 
     @scalar
-    def parts32(x):
+    def parts32(x: Value) -> tuple[Value, Value, Value]:
         r, n = _reduced32(x)
         sine, cosine = _sine_and_cosine32(narrow(r))
         return sine, cosine, n
 
     @scalar
-    def parts64(x):
+    def parts64(x: Value) -> tuple[Value, Value, Value]:
         r, tail, n = _reduced64(x)
         sine, cosine = _sine_and_cosine64(r, tail)
         return sine, cosine, n
@@ -123,30 +124,30 @@ def _functions(f: Format) -> dict[str, Callable]:
     parts = parts32 if f is FLOAT32 else parts64
 
     @scalar
-    def chosen(n, even, odd):
+    def chosen(n: Value, even: Value, odd: Value) -> Value:
         """By the lowest bit of n; negated by the next."""
         value = select(shift_left(n, to_top) < none, odd, even)
         return as_float(ixor(as_bits(value), iand(shift_left(n, to_next), sign)))
 
     @scalar
-    def sin(x):
+    def sin(x: Value) -> Value:
         sine, cosine, n = parts(x)
         return rare_sin(x, select(x == zero, x, chosen(n, sine, cosine)))  # -0.0 keeps its sign
 
     @scalar
-    def cos(x):
+    def cos(x: Value) -> Value:
         sine, cosine, n = parts(x)
         return rare_cos(x, chosen(iadd(n, one), sine, cosine))
 
     @scalar
-    def tan64(x):
+    def tan64(x: Value) -> Value:
         sine, cosine, n = parts(x)
         odd = shift_left(n, to_top) < none
         result = select(odd, -cosine, sine) / select(odd, sine, cosine)
         return rare_tan(x, select(x == zero, x, result))
 
     @scalar
-    def tan32(x):
+    def tan32(x: Value) -> Value:
         """In float64: sine, cosine and quotient would add up their errors."""
         r, n = _reduced32(x)
         z = r * r

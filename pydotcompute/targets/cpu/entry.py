@@ -21,16 +21,14 @@ them. NumPy's functions are called by their number in its table, which its ABI f
 
 from __future__ import annotations
 
-from typing import Collection, Mapping, Sequence
+from typing import Collection, Iterable, Mapping, Sequence
 
-import numpy as np
 from llvmlite import ir
 
 from ...artifact import abi
 from ...artifact.dimensions import Tree
-from ...artifact.signature import Parameter, fill_value
+from ...artifact.signature import Parameter
 from .entry_arguments import (
-    MOST_DIMS,
     TYPE_NUMBERS,
     Array,
     Shapes,
@@ -41,10 +39,10 @@ from .entry_arguments import (
 )
 from .entry_code import F64, I1, I32, I64, PTR, VOID, Code, Value, i64
 from .entry_expressions import can_write, truth, write
+from .entry_outputs import fill, new_array, return_outputs
 
 EXPORTS = ("entry", "ndarray_type", "numpy_api", "fallback", "next", "names", "vendor")
 RELEASE_GIL_ABOVE = 8192  # product of all dimensions: about a microsecond of work, several times what it costs
-ARRAY_NEW, ARRAY_SCALAR, DESCR_FROM_TYPE = 93, 60, 45  # numbers in PyArray_API
 
 
 def entry_ir(
@@ -80,7 +78,9 @@ def entry_ir(
     return str(code.module)
 
 
-def _is_servable(parameters, symbols, requires: Sequence[Tree], params: Mapping[str, int]) -> bool:
+def _is_servable(
+    parameters: Sequence[Parameter], symbols: Sequence[str], requires: Sequence[Tree], params: Mapping[str, int]
+) -> bool:
     """Whether every symbol, every condition and every shape of an output follows from the inputs by arithmetic."""
     inputs = [p for p in parameters if p.role != "out"]
     leading = any(p.ellipsis for p in inputs)
@@ -124,7 +124,10 @@ def _write_refusal(code: Code) -> None:
     b.position_at_end(start)
 
 
-def _write_entry(code, parameters, symbols, aliases, decisive, requires, params, vendor) -> None:
+def _write_entry(
+    code: Code, parameters: Sequence[Parameter], symbols: Sequence[str], aliases: Collection[tuple[str, str]],
+    decisive: Mapping[str, Sequence[str]], requires: Sequence[Tree], params: Mapping[str, int], vendor: Tree | None,
+) -> None:  # fmt: skip
     b = code.b
     items, shapes = code.function.args[1], Shapes(code)
     inputs = [p for p in parameters if p.role != "out"]
@@ -171,7 +174,7 @@ def _write_entry(code, parameters, symbols, aliases, decisive, requires, params,
         if vendor is None:
             return
         other = code.variable("vendor")
-        faster = truth(code, write(code, vendor, {**shapes.values, **params}))
+        faster = truth(code, write(code, vendor, {**shapes.symbols, **params}))
         count = b.select(given, i64(len(parameters)), i64(len(inputs)))  # keywords' values lie behind the others
 
         def give() -> None:
@@ -200,7 +203,7 @@ def _write_entry(code, parameters, symbols, aliases, decisive, requires, params,
         for k, p in enumerate(outputs):
             if p.is_array:
                 before = [code.get(r, PTR) for r, q in zip(results[:k], outputs) if q.is_array]
-                made = _new_array(code, p, shapes, before)
+                made = new_array(code, p, shapes, before)
                 code.put(made, results[k])
                 code.put(code.at(made, 16, I64), addresses[k])
             else:
@@ -210,9 +213,9 @@ def _write_entry(code, parameters, symbols, aliases, decisive, requires, params,
         code.branch(given, take_given, allocate)
     for p, address in zip(outputs, addresses):
         if p.fill is not None:
-            _fill(code, p, shapes, code.get(address))
+            fill(code, p, p.fill, shapes, code.get(address))
     _run(code, words, [shapes.values[symbol] for symbol in symbols])
-    _return(code, outputs, results, scratch, given)
+    return_outputs(code, outputs, results, scratch, given)
 
 
 def _count_arguments(code: Code, inputs: int, outputs: int) -> Value:
@@ -257,13 +260,13 @@ def _require_typical(code: Code, p: Parameter, item: Value, dtypes: Sequence[str
 
 
 def _compute_dimensions(
-    code: Code, shapes: Shapes, outputs: Sequence[Parameter], requires: Sequence[str], params: Mapping[str, int]
+    code: Code, shapes: Shapes, outputs: Sequence[Parameter], requires: Sequence[Tree], params: Mapping[str, int]
 ) -> None:
     """Give `size` and `rows` their value, check the conditions, compute the dims of outputs that are expressions."""
     if shapes.count is not None:
         for symbol in ("size", "rows"):
             shapes.values.setdefault(symbol, shapes.count)
-    names = {**shapes.values, **params}
+    names = {**shapes.symbols, **params}
     for condition in requires:
         code.require(truth(code, write(code, condition, names)))
     for dim in dict.fromkeys(d for p in outputs for d in p.dims or () if not isinstance(d, int)):
@@ -274,70 +277,29 @@ def _compute_dimensions(
             shapes.values[dim] = value
 
 
-def _check_overlap(code: Code, pairs, aliases: Collection[tuple[str, str]]) -> None:
+def _check_overlap(
+    code: Code, pairs: Iterable[tuple[Array, Array]], aliases: Collection[tuple[str, str]]
+) -> None:
     for one, other in pairs:
         names = one.parameter.name, other.parameter.name
         if one.parameter.writable or other.parameter.writable:
             require_apart(code, one, other, names in aliases or names[::-1] in aliases)
 
 
-def _put_array(code: Code, array: Array, shapes: Shapes, words: Value, place) -> None:
+def _put_array(
+    code: Code, array: Array, shapes: Shapes, words: Value, place: Mapping[tuple[str, str, int], int]
+) -> None:
     p = array.parameter
+    dims = p.dims or ()
     code.put(array.data, words, place["data", p.name, 0])
     if p.layout == "C":
         return
-    first = code.b.sub(array.nd, i64(len(p.dims)))
+    first = code.b.sub(array.nd, i64(len(dims)))
     if p.ellipsis:
         code.put(code.b.ptrtoint(shapes.view(array), I64), words, place["view", p.name, 0])
-    for axis in range(len(p.dims)):
+    for axis in range(len(dims)):
         stride = code.element(array.strides, code.b.add(first, i64(axis)), I64)
         code.put(stride, words, place["stride", p.name, axis])
-
-
-def _new_array(code: Code, p: Parameter, shapes: Shapes, made: Sequence[Value]) -> Value:
-    """A new output. Where NumPy makes none the call is handed on, to fail with the right words."""
-    b, size = code.b, code.stack(I64, MOST_DIMS)
-    nd, before = i64(len(p.dims)), i64(0)
-
-    def give_up() -> None:
-        code.call("PyErr_Clear", VOID)
-        for other in made:
-            code.call("Py_DecRef", VOID, other)
-        b.branch(code.refuse)
-
-    if p.ellipsis:
-        before, sizes = shapes.leading
-        nd = b.add(before, nd)
-        code.branch(b.icmp_signed(">", nd, i64(MOST_DIMS)), give_up)
-    for axis, dim in enumerate(p.dims):
-        code.put(i64(dim) if isinstance(dim, int) else shapes.values[dim], size, b.add(before, i64(axis)))
-    if p.ellipsis:
-        code.loop(before, lambda i: code.put(code.element(sizes, i, I64), size, i))
-    array = code.numpy(
-        ARRAY_NEW, PTR, code.variable("ndarray_type"), b.trunc(nd, I32), size,
-        ir.Constant(I32, TYPE_NUMBERS[p.dtype][0]), code.null, code.null, ir.Constant(I32, 0), ir.Constant(I32, 0),
-        code.null,
-    )  # fmt: skip
-
-    code.branch(code.equal(array, code.null), give_up)
-    return array
-
-
-def _fill(code: Code, p: Parameter, shapes: Shapes, address: Value) -> None:
-    bits = np.array(fill_value(p.fill, p.dtype), p.dtype).tobytes()
-    size = len(bits)
-    count = shapes.count if p.ellipsis else i64(1)
-    for dim in p.dims or ():
-        count = code.b.mul(count, i64(dim) if isinstance(dim, int) else shapes.values[dim])
-    part = ir.IntType(8 * min(size, 8))
-    values = [int.from_bytes(bits[k : k + 8], "little") for k in range(0, size, 8)]
-    base = code.b.inttoptr(address, PTR)
-
-    def store(i: Value) -> None:
-        for k, value in enumerate(values):
-            code.put(ir.Constant(part, value), base, code.b.add(code.b.mul(i, i64(len(values))), i64(k)))
-
-    code.loop(count, store)
 
 
 def _run(code: Code, words: Value, dimensions: Sequence[Value]) -> None:
@@ -353,49 +315,3 @@ def _run(code: Code, words: Value, dimensions: Sequence[Value]) -> None:
 
     large = b.fcmp_ordered(">", work, ir.Constant(F64, float(RELEASE_GIL_ABOVE)))
     code.branch(large, release, lambda: code.call("run", I32, words) and None)
-
-
-def _return(code: Code, outputs, results, scratch, given: Value) -> None:
-    b = code.b
-    if not outputs:
-        none = code.symbol("_Py_NoneStruct")
-        code.call("Py_IncRef", VOID, none)
-        b.ret(none)
-        return
-
-    def make_scalars() -> None:
-        for k, p in enumerate(outputs):
-            if p.is_array:
-                continue
-            descr = code.numpy(DESCR_FROM_TYPE, PTR, ir.Constant(I32, TYPE_NUMBERS[p.dtype][0]))
-            code.put(code.numpy(ARRAY_SCALAR, PTR, scratch[k], descr, code.null), results[k])
-            code.call("Py_DecRef", VOID, descr)
-
-    if any(not p.is_array for p in outputs):
-        code.branch(given, lambda: None, make_scalars)
-    values = [code.get(result, PTR) for result in results]
-    if len(outputs) == 1:
-        b.ret(values[0])
-        return
-    # PyTuple_SetItem takes the references; a tuple or scalar that could not be made has set its MemoryError.
-    pack = code.call("PyTuple_New", PTR, i64(len(outputs)))
-    whole = b.icmp_unsigned("!=", pack, code.null)
-    for value in values:
-        whole = b.and_(whole, b.icmp_unsigned("!=", value, code.null))
-
-    def fail() -> None:
-        for value in (*values, pack):
-
-            def release(value: Value = value) -> None:
-                code.call("Py_DecRef", VOID, value)
-
-            code.branch(b.icmp_unsigned("!=", value, code.null), release)
-        b.ret(code.null)
-
-    def succeed() -> None:
-        for k, value in enumerate(values):
-            code.call("PyTuple_SetItem", I32, pack, i64(k), value)
-        b.ret(pack)
-
-    code.branch(whole, succeed, fail)
-    b.unreachable()

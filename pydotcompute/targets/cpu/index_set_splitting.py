@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import Iterable
+from typing import Any, Iterable
 
 from ...ir.tree import (
     Assign,
@@ -20,7 +20,6 @@ from ...ir.tree import (
     Convert,
     Expr,
     If,
-    Node,
     Parallel,
     Scatter,
     Select,
@@ -81,7 +80,7 @@ def certain_range(
 def assuming(body: Iterable[Stmt], conditions: list[Expr]) -> tuple[Stmt, ...]:
     """The statements as they are where the conditions hold."""
 
-    def chosen(node: Node) -> Node:
+    def chosen(node: Any) -> Any:
         if isinstance(node, Select) and node.condition in conditions:
             return chosen(node.then)
         parts = {part: s for part in ("body", "orelse") if (s := getattr(node, part, ()))}

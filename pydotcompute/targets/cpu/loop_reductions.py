@@ -3,8 +3,8 @@
 A sum or product of floats is kept in lanes in memory: LANES partial values, of which iteration k of a pass updates
 lane k. So a pass is an elementwise loop, which LLVM vectorises without reassociating anything, and the bits are the
 same for every vector width. After PASSES passes the lanes are folded to one value by a tree, and these values are
-added up pairwise (targets/cpu/reduction.py): at most 7 + 7 + ceil(log2(n / 1024)) roundings, and one for the start value.
-Exact reductions (integers, min, max, any, all) are plain accumulators.
+added up pairwise (targets/cpu/reduction.py): at most 7 + 7 + ceil(log2(n / 1024)) roundings, and one for the start
+value. Exact reductions (integers, min, max, any, all) are plain accumulators.
 """
 
 from __future__ import annotations

@@ -43,7 +43,11 @@ class LoopVersioning:
         with self.elements.own_rows() as rows:
             for name in names:
                 index = Var(name, "int64")
-                for array in self._accessed(loop, lambda indices, index=index: indices[:1] == (index,)):
+
+                def of_row(indices: tuple[Expr, ...], index: Var = index) -> bool:
+                    return indices[:1] == (index,)
+
+                for array in self._accessed(loop, of_row):
                     if array.view and name not in changed and (array.name, name) not in rows:
                         offset = f"view_offset({array.view}, {self.names.of(name)})"
                         rows[array.name, name] = self.writer.held(f"{array.name}_row", offset)

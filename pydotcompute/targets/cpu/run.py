@@ -1,8 +1,8 @@
 """The exported `run` of a CPU artifact, as LLVM IR: slices of the work on this thread and, where it pays, on others.
 
-It calls the three functions of the lowered kernel (targets/cpu/lowering.py). Threads are made for the call and joined before it
-returns; slices are handed out one after the other by an atomic counter, so a slow thread takes fewer of them. If a
-thread cannot be made, those that exist do the work.
+It calls the three functions of the lowered kernel (targets/cpu/lowering.py). Threads are made for the call and joined
+before it returns; slices are handed out one after the other by an atomic counter, so a slow thread takes fewer of
+them. If a thread cannot be made, those that exist do the work.
 """
 
 from __future__ import annotations

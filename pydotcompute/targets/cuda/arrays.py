@@ -95,7 +95,8 @@ def _of_parameter(p: Parameter, names: Names) -> Array:
     extents = tuple(dimension(d, names.of) for d in p.dims or ())
     if p.ellipsis:
         extents = (names.of("rows" if p.dims else "size"), *extents)
-    strides, view = None, ()
+    strides: tuple[str, ...] | None = None
+    view: tuple[str, ...] = ()
     if p.layout != "C":
         strides = tuple(names.part(p.name, f"s{axis}") for axis in range(len(p.dims or ())))
         if p.ellipsis:

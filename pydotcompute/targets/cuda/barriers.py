@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ...analysis.barriers import Path, barriers
 from ...ir.tree import For, If, KernelTree, Node, Parallel, Stmt, While
@@ -22,7 +23,7 @@ def body_with_barriers(tree: KernelTree) -> tuple[Stmt, ...]:
 
 
 def _placed(body: tuple[Stmt, ...], points: Set[Path], base: Path) -> tuple[Stmt, ...]:
-    placed: list = []
+    placed: list[Any] = []  # statements, and barriers
     for k, s in enumerate(body):
         path = (*base, k)
         if path in points:
@@ -33,7 +34,8 @@ def _placed(body: tuple[Stmt, ...], points: Set[Path], base: Path) -> tuple[Stmt
         elif isinstance(s, (For, While)):
             placed.append(replace(s, body=_placed(s.body, points, (*path, 0))))
         elif isinstance(s, Parallel) and (*path, 0, 0) in points:
-            placed.append(replace(s, body=(Barrier(), *s.body)))
+            waiting: tuple[Any, ...] = (Barrier(), *s.body)
+            placed.append(replace(s, body=waiting))
         else:
             placed.append(s)
     if (*base, len(body)) in points:

@@ -102,8 +102,8 @@ class _Loads:
         if isinstance(done, Assign):
             value = self.early(done.value, scope)
             # A sum with a product in place of its name would be rounded once, and not as it is in the body.
-            if self.assigned[s.name] == 1 and value and not (value.type in FLOATS and product_of(value)):
-                scope.defined[s.name] = value
+            if self.assigned[done.name] == 1 and value and not (value.type in FLOATS and product_of(value)):
+                scope.defined[done.name] = value
         if isinstance(s, (Store, Scatter)):
             self.store({s.array, *(name for pair in self.aliases if s.array in pair for name in pair)}, scope)
         return done
@@ -121,8 +121,8 @@ class _Loads:
 
     def expression(self, e: Expr, scope: _Scope) -> Expr:
         """The expression with names in place of loads, those that it adds and those that were there."""
-        if isinstance(e, Load) and e in scope.loaded:
-            return scope.loaded[e]
+        if isinstance(e, Load):
+            return scope.loaded.get(e) or self.load(e, rebuilt(e, lambda part: self.expression(part, scope)), scope)
         if isinstance(e, Select):
             condition, holds, fails = self.sides(e.condition, scope)
             then, otherwise = self.expression(e.then, holds), self.expression(e.otherwise, fails)
@@ -130,15 +130,14 @@ class _Loads:
         if isinstance(e, BoolOp):
             left, holds, fails = self.sides(e.left, scope)
             return replace(e, left=left, right=self.expression(e.right, holds if e.op == "and" else fails))
-        done = rebuilt(e, lambda part: self.expression(part, scope))
-        return self.load(e, done, scope) if isinstance(e, Load) else done
+        return rebuilt(e, lambda part: self.expression(part, scope))
 
     def load(self, load: Load, done: Load, scope: _Scope) -> Expr:
         """A name for what it loads, if that can be early; `done` has names in place of the loads in its indices."""
-        indices = [self.early(i, scope) for i in done.indices]
-        if not scope.open or load.array in self.own | scope.stored or None in indices:
+        indices = tuple(early for i in done.indices if (early := self.early(i, scope)) is not None)
+        if not scope.open or load.array in self.own | scope.stored or len(indices) < len(done.indices):
             return done
-        value: Expr = replace(done, indices=tuple(indices))
+        value: Expr = replace(done, indices=indices)
         if scope.guard is not None:
             value = Select(scope.guard, value, Const(False if load.type == "bool" else 0, load.type), load.type)
         scope.loaded[load] = Var(self.names.setdefault(value, f"{len(self.names)} early"), load.type)

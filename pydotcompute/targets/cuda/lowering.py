@@ -2,7 +2,8 @@
 and how they are launched.
 
 `launches`, in order: {"entry", "block": threads, "grid": {"kind", "counts"}}. `counts` are expressions over dimensions
-and integer scalars, as data (artifact/dimensions.py), outermost first, or None where only the kernel can know them; kinds:
+and integer scalars, as data (artifact/dimensions.py), outermost first, or None where only the kernel can know
+them; kinds:
     "grid"    a thread each, one to three counts; a grid-stride loop, so any grid computes the same. Where threads do
               several iterations (thread_coarsening.py), the counts are those of threads
     "blocks"  a block each, the product of the counts; block-stride
@@ -121,9 +122,10 @@ class _Module:
         code.helpers.define(code.statements)
         helpers = tuple(made.name for made in code.helpers.made.values())
         arguments = tuple(what for what, _, _ in given) + tuple(("scratch", k) for k in range(len(scratch)))
+        text = "\n".join(writer.lines).lstrip("\n") + "\n"
         return CudaSource(
-            "\n".join(writer.lines).lstrip("\n") + "\n", tuple(writer.positions[1:]), helpers, tuple(entries), arguments,
-            tuple(launches), tuple(MOST_CHUNKS * DTYPE_BYTES[d] for _, d in scratch), self.block,
+            text, tuple(writer.positions[1:]), helpers, tuple(entries), arguments, tuple(launches),
+            tuple(MOST_CHUNKS * DTYPE_BYTES[d] for _, d in scratch), self.block,
         )  # fmt: skip
 
     def check_shared(self) -> None:

@@ -39,7 +39,7 @@ def loading(d: Dialect, in_bytes: bool) -> Callable:
         align = 1 if in_bytes else alignment(t)
 
         def emit(context, b, signature, values):
-            return d.load(b, t, d.address(b, t, *values, in_bytes), align)
+            return d.load(b, t, d.address(b, t, values[0], values[1], in_bytes), align)
 
         return t(pointer, types.int64), emit
 

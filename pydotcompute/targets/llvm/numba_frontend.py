@@ -151,8 +151,8 @@ class _Pipeline(compiler.CompilerBase):
 
 
 def _run(context, library, function, signature, flags) -> compiler.CompileResult:
-    # A callee without flags would else take its caller's. What rounds by a magic constant or adds without loss bears none,
-    # and what is compiled once a process must not depend on who asks first.
+    # A callee without flags would else take its caller's. What rounds by a magic constant or adds without loss bears
+    # none, and what is compiled once a process must not depend on who asks first.
     context = context.subtarget(fastmath=flags.fastmath)
     types_, result = signature.args, signature.return_type
     return _Pipeline(context.typing_context, context, library, types_, result, flags, {}).compile_extra(function)

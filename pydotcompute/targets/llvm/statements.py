@@ -85,7 +85,7 @@ class Statements:
 
     def _for_each(self, s: For) -> None:
         writer, fresh = self.writer, self.writer.names.fresh
-        name, start = writer.names.of(s.name), s.start.value if isinstance(s.start, Const) else None
+        name, start = writer.names.of(s.name), s.start.whole if isinstance(s.start, Const) else None
         first, stop = self.expressions.text(s.start), self.expressions.text(s.stop)
         if start is None or start < 0:
             given = first, stop

@@ -42,7 +42,8 @@ def grid(tree: KernelTree, launch: dict[str, Any], params: dict[str, Any]) -> di
     kind = "chunks" if main.kind == "grid" and main.reductions else main.kind
     known = set_up(tree)
     counts = main.counts[-3:] if kind == "grid" else main.counts
-    return {"kind": kind, "counts": [data(expression(c, known)) for c in counts]}
+    found = [expression(c, known) for c in counts]
+    return {"kind": kind, "counts": [None if count is None else data(count) for count in found]}
 
 
 def set_up(tree: KernelTree) -> dict[str, Tree | None]:

@@ -2,8 +2,8 @@
 grid, and how they are launched.
 
 `launches`, in order: {"entry", "block": threads, "grid": {"kind", "counts"}}, and "fixed": True where the block may
-have no other shape; the kinds are those of targets/cuda/lowering.py. `scratch` is memory that the kernels of a call share: bytes
-of each array.
+have no other shape; the kinds are those of targets/cuda/lowering.py. `scratch` is memory that the kernels of a call
+share: bytes of each array.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from tests.backends.cuda.emulated import Emulated  # noqa: E402
 
 import pydotcompute  # noqa: E402
 from pydotcompute.backends.cuda.launch_cache import Again  # noqa: E402
-from pydotcompute.runtime import vendor  # noqa: E402
+from pydotcompute.backends.cuda.backend import has_cublas  # noqa: E402
 
 
 @pytest.fixture
@@ -208,7 +208,7 @@ def test_raw_kernels_and_dimensions_that_are_scalars(device, served, tmp_path):
 
 
 def test_a_kernel_serves_where_cublas_is_missing(device, project):
-    if vendor.missing("cuda") != "cuBLAS":
+    if has_cublas():
         pytest.skip("cuBLAS is installed")
     kernel = pydotcompute.load(project).matmul
     x, y = draw(150, 140), draw(140, 130, seed=1)

@@ -119,7 +119,7 @@ def test_without_caching_nothing_is_looked_up_or_kept(store):
 
 PROGRAM = """
     import sys
-    from pydotcompute.backends import cuda_function
+    from pydotcompute.backends.cuda import function as cuda_function
     from pydotcompute.targets.cuda import nvvm as cuda_nvvm
     from numba import cuda
 

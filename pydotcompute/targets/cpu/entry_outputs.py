@@ -1,0 +1,113 @@
+"""What an entry point does with outputs: makes those that were not given, fills them, and returns them."""
+
+from __future__ import annotations
+
+from typing import Sequence
+
+import numpy as np
+from llvmlite import ir
+
+from ...artifact.signature import Parameter, fill_value
+from .entry_arguments import MOST_DIMS, TYPE_NUMBERS, Shapes
+from .entry_code import I32, I64, PTR, VOID, Code, Value, i64
+
+ARRAY_NEW, ARRAY_SCALAR, DESCR_FROM_TYPE = 93, 60, 45  # numbers in PyArray_API
+
+
+def new_array(code: Code, p: Parameter, shapes: Shapes, made: Sequence[Value]) -> Value:
+    """A new output. Where NumPy makes none the call is handed on, to fail with the right words."""
+    b, size = code.b, code.stack(I64, MOST_DIMS)
+    dims = p.dims or ()
+    nd, before = i64(len(dims)), i64(0)
+
+    def give_up() -> None:
+        code.call("PyErr_Clear", VOID)
+        for other in made:
+            code.call("Py_DecRef", VOID, other)
+        b.branch(code.refuse)
+
+    if p.ellipsis:
+        assert shapes.leading is not None
+        before, sizes = shapes.leading
+        nd = b.add(before, nd)
+        code.branch(b.icmp_signed(">", nd, i64(MOST_DIMS)), give_up)
+    for axis, dim in enumerate(dims):
+        code.put(i64(dim) if isinstance(dim, int) else shapes.values[dim], size, b.add(before, i64(axis)))
+    if p.ellipsis:
+        code.loop(before, lambda i: code.put(code.element(sizes, i, I64), size, i))
+    array = code.numpy(
+        ARRAY_NEW, PTR, code.variable("ndarray_type"), b.trunc(nd, I32), size,
+        ir.Constant(I32, TYPE_NUMBERS[p.dtype][0]), code.null, code.null, ir.Constant(I32, 0), ir.Constant(I32, 0),
+        code.null,
+    )  # fmt: skip
+
+    code.branch(code.equal(array, code.null), give_up)
+    return array
+
+
+def fill(code: Code, p: Parameter, text: str, shapes: Shapes, address: Value) -> None:
+    """Give every element of an output its value before the kernel runs, as the signature's literal says it."""
+    bits = np.array(fill_value(text, p.dtype), p.dtype).tobytes()
+    size = len(bits)
+    count = shapes.count if p.ellipsis else i64(1)
+    for dim in p.dims or ():
+        count = code.b.mul(count, i64(dim) if isinstance(dim, int) else shapes.values[dim])
+    part = ir.IntType(8 * min(size, 8))
+    values = [int.from_bytes(bits[k : k + 8], "little") for k in range(0, size, 8)]
+    base = code.b.inttoptr(address, PTR)
+
+    def store(i: Value) -> None:
+        for k, value in enumerate(values):
+            code.put(ir.Constant(part, value), base, code.b.add(code.b.mul(i, i64(len(values))), i64(k)))
+
+    code.loop(count, store)
+
+
+def return_outputs(
+    code: Code, outputs: Sequence[Parameter], results: Sequence[Value], scratch: Sequence[Value], given: Value
+) -> None:
+    """Return None, the output, or a tuple of them. An output that is a scalar lies in `scratch`, where the caller gave
+    no place for it."""
+    b = code.b
+    if not outputs:
+        none = code.symbol("_Py_NoneStruct")
+        code.call("Py_IncRef", VOID, none)
+        b.ret(none)
+        return
+
+    def make_scalars() -> None:
+        for k, p in enumerate(outputs):
+            if p.is_array:
+                continue
+            descr = code.numpy(DESCR_FROM_TYPE, PTR, ir.Constant(I32, TYPE_NUMBERS[p.dtype][0]))
+            code.put(code.numpy(ARRAY_SCALAR, PTR, scratch[k], descr, code.null), results[k])
+            code.call("Py_DecRef", VOID, descr)
+
+    if any(not p.is_array for p in outputs):
+        code.branch(given, lambda: None, make_scalars)
+    values = [code.get(result, PTR) for result in results]
+    if len(outputs) == 1:
+        b.ret(values[0])
+        return
+    # PyTuple_SetItem takes the references; a tuple or scalar that could not be made has set its MemoryError.
+    pack = code.call("PyTuple_New", PTR, i64(len(outputs)))
+    whole = b.icmp_unsigned("!=", pack, code.null)
+    for value in values:
+        whole = b.and_(whole, b.icmp_unsigned("!=", value, code.null))
+
+    def fail() -> None:
+        for value in (*values, pack):
+
+            def release(value: Value = value) -> None:
+                code.call("Py_DecRef", VOID, value)
+
+            code.branch(b.icmp_unsigned("!=", value, code.null), release)
+        b.ret(code.null)
+
+    def succeed() -> None:
+        for k, value in enumerate(values):
+            code.call("PyTuple_SetItem", I32, pack, i64(k), value)
+        b.ret(pack)
+
+    code.branch(whole, succeed, fail)
+    b.unreachable()
