@@ -33,6 +33,8 @@ class Backend(ABC):
     # The module whose functions a kernel may be declared to be served by where it pins no target; empty: none.
     vendor: str = ""
     vendor_least: int = 0  # elements of the result from which on those functions are to serve
+    # Whether its device is the processor itself: "auto" passes it over, as the backend of the host serves that.
+    on_processor: bool = False
     # How calls look at this backend's arrays (see calls/arrays.py); None: it takes no part in `lib.kernel(…)`.
     arrays: Any = None
 

@@ -65,7 +65,8 @@ def print_backend_summary(file: TextIO | None = None) -> None:
 def _best(found: dict[str, BackendInfo]) -> str:
     for name in registry.preferred_names():
         if name in found and found[name].available and found[name].devices:
-            return name
+            if not registry.get_backend(name).on_processor:
+                return name
     return HOST
 
 

@@ -234,6 +234,8 @@ def _first_available(require_bytes: int | None) -> Backend:
         except BackendNotAvailableError as error:
             passed.append((name, "not available", str(error)))
             continue
+        if backend.on_processor:
+            continue
         if require_bytes is not None:
             from .memory import lack
 

@@ -45,6 +45,7 @@ class OpenCLBackend(Backend):
         else:
             self.context, self.device = context, context.devices[0]
         self.queue = cl.CommandQueue(self.context, self.device)
+        self.on_processor = bool(self.device.type & cl.device_type.CPU)
         self.arrays = arrays.OpenCLArrays(self.queue)
         self.nothing = cl.Buffer(self.context, cl.mem_flags.READ_WRITE, 16)  # stands for arrays without elements
         self._functions: dict[tuple, Any] = {}  # what compile_kernel gave
