@@ -146,15 +146,6 @@ def text(tree: Tree) -> str:
     return _written(tree)[0]
 
 
-def written(value: Any) -> Any:
-    """A value of a declaration, dicts and lists too, with each expression in it as text: for people and for keys."""
-    if isinstance(value, Operation):
-        return text(value)
-    if isinstance(value, Mapping):
-        return {name: written(item) for name, item in value.items()}
-    return [written(item) for item in value] if isinstance(value, (list, tuple)) else value
-
-
 def _written(tree: Tree) -> tuple[str, int]:
     """The text, and how strongly its outermost operation binds."""
     if not isinstance(tree, Operation):

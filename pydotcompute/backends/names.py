@@ -37,4 +37,6 @@ def recognised(value: Any) -> str:
     if hasattr(kind, "__dlpack_device__"):
         device = int(value.__dlpack_device__()[0])
         return next((name for name, known in KNOWN.items() if device in known.dlpack), "")
-    return next((name for name, known in KNOWN.items() if known.protocol and hasattr(value, known.protocol)), "")
+    has = {known.protocol: name for name, known in KNOWN.items() if known.protocol}
+    # The type is asked first: to look at a value may be work.
+    return next((name for protocol, name in has.items() if hasattr(kind, protocol) or hasattr(value, protocol)), "")

@@ -10,7 +10,6 @@ import os
 from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Mapping, NamedTuple
 
-from ..artifact.dimensions import written
 from ..cache.keys import canonical, changes, digest, key
 from ..cache.writer import object_fault
 from ..declare.model import Declaration, Kernel, Rendered, Specialisation
@@ -179,10 +178,10 @@ def key_fields(
         "types": canonical(specialisation.types),
         "declared types": canonical([*kernel.types.items()]),  # an entry point knows which others there are
         "params": canonical(specialisation.params),
-        "requires": canonical(written(list(kernel.requires))),
-        "vendor": canonical(written(kernel.vendor)),  # an entry point hands such calls on
+        "requires": canonical(list(kernel.requires)),
+        "vendor": canonical(kernel.vendor),  # an entry point hands such calls on
         "source": digest(rendered.text),
-        "flag raw": "yes" if rendered.raw else "no",
+        "flag raw": rendered.raw or "no",
         "flag fastmath": f"[{', '.join(kernel.fastmath)}]",
         "flag bounds": "yes" if bounds else "no",
         "target": target,

@@ -26,7 +26,7 @@ class Expected:
 
     def __init__(
         self, declaration: Declaration, kernel: Kernel, specialisation: Specialisation, case: draw.Case, call: Built,
-        loose: frozenset[str], quick: bool = False,
+        loose: frozenset[str] = frozenset(), quick: bool = False,
     ):  # fmt: skip
         """`loose`: the arrays that are scattered into. `quick`: the interpreter, which is slow, is asked only where no
         reference says all."""

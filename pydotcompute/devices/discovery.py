@@ -64,9 +64,9 @@ def print_backend_summary(file: TextIO | None = None) -> None:
 
 def _best(found: dict[str, BackendInfo]) -> str:
     for name in registry.preferred_names():
-        if name in found and found[name].available and found[name].devices:
-            if not registry.get_backend(name).on_processor:
-                return name
+        usable = name in found and found[name].available and found[name].devices
+        if usable and not registry.get_backend(name).on_processor:
+            return name
     return HOST
 
 

@@ -9,6 +9,7 @@ import pytest
 from pydotcompute import declare
 from pydotcompute.builder.worker import answer as compile_job
 from pydotcompute.targets.base import Job
+from pydotcompute.targets.registry import raw_modules
 from pydotcompute.builder.plan import key_fields
 from pydotcompute.builder.code import versions
 from pydotcompute.cache.keys import key
@@ -159,7 +160,7 @@ def root(tmp_path_factory):
 def job_of(root, name, target):
     kernel = declare.load(root).kernels[name]
     specialisation = kernel.specialisations[-1]
-    rendered = declare.render(kernel, specialisation, target.partition(":")[0], root)
+    rendered = declare.render(kernel, specialisation, target.partition(":")[0], root, raw_modules())
     return Job(kernel, specialisation, rendered, (target,), str(root / "rendered"))
 
 

@@ -189,6 +189,6 @@ def test_a_compiler_without_a_part_of_its_own_says_what_to_install(fresh, backen
         return done.stdout
 
     wanted = r"CompilerNotInstalledError: building needs llvmlite(\.\w+)?, which is not installed: pip install "
-    assert re.match(wanted, said("llvmlite"))
+    assert re.match(wanted if "llvmlite" in get(backend).distributions else "$", said("llvmlite"))
     ours = said("pydotcompute.frontend.scope")
     assert ours.startswith("ModuleNotFoundError: ") and "pydotcompute.frontend.scope" in ours

@@ -46,6 +46,8 @@ def test_every_backend_is_listed_with_its_devices_or_the_reason():
     assert device.total_memory == total and abs(device.free_memory - free) < total / 10
     assert device.compute_capability is None and device.unified_memory is False
     assert found.pop("cuda").error == "there is no driver"
+    opencl = found.pop("opencl")  # as the machine has a driver, or not
+    assert opencl.available == bool(opencl.devices) == (not opencl.error)
     for name, info in found.items():
         assert not info.available and info.devices == ()
         assert info.error.startswith(f"this version of pydotcompute has no {info.title} backend")

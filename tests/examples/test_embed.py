@@ -130,7 +130,7 @@ def test_a_mistake_is_told_in_one_line(arguments, status, told, standard_kernels
 
 def test_kernels_that_are_not_built_are_told_in_one_line(unbuilt):
     out, err = start(unbuilt, stdout=subprocess.PIPE).communicate()
-    assert out == "" and re.fullmatch(rf"no kernels are built in {unbuilt}: .*run: pydotcompute build.*\n", err)
+    assert out == "" and re.fullmatch(rf"this installation has no kernels of its own: there is no {unbuilt}.*\n", err)
 
 
 def test_a_reader_that_has_seen_enough_ends_the_program(built):

@@ -127,7 +127,7 @@ def test_another_condition_makes_the_artifacts_stale(tmp_path, capsys):
     capsys.readouterr()
     assert main(["build", "always", "-C", str(tmp_path), "--check"]) == 1
     captured = capsys.readouterr()
-    assert 'vendor: {"call":"matmul"} → {"call":"matmul","when":"m > 3"}' in captured.out + captured.err
+    assert 'vendor: {"call":"matmul"} → {"call":"matmul","when":[">",["m",3]]}' in captured.out + captured.err
 
 
 @pytest.mark.parametrize(

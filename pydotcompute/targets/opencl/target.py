@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from time import perf_counter
 
-from ...artifact.dimensions import written
 from ...artifact.signature import DTYPES
 from ...cache.keys import canonical
 from ...declare.model import Kernel, Specialisation
@@ -34,7 +33,7 @@ class OpenCLTarget(Target):
             block_of(kernel.launch, dict(specialisation.params))
 
     def fields(self, kernel: Kernel, target: str) -> dict[str, str]:
-        return {"flag launch": canonical(written(kernel.launch))}
+        return {"flag launch": canonical(kernel.launch)}
 
     def compile(self, job: Job, clock: Clock) -> Answer:
         from ...analysis.races import check

@@ -45,7 +45,7 @@ def test_memory(backend):
         backend.allocate((2, -1))
     with pytest.raises(pydotcompute.AllocationError, match=r"for \d+ bytes"):
         backend.allocate(backend.get_memory_info()[1])
-    with pytest.raises(TypeError, match="no numbers"):
+    with pytest.raises(TypeError, match="not numbers"):
         backend.to_device(np.array([object()]))
     with pytest.raises(TypeError, match="CuPy arrays"):
         backend.to_host(x)

@@ -89,7 +89,7 @@ def test_tensors_of_torch_on_a_side_stream(library):
             after = out.clone()
             assert float((after - value - 1).abs().max()) == 0
         assert (cupy.asnumpy(got) == 2 * value).all()
-    with pytest.raises(TypeError, match="'x' is no array that can be passed on"):
+    with pytest.raises(TypeError, match="'x' is not an array that can be passed on"):
         library.silu(torch.ones(3, device="cuda", requires_grad=True))
     with torch.cuda.stream(side):
         assert library.axpy(1.0, a, a, stream=side) is not None
@@ -172,7 +172,7 @@ def test_nothing_is_compiled(project):
         import cupy.cuda.compiler as compiler
         def refuse(*_, **__): raise AssertionError("CuPy compiles a kernel")
         compiler.compile_using_nvrtc = compiler._compile_with_cache_cuda = refuse
-        from pydotcompute.backends import cuda_arrays
+        from pydotcompute.backends.cuda import arrays as cuda_arrays
         B = p.get_backend("cuda")
         host = np.arange(192, dtype="f8").reshape(6, 8, 4)
         for dtype in ("f8", "f4", "i2", "u1", "c16"):

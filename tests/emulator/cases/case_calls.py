@@ -8,7 +8,6 @@ from cupy import _machine
 import pydotcompute
 from pydotcompute.backends.cuda import arrays as cuda_arrays
 from pydotcompute.backends.cuda.backend import CUDABackend
-from pydotcompute.runtime import vendor
 
 close = {"rtol": 1e-5, "atol": 1e-6}
 
@@ -179,7 +178,7 @@ def test_a_pinned_target(project, backend, draw):
 
 @pytest.mark.parametrize("lacking", ["", "cuBLAS"])
 def test_products_with_and_without_the_library_of_the_vendor(project, backend, draw, monkeypatch, lacking):
-    monkeypatch.setattr(vendor, "missing", lambda name: lacking)
+    monkeypatch.setattr(type(backend), "vendor_lacks", lambda self: lacking)
     monkeypatch.setattr("pydotcompute.runtime.library._open", {})
     library, a, b = pydotcompute.load(project), draw(7, 9), draw(9, 5)
     for _ in range(3):

@@ -223,8 +223,8 @@ def test_handles_of_another_context_are_called_so(afresh, ones, monkeypatch):
 def test_a_driver_that_does_not_answer():
     code = """
 import time
-from pydotcompute.backends import cuda_driver
-from pydotcompute.backends.cuda import CUDABackend, unavailable
+from pydotcompute.backends.cuda import driver as cuda_driver
+from pydotcompute.backends.cuda.backend import CUDABackend, unavailable
 cuda_driver.PATIENCE = 1
 start = time.time()
 print(CUDABackend.check_available(), unavailable(start=False))

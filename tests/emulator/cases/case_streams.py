@@ -177,7 +177,7 @@ def test_the_host_waits_only_for_those_that_say_no_stream(library, ones, monkeyp
 
 
 def test_a_tensor_that_cannot_be_passed_on(library, ones):
-    with pytest.raises(TypeError, match="axpy: 'y' is no array that can be passed on: .* use tensor.detach"):
+    with pytest.raises(TypeError, match="axpy: 'y' is not an array that can be passed on: .* use tensor.detach"):
         library.axpy(1.0, ones, torch.Tensor(np.zeros(40, "f4"), requires_grad=True))
 
 

@@ -1,6 +1,7 @@
 """Barriers: PTX without one goes wrong in the interpreter, in one place or another; with them all it does not."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ def without(built: Built, number: int) -> Built:
     """The kernel with one of its barriers taken out."""
     places = [m.span() for m in re.finditer(r"bar\.sync[^;]*;", built.ptx)]
     start, end = places[number]
-    return Built(built.record, built.specialisation, built.tree, built.ptx[:start] + built.ptx[end:], built.meta)
+    return replace(built, data=(built.ptx[:start] + built.ptx[end:]).encode())
 
 
 def count(built: Built) -> int:
@@ -113,7 +114,7 @@ def test_a_divergent_barrier_is_found():
         r"bar\.sync\s+0;", "setp.lt.u32 %p99, %tid.x, 7;\n\t@%p99 ret;\n\tbar.sync 0;", built.ptx, count=1
     )
     diverging = diverging.replace(".reg .pred", ".reg .pred %p99;\n\t.reg .pred", 1)
-    broken = Built(built.record, built.specialisation, built.tree, diverging, built.meta)
+    broken = replace(built, data=diverging.encode())
     with pytest.raises(PtxError, match="divergent barrier"):
         broken.call(np.zeros((2, 300), "f4"))
 
