@@ -29,7 +29,7 @@ class Blocks(Loops):
             if self.scope.depth == 0:
                 found += ["shared_array"] * 3 + ["private_array"] * 2 + ["rounded_store"]
         elif self.place in ("grid", "threads") and not self.scope.sequential and not self.scope.depth:
-            found += ["elementary_store"] * 5
+            found += ["elementary_store"] * 16
         return found
 
     def store_own_array(self) -> None:

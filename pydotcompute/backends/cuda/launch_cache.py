@@ -2,7 +2,7 @@
 
 Most calls of a program differ from an earlier one in nothing but addresses and the values of scalars. For those the
 rules of a call (calls/arguments.py) come down to what depends on addresses: alignment and overlap. A form of call
-that came twice gets a function of its own (cuda_plan.py). Whatever that does not serve goes back to the rules, which
+that came twice gets a function of its own (launch_code.py). Whatever that does not serve goes back to the rules, which
 have the texts and the last word.
 """
 

@@ -14,7 +14,7 @@ import cupy
 import numpy as np
 
 from pydotcompute.backends.cuda import (
-    context as cuda_context, copies as cuda_copies, driver as cuda_driver, launch_code as cuda_plan,
+    context as cuda_context, copies as cuda_copies, driver as cuda_driver, launch_code,
 )  # fmt: skip
 from pydotcompute.devices import registry
 from tests.ptx import Memory, Module
@@ -69,7 +69,7 @@ class Emulated:
             (cuda_driver, "version", lambda: (driver // 1000, driver % 1000 // 10)),
             (runtime, "memGetInfo", lambda: (1 << 30, 1 << 31)),
             (cupy.cuda.driver, "launchKernel", self.launch_packed),
-            (cuda_plan, "get_current_stream", lambda: SimpleNamespace(ptr=0)),
+            (launch_code, "get_current_stream", lambda: SimpleNamespace(ptr=0)),
             (cupy.cuda.driver, "ctxGetCurrent", lambda: PRIMARY + self.current),
             (cupy.cuda.driver, "ctxSetCurrent", lambda context: setattr(self, "current", context - PRIMARY)),
             (cuda_context, "primary_context", lambda number: PRIMARY + number),

@@ -270,9 +270,9 @@ def test_a_finaliser_calls_the_kernel_whose_plan_is_being_run(afresh, backend, w
     function = getattr(place, name)
     patched = lambda *args: collected(*args, function=function)  # noqa: E731
     monkeypatch.setattr(place, name, patched)
-    for module in ("cuda_plan", "cuda_copies"):
+    for module in ("launch_code", "copies"):
         if where == "stream":
-            monkeypatch.setattr(f"pydotcompute.backends.{module}.get_current_stream", patched)
+            monkeypatch.setattr(f"pydotcompute.backends.cuda.{module}.get_current_stream", patched)
     for _ in range(2):
         wanted = [lib.histogram(x, 0.0, 3.0, 3) for x in (one, two)]
     running.append(True)
