@@ -1,8 +1,9 @@
 """This project's own kernels: `from pydotcompute.kernels import softmax`.
 
 They come from the bundle inside the installed package, or else from the `build/` of the checkout it runs in.
-`dir(pydotcompute.kernels)` lists them, and `help(pydotcompute.kernels.softmax)` describes one. Importing one that is
-not there is an ImportError with what to do; as an attribute it is an AttributeError, so that `hasattr` says no.
+`dir(pydotcompute.kernels)` lists them, and `help(pydotcompute.kernels.softmax)` describes one. One that is not there is
+a KernelNotBuiltError with what to do. It is an ImportError too where it is imported, and an AttributeError where it is
+an attribute, so that `hasattr` says no.
 """
 
 from __future__ import annotations
@@ -20,6 +21,14 @@ if TYPE_CHECKING:
 
 _PACKAGE = _os.path.dirname(_os.path.abspath(__file__))
 _library: KernelLibrary | None = None
+
+
+class _NotImported(KernelNotBuiltError, ImportError):
+    pass
+
+
+class _NoAttribute(KernelNotBuiltError, AttributeError):
+    pass
 
 
 def _load() -> KernelLibrary:
@@ -67,8 +76,8 @@ def _attribute(name: str) -> Kernel | list[str]:
     except KernelNotBuiltError as error:
         told = str(error)
     if _is_imported(_getframe(1)):
-        raise ImportError(told, name=f"{__name__}.{name}")
-    raise AttributeError(told, name=name)
+        raise _NotImported(told)
+    raise _NoAttribute(told)
 
 
 if TYPE_CHECKING:

@@ -24,10 +24,6 @@ def run(program: Callable[[], int]) -> int:
         if error.filename is None:
             raise
         return fail(f"{error.filename}: {error.strerror}")
-    except ImportError as error:
-        if not (error.name or "").startswith("pydotcompute.kernels."):
-            raise
-        return fail(str(error))
     except (AllocationError, BackendNotAvailableError, KernelNotBuiltError) as error:
         return fail(str(error))
 
