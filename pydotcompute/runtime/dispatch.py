@@ -47,7 +47,7 @@ class Dispatcher:
         self.first: Any = None  # the loaded artifact whose native entry is asked first
         self.function: Callable[..., Any] | None = None  # that entry
         self.glanced = False
-        self.again: Any = None  # serves calls like an earlier one, or says NotImplemented
+        self.launch_cache: Any = None  # serves calls like an earlier one, or says NotImplemented
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """Check the arguments and run the kernel. Raises what language rules and missing artifacts demand."""
@@ -55,8 +55,8 @@ class Dispatcher:
             return self._call_on_stream(kwargs.pop("stream"), args, kwargs)
         if "backend" in kwargs:
             return self._call_on(kwargs.pop("backend"), args, kwargs)
-        if self.again is not None:
-            result = self.again(args, kwargs)
+        if self.launch_cache is not None:
+            result = self.launch_cache(args, kwargs)
             if result is not NotImplemented:
                 return result
         if not self.glanced:
@@ -84,10 +84,10 @@ class Dispatcher:
         self, loaded: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], call: Call
     ) -> Callable[..., None] | None:
         """Who keeps what this call works out, for others like it; None where the native entry serves those."""
-        if not hasattr(loaded, "again"):
+        if not hasattr(loaded, "launch_cache"):
             return None
-        self.again = self.again or loaded.again(self.record)
-        return partial(self.again.remember, args, kwargs, call)
+        self.launch_cache = self.launch_cache or loaded.launch_cache(self.record)
+        return partial(self.launch_cache.remember, args, kwargs, call)
 
     def _adopted(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[tuple[Any, Any, Any]]:
         """Of the values that are arrays of packages which a backend does not know: (value, the same memory as an array

@@ -9,7 +9,7 @@ from cupy import _machine
 
 import pydotcompute
 from pydotcompute.backends.cuda.backend import CUDABackend
-from pydotcompute.backends.cuda.launch_cache import Again
+from pydotcompute.backends.cuda.launch_cache import LaunchCache
 
 
 @pytest.fixture(autouse=True)
@@ -49,10 +49,10 @@ def served(monkeypatch):
     class Served:
         count, off = 0, False
 
-    def serve(again, args, kwargs, serve=Again.__call__):
-        result = NotImplemented if Served.off else serve(again, args, kwargs)
+    def serve(cache, args, kwargs, serve=LaunchCache.__call__):
+        result = NotImplemented if Served.off else serve(cache, args, kwargs)
         Served.count += result is not NotImplemented
         return result
 
-    monkeypatch.setattr(Again, "__call__", serve)
+    monkeypatch.setattr(LaunchCache, "__call__", serve)
     return Served

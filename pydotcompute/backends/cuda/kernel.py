@@ -19,7 +19,7 @@ from . import (
     driver as cuda_driver,
     streams as cuda_streams,
 )  # fmt: skip
-from .launch_cache import Again
+from .launch_cache import LaunchCache
 
 OUT_OF_MEMORY = 2  # CUDA_ERROR_OUT_OF_MEMORY, cudaErrorMemoryAllocation
 Keep = Callable[[Mapping[str, Any], Any, list, list], None]
@@ -64,10 +64,10 @@ class CUDAKernel:
                 raise
             raise raised from error
 
-    again = Again  # what serves the calls of a kernel that are like an earlier one
+    launch_cache = LaunchCache  # what serves the calls of a kernel that are like an earlier one
 
     def __call__(self, call: Call, keep: Keep | None = None) -> Any:
-        """Launch a checked call and return its results. `keep` is told what `Again.remember` wants to know."""
+        """Launch a checked call and return its results. `keep` is told what `LaunchCache.remember` wants to know."""
         with self.backend.running(self.artifact.kernel):
             values, finish = call.complete()
             launches, arguments, copied = self._launch(call, values)

@@ -16,7 +16,7 @@ from ...artifact.dimensions import from_data, names as names_of
 from ...cache.manifest import KernelRecord
 from ...calls.arguments import Call
 from ..launch import Launch
-from .launch_code import Plan, plan
+from .launch_code import CachedLaunch, launch_code
 
 MOST = 256  # forms of one kernel; a program whose calls differ more gains nothing from them
 
@@ -25,11 +25,11 @@ class Form(NamedTuple):
     """Calls in one device's primary context whose values are assigned in one way: so many by position, these by name.
     """
 
-    read: Callable[..., tuple]  # the values → what a plan is found by
-    plans: dict[tuple, Plan | None]  # None after the first call
+    read: Callable[..., tuple]  # the values → what a launch is found by
+    launches: dict[tuple, CachedLaunch | None]  # None after the first call
 
 
-class Again:
+class LaunchCache:
     """Serves the calls of one kernel that are like earlier ones; gives NotImplemented for every other."""
 
     def __init__(self, record: KernelRecord):
@@ -45,7 +45,7 @@ class Again:
         if kwargs:
             args = (*args, *kwargs.values())
         try:
-            run = form.plans.get(form.read(*args))
+            run = form.launches.get(form.read(*args))
         except (TypeError, AttributeError):  # a value that has no hash, or is no array
             return NotImplemented
         return NotImplemented if run is None else run(*args)
@@ -70,14 +70,14 @@ class Again:
         form = self.forms.get(assigned) or self.forms.setdefault(assigned, Form(self.reader(names), {}))
         try:
             key = form.read(*values)
-            if form.plans.get(key) is not None:
+            if form.launches.get(key) is not None:
                 return  # it served others like this one, and will again
         except (TypeError, AttributeError):
             return
-        if len(form.plans) >= MOST:
-            form.plans.clear()
-        seen = key in form.plans
-        form.plans[key] = plan(call, names, values, meta, backend, launches, words, vendor) if seen else None
+        if len(form.launches) >= MOST:
+            form.launches.clear()
+        seen = key in form.launches
+        form.launches[key] = launch_code(call, names, values, meta, backend, launches, words, vendor) if seen else None
 
     def reader(self, names: Sequence[str]) -> Callable[..., tuple]:
         """A function of the values of these arguments: the layout of arrays, the types of numbers, all else whole."""

@@ -19,7 +19,7 @@ from ..launch import ADDRESS, Launch
 from . import arrays as cuda_arrays, streams as cuda_streams
 from .context import CONTEXT, LOST
 
-Plan = Callable[..., Any]  # of the values of a call; NotImplemented where the rules are to be asked
+CachedLaunch = Callable[..., Any]  # of the values of a call; NotImplemented where the rules are to be asked
 
 FORMATS = {
     "bool": "?", "int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": "B", "uint16": "H", "uint32": "I",
@@ -31,12 +31,12 @@ BUFFER_POINTER, BUFFER_SIZE = 1, 2
 FOR_THE_RULES = CONTEXT | LOST
 
 
-def plan(
+def launch_code(
     call: Call, names: Sequence[str], values: Sequence[Any], meta: Mapping[str, Any], backend: Any,
     launches: Sequence[tuple[int, Launch]], words: Sequence[Any], vendor: Callable | None = None,
-) -> Plan | None:  # fmt: skip
+) -> CachedLaunch | None:  # fmt: skip
     """What serves calls like this one, or None for calls that only the rules serve: with objects that are no CuPy
-    arrays, complex scalars, scalars of other libraries. See `Again.remember`."""
+    arrays, complex scalars, scalars of other libraries. See `LaunchCache.remember`."""
     where = {name: k for k, (name, value) in enumerate(zip(names, values)) if value is not None}
     parameters = {p.name: p for p in call.specialisation.parameters}
     present = [p for p in parameters.values() if (p.is_array or p.role == "out") and p.name in where]

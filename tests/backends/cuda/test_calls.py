@@ -9,7 +9,7 @@ cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
 from tests.backends.cuda.emulated import Emulated  # noqa: E402
 
 import pydotcompute  # noqa: E402
-from pydotcompute.backends.cuda.launch_cache import Again  # noqa: E402
+from pydotcompute.backends.cuda.launch_cache import LaunchCache  # noqa: E402
 from pydotcompute.backends.cuda.backend import has_cublas  # noqa: E402
 
 
@@ -31,14 +31,14 @@ def library(project):
 @pytest.fixture
 def served(monkeypatch):
     """How all calls but the first went: True for one that was like two earlier ones."""
-    seen, call = [], Again.__call__
+    seen, call = [], LaunchCache.__call__
 
     def counted(self, args, kwargs):
         result = call(self, args, kwargs)
         seen.append(result is not NotImplemented)
         return result
 
-    monkeypatch.setattr(Again, "__call__", counted)
+    monkeypatch.setattr(LaunchCache, "__call__", counted)
     return seen
 
 

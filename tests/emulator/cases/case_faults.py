@@ -43,7 +43,7 @@ def ones(backend):
 @pytest.mark.parametrize("status", [700, 716])
 @pytest.mark.parametrize("calls", [0, 1, 2, 3])
 def test_an_earlier_fault_is_not_the_artifacts(afresh, ones, status, calls):
-    """At a first call, which loads, at one by the rules, and at one by a plan."""
+    """At a first call, which loads, at one by the rules, and at one from the launch cache."""
     lib = afresh()
     for _ in range(calls):
         lib.silu(ones), lib.histogram(ones, 0.0, 1.0, 3)

@@ -105,7 +105,7 @@ def test_a_tensor_that_is_being_written_on_a_side_stream(library, served):
             tensor.fill_(value)
             out = library.axpy(1.0, tensor, tensor)
         assert (CUDABackend().to_host(out) == 2 * value).all()
-    assert served.count >= 3  # from the third call on by a plan, as arrays of CuPy
+    assert served.count >= 3  # from the third call on from the launch cache, as arrays of CuPy
 
 
 def test_an_output_in_a_tensor_is_there_for_what_torch_does_next(library, ones):
@@ -253,7 +253,7 @@ def test_a_subclass_of_cupy_is_not_waited_for(library, ones):
 
 @pytest.mark.parametrize("before", [0, 1, 2, 3])
 def test_a_graph_with_scratch_may_be_launched_again(library, backend, draw, before):
-    """The memory that a captured reduction writes is nobody else's, by the rules and by a plan."""
+    """The memory that a captured reduction writes is nobody else's, by the rules and from the launch cache."""
     x, total, side = draw(3000), cupy.empty((), "f4"), cupy.cuda.Stream(non_blocking=True)
     moved = backend.to_device(x)
     with side:
