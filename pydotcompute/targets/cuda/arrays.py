@@ -24,7 +24,7 @@ from ...artifact.signature import Parameter
 from ...ir.dtypes import COMPLEX
 from ...ir.tree import KernelTree, NewArray
 from ..llvm.dimension_code import dimension
-from ..llvm.names import Names
+from ..names import Names
 
 
 @dataclass(frozen=True)

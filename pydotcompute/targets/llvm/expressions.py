@@ -26,7 +26,7 @@ from ...ir.tree import (
     product_of,
     walk,
 )  # fmt: skip
-from .names import Names
+from ..names import Names
 from .words import COMPARE, OPERATORS
 
 _INTRINSIC_FUNCTIONS = {

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from ...artifact.launch import VIEW_WORDS
 from ...artifact.signature import Parameter
 from ...ir.tree import KernelTree, NewArray
-from .names import Names
+from ..names import Names
 from .scalars import PARTS, Scalars
 
 

@@ -21,8 +21,8 @@ from ...ir.tree import (
     Var,
     product_of,
 )  # fmt: skip
+from ..names import Names
 from .arrays import Array
-from .names import Names
 from .scalars import FLOATS, Scalars
 
 CallOf = Callable[[CallHelper, "Expressions"], str]

@@ -17,7 +17,7 @@ from pydotcompute.backends.opencl.programs import options  # noqa: E402
 from pydotcompute.ir.math import FUNCTIONS  # noqa: E402
 from pydotcompute.targets.opencl.dialect import OPENCL, OURS, prologue  # noqa: E402
 from pydotcompute.targets.text import mathematics  # noqa: E402
-from pydotcompute.targets.text.names import Names  # noqa: E402
+from pydotcompute.targets.names import Names  # noqa: E402
 from pydotcompute.targets.text.scalars import Scalars  # noqa: E402
 
 BINARY = ("atan2", "hypot", "pow")
