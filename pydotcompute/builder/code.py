@@ -13,7 +13,10 @@ from ..targets.registry import get
 CODE = "pydotcompute"  # the field that stands for our own code generation
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # what every target is made from
-SHARED = ("artifact", "declare", "ir", "frontend", "analysis", "targets/base.py", "targets/geometry.py")
+SHARED = (
+    "artifact", "declare", "ir", "frontend", "analysis",
+    "targets/arrays.py", "targets/base.py", "targets/geometry.py", "targets/names.py",
+)  # fmt: skip
 
 
 def versions(backend: str, linker: str = "") -> dict[str, str]:

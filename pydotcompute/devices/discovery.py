@@ -38,7 +38,8 @@ def discover_backends() -> list[BackendInfo]:
 
 
 def best_available_backend() -> str:
-    """The name of the first backend, in the order that "auto" takes now, which is available and has a device."""
+    """The name of the first backend, in the order that "auto" takes now, which is available and has a device; like
+    "auto" it passes over one whose device is the processor itself, which "cpu" serves."""
     return _best({info.name: info for info in discover_backends()})
 
 

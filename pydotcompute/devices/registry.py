@@ -83,7 +83,8 @@ def unregister_backend(name: str) -> None:
 
 
 def get_backend(name: str = "auto", require_bytes: int | None = None) -> Backend:
-    """The backend of this name, always the same object; "auto": the first available by priority, the CPU last.
+    """The backend of this name, always the same object; "auto": the first available by priority, the CPU last; one
+    whose device is the processor itself (`on_processor`), which "cpu" serves, is passed over without a word.
 
     require_bytes: memory that must be free there; "auto" takes the next that has as much.
     Raises TypeError for what is no name, ValueError for an unknown one, BackendNotAvailableError with the reason if it

@@ -14,6 +14,7 @@ from time import perf_counter
 from typing import Any, ClassVar, Mapping
 
 from ..artifact.signature import DTYPES
+from ..cache.keys import canonical
 from ..cache.writer import replace_file
 from ..declare.model import Kernel, Rendered, Specialisation
 from . import tools
@@ -103,6 +104,7 @@ class Target(ABC):
     dtypes: ClassVar[frozenset[str]] = frozenset(DTYPES) - {"float16"}  # of arrays and scalars
     raw: ClassVar[str] = ""  # the module whose use marks a body as this target's own Python; empty: it takes none
     has_bounds: ClassVar[bool] = False  # whether it can check every index (`--bounds`)
+    has_blocks: ClassVar[bool] = False  # whether it runs blocks of threads, as a declaration's `launch` says
     # distributions whose version reaches the artifacts; of several names the installed one counts
     distributions: ClassVar[Mapping[str, tuple[str, ...]]]
 
@@ -131,8 +133,12 @@ class Target(ABC):
         can."""
         return ""
 
-    def check(self, kernel: Kernel, specialisation: Specialisation) -> None:  # noqa: B027  # there may be nothing
+    def check(self, kernel: Kernel, specialisation: Specialisation) -> None:
         """Raise DeclarationError for what is wrong for this target in a declaration, before anything is compiled."""
+        if self.has_blocks and "block" in kernel.launch:
+            from .geometry import block_of  # here, because a plan of what is all there needs none of the tree
+
+            block_of(kernel.launch, dict(specialisation.params))
 
     def meant(self, text: str) -> str:
         """The name of its own that others have another word for: "cpu:x86-64-v3" for "avx2". Empty: none."""
@@ -140,7 +146,7 @@ class Target(ABC):
 
     def fields(self, kernel: Kernel, target: str) -> dict[str, str]:
         """What enters the key of an artifact besides what does for every target."""
-        return {}
+        return {"flag launch": canonical(kernel.launch)} if self.has_blocks else {}
 
     def tools(self, linker: str = "") -> dict[str, str]:
         """Tool → version, of all that it really uses. `linker`: the setting."""

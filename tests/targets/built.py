@@ -40,7 +40,7 @@ RUNS: dict[str, Callable[[Built, dict[str, Any], arguments.Call, int], None]] = 
 }
 
 
-def _marked(target: str, *more: Any) -> Any:
+def marked(target: str, *more: Any) -> Any:
     """A parameter of a test, skipped where this processor or this environment cannot have the target."""
     own = registry.get(target)
     reason = own.missing() or (levels.too_high(target.removeprefix("cpu:")) if own.name == "cpu" else "")
@@ -51,16 +51,16 @@ def _marked(target: str, *more: Any) -> Any:
     return pytest.param(target, *more, marks=marks)
 
 
-every_target = pytest.mark.parametrize("target", [_marked(target) for target in TARGETS])
+every_target = pytest.mark.parametrize("target", [marked(target) for target in TARGETS])
 
 
 def every_target_and(*dtypes: str) -> pytest.MarkDecorator:
     """Every target with each of these dtypes that it has."""
     chosen = [(t, d) for t in TARGETS for d in dtypes if d == "bool" or d in registry.get(t).dtypes]
-    return pytest.mark.parametrize("target, dtype", [_marked(*pair) for pair in chosen])
+    return pytest.mark.parametrize("target, dtype", [marked(*pair) for pair in chosen])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # one is itself alone: what is loaded of it is kept by it
 class Built:
     target: str
     record: KernelRecord

@@ -3,61 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Sequence
 
 from ...artifact.signature import DTYPE_BYTES, Parameter
 from ...ir.tree import KernelTree, NewArray
+from ..arrays import extents_of, strides_of
+from ..llvm import arrays
 from ..llvm.dimension_code import dimension
+from ..names import Names
 
 
-@dataclass(frozen=True)
-class Array:
-    """An array as generated code sees it. `pointer`, `extents`, `strides` and `view` are expressions in Python: names,
-    or int64 constants.
+@dataclass(frozen=True, kw_only=True)
+class Array(arrays.Array):
+    """An array as generated code for a CPU sees it. Its view is one word: see abi.py. number: for the fault words."""
 
-    strides: in bytes, of the trailing dims (of all, without a view); None where the array is C-contiguous.
-    view: of the leading dims, which the kernel sees as its first; see abi.py. number: for the fault words.
-    """
-
-    name: str
-    dtype: str
-    pointer: str
-    extents: tuple[str, ...]
     number: int
-    strides: tuple[str, ...] | None = None
-    view: str | None = None
     suffix: str = ""  # of load and store: "_local" for memory that iterations share
 
     @property
     def components(self) -> tuple[tuple[str, str], ...]:
-        """(label, expression) of everything that a helper needs to reach the elements."""
-        parts = [("", self.pointer)]
-        parts += [(f"_n{k}", extent) for k, extent in enumerate(self.extents)]
-        parts += [(f"_s{k}", stride) for k, stride in enumerate(self.strides or ())]
-        return tuple(parts) + ((("_v", self.view),) if self.view else ())
+        labels = [f"_n{k}" for k in range(len(self.extents))] + [f"_s{k}" for k in range(len(self.strides or ()))]
+        return tuple(zip(("", *labels, *("_v" for _ in self.view)), (self.pointer, *self.integers), strict=True))
 
-    def rebound(self, names: Sequence[str]) -> Array:
-        """The same array under the names of a helper's parameters, in the order of `components`."""
-        names, rank = list(names), len(self.extents)
-        strides = tuple(names[1 + rank : 1 + rank + len(self.strides)]) if self.strides is not None else None
-        view = names[-1] if self.view else None
-        return replace(self, pointer=names[0], extents=tuple(names[1 : 1 + rank]), strides=strides, view=view)
-
-    def offset(self, indices: Sequence[str], base: str | None = None) -> str:
-        """The offset of an element: in elements for a contiguous array, else in bytes. `base`: that of the first
-        index of a view, where it is already known."""
-        if self.strides is None:
-            result = indices[0] if indices else "int64(0)"
-            for extent, index in zip(self.extents[1:], indices[1:]):
-                result = f"at({result}, {extent}, {index})"
-            return result
-        if self.view:
-            result, indices = base or f"view_offset({self.view}, {indices[0]})", indices[1:]
-        else:
-            result = "int64(0)"
-        for index, stride in zip(indices, self.strides):
-            result = f"at({index}, {stride}, {result})"
-        return result
+    def view_offset(self, index: str) -> str:
+        return f"view_offset({', '.join((*self.view, index))})"
 
     @property
     def access(self) -> str:
@@ -69,25 +37,22 @@ class Array:
         return self.access.replace("_local", "")
 
 
-def of_parameter(p: Parameter, number: int, names, local: bool) -> Array:
+def of_parameter(p: Parameter, number: int, names: Names, local: bool) -> Array:
     """The array of a parameter or output scalar. local: it is updated by atomics, which iterations share."""
-    extents = tuple(dimension(d, names.of) for d in p.dims or ())
-    if p.ellipsis:
-        extents = (names.of("rows" if p.dims else "size"), *extents)
-    strides = view = None
-    if p.layout != "C":
-        strides = tuple(names.part(p.name, f"s{axis}") for axis in range(len(p.dims or ())))
-        view = names.part(p.name, "view") if p.ellipsis else None
+    extents = extents_of(p, names, lambda axis: dimension((p.dims or ())[axis], names.of))
+    view = (names.part(p.name, "view"),) if p.layout != "C" and p.ellipsis else ()
     suffix = "_local" if local else ""
-    return Array(p.name, p.dtype, names.of(p.name), extents, number, strides, view, suffix)
+    name = names.of(p.name)
+    return Array(p.name, p.dtype, name, extents, strides_of(p, names), view, number=number, suffix=suffix)
 
 
-def of_kernel_array(a: NewArray, number: int, names) -> Array:
+def of_kernel_array(a: NewArray, number: int, names: Names) -> Array:
     extents = tuple(f"int64({n})" for n in a.shape)
-    return Array(a.name, a.dtype, names.of(a.name), extents, number, suffix="_local" if a.kind == "local" else "")
+    name = names.of(a.name)
+    return Array(a.name, a.dtype, name, extents, number=number, suffix="_local" if a.kind == "local" else "")
 
 
-def arrays_of(tree: KernelTree, names, atomic: set[str]) -> dict[str, Array]:
+def arrays_of(tree: KernelTree, names: Names, atomic: set[str]) -> dict[str, Array]:
     """Every array of the kernel by its name; parameters are numbered from 0, kernel arrays -1, -2, …."""
     found = {}
     for number, p in enumerate(tree.parameters):

@@ -6,9 +6,9 @@ from ...ir.tree import Accumulate, Atomic, If, KernelTree, Parallel, Scatter, St
 from ..llvm.array_scope import ArrayScope
 from ..llvm.expressions import Expressions, contracts
 from ..llvm.helpers import Helpers
-from ..llvm.names import Names
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
+from ..names import Names
 from .arrays import Array
 from .common_stores import common_store
 from .elements import Elements

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ...ir.tree import Assign, If, Stmt, Store, Var, walk
 from ..llvm.expressions import is_cheap
-from ..llvm.names import Names
+from ..names import Names
 from .bodies import assigned
 
 

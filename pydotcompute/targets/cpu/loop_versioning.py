@@ -49,7 +49,7 @@ class LoopVersioning:
 
                 for array in self._accessed(loop, of_row):
                     if array.view and name not in changed and (array.name, name) not in rows:
-                        offset = f"view_offset({array.view}, {self.names.of(name)})"
+                        offset = array.view_offset(self.names.of(name))
                         rows[array.name, name] = self.writer.held(f"{array.name}_row", offset)
             yield
 
@@ -69,7 +69,7 @@ class LoopVersioning:
         writer = self.writer
         at, end, first, inner, row = (self.names.fresh(n) for n in ("_at", "_end", "_first", "_inner", "_row"))
         name = loop.names[-1]
-        writer.assign(inner, f"view_inner({flat[0].view})")
+        writer.assign(inner, f"view_inner({flat[0].view[0]})")
         writer.assign(at, start)
         with writer.while_(f"lt({at}, {stop})"):
             writer.assign(row, f"floordiv_integer({at}, {inner})")
@@ -78,8 +78,8 @@ class LoopVersioning:
             steps = {}
             for array in flat:
                 base, step = self.names.fresh(f"{array.name}_row"), self.names.fresh(f"{array.name}_step")
-                writer.assign(base, f"view_row({array.view}, {row})")
-                writer.assign(step, f"view_step({array.view})")
+                writer.assign(base, f"view_row({array.view[0]}, {row})")
+                writer.assign(step, f"view_step({array.view[0]})")
                 steps[array.name] = base, step
             with self.elements.own_rows() as rows:
                 for block, constant in self._step_choices(flat, steps, loop):

@@ -25,8 +25,8 @@ from ...artifact import abi
 from ...errors import Position
 from ...ir.tree import Assign, AssignTuple, Atomic, KernelTree, Parallel, all_names, walk
 from ..llvm.expressions import constant
-from ..llvm.names import Names
 from ..llvm.words import COMBINE
+from ..names import Names
 from .arrays import arrays_of
 from .bodies import assigned
 from .code import Code
@@ -69,7 +69,7 @@ class _Module:
         self.before, self.after = tree.body[:where], tree.body[where + 1 :]
         from .namespace import INTRINSIC_NAMES  # here, because it imports Numba
 
-        self.names = Names(all_names(tree), {*RESERVED, *INTRINSIC_NAMES})
+        self.names = Names(all_names(tree), frozenset((*RESERVED, *INTRINSIC_NAMES)).__contains__)
         updated = {n.array for s in tree.body for n in walk(s) if isinstance(n, Atomic)}
         self.arrays = arrays_of(tree, self.names, updated)
         self.atomic = bool(updated & {p.name for p in tree.parameters})

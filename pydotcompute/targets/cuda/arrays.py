@@ -16,64 +16,29 @@ is not used is (1, 0).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ...artifact.launch import VIEW_WORDS
 from ...artifact.signature import Parameter
 from ...ir.dtypes import COMPLEX
 from ...ir.tree import KernelTree, NewArray
+from ..arrays import extents_of, strides_of, view_of
+from ..llvm import arrays
 from ..llvm.dimension_code import dimension
-from ..llvm.names import Names
+from ..names import Names
 
 
-@dataclass(frozen=True)
-class Array:
-    """An array as generated code sees it; all texts are names or int64 constants.
+@dataclass(frozen=True, kw_only=True)
+class Array(arrays.Array):
+    """An array as generated code for CUDA sees it."""
 
-    strides: in bytes, of the trailing dims (of all, without a view); None where the array is C-contiguous.
-    """
-
-    name: str
-    dtype: str
     kind: str  # "argument" "shared" "private" "local"
-    pointer: str
-    extents: tuple[str, ...]
-    strides: tuple[str, ...] | None = None
-    view: tuple[str, ...] = ()
 
     @property
     def components(self) -> tuple[tuple[str, str], ...]:
-        """(label, expression) of everything that a helper needs to reach the elements."""
-        parts = (self.pointer, *self.extents, *(self.strides or ()), *self.view)
-        return tuple((f"_{k}", part) for k, part in enumerate(parts))
+        return tuple((f"_{k}", part) for k, part in enumerate((self.pointer, *self.integers)))
 
-    def rebound(self, names: Sequence[str]) -> Array:
-        """The same array under a helper's names for its components."""
-        left = list(names)
-
-        def take(count: int) -> tuple[str, ...]:
-            taken = tuple(left[:count])
-            del left[:count]
-            return taken
-
-        (pointer,), extents = take(1), take(len(self.extents))
-        strides = take(len(self.strides)) if self.strides is not None else None
-        return replace(self, pointer=pointer, extents=extents, strides=strides, view=take(len(self.view)))
-
-    def offset(self, indices: Sequence[str]) -> str:
-        """The offset of an element: in elements for a contiguous array, else in bytes."""
-        if self.strides is None:
-            result = indices[0] if indices else "int64(0)"
-            for extent, index in zip(self.extents[1:], indices[1:], strict=False):
-                result = f"at({result}, {extent}, {index})"
-            return result
-        result = "int64(0)"
-        if self.view:
-            result, indices = f"view_offset({', '.join((indices[0], *self.view))})", indices[1:]
-        for index, stride in zip(indices, self.strides, strict=True):
-            result = f"at({index}, {stride}, {result})"
-        return result
+    def view_offset(self, index: str) -> str:
+        return f"view_offset({', '.join((index, *self.view))})"
 
     @property
     def flat(self) -> Array:
@@ -92,20 +57,12 @@ def arrays_of(tree: KernelTree, names: Names) -> dict[str, Array]:
 
 
 def _of_parameter(p: Parameter, names: Names) -> Array:
-    extents = tuple(dimension(d, names.of) for d in p.dims or ())
-    if p.ellipsis:
-        extents = (names.of("rows" if p.dims else "size"), *extents)
-    strides: tuple[str, ...] | None = None
-    view: tuple[str, ...] = ()
-    if p.layout != "C":
-        strides = tuple(names.part(p.name, f"s{axis}") for axis in range(len(p.dims or ())))
-        if p.ellipsis:
-            view = tuple(names.part(p.name, f"v{k}") for k in range(VIEW_WORDS))
-    return Array(p.name, p.dtype, "argument", names.of(p.name), extents, strides, view)
+    extents = extents_of(p, names, lambda axis: dimension((p.dims or ())[axis], names.of))
+    return Array(p.name, p.dtype, names.of(p.name), extents, strides_of(p, names), view_of(p, names), kind="argument")
 
 
 def _of_kernel_array(a: NewArray, names: Names) -> Array:
-    return Array(a.name, a.dtype, a.kind, names.of(a.name), tuple(f"int64({n})" for n in a.shape))
+    return Array(a.name, a.dtype, names.of(a.name), tuple(f"int64({n})" for n in a.shape), kind=a.kind)
 
 
 def arguments_of(tree: KernelTree, names: Names) -> list[tuple[tuple[str | int, ...], str, str]]:

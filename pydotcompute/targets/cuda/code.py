@@ -8,9 +8,9 @@ from ...ir.tree import Accumulate, KernelTree, Parallel
 from ..llvm.array_scope import ArrayScope
 from ..llvm.expressions import Expressions, contracts
 from ..llvm.helpers import Helpers
-from ..llvm.names import Names
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
+from ..names import Names
 from .arrays import Array
 from .barriers import Barrier
 from .elements import Elements

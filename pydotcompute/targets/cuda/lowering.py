@@ -27,7 +27,7 @@ from ...artifact.signature import DTYPE_BYTES
 from ...errors import DeclarationError, Position
 from ...ir.tree import Assign, Const, KernelTree, Parallel, all_names, walk
 from ..geometry import assigned, block_of, expression, up_to_three
-from ..llvm.names import Names
+from ..names import Names
 from .arrays import arguments_of, arrays_of, complex_scalars
 from .code import Code
 from .counts import held_counts
@@ -75,7 +75,7 @@ class _Module:
         self.before, self.after = tree.body[:where], tree.body[where + 1 :]
         from .namespace import NAMES  # here, because it imports Numba
 
-        self.names = Names(all_names(tree), {*RESERVED, *NAMES})
+        self.names = Names(all_names(tree), frozenset((*RESERVED, *NAMES)).__contains__)
         self.block = self.threads()
         self.code = Code(tree, self.names, arrays_of(tree, self.names), self.block)
         self.writer = self.code.writer

@@ -7,8 +7,6 @@ from time import perf_counter
 
 from ...artifact.remedies import install
 from ...artifact.signature import DTYPES
-from ...cache.keys import canonical
-from ...declare.model import Kernel, Specialisation
 from ...errors import CompilationError, CompilerNotInstalledError, DeclarationError
 from ..base import Answer, Artifact, Clock, Job, Target
 from ..tools import package_version
@@ -24,6 +22,7 @@ class CudaTarget(Target):
     examples = ("cuda:compute_80", "cuda:sm_75", "cuda:sm_80", "cuda:sm_90", "cuda:sm_90a")
     expected = "a CUDA target is cuda:compute_NN (PTX) or cuda:sm_NN (cubin)"
     dtypes = frozenset(DTYPES)
+    has_blocks = True
     raw = "cuda"
     distributions = {
         "numba": ("numba",),
@@ -59,15 +58,6 @@ class CudaTarget(Target):
         except DeclarationError as error:
             return str(error)
         return ""
-
-    def check(self, kernel: Kernel, specialisation: Specialisation) -> None:
-        if "block" in kernel.launch:
-            from ..geometry import block_of
-
-            block_of(kernel.launch, dict(specialisation.params))
-
-    def fields(self, kernel: Kernel, target: str) -> dict[str, str]:
-        return {"flag launch": canonical(kernel.launch)}
 
     def compile(self, job: Job, clock: Clock) -> Answer:
         from . import toolchain

@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
+from .arrays import Array
 
-class ArrayLike(Protocol):
-    """What helpers know of an array in generated code."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def components(self) -> tuple[tuple[str, str], ...]:
-        """(label, expression) of everything that a helper needs to reach the elements."""
-
-    def rebound(self, names: Sequence[str]) -> ArrayLike:
-        """The same array under the names of a helper's parameters, in the order of `components`."""
-
-
-A = TypeVar("A", bound=ArrayLike)
+A = TypeVar("A", bound=Array)
 
 
 class ArrayScope(Generic[A]):

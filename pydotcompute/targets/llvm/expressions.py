@@ -23,10 +23,10 @@ from ...ir.tree import (
     Select,
     Unary,
     Var,
-    product_of,
+    multiply_add,
     walk,
 )  # fmt: skip
-from .names import Names
+from ..names import Names
 from .words import COMPARE, OPERATORS
 
 _INTRINSIC_FUNCTIONS = {
@@ -74,10 +74,8 @@ class Expressions:
         return f"{'neg' if e.op == '-' else 'invert'}({self.text(e.operand)})"
 
     def _binary(self, e: Binary) -> str:
-        if self.contract and e.op in "+-" and e.type in FLOATS:
-            fused = self._fused(e)
-            if fused:
-                return fused
+        if self.contract and e.op in ("+", "-") and e.type in FLOATS and (terms := multiply_add(e)):
+            return f"fmuladd({', '.join(map(self.text, terms))})"
         if e.op in ("//", "%"):
             name = "floordiv" if e.op == "//" else "mod"
             name += f"_{e.type}" if e.type in FLOATS else "_integer"
@@ -86,20 +84,6 @@ class Expressions:
         else:
             name = OPERATORS[e.op]
         return f"{name}({self.text(e.left)}, {self.text(e.right)})"
-
-    def _fused(self, e: Binary) -> str | None:
-        """A product and the sum that uses it, as one operation; of two products the left one."""
-        for product, other, first in ((e.left, e.right, True), (e.right, e.left, False)):
-            factors = product_of(product)
-            if factors:
-                negative, x, y = factors
-                left, right, rest = self.text(x), self.text(y), self.text(other)
-                if negative != (e.op == "-" and not first):
-                    left = f"neg({left})"
-                if e.op == "-" and first:
-                    rest = f"neg({rest})"
-                return f"fmuladd({left}, {right}, {rest})"
-        return None
 
     def _compare(self, e: Compare) -> str:
         return f"{COMPARE[e.op]}({self.text(e.left)}, {self.text(e.right)})"

@@ -59,7 +59,7 @@ class Helpers(Generic[A]):
             array = left.pop(0)
             components = [self.names.fresh(self.names.of(p.name) + label) for label, _ in array.components]
             parameters += components
-            own[p.name] = array.rebound(components)
+            own[p.name] = array.rebound(components[0], components[1:])
         head = self.writer.define(made.name, [*parameters, *self.also])
         with self.writer.from_position(made.helper.at), head, self.arrays.bound(own):
             statements.write(made.helper.body)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from ...errors import Position
-from .names import Names
+from ..names import Names
 
 
 class Writer:

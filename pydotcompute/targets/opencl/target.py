@@ -6,10 +6,7 @@ import os
 from time import perf_counter
 
 from ...artifact.signature import DTYPES
-from ...cache.keys import canonical
-from ...declare.model import Kernel, Specialisation
 from ..base import Answer, Artifact, Clock, Job, Target
-from ..geometry import block_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -20,6 +17,7 @@ class OpenCLTarget(Target):
     pattern = "opencl:1[.]2"
     examples = ("opencl:1.2",)
     dtypes = frozenset(DTYPES)
+    has_blocks = True
     distributions = {"numpy": ("numpy",)}
 
     def code(self) -> tuple[str, ...]:
@@ -27,13 +25,6 @@ class OpenCLTarget(Target):
 
     def missing(self) -> str:
         return ""  # the driver compiles
-
-    def check(self, kernel: Kernel, specialisation: Specialisation) -> None:
-        if "block" in kernel.launch:
-            block_of(kernel.launch, dict(specialisation.params))
-
-    def fields(self, kernel: Kernel, target: str) -> dict[str, str]:
-        return {"flag launch": canonical(kernel.launch)}
 
     def compile(self, job: Job, clock: Clock) -> Answer:
         from ...analysis.races import check

@@ -18,48 +18,24 @@ outermost, then (size, stride) of each level, innermost first; what is not used 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from ...artifact.launch import VIEW_WORDS
 from ...artifact.signature import Parameter
 from ...ir.tree import KernelTree, NewArray
-from .names import Names
+from .. import arrays
+from ..arrays import extents_of, strides_of, view_of
+from ..names import Names
 from .scalars import PARTS, Scalars
 
 
-@dataclass(frozen=True)
-class Array:
-    """An array as generated text sees it; all texts are names or constants of type int64.
+@dataclass(frozen=True, kw_only=True)
+class Array(arrays.Array):
+    """An array as generated text sees it. Its strides are in elements of memory."""
 
-    strides: of the trailing dims (of all, without a view); None where the array is C-contiguous.
-    """
-
-    name: str
-    dtype: str
     space: str  # "global" "shared" "private"
-    pointer: str
-    extents: tuple[str, ...]
-    strides: tuple[str, ...] | None = None
-    view: tuple[str, ...] = ()
     slots: bool = False  # `private`: each thread has the elements of its own iterations alone
     constant: bool = False
-
-    @property
-    def components(self) -> tuple[str, ...]:
-        """The integers that a helper needs to reach the elements."""
-        return (*self.extents, *(self.strides or ()), *self.view)
-
-    def rebound(self, pointer: str, names: Sequence[str]) -> Array:
-        """The same array under a helper's names."""
-        left = list(names)
-
-        def take(count: int) -> tuple[str, ...]:
-            return tuple(left.pop(0) for _ in range(count))
-
-        extents = take(len(self.extents))
-        strides = take(len(self.strides)) if self.strides is not None else None
-        return replace(self, pointer=pointer, extents=extents, strides=strides, view=take(len(self.view)))
 
     def offset(self, scalars: Scalars, indices: Sequence[str]) -> str:
         """Where an element lies, in elements of memory. Indices are in range, so that nothing here wraps."""
@@ -92,19 +68,15 @@ def arrays_of(tree: KernelTree, names: Names, scalars: Scalars) -> dict[str, Arr
 
 
 def _of_parameter(p: Parameter, names: Names, scalars: Scalars, tree: KernelTree) -> Array:
-    extents = tuple(_extent(p, axis, dim, names, scalars, tree) for axis, dim in enumerate(p.dims or ()))
-    if p.ellipsis:
-        extents = (names.of("rows" if p.dims else "size"), *extents)
-    strides: tuple[str, ...] | None = None
-    view: tuple[str, ...] = ()
-    if p.layout != "C":
-        strides = tuple(names.part(p.name, f"s{axis}") for axis in range(len(p.dims or ())))
-        if p.ellipsis:
-            view = tuple(names.part(p.name, f"v{k}") for k in range(VIEW_WORDS))
-    return Array(p.name, p.dtype, "global", names.of(p.name), extents, strides, view, constant=not p.writable)
+    extents = extents_of(p, names, lambda axis: _extent(p, axis, names, scalars, tree))
+    strides, view = strides_of(p, names), view_of(p, names)
+    return Array(
+        p.name, p.dtype, names.of(p.name), extents, strides, view, space="global", constant=not p.writable
+    )  # fmt: skip
 
 
-def _extent(p: Parameter, axis: int, dim: Any, names: Names, scalars: Scalars, tree: KernelTree) -> str:
+def _extent(p: Parameter, axis: int, names: Names, scalars: Scalars, tree: KernelTree) -> str:
+    dim = (p.dims or ())[axis]
     if isinstance(dim, int):
         return scalars.constant(dim, "int64")
     return names.of(dim) if isinstance(dim, str) and dim in tree.symbols else names.part(p.name, f"n{axis}")
@@ -113,7 +85,7 @@ def _extent(p: Parameter, axis: int, dim: Any, names: Names, scalars: Scalars, t
 def _of_kernel_array(a: NewArray, names: Names, scalars: Scalars) -> Array:
     extents = tuple(scalars.constant(n, "int64") for n in a.shape)
     space = "shared" if a.kind == "shared" else "private"
-    return Array(a.name, a.dtype, space, names.of(a.name), extents, slots=a.kind == "private")
+    return Array(a.name, a.dtype, names.of(a.name), extents, space=space, slots=a.kind == "private")
 
 
 def arguments_of(tree: KernelTree, names: Names, scalars: Scalars) -> list[Argument]:

@@ -19,10 +19,10 @@ from ...ir.tree import (
     Select,
     Unary,
     Var,
-    product_of,
+    multiply_add,
 )  # fmt: skip
+from ..names import Names
 from .arrays import Array
-from .names import Names
 from .scalars import FLOATS, Scalars
 
 CallOf = Callable[[CallHelper, "Expressions"], str]
@@ -69,8 +69,8 @@ class Expressions:
         raise TypeError(f"not an expression of the typed tree: {e!r}")
 
     def binary(self, e: Binary) -> str:
-        if self.contract and e.op in ("+", "-") and e.type in FLOATS and (fused := self.fused(e)):
-            return fused
+        if self.contract and e.op in ("+", "-") and e.type in FLOATS and (terms := multiply_add(e)):
+            return self.scalars.fused(e.type, *map(self.text, terms))
         if e.type in INTEGER_BITS and e.op in ("+", "-", "*"):
             return self.wrapped(e)
         right = e.right.operand if isinstance(e.right, Convert) else e.right
@@ -96,20 +96,6 @@ class Expressions:
                 return s.constant(value, e.type if e.type in s.dialect.wrapping else s.wide(e.type))
         text = self.text(e)
         return text if e.type in s.dialect.wrapping else s.unsigned(e.type, text)
-
-    def fused(self, e: Binary) -> str | None:
-        """A product and the sum that uses it, as one operation; of two products the left one."""
-        for product, other, first in ((e.left, e.right, True), (e.right, e.left, False)):
-            factors = product_of(product)
-            if factors:
-                negative, x, y = factors
-                left, right, rest = self.text(x), self.text(y), self.text(other)
-                if negative != (e.op == "-" and not first):
-                    left = f"(-{left})"
-                if e.op == "-" and first:
-                    rest = f"(-{rest})"
-                return self.scalars.fused(e.type, left, right, rest)
-        return None
 
     # -------------------------------------------------------------------------------------------------- memory
 

@@ -6,9 +6,9 @@ from functools import cache
 
 from ...ir import math
 from ...ir.tree import ArrayName, CallHelper, Helper, walk
+from ..names import Names
 from .dialect import Template
 from .expressions import Expressions
-from .names import Names
 from .scalars import Scalars
 from .statements import Statements, declared
 from .writer import Writer

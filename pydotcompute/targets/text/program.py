@@ -15,12 +15,12 @@ from ...artifact.launch import MOST_CHUNKS
 from ...artifact.signature import DTYPE_BYTES
 from ...errors import DeclarationError, Position
 from ...ir.tree import Assign, Const, KernelTree, Parallel, Stmt, all_names, walk
+from ..names import Names
 from .arrays import Argument, arguments_of, arrays_of
 from .dialect import Dialect
 from .expressions import Expressions
 from .geometry import grid, threads
 from .loops import Loops, private_widths, slots_of
-from .names import Names
 from .reductions import Reductions, lane_dtypes
 from .scalars import PARTS, Scalars
 from .statements import Helpers, Statements, declared
@@ -73,7 +73,7 @@ class _Program:
         self.main = tree.main
         where = tree.body.index(self.main) if self.main else len(tree.body)
         self.before, self.after = tree.body[:where], tree.body[where + 1 :]
-        self.names = Names(all_names(tree), dialect.is_reserved)
+        self.names = Names(all_names(tree), dialect.is_reserved, only_ascii=True)
         self.scalars = Scalars(dialect, self.names)
         contract = "contract" in tree.fastmath or "fast" in tree.fastmath
         self.helpers = Helpers(tree, self.scalars, contract, lambda: Writer(dialect, self.names))

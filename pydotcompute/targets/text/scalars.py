@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...ir.dtypes import INTEGER_BITS, integer_range
+from ..names import Names
 from .dialect import Dialect
-from .names import Names
 
 FLOATS = ("float16", "float32", "float64")
 PARTS = {"complex64": "float32", "complex128": "float64"}

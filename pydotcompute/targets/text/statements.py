@@ -161,7 +161,7 @@ class Helpers:
         for a in e.arguments:
             if isinstance(a, ArrayName):
                 array = within.array(a)
-                arguments += [array.pointer, *array.components]
+                arguments += [array.pointer, *array.integers]
             else:
                 arguments.append(within.text(a))
         return f"{self.made[key]}({', '.join(arguments)})"
@@ -175,7 +175,7 @@ class Helpers:
                 continue
             array = given.pop(0)
             pointer = names.fresh(names.of(p.name))
-            own = [names.fresh(f"{pointer}_{k}") for k in range(len(array.components))]
+            own = [names.fresh(f"{pointer}_{k}") for k in range(len(array.integers))]
             parameters.append(w.pointer(array.space, array.dtype, pointer, array.constant))
             parameters += [w.parameter("int64", text) for text in own]
             arrays[p.name] = array.rebound(pointer, own)

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ...errors import Position
+from ..names import Names
 from .dialect import Dialect
-from .names import Names
 
 
 class Writer:

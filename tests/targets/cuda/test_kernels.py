@@ -2,52 +2,25 @@
 
 import json
 import os
-import zlib
 
-import numpy as np
 import pytest
 from tests.cuda_project import ARCHITECTURES
-from tests.targets.cuda.cuda_support import ROOT
 from tests.targets.cuda.cuda_support import from_cache
+from tests.targets.references import EVERY, agree, cases, named, spread
 
-from pydotcompute import declare
 from pydotcompute.cache.layout import object_path
-from pydotcompute.check import draw, judge, memory, sizes
-from pydotcompute.check.expected import Expected
-
-DECLARATION = declare.load(ROOT)
-EVERY = [(k.name, str(s)) for k in DECLARATION.kernels.values() for s in k.specialisations]
-CASES = 7
 
 
 def chosen_cases(kernel, specialisation):
-    """Nothing, one, ragged, one block, many blocks; of the sizes that `check` has, the smaller ones."""
-    found = [d for d in sizes.cases(kernel, specialisation, 0) if np.prod([float(n) for n in d.values()]) <= 70_000]
-    small = [d for d in found if np.prod([float(n) for n in d.values()]) <= 5000]
-    step = max(1, len(small) // (CASES - 1))
-    chosen = small[::step][: CASES - 1] + found[-1:]
+    """Nothing, one, ragged, one block, many blocks; the smaller sizes, as the interpreter of PTX is slow."""
+    chosen = spread(cases(kernel, specialisation, 5000), cases(kernel, specialisation, 70_000)[-1])
     return chosen if "float64" not in str(specialisation) else chosen[::3]
 
 
 @pytest.mark.parametrize("name, label", EVERY, ids=str)
 def test_cached_ptx_agrees_with_the_reference(project, name, label):
-    kernel = DECLARATION.kernels[name]
-    specialisation = next(s for s in kernel.specialisations if str(s) == label)
-    built = from_cache(project, name, label)
-    for number, dims in enumerate(chosen_cases(kernel, specialisation)):
-        rng = np.random.default_rng(zlib.crc32(f"{name} {label} {number}".encode()))
-        loose = any(p.layout != "C" for p in kernel.signature.parameters) and number % 2 == 1
-        case = draw.draw(kernel, specialisation, dims, rng, ROOT, strided=loose)
-        references = Expected(DECLARATION, kernel, specialisation, case, None).reference
-        built.call(**case.arguments, **case.outputs, **dict(specialisation.params), seed=number)
-        both = {**case.arguments, **case.outputs}
-        written = {p.name: both[p.name] for p in kernel.signature.parameters if p.writable}
-        for n, buffer in case.buffers.items():
-            assert not memory.overrun(both[n], buffer), (dims, n)
-        for (n, got), wanted in zip(written.items(), references, strict=True):
-            assert got.dtype.itemsize == 1 or not memory.unwritten(got).any(), (dims, n)
-            wrong, _ = judge.compared(kernel, n, got, wanted, "the reference")
-            assert not wrong, (dims, wrong)
+    kernel, specialisation = named(name, label)
+    agree(from_cache(project, name, label), kernel, specialisation, chosen_cases(kernel, specialisation))
 
 
 def test_every_specialisation_is_there_for_every_architecture(project):

@@ -1,5 +1,5 @@
-"""Kernels compiled for OpenCL in this process, and called on the first device with arrays that lie there as they lie
-here: by their own buffers, offsets and strides."""
+"""Kernels for OpenCL from a few lines of text, as tests/targets/built.py has them, and how they are called on the first
+device with arrays that lie there as they lie here: by their own buffers, offsets and strides."""
 
 from __future__ import annotations
 
@@ -9,29 +9,36 @@ import functools
 import os
 import shutil
 import tempfile
-import textwrap
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
 
-from pydotcompute import declare
 from pydotcompute.backends.opencl import OpenCLBackend
-from pydotcompute.cache.manifest import Artifact, KernelRecord, SpecialisationRecord
+from pydotcompute.cache.manifest import Artifact
 from pydotcompute.cache.objects import sha256
-from pydotcompute.interpreter import execute as interpret
-from pydotcompute.frontend.build import build_tree
-from pydotcompute.analysis.races import check
-from pydotcompute.ir.tree import KernelTree
 from pydotcompute.calls import arguments, arrays
-from pydotcompute.targets.opencl.compiler import SUFFIX, TARGET, compile_kernel
+from pydotcompute.declare.model import Kernel, Specialisation
+from pydotcompute.targets.opencl.compiler import SUFFIX, TARGET
+from tests.targets import built
+from tests.targets.built import POISON, Built, same  # noqa: F401
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-POISON = 0xA5
 CACHE = tempfile.mkdtemp(prefix="pydotcompute-opencl-")
 atexit.register(shutil.rmtree, CACHE, ignore_errors=True)
+
+
+def build(text: str, template: str = "", choice: int = 0) -> Built:
+    return built.build(TARGET, text, template, choice)
+
+
+def loop(signature: str, body: str, *more: str, **settings: Any) -> Built:
+    return built.loop(TARGET, signature, body, *more, **settings)
+
+
+def compiled(kernel: Kernel, specialisation: Specialisation, rendered: Any) -> Built:
+    return built.compiled(TARGET, kernel, specialisation, rendered)
 
 
 @functools.cache
@@ -39,81 +46,39 @@ def backend() -> OpenCLBackend:
     return OpenCLBackend()
 
 
-@dataclass(frozen=True)
-class Built:
-    record: KernelRecord
-    specialisation: SpecialisationRecord
-    tree: KernelTree
-    artifact: Artifact
-    loaded: Any
-
-    @property
-    def source(self) -> str:
-        with open(self.artifact.path) as file:
-            return file.read()
-
-    def call(self, *args: Any, seed: int = 0, **kwargs: Any) -> Any:
-        """The call `lib.NAME(…)` with NumPy arrays, on the device. Outputs that are not given are poisoned first.
-        `seed` is for devices whose threads take turns."""
-        return self._run(args, kwargs, self.launch)
-
-    def python(self, *args: Any, order: str = "forward", **kwargs: Any) -> Any:
-        """The same call by the language's interpreter."""
-
-        def run(values: dict[str, Any], call: arguments.Call) -> None:
-            seen = {}
-            for p in self.specialisation.parameters:
-                seen[p.name] = values[p.name]
-                if p.is_array:
-                    own = values[p.name].ndim - len(p.dims)
-                    rows = call.leading if p.ellipsis else ()
-                    trailing = values[p.name].shape[own:]
-                    whole = np.broadcast_to(values[p.name], (*rows, *trailing)).copy()
-                    seen[p.name] = whole.reshape((int(np.prod(rows)), *trailing) if p.ellipsis else trailing)
-            interpret.run(self.tree, seen, call.dims, order)
-            for p in self.specialisation.parameters:
-                if p.writable and p.is_array:
-                    values[p.name][...] = seen[p.name].reshape(values[p.name].shape)
-
-        return self._run(args, kwargs, run)
-
-    def _run(self, args: tuple, kwargs: dict[str, Any], run: Any) -> Any:
-        record = self.record
-        given, chosen = arguments.assign(record.name, record.signature, record.params, args, kwargs)
-        call = arguments.check(record, given, chosen, Poisoned)
-        assert call.specialisation is self.specialisation, call.specialisation.name
-        values, finish = call.complete()
-        run(values, call)
-        return finish()
-
-    def launch(self, values: dict[str, Any], call: arguments.Call) -> None:
-        launch(self.loaded, self.specialisation.parameters, values, call)
+def artifact_of(made: Built) -> Artifact:
+    """What was just made, put into a cache of its own."""
+    chosen, symbols = made.specialisation, made.record.signature.symbols
+    digest = sha256(made.data)
+    artifact = Artifact(
+        CACHE, "project", made.record.name, chosen.name, TARGET, digest, SUFFIX, len(made.data), "key", "", made.meta,
+        chosen.parameters, symbols,
+    )  # fmt: skip
+    os.makedirs(os.path.dirname(artifact.path), exist_ok=True)
+    with open(artifact.path, "wb") as file:
+        file.write(made.data)
+    return artifact
 
 
-def launch(loaded: Any, parameters: Any, values: dict[str, Any], call: arguments.Call) -> None:
+@functools.lru_cache(maxsize=64)
+def load(made: Built) -> Any:
+    """What was just made, as the backend loads it from a cache."""
+    artifact = artifact_of(made)
+    verdict = backend().judge(artifact)
+    assert not verdict.reason, verdict.reason
+    return backend().load_kernel(artifact)
+
+
+def launch(made: Built, values: dict[str, Any], call: arguments.Call) -> None:
     """On the device, with the arrays of one memory in one buffer, between guards that must stay as they are."""
-    device, moved = backend(), dict(values)
-    regions = _regions(parameters, moved)
+    device, moved, loaded = backend(), dict(values), load(made)
+    regions = _regions(made.specialisation.parameters, moved)
     for region in regions:
         region.send(device, moved, values)
     loaded.launch(call, moved)
     device.synchronize()
     for region in regions:
         region.receive(device)
-
-
-def load(made: Any, kernel: str, label: str, parameters: Any, symbols: Any) -> tuple[Artifact, Any]:
-    """An artifact that was just made, put into a cache of its own and loaded from there."""
-    digest = sha256(made.data)
-    artifact = Artifact(
-        CACHE, "project", kernel, label, TARGET, digest, SUFFIX, len(made.data), "key", "", made.meta, parameters, symbols
-    )
-    os.makedirs(os.path.dirname(artifact.path), exist_ok=True)
-    with open(artifact.path, "wb") as file:
-        file.write(made.data)
-    verdict = backend().judge(artifact)
-    assert not verdict.reason, verdict.reason
-    return artifact, backend().load_kernel(artifact)
 
 
 class _Region:
@@ -173,69 +138,3 @@ def _regions(parameters: Any, values: dict[str, Any]) -> list[_Region]:
             root = root.base
         found.setdefault(id(root), _Region(root)).add(p.name, array, p.writable)
     return list(found.values())
-
-
-class Poisoned:
-    """NumPy's arrays as calls see them; new ones hold what no kernel may leave."""
-
-    noun = arrays.noun
-    owns, plain, place = staticmethod(arrays.owns), staticmethod(arrays.plain), staticmethod(arrays.place)
-    address, is_contiguous = staticmethod(arrays.address), staticmethod(arrays.is_contiguous)
-    is_aligned, is_writable = staticmethod(arrays.is_aligned), staticmethod(arrays.is_writable)
-    overlap, fill, result = staticmethod(arrays.overlap), staticmethod(arrays.fill), staticmethod(arrays.result)
-
-    @staticmethod
-    def empty(shape: tuple[int, ...], dtype: str) -> np.ndarray:
-        size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
-        return np.full(size, 1 if dtype == "bool" else POISON, np.uint8).view(dtype).reshape(shape)
-
-
-def build(text: str, template: str = "", choice: int = 0) -> Built:
-    """A specialisation of the one kernel that is declared by `text`, what stands under its name; `template` is the
-    text of its template, which is called k.py.j2."""
-    with tempfile.TemporaryDirectory() as root:
-        os.mkdir(f"{root}/templates")
-        with open(f"{root}/templates/k.py.j2", "w") as file:
-            file.write(textwrap.dedent(template).lstrip("\n"))
-        with open(f"{root}/kernels.yaml", "w") as file:
-            lines = textwrap.indent(textwrap.dedent(text).strip("\n"), "    ")
-            file.write(f"version: 1\nkernels:\n  k:\n{lines}\n")
-        kernel = declare.load(root).kernels["k"]
-        specialisation = kernel.specialisations[choice]
-        rendered = declare.render(kernel, specialisation, "opencl", root)
-    return compiled(kernel, specialisation, rendered)
-
-
-def loop(signature: str, body: str, *more: str, **settings: Any) -> Built:
-    """The kernel of a signature and a body; `more` are further lines of its declaration."""
-    lines = [f'signature: "{signature}"', *more, "body: |", textwrap.indent(textwrap.dedent(body).strip("\n"), "  ")]
-    return build("\n".join(lines), **settings)
-
-
-def compiled(kernel, specialisation, rendered) -> Built:
-    """One specialisation, compiled in this process."""
-    tree = check(build_tree(kernel, specialisation, rendered))
-    types, params = dict(specialisation.types), dict(specialisation.params)
-    made = compile_kernel(tree, kernel.launch, params)
-    concrete = tuple(p._replace(dtype=types.get(p.dtype, p.dtype)) for p in kernel.signature.parameters)
-    label = str(specialisation)
-    artifact, loaded = load(made, kernel.name, label, concrete, kernel.signature.symbols)
-    chosen = SpecialisationRecord(label, types, params, tree.aliases, concrete, (artifact,))
-    record = KernelRecord(
-        kernel.name, kernel.doc, kernel.signature, kernel.types, {k: (v,) for k, v in params.items()}, kernel.requires,
-        {label: chosen},
-    )  # fmt: skip
-    return Built(record, chosen, tree, artifact, loaded)
-
-
-def same(got: np.ndarray, wanted: np.ndarray, what: str, *inputs: np.ndarray) -> None:
-    """Equal to the bit, but for what a NaN carries."""
-    if got.dtype.kind == "c":
-        inputs = tuple(np.repeat(x, 2) for x in inputs)
-        got, wanted = (np.ascontiguousarray(a).reshape(-1).view(a.real.dtype) for a in (got, wanted))
-    equal = got == wanted
-    if got.dtype.kind == "f":
-        equal = (equal & (np.signbit(got) == np.signbit(wanted))) | (np.isnan(got) & np.isnan(wanted))
-    at = np.flatnonzero(~np.asarray(equal).reshape(-1))[:4]
-    found = [[a.reshape(-1)[k] for a in (*inputs, got, wanted)] for k in at]
-    assert not len(at), f"{what}: {found} (arguments, got, wanted)"

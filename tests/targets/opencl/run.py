@@ -15,8 +15,6 @@ def missing() -> str:
 
 
 def run(built: Any, values: dict[str, Any], call: arguments.Call, seed: int) -> None:
-    from tests.targets.opencl.opencl_support import launch, load  # which import pyopencl
+    from tests.targets.opencl.opencl_support import launch  # which imports pyopencl
 
-    chosen, symbols = built.specialisation, built.record.signature.symbols
-    _, loaded = load(built, built.record.name, chosen.name, chosen.parameters, symbols)
-    launch(loaded, chosen.parameters, values, call)
+    launch(built, values, call)

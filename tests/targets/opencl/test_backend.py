@@ -8,7 +8,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
 import pytest
-from tests.targets.opencl.opencl_support import CACHE, ROOT, backend, loop, same
+from tests.targets.opencl.opencl_support import CACHE, ROOT, artifact_of, backend, load, loop, same
 
 from pydotcompute.devices import registry
 from pydotcompute.backends.opencl import OpenCLBackend, programs
@@ -85,7 +85,7 @@ class Library:
         owner = next((v for v in given.values() if isinstance(v, cl_array.Array)), None)
         here = backend().of_array(owner) if owner is not None else backend()
         call = arguments.check(self.record, given, chosen, here.arrays)
-        return here.load_kernel(self.built.artifact)(call)
+        return here.load_kernel(artifact_of(self.built))(call)
 
 
 def test_calls_with_arrays_that_are_there():
@@ -147,9 +147,10 @@ def files():
 def test_a_compiled_kernel_is_found_again_and_a_damaged_one_is_not_believed():
     before = files()
     built = loop(SIGNATURE, AXPY.replace("a * x[i]", "a * x[i] * 7"), TYPES)
+    load(built)
     (new,) = files() - before
     path = os.path.join(CACHE, "devices", new)
-    assert new == programs.identity(backend().device, built.source.encode()) + ".bin"
+    assert new == programs.identity(backend().device, built.data) + ".bin"
     with open(path, "rb") as file:
         kept = file.read()
     x = backend().to_device(np.ones(3, "f4"))
@@ -184,7 +185,7 @@ def test_the_drivers_refusal_is_told(tmp_path):
     text = b"kernel void k(global float *x) { undeclared(x) }"
     from pydotcompute.cache.objects import sha256
 
-    wrong = built.artifact._replace(digest=sha256(text), size=len(text), folder=str(tmp_path))
+    wrong = artifact_of(built)._replace(digest=sha256(text), size=len(text), folder=str(tmp_path))
     os.makedirs(os.path.dirname(wrong.path))
     with open(wrong.path, "wb") as file:
         file.write(text)

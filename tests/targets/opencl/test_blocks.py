@@ -100,7 +100,7 @@ def test_a_barrier_stands_at_the_end_of_a_loop_whose_next_turn_needs_it():
                 out[r, c] = t[c]
     """
     built = loop("(x: float32[m, 64]) -> (out: float32[m, 64])", body)
-    assert between(built.source, "t[c] = (t[c] + 1", "out[(") == [1]
+    assert between(built.data.decode(), "t[c] = (t[c] + 1", "out[(") == [1]
     x = np.random.default_rng(0).normal(size=(3, 64)).astype("f4")
     same(built.call(x), built.python(x), "out")
 
@@ -112,7 +112,7 @@ def test_a_barrier_stands_between_the_counts_of_a_loop_and_its_iterations():
                 if c == 0:
                     x[r] = 5
     """
-    source = loop("(x: inout int64[m])", body).source
+    source = loop("(x: inout int64[m])", body).data.decode()
     assert between(source, "_count_2 = ", "x[r] = 5") == [1]
 
 

@@ -17,7 +17,7 @@ from pydotcompute.backends.opencl.programs import options  # noqa: E402
 from pydotcompute.ir.math import FUNCTIONS  # noqa: E402
 from pydotcompute.targets.opencl.dialect import OPENCL, OURS, prologue  # noqa: E402
 from pydotcompute.targets.text import mathematics  # noqa: E402
-from pydotcompute.targets.text.names import Names  # noqa: E402
+from pydotcompute.targets.names import Names  # noqa: E402
 from pydotcompute.targets.text.scalars import Scalars  # noqa: E402
 
 BINARY = ("atan2", "hypot", "pow")
@@ -84,9 +84,10 @@ def test_what_kernels_use(name, dtype):
     inputs = ", ".join(f"{x}: {dtype}[n]" for x in arity.split(", "))
     body = f"for i in grid(n):\n    out[i] = {name}({arity.replace(',', '[i],')}[i])"
     built = loop(f"({inputs}) -> (out: {dtype}[n])", body)
-    used = "double" in built.source
-    assert used == ("float64" in built.artifact.meta["features"]) == ("cl_khr_fp64" in built.source)
-    assert (f"{name}_{dtype}(" in built.source) == (name in OURS and dtype == "float32")
+    source = built.data.decode()
+    used = "double" in source
+    assert used == ("float64" in built.meta["features"]) == ("cl_khr_fp64" in source)
+    assert (f"{name}_{dtype}(" in source) == (name in OURS and dtype == "float32")
     drawn = arguments(name, dtype)
     got = np.empty_like(drawn[0])
     built.call(*drawn, got)
