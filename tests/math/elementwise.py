@@ -10,7 +10,8 @@ from numba import types
 
 from pydotcompute.targets.llvm.numba_frontend import compile_functions
 from pydotcompute.targets.cpu.link import link
-from pydotcompute.targets.llvm.math import FUNCTIONS
+from pydotcompute.ir.math import FUNCTIONS
+from pydotcompute.targets.cpu.namespace import NAMES
 
 LEVELS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
 DTYPES = ("float32", "float64")
@@ -42,7 +43,7 @@ def module_text():
     for name, dtype in CASES:
         pointer = types.CPointer(getattr(types, dtype))
         signature = types.void(*[pointer] * (3 if name in BINARY else 2), types.int64)
-        loops[f"{name}_{dtype}"] = _loop(name, FUNCTIONS[name][dtype]), signature
+        loops[f"{name}_{dtype}"] = _loop(name, NAMES[f"{name}_{dtype}"]), signature
     return compile_functions(loops, ())
 
 

@@ -1,4 +1,4 @@
-"""Minimax polynomials for the functions of pydotcompute/targets/llvm/math: Remez' exchange, in mpmath.
+"""Minimax polynomials for the functions of pydotcompute/ir/math: Remez' exchange, in mpmath.
 
     python tests/math/minimax.py [NAME…]      prints each coefficient tuple of `TABLES` and its largest weighted error
 

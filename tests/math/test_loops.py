@@ -22,8 +22,8 @@ def test_a_loop_is_vectorised(level, name, dtype):
     packed = rf"\bv?(?:add|sub|mul|div|sqrt|fn?m(?:add|sub)\d+)p[sd]\s.*%{_REGISTER[level]}\d"
     assert len(re.findall(packed, body)) >= (2 if name in ("rsqrt", "hypot") else 8)
     called = {target.split("@")[0] for target in re.findall(r"\bcall\w*\s+(\S+)", body)}
-    assert all(re.fullmatch(rf"lanes\.{name}\.{dtype}(\.\d+)?", target) for target in called), called
-    assert not called or any(target[-1].isdigit() and target.count(".") == 3 for target in called), called
+    assert all(re.fullmatch(rf"lanes\.large_{name}_{dtype}(\.\d+)?", target) for target in called), called
+    assert not called or any(target[-1].isdigit() and target.count(".") == 2 for target in called), called
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -11,7 +11,7 @@ _OTHERS = {"SIN_64": "SIN", "COS_64": "COS"}
 
 def table(name):
     for file in FILES:
-        module = importlib.import_module(f"pydotcompute.targets.llvm.math.{file}")
+        module = importlib.import_module(f"pydotcompute.ir.math.{file}")
         for known in (f"_{name}", _OTHERS.get(name, name)):
             if hasattr(module, known):
                 return getattr(module, known)

@@ -81,7 +81,10 @@ GROUPS = {
         ("jit/test_edits.py",),
     ),
     "compile-math": Group(
-        {"targets/llvm/math/*.py": ("math/test_special_values.py", "math/test_accuracy.py", "math/test_loops.py")},
+        {
+            pattern: ("math/test_special_values.py", "math/test_accuracy.py", "math/test_loops.py")
+            for pattern in ("ir/math/*.py", "targets/llvm/mathematics.py", "targets/llvm/lanes.py")
+        },
         ("math", "targets/test_arithmetic.py"),
     ),
     "runtime": Group(

@@ -3,7 +3,14 @@ tree over fma, bit casts and selections: any target can print them.
 
 `FUNCTIONS["exp"]["float32"]` is Python over the values of bits.py; `helpers("exp", "float32")` is the tree. There is
 no branch and no table but for large arguments of sin, cos and tan. The bits of a result depend on the arguments alone,
-where a target's `fmuladd` rounds once. Special values are those of C99, annex F.
+where a target's `fmuladd` rounds once. Special values are those of C99, annex F. Largest errors, in units in the last
+place, as tests/math measures them on CPUs:
+
+    below 1     exp, log, cbrt, sin and cos of float64, and tan, erfc, pow and hypot of float32
+    below 1.6   exp2, expm1, log2, log10, log1p, sin and cos of float32, acos, cosh, erf, pow, hypot, rsqrt
+    below 2     sinh, tanh, asin of float32, atan, atan2
+    below 2.5   asin and tan of float64
+    below 4     erfc of float64
 """
 
 from __future__ import annotations
@@ -12,7 +19,7 @@ from functools import cache
 
 from ..tree import Helper
 from . import circular, exponential, hyperbolic, inverse, logarithm, power, roots, special, trigonometric
-from .bits import narrow, widen
+from .bits import called, narrow, widen
 from .helpers import traced
 
 _FILES = (exponential, hyperbolic, inverse, logarithm, power, roots, special, trigonometric)
@@ -31,8 +38,8 @@ def helpers(name: str, dtype: str) -> tuple[Helper, ...]:
 def _called_by(name: str, dtype: str) -> tuple[Helper, ...]:
     if name not in ("sin", "cos", "tan"):
         return ()
-    compute = circular.large(name)
-    wide = traced(f"large_{name}_float64", compute, [("x", "float64")])
+    wide = traced(f"large_{name}_float64", circular.large(name), [("x", "float64")])
     if dtype == "float64":
-        return circular.table(), wide
-    return circular.table(), traced(f"large_{name}_float32", lambda x: narrow(compute(widen(x))), [("x", "float32")])
+        return *circular.CALLED, wide
+    narrowed = traced(f"large_{name}_float32", lambda x: narrow(called(wide, widen(x))), [("x", "float32")])
+    return *circular.CALLED, wide, narrowed

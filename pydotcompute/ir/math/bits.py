@@ -1,7 +1,7 @@
 """The few operations on floats and their bits that the functions of this package are written with.
 
 A function is plain Python over values that stand for expressions of the typed tree: run once, it leaves behind what
-it computes. `select` evaluates both sides, so that a loop around a function stays free of branches; `unless` alone
+it computes. `select` evaluates both sides, so that a loop around a function stays free of branches; `beyond` alone
 branches.
 """
 
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..tree import Binary, Call, CallHelper, Compare, Const, Convert, Expr, Select, Unary, Var
+from ..tree import Binary, Call, CallHelper, Compare, Const, Convert, Expr, Helper, Select, Unary, Var
 
 LONG = 8  # coefficients from which on two chains are faster than one
 WIDTH = {"float32": "int32", "float64": "int64", "int32": "float32", "int64": "float64"}
@@ -181,10 +181,17 @@ def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
     return fmuladd(odd, x, even)
 
 
-def unless(rare: Value, helper: str, arguments: Sequence[Value], usual: Value) -> Value:
-    """What the helper gives where `rare` holds, which alone calls it, else `usual`."""
+def called(helper: Helper, *given: Value) -> Value:
+    """What another helper gives."""
+    (dtype,) = helper.types
+    return Value(dtype, lambda *trees: CallHelper(helper.name, trees, dtype), *given)
 
-    def made(condition: Expr, otherwise: Expr, *given: Expr) -> Expr:
-        return Select(condition, CallHelper(helper, given, usual.type), otherwise, usual.type)
 
-    return Value(usual.type, made, rare, usual, *arguments)
+def beyond(limit: float, helper: str, x: Value, usual: Value) -> Value:
+    """What the helper gives of x where |x| >= limit, which alone calls it, else `usual`."""
+
+    def made(x: Expr, otherwise: Expr) -> Expr:
+        size, dtype = Call("abs", (x,), usual.type), usual.type
+        return Select(Compare(">=", size, Const(limit, dtype)), CallHelper(helper, (x,), dtype), otherwise, dtype)
+
+    return Value(usual.type, made, x, usual)

@@ -12,11 +12,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..tree import CallHelper, Compare, Const, Helper, HelperParameter, If, Return, Stmt, Var
+from ..tree import Compare, Const, Helper, HelperParameter, If, Return, Stmt, Var
 from .bits import (
     Value,
     as_bits,
     as_float,
+    called,
     convert,
     copysign,
     count_zeros,
@@ -26,6 +27,7 @@ from .bits import (
     imul,
     ior,
     isub,
+    ixor,
     polynomial,
     select,
     shift_left,
@@ -33,10 +35,10 @@ from .bits import (
     value,
 )  # fmt: skip
 from .constants import pi
+from .helpers import traced
 
 AHEAD = 64  # zero bits ahead of the table, for e >= -64
-WORDS = (AHEAD + 1024 + 256) // 64
-TABLE = "inverse_of_2_pi"
+_COUNT = (AHEAD + 1024 + 256) // 64  # of words
 
 # sin(r) = r + r z P(z), cos(r) = 1 - z/2 + z² P(z), z = r²
 SIN = (
@@ -56,39 +58,48 @@ COS = (
     -1.1358423557348704e-11,
 )
 U = np.uint64
-_HALF_WORD, _LOW = U(32), U(2**32 - 1)
+_HALF_WORD, _LOW, _SIX_BITS = U(32), U(2**32 - 1), U(63)
 _EIGHTH = U(int(pi(80) / 4 * 2**64))  # 2 pi / 8 of 2**64
 
 
-def table() -> Helper:
-    """The helper that gives word k of the bits of 1 / 2 pi, AHEAD zeros first: a search, not memory."""
-    bits = 64 * WORDS - AHEAD
+def _words_of_inverse() -> tuple[int, ...]:
+    bits = 64 * _COUNT - AHEAD
     whole = int(2**bits / (2 * pi(bits + 64)))
-    words = [whole >> 64 * (WORDS - 1 - k) & 2**64 - 1 for k in range(WORDS)]
-
-    def between(low: int, high: int) -> tuple[Stmt, ...]:
-        if high - low == 1:
-            return (Return((Const(words[low], "uint64"),)),)
-        middle = (low + high) // 2
-        below = Compare("<", Var("k", "int64"), Const(middle, "int64"))
-        return (If(below, between(low, middle), between(middle, high)),)
-
-    return Helper(TABLE, (HelperParameter("k", "int64", None),), ("uint64",), between(0, WORDS))
+    return tuple(whole >> 64 * (_COUNT - 1 - k) & 2**64 - 1 for k in range(_COUNT))
 
 
-def _word(k: Value) -> Value:
-    return Value("uint64", lambda place: CallHelper(TABLE, (place,), "uint64"), k)
+def _search(low: int, high: int) -> tuple[Stmt, ...]:
+    """Return word k, low <= k < high."""
+    if high - low == 1:
+        return (Return((Const(WORDS[low], "uint64"),)),)
+    middle = (low + high) // 2
+    below = Compare("<", Var("k", "int64"), Const(middle, "int64"))
+    return (If(below, _search(low, middle), _search(middle, high)),)
 
 
-def _product(a: Value, b: Value) -> tuple[Value, Value]:
-    """(high, low) 64 bits of the product of two numbers of 64 bits."""
+#: the bits of 1 / 2 pi, AHEAD zeros first
+WORDS = _words_of_inverse()
+#: word k of them: a search, where a target has no tables
+WORD = Helper("word_of_inverse", (HelperParameter("k", "int64", None),), ("uint64",), _search(0, _COUNT))
+
+
+def _upper_half(a: Value, b: Value) -> Value:
     a_high, a_low = shift_right(a, _HALF_WORD), iand(a, _LOW)
     b_high, b_low = shift_right(b, _HALF_WORD), iand(b, _LOW)
     low = imul(a_low, b_low)
     first = iadd(imul(a_high, b_low), shift_right(low, _HALF_WORD))
     second = iadd(imul(a_low, b_high), iand(first, _LOW))
-    high = iadd(iadd(imul(a_high, b_high), shift_right(first, _HALF_WORD)), shift_right(second, _HALF_WORD))
-    return high, imul(a, b)
+    return iadd(iadd(imul(a_high, b_high), shift_right(first, _HALF_WORD)), shift_right(second, _HALF_WORD))
+
+
+#: the upper 64 bits of the product of two numbers of 64 bits, from halves, where a target has no instruction for it
+UPPER_HALF = traced("upper_half", _upper_half, [("a", "uint64"), ("b", "uint64")])
+CALLED = (WORD, UPPER_HALF)  # by what `large` gives
+
+
+def _product(a: Value, b: Value) -> tuple[Value, Value]:
+    """(high, low) 64 bits of the product of two numbers of 64 bits."""
+    return called(UPPER_HALF, a, b), imul(a, b)
 
 
 def _sum(high: Value, low: Value, more: Value) -> tuple[Value, Value]:
@@ -97,13 +108,17 @@ def _sum(high: Value, low: Value, more: Value) -> tuple[Value, Value]:
     return iadd(high, select(total < more, U(1), U(0))), total
 
 
+def _moved_up(high: Value, low: Value, bits: Value) -> Value:
+    """The upper word of (high, low) moved up by 0 … 63 bits."""
+    return ior(shift_left(high, bits), shift_right(shift_right(low, U(1)), ixor(bits, _SIX_BITS)))
+
+
 def _words(exponent: Value) -> list[Value]:
     """Three words of the table, from `exponent` bits after the point on, first word first."""
     place = iadd(exponent, np.int64(AHEAD))
-    first, shift = shift_right(place, np.int64(6)), convert(iand(place, np.int64(63)), "uint64")
-    loaded = [_word(iadd(first, np.int64(k))) for k in range(4)]
-    back = isub(U(64), shift)  # 64 where nothing moves: and a shift by that much gives 0
-    return [ior(shift_left(loaded[k], shift), shift_right(loaded[k + 1], back)) for k in range(3)]
+    first, shift = shift_right(place, np.int64(6)), iand(convert(place, "uint64"), _SIX_BITS)
+    loaded = [called(WORD, iadd(first, np.int64(k))) for k in range(4)]
+    return [_moved_up(loaded[k], loaded[k + 1], shift) for k in range(3)]
 
 
 def _power_of_two(exponent: Value) -> Value:
@@ -123,9 +138,8 @@ def _reduced(bits: Value) -> tuple[Value, Value, Value]:
     borrow = select(low == U(0), U(0), U(1))
     high, low = select(negative, isub(isub(U(0), high), borrow), high), select(negative, isub(U(0), low), low)
     # normalised, so that the product below has full precision; 62 bits cancel at most, so the upper word is not 0
-    zeros = count_zeros(high)
-    upper = ior(shift_left(high, zeros), shift_right(low, isub(U(64), zeros)))
-    lower = shift_left(low, zeros)
+    zeros = iand(count_zeros(high), _SIX_BITS)
+    upper, lower = _moved_up(high, low, zeros), shift_left(low, zeros)
     beyond, _ = _product(lower, value(_EIGHTH))
     above, below = _sum(*_product(upper, value(_EIGHTH)), beyond)
     leading = shift_right(above, U(11))

@@ -2,8 +2,8 @@
 
 The argument is reduced to k ln 2 + r with |r| <= ln 2 / 2, ln 2 held in two parts of which the first times k is exact
 (Cody & Waite, "Software Manual for the Elementary Functions", 1980), and the power series of what is left is a
-minimax polynomial of tools/minimax.py. 2**k is applied in two halves: the first is exact, the second rounds once, to
-a denormal, zero or infinity where it must.
+minimax polynomial of tests/math/minimax.py. 2**k is applied in two halves: the first is exact, the second rounds once,
+to a denormal, zero or infinity where it must.
 """
 
 

@@ -3,7 +3,7 @@
 erf(x) = x + x P(x²) up to 1, and 1 - exp(Q(x)) beyond, where Q approximates log(erfc(x)) and a relative error of the
 exponential weighs little. erfc(x) = exp(-x²) P(u) / (x + c) with u = (x - c) / (x + c), which maps [0, inf) to [-1, 1)
 (M. M. Shepherd & J. G. Laframboise, "Chebyshev approximation of (1 + 2x) exp(x²) erfc(x)", Math. Comp. 36, 1981);
-float32's is computed in float64, where x² is exact. The polynomials are of tools/minimax.py.
+float32's is computed in float64, where x² is exact. The polynomials are of tests/math/minimax.py.
 """
 
 

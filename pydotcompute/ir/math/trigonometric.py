@@ -1,7 +1,7 @@
 """sin, cos, tan.
 
 x = n pi/2 + r, |r| <= pi/4, with pi/2 in parts of 33 bits, whose products with n are exact below |x| = 2**20 (Cody &
-Waite, "Software Manual for the Elementary Functions", 1980), then minimax polynomials of tools/minimax.py. float32
+Waite, "Software Manual for the Elementary Functions", 1980), then minimax polynomials of tests/math/minimax.py. float32
 reduces in float64; float64 keeps what r loses as a second float. Larger arguments are circular.py's.
 """
 
@@ -14,7 +14,7 @@ from .bits import (
     Value,
     as_bits,
     as_float,
-    fabs,
+    beyond,
     fmuladd,
     iadd,
     iand,
@@ -25,7 +25,6 @@ from .bits import (
     scalar,
     select,
     shift_left,
-    unless,
     widen,
 )
 from .circular import COS, SIN
@@ -105,7 +104,7 @@ def _functions(f: Format) -> dict[str, Function]:
 
     def rare(name: str) -> Function:
         """The helper of circular.py where |x| is large."""
-        return lambda x, usual: unless(fabs(x) >= T(_LIMIT), f"large_{name}_{f.name}", (x,), usual)
+        return lambda x, usual: beyond(_LIMIT, f"large_{name}_{f.name}", x, usual)
 
     rare_sin, rare_cos, rare_tan = map(rare, ("sin", "cos", "tan"))
 

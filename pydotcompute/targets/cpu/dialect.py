@@ -10,12 +10,32 @@ from dataclasses import dataclass
 
 from llvmlite import ir
 
+from ...ir.math import circular
+from ..llvm import lanes
 from ..llvm.dialect import Dialect
 from ..llvm.independence import ACCESS
 from ..llvm.memory import pair_words
 from ..llvm.values import DTYPES, I8, I64, SUFFIX, call, kind, llvm_call, llvm_type, parts, stored_type
 
 LOCK = "pydotcompute.lock"
+
+
+def word_of_inverse(b, k):
+    """Word k of the bits of 1 / 2 pi, from memory."""
+    words, name = circular.WORDS, circular.WORD.name
+    table = b.module.globals.get(name)
+    if table is None:
+        table = ir.GlobalVariable(b.module, ir.ArrayType(I64, len(words)), name)
+        table.linkage, table.global_constant = "linkonce_odr", True
+        table.initializer = ir.Constant(table.value_type, list(words))
+    return b.load(b.gep(table, [ir.Constant(I64, 0), k], inbounds=True), typ=I64)
+
+
+def upper_half(b, x, y):
+    """The upper 64 bits of the product of two uint64."""
+    wide = ir.IntType(128)
+    product = b.mul(b.zext(x, wide), b.zext(y, wide))
+    return b.trunc(b.lshr(product, ir.Constant(wide, 64)), I64)
 
 
 @dataclass(frozen=True)
@@ -25,6 +45,8 @@ class CpuDialect(Dialect):
     grouped: bool = True
 
     dtypes = tuple(name for name in DTYPES if name != "float16")
+    pure = lanes.PURE
+    helpers = {circular.WORD.name: word_of_inverse, circular.UPPER_HALF.name: upper_half}
 
     # ------------------------------------------------------------------------------------------------ arithmetic
 
@@ -52,6 +74,9 @@ class CpuDialect(Dialect):
     def to_integer(self, b, source, target, x):
         signed = "s" if kind(target) == "int" else "u"
         return call(b, f"llvm.fpto{signed}i.sat.i{target.bitwidth}.{SUFFIX[source]}", llvm_type(target), x)
+
+    def rare_case(self, b, t, limit, rare, x, usual):
+        return lanes.rare_case(b, limit, rare, x, usual)
 
     # ---------------------------------------------------------------------------------------------------- memory
 

@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+from functools import cache
+
+from llvmlite import ir
 from numba import types
 
-from ..llvm.math import FUNCTIONS
-from ..llvm.numba_frontend import subroutine
+from ...ir.math import FUNCTIONS
+from ..llvm.mathematics import defined, listed
+from ..llvm.numba_frontend import call_linked, subroutine
 from . import reduction, scalar
 from .dialect import CPU
 from .intrinsics import INTRINSICS
 
 NUMBA_TYPES = CPU.numba_types
 NAMES = {**INTRINSICS, **scalar.FUNCTIONS, **reduction.FUNCTIONS}
+
+
+@cache
+def listed_function(name: str, dtype: str) -> ir.Function:
+    """A listed function in a module of its own, printed once a process."""
+    function = defined(CPU, ir.Module(), name, dtype)
+    function.linkage = "weak_odr"  # linked although nothing refers to it yet
+    return function
+
+
+def _call(name: str, dtype: str):
+    return lambda context, b, *values: call_linked(context, b, listed_function(name, dtype), values)
+
+
 for _name, _by_dtype in FUNCTIONS.items():
-    for _dtype, _function in _by_dtype.items():
-        NAMES[f"{_name}_{_dtype}"] = subroutine(_function, NUMBA_TYPES[_dtype])
+    for _dtype in _by_dtype:
+        NAMES[f"{_name}_{_dtype}"] = listed(_name, _dtype, _call(_name, _dtype))
 for _dtype in ("float32", "float64"):
     NAMES[f"fma_{_dtype}"] = INTRINSICS["fma"]
 

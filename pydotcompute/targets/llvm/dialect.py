@@ -7,13 +7,13 @@ makes what lowered Python calls from the table of operations, for one of them.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from numba import types
 from numba.extending import intrinsic
 
-from .values import DTYPES, F32, kind
+from .values import DTYPES, F32, constant, kind
 
 Emit = Callable[..., Any]  # (dialect, builder, Numba type of the operands, *values) → value
 
@@ -22,6 +22,8 @@ class Dialect(ABC):
     """How one reader of LLVM IR does what differs. `b` is a builder, `t` a Numba type."""
 
     dtypes: tuple[str, ...] = tuple(DTYPES)  # those that it computes with
+    helpers: Mapping[str, Callable[..., Any]] = {}  # of ir/math, those it has itself: (builder, *values) → value
+    pure: tuple[str, ...] = ()  # attributes of a function without effects that is not to be inlined
 
     def has(self, t) -> bool:
         """Whether there are values of a type."""
@@ -61,6 +63,16 @@ class Dialect(ABC):
     @abstractmethod
     def to_integer(self, b, source, target, x):
         """A float as an integer: truncated, saturated, NaN gives 0."""
+
+    def rare_case(self, b, t, limit: float, rare, x, usual):
+        """`usual` where |x| < limit or x is NaN, else what the LLVM function `rare` gives of x."""
+        before = b.block
+        with b.if_then(b.fcmp_ordered(">=", self.function(b, "fabs", t, x), constant(t, limit))):
+            value, within = b.call(rare, [x]), b.block
+        result = b.phi(value.type)
+        result.add_incoming(usual, before)
+        result.add_incoming(value, within)
+        return result
 
     def from_half(self, b, value):
         """A float16 as float32."""

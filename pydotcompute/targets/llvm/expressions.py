@@ -29,7 +29,7 @@ from ...ir.tree import (
 from ..names import Names
 from .words import COMPARE, OPERATORS
 
-_INTRINSIC_FUNCTIONS = {
+INTRINSIC_FUNCTIONS = {
     "min": "minimum", "max": "maximum", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "round": "rint",
     "sqrt": "sqrt", "copysign": "copysign", "isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite",
     "sign": "sign", "where": "select", "popcount": "popcount", "clz": "clz", "conj": "conj", "real": "real",
@@ -116,9 +116,9 @@ class Expressions:
             return arguments[0]
         if integer and name == "pow":
             return f"power_integer({', '.join(arguments)})"
-        if name not in _INTRINSIC_FUNCTIONS:
+        if name not in INTRINSIC_FUNCTIONS:
             return f"{name}_{dtype}({', '.join(arguments)})"
-        text = f"{_INTRINSIC_FUNCTIONS[name]}({', '.join(arguments)})"
+        text = f"{INTRINSIC_FUNCTIONS[name]}({', '.join(arguments)})"
         return f"to_{e.type}({text})" if name in ("popcount", "clz") and e.type != dtype else text
 
 
@@ -151,7 +151,7 @@ def is_cheap(e: Expr) -> bool:
     for node in walk(e):
         if isinstance(node, ArrayName) or not isinstance(node, (*_CHEAP, Call)):
             return False
-        if isinstance(node, Call) and (node.function not in _INTRINSIC_FUNCTIONS or node.arguments[-1].type in COMPLEX):
+        if isinstance(node, Call) and (node.function not in INTRINSIC_FUNCTIONS or node.arguments[-1].type in COMPLEX):
             return False
         if isinstance(node, Binary) and (node.op == "**" or (node.op in ("//", "%") and node.type in FLOATS)):
             return False

@@ -32,8 +32,8 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.funcdesc import FunctionDescriptor
 from numba.extending import intrinsic
 
+from . import lanes
 from .independence import ACCESS, mark_independent_loops
-from .math import lanes
 
 
 class _Library(codegen.AOTCodeLibrary):
@@ -125,6 +125,24 @@ def subroutine(
 
     names = ", ".join(f"a{k}" for k in range(function.__code__.co_argcount))
     return intrinsic(eval(f"lambda typing_context, {names}: typed(typing_context, {names})", {"typed": typed}))
+
+
+class _Unflagged(ir.instructions.FastMathFlags):
+    """Of a call that takes no flags: a kernel's are not those of the functions that it calls."""
+
+    def add(self, name):
+        pass
+
+
+def call_linked(context, b: ir.IRBuilder, function: ir.Function, values: Sequence[ir.Value]) -> ir.Value:
+    """A call of a function of another module, which is linked to what calls it."""
+    store = context.codegen()
+    if function.module not in store.modules:
+        store.modules.append(function.module)
+    declared = b.module.globals.get(function.name) or ir.Function(b.module, function.ftype, function.name)
+    made = b.call(declared, values)
+    made.fastmath = _Unflagged()
+    return made
 
 
 class _Pipeline(compiler.CompilerBase):

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from tests.targets.cpu.compiled import Kernel, tree_of
 
-from pydotcompute.targets.cpu import compiler as cpu
+from pydotcompute.targets.cpu import compiler as cpu, namespace
 from pydotcompute.targets.llvm import numba_frontend as frontend
-from pydotcompute.targets.llvm.math import FUNCTIONS
+from pydotcompute.ir.math import FUNCTIONS
 from pydotcompute.targets.cpu.lowering import lower
 
 from tests.math.samples import one_argument, two_arguments
@@ -51,7 +51,12 @@ def plain(dtype, *form):
 @pytest.fixture
 def first(monkeypatch):
     """As in a process that has compiled nothing yet: library functions are compiled for this test's kernels."""
+    forget(monkeypatch)
+
+
+def forget(monkeypatch):
     monkeypatch.setattr(frontend, "_LIBRARY", {})
+    namespace.listed_function.cache_clear()
 
 
 def results(built, x, y):
@@ -85,7 +90,7 @@ def is_usual(values):
 def test_a_function_is_the_same_to_the_bit_under_any_flags(flags, dtype, monkeypatch):
     x, y = arguments(dtype)
     without = results(plain(dtype), x, y)
-    monkeypatch.setattr(frontend, "_LIBRARY", {})  # the functions are compiled for a kernel with flags
+    forget(monkeypatch)  # the functions are compiled for a kernel with flags
     flagged = results(Kernel(everything(dtype, flags)), x, y)
     for text, wanted, got in zip(expressions(dtype), without, flagged, strict=True):
         usual = is_usual(wanted)

@@ -6,82 +6,65 @@ the callee names one ("vector-function-abi-variant", LLVM Language Reference); t
 once, return at once when none is rare, and else go through them.
 """
 
-from typing import Callable
+from __future__ import annotations
+
+from typing import Any
 
 from llvmlite import ir
-from numba.extending import intrinsic
 
-from .bits import FLOATS, llvm_call
+from .values import call
 
 PREFIX = "lanes."  # of every function defined here; the names are part of the mapping and must stay as they are
 _KEPT = "llvm.compiler.used"  # nothing refers to the variants until loops are vectorised
 _I64 = ir.IntType(64)
-_PURE = ("noinline", "nounwind", "willreturn", "speculatable", "memory(none)")
+#: of a function without effects that is not inlined
+PURE = ("noinline", "nounwind", "willreturn", "memory(none)")
 
 
-def define_pure(module: ir.Module, name: str, result: ir.Type, arguments: list[ir.Type]) -> ir.Function:
-    """A function without effects that is not inlined; the linker keeps one of several equal ones."""
-    function = ir.Function(module, ir.FunctionType(result, arguments), name)
-    function.linkage = "linkonce_odr"
-    for attribute in _PURE:
-        set.add(function.attributes, attribute)  # its own `add` knows none of these but the first two
-    return function
+def rare_case(b: ir.IRBuilder, limit: float, rare: ir.Function, x: Any, usual: Any) -> Any:
+    """`usual` where |x| < limit or x is NaN, else what rare(x) computes."""
+    symbol = f"{PREFIX}{rare.name.rpartition('.')[2]}"
+    return b.call(b.module.globals.get(symbol) or _define(b.module, symbol, limit, rare), [x, usual])
 
 
-def rare_case(name: str, limit: float, emit: Callable) -> Callable:
-    """An intrinsic rare(x, usual): `usual` where |x| < limit or x is NaN, else what emit(builder, x) computes."""
-
-    @intrinsic
-    def rare(typing_context, x, usual):
-        if x not in FLOATS or usual != x:
-            return None
-        type_ = FLOATS[x]
-
-        def codegen(context, builder, signature, arguments):
-            symbol = f"{PREFIX}{name}.{x}"
-            function = builder.module.globals.get(symbol) or _define(builder.module, symbol, type_, limit, emit)
-            return builder.call(function, arguments)
-
-        return x(x, x), codegen
-
-    return rare
-
-
-def _define(module: ir.Module, symbol: str, type_: ir.Type, limit: float, emit: Callable) -> ir.Function:
-    counts = (2, 4, 8, 16) if type_ == ir.FloatType() else (2, 4, 8)
+def _define(module: ir.Module, symbol: str, limit: float, rare: ir.Function) -> ir.Function:
+    counts = (2, 4, 8, 16) if rare.return_value.type == ir.FloatType() else (2, 4, 8)
     names = [f"{symbol}.{count}" for count in counts]
     mapping = ",".join(f"_ZGV_LLVM_N{n}vv_{symbol}({name})" for n, name in zip(counts, names, strict=True))
-    scalar = _scalar(module, symbol, type_, limit, emit)
+    scalar = _scalar(module, symbol, limit, rare)
     set.add(scalar.attributes, f'"vector-function-abi-variant"="{mapping}"')
     # the variants must not call what is mapped to them: that too would be vectorised
-    lane = _scalar(module, f"{symbol}.1", type_, limit, emit)
+    lane = _scalar(module, f"{symbol}.1", limit, rare)
     _keep(module, [_variant(lane, name, count, limit) for name, count in zip(names, counts, strict=True)])
     return scalar
 
 
-def _scalar(module: ir.Module, name: str, type_: ir.Type, limit: float, emit: Callable) -> ir.Function:
-    function = define_pure(module, name, type_, [type_, type_])
-    builder, x, usual = _entry(function)
-    rare = builder.fcmp_ordered(">=", llvm_call(builder, "fabs", type_, [x]), ir.Constant(type_, limit))
-    with builder.if_then(rare, likely=False):
-        builder.ret(emit(builder, x))
-    builder.ret(usual)
+def _scalar(module: ir.Module, name: str, limit: float, rare: ir.Function) -> ir.Function:
+    function, b, x, usual = _begin(module, name, rare.return_value.type)
+    with b.if_then(b.fcmp_ordered(">=", _size(b, x), ir.Constant(x.type, limit)), likely=False):
+        b.ret(b.call(rare, [x]))
+    b.ret(usual)
     return function
 
 
-def _entry(function: ir.Function):
-    return ir.IRBuilder(function.append_basic_block()), *function.args
+def _begin(module: ir.Module, name: str, type_: ir.Type) -> tuple[ir.Function, ir.IRBuilder, Any, Any]:
+    """A function of (x, usual); the linker keeps one of several equal ones."""
+    function = ir.Function(module, ir.FunctionType(type_, [type_, type_]), name)
+    function.linkage = "linkonce_odr"
+    for attribute in (*PURE, "speculatable"):
+        set.add(function.attributes, attribute)  # its own `add` does not know them all
+    return function, ir.IRBuilder(function.append_basic_block()), *function.args
+
+
+def _size(b: ir.IRBuilder, x: Any) -> Any:
+    count, element = (f"v{x.type.count}", x.type.element) if isinstance(x.type, ir.VectorType) else ("", x.type)
+    return call(b, f"llvm.fabs.{count}{'f32' if element == ir.FloatType() else 'f64'}", x.type, x)
 
 
 def _variant(scalar: ir.Function, name: str, count: int, limit: float) -> ir.Function:
-    module, type_ = scalar.module, scalar.args[0].type
-    vector = ir.VectorType(type_, count)
-    function = define_pure(module, name, vector, [vector, vector])
-    builder, x, usual = _entry(function)
-    suffix = f"v{count}{'f32' if type_ == ir.FloatType() else 'f64'}"
-    fabs = module.globals.get(f"llvm.fabs.{suffix}")
-    fabs = fabs or ir.Function(module, ir.FunctionType(vector, [vector]), f"llvm.fabs.{suffix}")
-    rare = builder.fcmp_ordered(">=", builder.call(fabs, [x]), ir.Constant(vector, [limit] * count))
+    vector = ir.VectorType(scalar.return_value.type, count)
+    function, builder, x, usual = _begin(scalar.module, name, vector)
+    rare = builder.fcmp_ordered(">=", _size(builder, x), ir.Constant(vector, [limit] * count))
     some = builder.icmp_unsigned("!=", builder.bitcast(rare, ir.IntType(count)), ir.Constant(ir.IntType(count), 0))
     with builder.if_then(some, likely=False):
         before, loop, after = builder.block, builder.append_basic_block(), builder.append_basic_block()
