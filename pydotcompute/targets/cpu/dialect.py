@@ -45,7 +45,7 @@ class CpuDialect(Dialect):
     grouped: bool = True
 
     dtypes = tuple(name for name in DTYPES if name != "float16")
-    pure = lanes.PURE
+    linkage, pure = "linkonce_odr", lanes.PURE
     helpers = {circular.WORD.name: word_of_inverse, circular.UPPER_HALF.name: upper_half}
 
     # ------------------------------------------------------------------------------------------------ arithmetic
@@ -75,8 +75,8 @@ class CpuDialect(Dialect):
         signed = "s" if kind(target) == "int" else "u"
         return call(b, f"llvm.fpto{signed}i.sat.i{target.bitwidth}.{SUFFIX[source]}", llvm_type(target), x)
 
-    def rare_case(self, b, t, limit, rare, x, usual):
-        return lanes.rare_case(b, limit, rare, x, usual)
+    def rare_case(self, b, t, limit, name, rare, x, usual):
+        return lanes.rare_case(b, limit, name, rare, x, usual)
 
     # ---------------------------------------------------------------------------------------------------- memory
 

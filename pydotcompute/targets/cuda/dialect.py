@@ -15,7 +15,7 @@ from numba import types
 from ..llvm.dialect import Dialect
 from ..llvm.memory import pair_words
 from ..llvm.operations import leading_zeros
-from ..llvm.values import F32, I8, I16, I32, I64, call, compare, join, kind, llvm_type, parts, stored_type
+from ..llvm.values import F32, F64, I8, I16, I32, I64, call, compare, join, kind, llvm_type, parts, stored_type
 from .atomics import update
 
 Capability = tuple[int, int]
@@ -35,11 +35,18 @@ def device(b, name: str, t, *values):
     return call(b, f"__nv_{name}{'f' if t == types.float32 else ''}", llvm_type(t), *values)
 
 
+def _large(name: str):
+    """sin, cos or tan of a large float32, by libdevice's of float64."""
+    return lambda b, x: b.fptrunc(device(b, name, types.float64, b.fpext(x, F64)), F32)
+
+
 @dataclass(frozen=True)
 class NvvmDialect(Dialect):
     """For GPUs from a compute capability on. An index is in range, so its arithmetic carries `nsw`."""
 
     capability: Capability
+
+    helpers = {f"large_{name}_float32": _large(name) for name in ("sin", "cos", "tan")}
 
     # ------------------------------------------------------------------------------------------------ arithmetic
 

@@ -23,7 +23,8 @@ class Dialect(ABC):
 
     dtypes: tuple[str, ...] = tuple(DTYPES)  # those that it computes with
     helpers: Mapping[str, Callable[..., Any]] = {}  # of ir/math, those it has itself: (builder, *values) → value
-    pure: tuple[str, ...] = ()  # attributes of a function without effects that is not to be inlined
+    linkage: str = "internal"  # of the functions of ir/math
+    pure: tuple[str, ...] = ("noinline", "nounwind", "readnone")  # attributes of those that are not to be inlined
 
     def has(self, t) -> bool:
         """Whether there are values of a type."""
@@ -64,11 +65,11 @@ class Dialect(ABC):
     def to_integer(self, b, source, target, x):
         """A float as an integer: truncated, saturated, NaN gives 0."""
 
-    def rare_case(self, b, t, limit: float, rare, x, usual):
-        """`usual` where |x| < limit or x is NaN, else what the LLVM function `rare` gives of x."""
-        before = b.block
-        with b.if_then(b.fcmp_ordered(">=", self.function(b, "fabs", t, x), constant(t, limit))):
-            value, within = b.call(rare, [x]), b.block
+    def rare_case(self, b, t, limit: float, name: str, rare: Callable[..., Any], x, usual):
+        """`usual` where |x| < limit or x is NaN, else rare(builder, x), which is the helper `name` of ir/math."""
+        condition, before = b.fcmp_ordered(">=", self.function(b, "fabs", t, x), constant(t, limit)), b.block
+        with b.if_then(condition):
+            value, within = rare(b, x), b.block
         result = b.phi(value.type)
         result.add_incoming(usual, before)
         result.add_incoming(value, within)

@@ -8,6 +8,7 @@ once, return at once when none is rare, and else go through them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
@@ -21,28 +22,30 @@ _I64 = ir.IntType(64)
 PURE = ("noinline", "nounwind", "willreturn", "memory(none)")
 
 
-def rare_case(b: ir.IRBuilder, limit: float, rare: ir.Function, x: Any, usual: Any) -> Any:
-    """`usual` where |x| < limit or x is NaN, else what rare(x) computes."""
-    symbol = f"{PREFIX}{rare.name.rpartition('.')[2]}"
-    return b.call(b.module.globals.get(symbol) or _define(b.module, symbol, limit, rare), [x, usual])
+def rare_case(b: ir.IRBuilder, limit: float, name: str, rare: Callable[..., Any], x: Any, usual: Any) -> Any:
+    """`usual` where |x| < limit or x is NaN, else rare(builder, x); `name` stands for what that gives."""
+    symbol = f"{PREFIX}{name}"
+    return b.call(b.module.globals.get(symbol) or _define(b.module, symbol, x.type, limit, rare), [x, usual])
 
 
-def _define(module: ir.Module, symbol: str, limit: float, rare: ir.Function) -> ir.Function:
-    counts = (2, 4, 8, 16) if rare.return_value.type == ir.FloatType() else (2, 4, 8)
+def _define(
+    module: ir.Module, symbol: str, type_: ir.Type, limit: float, rare: Callable[..., Any]
+) -> ir.Function:
+    counts = (2, 4, 8, 16) if type_ == ir.FloatType() else (2, 4, 8)
     names = [f"{symbol}.{count}" for count in counts]
     mapping = ",".join(f"_ZGV_LLVM_N{n}vv_{symbol}({name})" for n, name in zip(counts, names, strict=True))
-    scalar = _scalar(module, symbol, limit, rare)
+    scalar = _scalar(module, symbol, type_, limit, rare)
     set.add(scalar.attributes, f'"vector-function-abi-variant"="{mapping}"')
     # the variants must not call what is mapped to them: that too would be vectorised
-    lane = _scalar(module, f"{symbol}.1", limit, rare)
+    lane = _scalar(module, f"{symbol}.1", type_, limit, rare)
     _keep(module, [_variant(lane, name, count, limit) for name, count in zip(names, counts, strict=True)])
     return scalar
 
 
-def _scalar(module: ir.Module, name: str, limit: float, rare: ir.Function) -> ir.Function:
-    function, b, x, usual = _begin(module, name, rare.return_value.type)
-    with b.if_then(b.fcmp_ordered(">=", _size(b, x), ir.Constant(x.type, limit)), likely=False):
-        b.ret(b.call(rare, [x]))
+def _scalar(module: ir.Module, name: str, type_: ir.Type, limit: float, rare: Callable[..., Any]) -> ir.Function:
+    function, b, x, usual = _begin(module, name, type_)
+    with b.if_then(b.fcmp_ordered(">=", _size(b, x), ir.Constant(type_, limit)), likely=False):
+        b.ret(rare(b, x))
     b.ret(usual)
     return function
 

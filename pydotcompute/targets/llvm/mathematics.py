@@ -3,7 +3,7 @@ it is vectorised, for there is no branch in it, and no call but that of a rare c
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from llvmlite import ir
@@ -40,11 +40,8 @@ PREFIX = "math."  # of every function defined here
 def defined(d: Dialect, module: ir.Module, name: str, dtype: str) -> ir.Function:
     """The listed function in a module, with what it calls; each is there once. It may be defined in several modules
     that are linked: they are equal, and one stays."""
-    *called, helper = math.helpers(name, dtype)
-    for other in called:
-        if other.name not in d.helpers:
-            _define(d, module, other, d.pure)
-    return _define(d, module, helper, ("alwaysinline",))
+    helpers = {helper.name: helper for helper in math.helpers(name, dtype)}
+    return _define(d, module, helpers, f"{name}_{dtype}", ("alwaysinline",))
 
 
 def listed(name: str, dtype: str, call: Callable[..., Any]) -> Callable[..., Any]:
@@ -60,27 +57,30 @@ def listed(name: str, dtype: str, call: Callable[..., Any]) -> Callable[..., Any
     return of_types(len(operands), typed)
 
 
-def _define(d: Dialect, module: ir.Module, helper: Helper, attributes: tuple[str, ...]) -> ir.Function:
-    symbol = f"{PREFIX}{helper.name}"
+def _define(
+    d: Dialect, module: ir.Module, helpers: Mapping[str, Helper], name: str, attributes: tuple[str, ...]
+) -> ir.Function:
+    symbol = f"{PREFIX}{name}"
     if symbol in module.globals:
         return module.globals[symbol]
+    helper = helpers[name]
     (result,), parameters = helper.types, helper.parameters
     type_ = ir.FunctionType(llvm_type(DTYPES[result]), [llvm_type(DTYPES[p.type]) for p in parameters])
     function = ir.Function(module, type_, symbol)
-    function.linkage = "linkonce_odr"
+    function.linkage = d.linkage
     for attribute in attributes:
         set.add(function.attributes, attribute)  # its own `add` does not know them all
-    body = _Body(d, ir.IRBuilder(function.append_basic_block()))
+    body = _Body(d, ir.IRBuilder(function.append_basic_block()), helpers)
     body.locals |= {p.name: value for p, value in zip(parameters, function.args, strict=True)}
     body.write(helper.body)
     return function
 
 
 class _Body:
-    """The printer of a helper's statements and expressions."""
+    """The printer of a helper's statements and expressions; `helpers` are those that it may call."""
 
-    def __init__(self, d: Dialect, b: ir.IRBuilder):
-        self.d, self.b = d, b
+    def __init__(self, d: Dialect, b: ir.IRBuilder, helpers: Mapping[str, Helper]):
+        self.d, self.b, self.helpers = d, b, helpers
         self.locals: dict[str, Any] = {}
 
     def write(self, body: tuple[Stmt, ...]) -> None:
@@ -121,17 +121,19 @@ class _Body:
             case Call(name, arguments, _):
                 return self._operation(INTRINSIC_FUNCTIONS.get(name, name), arguments[-1].type, *arguments)
             case CallHelper(name, arguments, _):
-                values = [self.value(a) for a in arguments]
-                own = self.d.helpers.get(name)
-                return own(self.b, *values) if own else self.b.call(self._function(name), values)
+                return self._called(name)(self.b, *map(self.value, arguments))
             case Select(Compare(">=", Call("abs", (x,)), Const(float(limit))), CallHelper(name, (_,)), usual, dtype):
-                x, usual = self.value(x), self.value(usual)
-                return self.d.rare_case(self.b, DTYPES[dtype], limit, self._function(name), x, usual)
+                x, usual, t = self.value(x), self.value(usual), DTYPES[dtype]
+                return self.d.rare_case(self.b, t, limit, name, self._called(name), x, usual)
             case _:
                 raise TypeError(f"no helper of ir/math has a {type(e).__name__}")
 
     def _operation(self, name: str, dtype: str, *operands: Expr) -> Any:
         return OPERATIONS[name].emit(self.d, self.b, DTYPES[dtype], *map(self.value, operands))
 
-    def _function(self, helper: str) -> ir.Function:
-        return self.b.module.globals[f"{PREFIX}{helper}"]
+    def _called(self, name: str) -> Callable[..., Any]:
+        """(builder, *values) → value of another helper."""
+        if name in self.d.helpers:
+            return self.d.helpers[name]
+        function = _define(self.d, self.b.module, self.helpers, name, self.d.pure)
+        return lambda b, *values: b.call(function, values)
