@@ -10,6 +10,7 @@ import pytest
 from tests.targets.opencl.opencl_support import ROOT, backend, loop
 
 sys.path.append(os.path.join(ROOT, "tests", "math"))
+from elementwise import RUNNABLE, call  # noqa: E402
 from references import error_in_ulp, exact  # noqa: E402
 from samples import one_argument, two_arguments  # noqa: E402
 
@@ -73,6 +74,17 @@ def test_error(name, dtype):
     worst = int(np.argmax(error))
     print(f"{name} {dtype} {error[worst]:.3f}")
     assert error[worst] <= bound(name, dtype), (error[worst], [x[worst] for x in drawn], got[worst], wanted[worst])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("x86-64-v3" not in RUNNABLE, reason="this processor rounds a product and its sum apart")
+@pytest.mark.parametrize("name, dtype", CASES)
+def test_one_function_gives_the_same_bits_in_c_and_in_llvm(name, dtype):
+    drawn = arguments(name, dtype)
+    got, wanted = run(name, dtype, drawn), call("x86-64-v3", name, *drawn)
+    number = ~(np.isnan(got) & np.isnan(wanted))
+    bits = f"u{wanted.itemsize}"
+    assert (got[number].view(bits) == wanted[number].view(bits)).all()
 
 
 @pytest.mark.parametrize("name, dtype", CASES)
