@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from ..functions import FUNCTIONS as LISTED
 from ..tree import Helper
 from . import circular, exponential, hyperbolic, inverse, logarithm, power, roots, special, trigonometric
 from .bits import called, narrow, widen
@@ -25,13 +26,12 @@ from .helpers import traced
 _FILES = (exponential, hyperbolic, inverse, logarithm, power, roots, special, trigonometric)
 FUNCTIONS = {name: by_dtype for file in _FILES for name, by_dtype in file.FUNCTIONS.items()}
 _WITHIN_2 = "exp exp2 expm1 log log2 log10 log1p sin cos rsqrt hypot cbrt pow".split()
-_ARGUMENTS = {"atan2": ("y", "x"), "hypot": ("x", "y"), "pow": ("x", "y")}
 
 
 @cache
 def helpers(name: str, dtype: str) -> tuple[Helper, ...]:
     """The helper NAME_DTYPE of a listed function, after those that it calls. Raises KeyError where there is none."""
-    parameters = [(parameter, dtype) for parameter in _ARGUMENTS.get(name, ("x",))]
+    parameters = [(parameter, dtype) for parameter in LISTED[name].arguments]
     made = traced(f"{name}_{dtype}", FUNCTIONS[name][dtype], parameters)
     return (*_called_by(name, dtype), made)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from llvmlite import ir
 from numba import types
 
+from ...ir.functions import FUNCTIONS as LISTED
 from ...ir.math import bound
 from ..llvm.dialect import Emit, Table
 from ..llvm.mathematics import defined
@@ -26,7 +27,6 @@ LIBDEVICE = {
     "sin": (2, 2), "cos": (2, 2), "tan": (4, 2), "asin": (2, 2), "acos": (2, 2), "atan": (2, 2), "atan2": (3, 2),
     "sinh": (3, 2), "cosh": (2.13, 1), "tanh": (2, 1), "erf": (2, 2), "erfc": (4, 5),
 }  # fmt: skip
-ARITY = {"atan2": 2, "hypot": 2, "pow": 2}
 
 
 def is_ours(name: str, dtype: str) -> bool:
@@ -42,7 +42,7 @@ def _listed(name: str, dtype: str) -> Emit:
 
 for _name in LIBDEVICE:
     for _dtype in ("float16", "float32", "float64"):
-        operation(f"{_name}_{_dtype}", ARITY.get(_name, 1), "float")(_listed(_name, _dtype))
+        operation(f"{_name}_{_dtype}", len(LISTED[_name].arguments), "float")(_listed(_name, _dtype))
 
 
 def _fma(d, b, t, x, y, z):

@@ -9,6 +9,7 @@ from typing import Any
 from llvmlite import ir
 
 from ...ir import math
+from ...ir.functions import FUNCTIONS as LISTED
 from ...ir.tree import (
     ArrayName,
     Assign,
@@ -46,8 +47,8 @@ def defined(d: Dialect, module: ir.Module, name: str, dtype: str) -> ir.Function
 
 def listed(name: str, dtype: str, call: Callable[..., Any]) -> Callable[..., Any]:
     """The intrinsic of a listed function: `call(context, builder, *values)` gives its value."""
-    t, (*_, helper) = DTYPES[dtype], math.helpers(name, dtype)
-    operands = (t,) * len(helper.parameters)
+    t = DTYPES[dtype]
+    operands = (t,) * len(LISTED[name].arguments)
 
     def typed(*given):
         if given != operands:

@@ -8,18 +8,18 @@ import pytest
 from tests.targets.cuda.cuda_support import ROOT, loop
 
 sys.path.append(os.path.join(ROOT, "tests", "math"))
-from elementwise import RUNNABLE, call as on_processor  # noqa: E402
+from elementwise import BINARY, RUNNABLE, call as on_processor  # noqa: E402
 from references import error_in_ulp, exact  # noqa: E402
 from samples import one_argument, two_arguments  # noqa: E402
 
 from pydotcompute.ir.math import FUNCTIONS, bound  # noqa: E402
-from pydotcompute.targets.cuda.math import ARITY, LIBDEVICE, is_ours  # noqa: E402
+from pydotcompute.targets.cuda.math import LIBDEVICE, is_ours  # noqa: E402
 
 CASES = [(name, dtype) for name in sorted(FUNCTIONS) for dtype in ("float32", "float64")]
 
 
 def arguments(name, dtype, count=1500):
-    drawn = two_arguments(name, dtype, count) if name in ARITY else (one_argument(name, dtype, count),)
+    drawn = two_arguments(name, dtype, count) if name in BINARY else (one_argument(name, dtype, count),)
     size = drawn[0].size
     picked = np.random.default_rng(4).permutation(size)[:count]
     return [np.ascontiguousarray(part[picked]) for part in drawn]
