@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from typing import Any
+from typing import Any, Callable, Mapping
 
 from ..cache.layout import MANIFEST, object_path
 from ..cache.writer import object_fault, replace_file, write_manifest
@@ -21,11 +21,14 @@ class BundleError(Exception):
     """The bundle was not made; one line that says why."""
 
 
-def write_bundle(cache: str, manifest: dict[str, Any], wanted: set[Name], folder: str) -> tuple[int, int]:
+def write_bundle(
+    cache: str, manifest: dict[str, Any], wanted: set[Name], folder: str,
+    beside: Callable[[dict[str, Any]], Mapping[str, str]] = lambda manifest: {},
+) -> tuple[int, int]:  # fmt: skip
     """Write the wanted artifacts of `manifest`, which are current, to `folder`; returns how many, and their bytes.
 
-    Raises BundleError where `folder` is something else than a bundle or an object is damaged, OSError where the
-    disk refuses; `folder` is then as it was.
+    beside: from the manifest of the bundle, further files in it by name. Raises BundleError where `folder` is
+    something else than a bundle or an object is damaged, OSError where the disk refuses; `folder` is then as it was.
     """
     folder = os.path.abspath(folder)
     if os.path.lexists(folder) and not _may_be_replaced(folder):
@@ -48,6 +51,8 @@ def write_bundle(cache: str, manifest: dict[str, Any], wanted: set[Name], folder
             with open(os.path.join(cache, path), "rb") as file:
                 replace_file(os.path.join(fresh, path), file.read(), 0o644, sync=False)
             size += entry["size"]
+        for name, text in beside(chosen).items():
+            replace_file(os.path.join(fresh, name), text.encode(), 0o644, sync=False)
         write_manifest(fresh, chosen, 0o644)
         _swap(fresh, folder)
     finally:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..artifact import remedies
-from ..artifact.dimensions import Tree, from_data
+from ..artifact.dimensions import Tree, from_data, text as expression
 from ..artifact.signature import DTYPES, Parameter, Signature
 from ..errors import KernelNotBuiltError
 from .layout import MANIFEST, PROJECT_CACHE, VERSION, object_path
@@ -82,6 +82,19 @@ class KernelRecord(NamedTuple):
     vendor: str = ""  # the function of NumPy's and CuPy's that computes the same, or none
     vendor_when: Tree | None = None  # the condition under which it does so in the kernel's place; none: always
     targets: tuple[str, ...] = ()  # the declared ones
+
+    @property
+    def description(self) -> str:
+        """What `help` shows of a kernel: its line, the signature, what types and params there are, and conditions."""
+        lines = [self.doc, "", f"{self.name}{self.signature.text}"] if self.doc else [self.name + self.signature.text]
+        lines += [f"  {name}: {', '.join(dtypes)}" for name, dtypes in self.types.items()]
+        for name, (default, *others) in self.params.items():
+            choices = "".join(f" or {other}" for other in others)
+            lines.append(f"  {name}={default}{choices and f' (the default){choices}'}")
+        lines += [f"  requires {expression(condition)}" for condition in self.requires]
+        if self.signature.outputs:
+            lines += ["", "Outputs that are not given are allocated; what is returned are the outputs."]
+        return "\n".join(lines)
 
 
 def find(path: str) -> tuple[str, str]:

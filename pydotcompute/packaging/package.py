@@ -1,0 +1,82 @@
+"""A bundle as a package of Python's: `from mylib.kernels import softmax`, with stubs, and what it was made from."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Iterable
+
+from ..builder.build import BuildError, Project
+from ..builder.bundle import write_bundle
+from ..builder.plan import Item, Plan
+from ..cache.manifest import KernelRecord, kernel_record
+from ..cache.writer import explain_os_error, read_manifest, replace_file
+from .stubs import stub
+
+METADATA_VERSION = 1
+INIT = '''\
+"""Compiled kernels: {names}. `help(NAME)` describes one.
+
+Written by 'pydotcompute build'; what is changed here is lost with the next one.
+"""
+
+from pydotcompute.runtime.module import bundle as _bundle
+
+__getattr__, __dir__ = _bundle(__name__, globals())
+'''
+
+
+def write_package(project: Project, plan: Plan, folder: str) -> tuple[int, int]:
+    """Write what a plan asked for, which is built, to `folder`; returns the number of artifacts and their bytes.
+
+    Raises BundleError where `folder` is something else, BuildError where it cannot be written.
+    """
+
+    def beside(manifest: dict[str, Any]) -> dict[str, str]:
+        records = [kernel_record(manifest["kernels"], name, folder, folder) for name in sorted(manifest["kernels"])]
+        return {
+            "__init__.py": INIT.format(names=", ".join(record.name for record in records) or "none"),
+            "__init__.pyi": stub(records),
+            "py.typed": "",
+            "metadata.json": metadata(plan.wanted),
+        }
+
+    manifest, _ = read_manifest(project.cache)
+    try:
+        return write_bundle(project.cache, manifest, {item.name for item in plan.wanted}, folder, beside)
+    except OSError as error:
+        raise BuildError(explain_os_error(error, folder)) from error
+
+
+def write_stubs(project: Project, plan: Plan, path: str) -> int:
+    """Write the stubs of the kernels that a plan asked for to the file `path`; returns how many. Raises BuildError."""
+    manifest, _ = read_manifest(project.cache)
+    names = sorted({item.kernel.name for item in plan.wanted} & set(manifest["kernels"]))
+    records: list[KernelRecord] = [
+        kernel_record(manifest["kernels"], name, project.cache, project.root) for name in names
+    ]
+    try:
+        os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+        replace_file(path, stub(records, library=True).encode(), 0o644, sync=False)
+    except OSError as error:
+        raise BuildError(explain_os_error(error, path)) from error
+    return len(names)
+
+
+def metadata(items: Iterable[Item]) -> str:
+    """What a bundle was made from, as JSON: the fields of each artifact's key, versions of tools among them, and the
+    digests of its sources; what all of them share stands once. Nothing in it depends on the machine or the time."""
+    items = sorted(items, key=lambda item: item.name)
+    every = [set(item.fields.items()) for item in items]
+    shared = set.intersection(*every) if every else set()
+    artifacts = []
+    for item, fields in zip(items, every):
+        kernel, specialisation, target = item.name
+        artifacts.append(
+            {
+                "kernel": kernel, "specialization": specialisation, "target": target, "key": item.key,
+                "fields": dict(sorted(fields - shared)), "sources": item.sources,
+            }
+        )  # fmt: skip
+    data = {"version": METADATA_VERSION, "fields": dict(sorted(shared)), "artifacts": artifacts}
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
