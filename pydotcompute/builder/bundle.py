@@ -15,6 +15,8 @@ from .plan import Name
 
 EXCHANGE = 2  # RENAME_EXCHANGE of renameat2(2)
 AT_FDCWD = -100
+# In the `__init__.py` of what may be replaced, beside bundles.
+MADE = "Written by 'pydotcompute build'; what is changed here is lost with the next one."
 
 
 class BundleError(Exception):
@@ -31,7 +33,7 @@ def write_bundle(
     something else than a bundle or an object is damaged, OSError where the disk refuses; `folder` is then as it was.
     """
     folder = os.path.abspath(folder)
-    if os.path.lexists(folder) and not _may_be_replaced(folder):
+    if os.path.lexists(folder) and not may_be_replaced(folder):
         raise BundleError(f"{folder}: not a bundle (no {MANIFEST} in it), so it is not replaced; name another folder")
     chosen = _selection(manifest, wanted)
     fresh = f"{folder}.new-{os.getpid()}"
@@ -60,10 +62,17 @@ def write_bundle(
     return count, size
 
 
-def _may_be_replaced(folder: str) -> bool:
+def may_be_replaced(folder: str) -> bool:
+    """Whether a folder is empty, a bundle, or the package that stands for one in a checkout."""
     if os.path.islink(folder) or not os.path.isdir(folder):
         return False
-    return not os.listdir(folder) or os.path.isfile(os.path.join(folder, MANIFEST))
+    if not os.listdir(folder) or os.path.isfile(os.path.join(folder, MANIFEST)):
+        return True
+    try:
+        with open(os.path.join(folder, "__init__.py"), encoding="utf-8") as file:
+            return MADE in file.read()
+    except (OSError, ValueError):
+        return False
 
 
 def _selection(manifest: dict[str, Any], wanted: set[Name]) -> dict[str, Any]:

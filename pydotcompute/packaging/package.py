@@ -4,25 +4,36 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from typing import Any, Iterable
 
 from ..builder.build import BuildError, Project
-from ..builder.bundle import write_bundle
+from ..builder.bundle import MADE, BundleError, may_be_replaced, write_bundle
 from ..builder.plan import Item, Plan
 from ..cache.manifest import KernelRecord, kernel_record
 from ..cache.writer import explain_os_error, read_manifest, replace_file
 from .stubs import stub
 
 METADATA_VERSION = 1
-INIT = '''\
-"""Compiled kernels: {names}. `help(NAME)` describes one.
+INIT = f'''\
+"""Compiled kernels: {{names}}. `help(NAME)` describes one.
 
-Written by 'pydotcompute build'; what is changed here is lost with the next one.
+{MADE}
 """
 
 from pydotcompute.runtime.module import bundle as _bundle
 
 __getattr__, __dir__ = _bundle(__name__, globals())
+'''
+CHECKOUT = f'''\
+"""Compiled kernels, as 'pydotcompute build' has left them in this checkout.
+
+{MADE}
+"""
+
+from pydotcompute.runtime.module import bundle as _bundle
+
+__getattr__, __dir__ = _bundle(__name__, globals(), {{project!r}})
 '''
 
 
@@ -44,6 +55,20 @@ def write_package(project: Project, plan: Plan, folder: str) -> tuple[int, int]:
     manifest, _ = read_manifest(project.cache)
     try:
         return write_bundle(project.cache, manifest, {item.name for item in plan.wanted}, folder, beside)
+    except OSError as error:
+        raise BuildError(explain_os_error(error, folder)) from error
+
+
+def write_checkout(folder: str, project: str) -> None:
+    """Write to `folder`, in the place of a bundle, a package that opens what is built in `project`. Raises BuildError,
+    BundleError."""
+    if os.path.lexists(folder) and not may_be_replaced(folder):
+        raise BundleError(f"{folder}: not a bundle, so it is not replaced; name another folder")
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(folder)
+        text = CHECKOUT.format(project=os.path.relpath(os.path.abspath(project), os.path.abspath(folder)))
+        replace_file(os.path.join(folder, "__init__.py"), text.encode(), 0o644, sync=False)
     except OSError as error:
         raise BuildError(explain_os_error(error, folder)) from error
 

@@ -27,13 +27,16 @@ class NoAttribute(KernelNotBuiltError, AttributeError):
     pass
 
 
-def bundle(module: str, namespace: dict[str, Any]) -> Faces:
-    """`__getattr__` and `__dir__` of the package that a bundle is. `namespace`: its globals."""
+def bundle(module: str, namespace: dict[str, Any], project: str = "") -> Faces:
+    """`__getattr__` and `__dir__` of the package that a bundle is. `namespace`: its globals.
+
+    project: of the package that stands for a bundle in a checkout, where the project is from there.
+    """
 
     def open_library() -> KernelLibrary:
         from .library import load
 
-        return load(namespace["__path__"][0])
+        return load(f"{namespace['__path__'][0]}/{project}")
 
     return faces(module, namespace, open_library)
 

@@ -46,6 +46,10 @@ class CpuTarget(Target):
         name = text.removeprefix("cpu:").lower().replace("-", "_").replace(".", "").removeprefix("x86_64_")
         return next((f"cpu:{level}" for level, others in OTHER_NAMES.items() if name in others.split()), "")
 
+    def platforms(self, target: str) -> tuple[str, ...]:
+        # Its objects name no version of glibc and need no library but the one that every process has.
+        return ("manylinux_2_17_x86_64",)
+
     def missing(self) -> str:
         return next((not_installed(module) for module in ("numba", "llvmlite") if find_spec(module) is None), "")
 
