@@ -50,6 +50,8 @@ def faces(module: str, namespace: dict[str, Any], open_library: Callable[[], Ker
     def attribute(name: str) -> Any:
         if name == "__all__":  # for `help`, and `from … import *`
             return listed()
+        if name == "__library__":  # for who finds the module by an entry point
+            return open_library()
         if name.startswith("_"):  # what the import system and others probe for
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         try:
