@@ -68,6 +68,12 @@ def _size(value: Any) -> int:
     raise ValueError('expected a number of bytes, or a text such as "20 MB"')
 
 
+def _yes_or_no(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("expected true or false")
+    return value
+
+
 def _platform(value: Any) -> str:
     if not re.fullmatch(r"[a-z0-9_.]+", _text(value)):
         raise ValueError('expected the platform of a wheel\'s tag, such as "any" or "manylinux_2_28_x86_64"')
@@ -97,6 +103,8 @@ SETTINGS = (
     Setting("size_budget", "", "", True, _size, lambda: 0, "for packages: the most bytes of machine code; 0: any"),
     Setting("platform", "", "", True, _platform, lambda: "",
             "for packages: of the wheel's tag, in the place of what the targets mean"),
+    Setting("auto_build", "", "", True, _yes_or_no, lambda: False,
+            "for packages: whether an editable install builds what changed, when it is imported"),
     Setting("target", "", "PYDOTCOMPUTE_TARGET", False, _text, lambda: "", "the target that loading takes"),
     Setting("threads", "", "PYDOTCOMPUTE_THREADS", False, _count, _processors,
             "the most threads that a call uses"),

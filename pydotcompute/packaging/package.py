@@ -31,9 +31,9 @@ CHECKOUT = f'''\
 {MADE}
 """
 
-from pydotcompute.runtime.module import bundle as _bundle
+from pydotcompute.runtime.module import checkout as _checkout
 
-__getattr__, __dir__ = _bundle(__name__, globals(), {{project!r}})
+__getattr__, __dir__ = _checkout(__name__, globals(), {{project!r}}, auto_build={{auto_build}})
 '''
 
 
@@ -59,7 +59,7 @@ def write_package(project: Project, plan: Plan, folder: str) -> tuple[int, int]:
         raise BuildError(explain_os_error(error, folder)) from error
 
 
-def write_checkout(folder: str, project: str) -> None:
+def write_checkout(folder: str, project: str, auto_build: bool) -> None:
     """Write to `folder`, in the place of a bundle, a package that opens what is built in `project`. Raises BuildError,
     BundleError."""
     if os.path.lexists(folder) and not may_be_replaced(folder):
@@ -67,7 +67,8 @@ def write_checkout(folder: str, project: str) -> None:
     try:
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)
-        text = CHECKOUT.format(project=os.path.relpath(os.path.abspath(project), os.path.abspath(folder)))
+        there = os.path.relpath(os.path.abspath(project), os.path.abspath(folder))
+        text = CHECKOUT.format(project=there, auto_build=auto_build)
         replace_file(os.path.join(folder, "__init__.py"), text.encode(), 0o644, sync=False)
     except OSError as error:
         raise BuildError(explain_os_error(error, folder)) from error

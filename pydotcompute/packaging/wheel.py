@@ -13,6 +13,7 @@ from ..builder.refusals import missing_tools
 from ..builder.settings import SettingError, Value, resolve
 from ..cache.inspection import rows
 from ..cache.layout import READ_SINCE, VERSION
+from ..cache.sources import DECLARED
 from ..cache.writer import read_manifest
 from ..errors import CompilerNotInstalledError, DeclarationError
 from ..targets.registry import get
@@ -65,7 +66,8 @@ def make_checkout(root: str, settings: Mapping[str, Any] | None = None) -> Made:
     """
     values = _settings(root, settings)
     folder = values["bundle"].value
-    write_checkout(os.path.join(root, folder), os.path.join(root, values["project"].value))
+    project = os.path.join(root, values["project"].value)
+    write_checkout(os.path.join(root, folder), project, values["auto_build"].value)
     return Made(folder, "any", requirement())
 
 
@@ -83,7 +85,7 @@ def bundle(root: str) -> str:
 def sources(root: str) -> list[str]:
     """What an sdist has to hold, so that a wheel can be made from it: relative to `root`, with forward slashes."""
     project = _settings(root, None)["project"].value
-    paths = (os.path.normpath(os.path.join(project, name)) for name in ("kernels.yaml", "templates"))
+    paths = (os.path.normpath(os.path.join(project, name)) for name in DECLARED)
     return [path.replace(os.sep, "/") for path in paths]
 
 

@@ -27,16 +27,27 @@ class NoAttribute(KernelNotBuiltError, AttributeError):
     pass
 
 
-def bundle(module: str, namespace: dict[str, Any], project: str = "") -> Faces:
-    """`__getattr__` and `__dir__` of the package that a bundle is. `namespace`: its globals.
-
-    project: of the package that stands for a bundle in a checkout, where the project is from there.
-    """
+def bundle(module: str, namespace: dict[str, Any]) -> Faces:
+    """`__getattr__` and `__dir__` of the package that a bundle is. `namespace`: its globals."""
 
     def open_library() -> KernelLibrary:
         from .library import load
 
-        return load(f"{namespace['__path__'][0]}/{project}")
+        return load(namespace["__path__"][0])
+
+    return faces(module, namespace, open_library)
+
+
+def checkout(module: str, namespace: dict[str, Any], project: str, auto_build: bool) -> Faces:
+    """The same of the package that stands for a bundle in a checkout. `project`: where the project is from there."""
+    opened: list[KernelLibrary] = []  # once a process: what is old is told once, and nothing is built while it runs
+
+    def open_library() -> KernelLibrary:
+        if not opened:
+            from .checkout import open_checkout
+
+            opened.append(open_checkout(f"{namespace['__path__'][0]}/{project}", auto_build))
+        return opened[0]
 
     return faces(module, namespace, open_library)
 

@@ -142,12 +142,39 @@ def test_an_editable_install_builds_nothing_and_reads_what_was_built(rings, tmp_
     if backend == BACKENDS[0]:
         assert fresh.run("import rings.kernels as k; print(dir(k))").stdout == "[]\n"
     told = fresh.run("from rings.kernels import softmax").stderr
-    assert f"ImportError: no kernels are built in {rings}" in told and f"pydotcompute build -C {rings}" in told
+    assert f"no kernels are built in {rings}: " in told and f"pydotcompute build -C {rings}" in told
     shutil.rmtree(rings / "build", ignore_errors=True)
     (tmp_path / "built").rename(rings / "build")
-    assert fresh.run(USE).returncode == 0
+    done = fresh.run(USE)
+    assert (done.returncode, done.stderr) == (0, "")
+    body = rings / "templates" / "softmax.py.j2"
+    body.write_text(body.read_text() + "\n{# changed #}\n")
+    (rings / "templates" / "new.txt").touch()
+    told = fresh.run("import rings.kernels as k\nk.softmax, k.saxpy").stderr
+    assert f"<string>:2: StaleArtifactWarning: {rings}: templates/new.txt, templates/softmax.py.j2 changed after" in told
+    assert told.count("StaleArtifactWarning") == 1 and told.rstrip().endswith(f"run: pydotcompute build -C {rings}")
     made(rings, "build_wheel", tmp_path / "dist", backend)  # the package that stood for the bundle gives way to it
     assert (rings / "src" / "rings" / "kernels" / "manifest.json").exists()
+
+
+def test_an_editable_install_builds_when_it_is_imported_if_that_is_asked_for(rings, tmp_path):
+    set_in(rings, "[tool.pydotcompute]\n", "[tool.pydotcompute]\nauto_build = true\n")
+    made(rings, "build_editable", tmp_path / "dist")
+    environment = {**os.environ, "PYTHONPATH": str(rings / "src")}
+
+    def first(program="from rings.kernels import saxpy; import numpy as np; print(saxpy(3.0, np.ones(1), np.ones(1)))"):
+        return run(sys.executable, "-c", program, env=environment)
+
+    done = first()
+    assert done.stdout == "[4.]\n" and done.stderr == ""
+    kernels = (rings / "kernels.yaml").read_text()
+    (rings / "kernels.yaml").write_text(kernels.replace("out[i] = a * x[i] + y[i]", "out[i] = a * x[i] - y[i]"))
+    done = first()
+    assert done.stdout == "[2.]\n" and "2 built, 2 reused" in done.stderr
+    assert first().stderr == ""
+    (rings / "kernels.yaml").write_text(kernels.replace("out[i] = a * x[i] + y[i]", "out[i] = a * z[i]"))
+    done = first()
+    assert "kernels.yaml:" in done.stderr and "the build, which auto_build asks for, failed" in done.stderr
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
