@@ -178,12 +178,14 @@ def _show(options: argparse.Namespace, root: str, folder: str) -> int:
 
 
 def _records(folder: str, keys: list[str]) -> dict[str, Any]:
-    """What the store remembers of these keys; nothing where there is none to read."""
+    """What the store, or a bundle's metadata.json, says of these keys; nothing where there is none to read."""
     from ..cache.layout import KEYS
 
     place = os.path.join(folder, KEYS)
     if not os.path.isdir(place):
-        return {}
+        from ..packaging.package import read_metadata
+
+        return {key: found for key, found in read_metadata(folder).items() if key in keys}
     from ..builder.outcome import record_name
     from ..cache.store import open_store
 

@@ -14,7 +14,7 @@ from ..cache.manifest import KernelRecord, kernel_record
 from ..cache.writer import explain_os_error, read_manifest, replace_file
 from .stubs import stub
 
-METADATA_VERSION = 1
+METADATA, METADATA_VERSION = "metadata.json", 1
 INIT = f'''\
 """Compiled kernels: {{names}}. `help(NAME)` describes one.
 
@@ -49,7 +49,7 @@ def write_package(project: Project, plan: Plan, folder: str) -> tuple[int, int]:
             "__init__.py": INIT.format(names=", ".join(record.name for record in records) or "none"),
             "__init__.pyi": stub(records),
             "py.typed": "",
-            "metadata.json": metadata(plan.wanted),
+            METADATA: metadata(plan.wanted),
         }
 
     manifest, _ = read_manifest(project.cache)
@@ -106,3 +106,16 @@ def metadata(items: Iterable[Item]) -> str:
         )  # fmt: skip
     data = {"version": METADATA_VERSION, "fields": dict(sorted(shared)), "artifacts": artifacts}
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+
+
+def read_metadata(folder: str) -> dict[str, dict[str, Any]]:
+    """Key → the fields and the sources that a bundle's metadata.json has for it; nothing where it cannot be read."""
+    try:
+        with open(os.path.join(folder, METADATA), encoding="utf-8") as file:
+            data = json.load(file)
+        return {
+            entry["key"]: {"fields": {**data["fields"], **entry["fields"]}, "sources": entry["sources"]}
+            for entry in data["artifacts"]
+        }
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}

@@ -44,14 +44,16 @@ def make_bundle(root: str, say: Say = lambda line: None, settings: Mapping[str, 
     """
     values, project = _open(root, say, settings)
     request = Request(None, tuple(values["targets"].value), jobs=values["jobs"].value, linker=values["linker"].value)
-    if lacking := missing_tools(project.plan(request)):
+    plan = project.plan(request)
+    if lacking := missing_tools(plan):
         raise BuildError("\n".join(lacking))
+    if not plan.failures and (idle := set(plan.targets) - {item.target for item in plan.wanted}):
+        listed = ", ".join(sorted(idle))
+        raise BuildError(f"{project.declaration.path}: no kernel has artifacts for {listed}; leave it out")
     plan, outcome = build(project, request, lambda event: None)
     wrong = [*plan.refused.values(), *plan.failures.values(), *outcome.failed.values()]
     if wrong:
         raise BuildError("\n".join(dict.fromkeys(map(str, wrong))))
-    if not plan.wanted:
-        raise BuildError(f"{project.declaration.path}: no kernel has artifacts for {', '.join(plan.targets)}")
     _hold_to_budget(project, plan, values["size_budget"].value)
     folder = values["bundle"].value
     number, size = write_package(project, plan, os.path.join(root, folder))

@@ -205,6 +205,10 @@ def test_what_ends_a_build(rings, tmp_path, backend):
     assert "kernels.yaml:" in told("x[i] + y[i]", "x[i] + z[i]", file="kernels.yaml")
     missing = told(level, '["cpu:x86-64-v2", "cpu:x86-64-v3"]', blocked=("llvmlite",))
     assert "building needs llvmlite, which is not installed: pip install" in missing
+    half = kernels.replace("float32, float64", "float16").replace("v4]", "v4, cuda]")
+    (rings / "kernels.yaml").write_text(half)
+    assert "no kernel has artifacts for cpu:x86-64-v2; leave it out" in told(level, '["cpu:x86-64-v2", "cuda:sm_90"]')
+    (rings / "kernels.yaml").write_text(kernels)
     assert "building needs pyyaml: pip install" in told(level, level, blocked=("yaml",))
     assert ((rings / "pyproject.toml").read_text(), (rings / "kernels.yaml").read_text()) == (pyproject, kernels)
 

@@ -36,7 +36,6 @@ print(len(pydotcompute.library("pydotcompute")), pydotcompute.__file__)
 
 @pytest.mark.slow
 def test_the_wheel_ships_its_kernels_to_where_numpy_is_alone(built, tmp_path):
-    before = set(ROOT.rglob("_bundle"))
     wheel = made(ROOT, "build_wheel", tmp_path / "dist", **OWN)
     assert wheel.name == f"pydotcompute-{pydotcompute.__version__}-py3-none-manylinux_2_17_x86_64.whl"
     found = contents(wheel)
@@ -54,7 +53,7 @@ def test_the_wheel_ships_its_kernels_to_where_numpy_is_alone(built, tmp_path):
     assert int(number) >= 38 and place.startswith(str(fresh.packages))
     listed = run(fresh.python, "-m", "pydotcompute", "cache", "list", "--installed", "softmax", cwd=tmp_path)
     assert listed.stdout.count("pydotcompute  softmax") == 6, listed.stderr
-    assert set(ROOT.rglob("_bundle")) - {ROOT / "build" / "wheel" / "_bundle"} == before - {ROOT / "build/wheel/_bundle"}
+    assert not (ROOT / "pydotcompute" / "_bundle").exists()  # the checkout goes on with its own build/
 
 
 def test_only_a_wheel_needs_the_build_half():

@@ -9,6 +9,8 @@ import sys
 import numpy as np
 import pytest
 
+from pydotcompute.cli import main
+
 from .conftest import build
 
 HEAD = """\
@@ -157,7 +159,7 @@ def test_the_package_describes_itself(names):
 
 
 @pytest.mark.slow
-def test_a_bundle_says_what_it_was_made_from(project):
+def test_a_bundle_says_what_it_was_made_from(project, capsys):
     folder = project / "lib" / "mylib" / "kernels"
     assert {path.name for path in folder.iterdir()} == {
         "__init__.py", "__init__.pyi", "py.typed", "manifest.json", "metadata.json", "objects",
@@ -174,6 +176,10 @@ def test_a_bundle_says_what_it_was_made_from(project):
     whole = [{**data["fields"], **a["fields"]} for a in data["artifacts"]]
     assert all({"source", "signature", "tool numba", "tool llvmlite", "target", "kernel"} <= set(f) for f in whole)
     assert all(re.fullmatch("[0-9a-f]{64}", digest) for a in data["artifacts"] for digest in a["sources"].values())
+    capsys.readouterr()
+    assert main(["cache", "show", "saxpy", "T=float64", "-C", str(folder), "--json"]) == 0
+    (shown,) = json.loads(capsys.readouterr().out)["artifacts"]
+    assert shown["fields"] == next(f for f in whole if f["kernel"] == "saxpy" and "float64" in f["types"])
     text = "".join(path.read_text() for path in folder.iterdir() if path.is_file())
     assert str(project) not in text
 
