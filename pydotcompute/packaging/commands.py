@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from pathlib import PurePath
 from typing import Any, Iterator
 
 from . import wheel
@@ -83,12 +82,6 @@ class Metadata:
             required = list(getattr(holder, "install_requires", None) or [])
             if (needed := wheel.requirement()) and needed not in required:
                 holder.install_requires = [*required, needed]
-
-    def find_sources(self: Any) -> None:
-        super().find_sources()  # type: ignore[misc]
-        with _explained():
-            made = wheel.bundle(os.getcwd())  # left by an earlier build: an sdist has what it is made from
-        self.filelist.files = [file for file in self.filelist.files if made not in map(str, PurePath(file).parents)]
 
 
 class Install:
