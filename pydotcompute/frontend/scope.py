@@ -14,7 +14,7 @@ from ..ir.functions import CONSTANTS, FUNCTIONS, LOOPS, WORDS
 from . import promotion
 from .module import Module, near
 from .promotion import Type, Value
-from .syntax import BUILTINS
+from .syntax import BUILTINS, parallel_kind
 
 SET = "set"
 
@@ -84,6 +84,7 @@ class Scope:
 
     def __init__(self, module: Module, function: ast.FunctionDef, parts: Parts, helper: bool = False):
         self.module, self.function, self.parts, self.helper = module, function, parts, helper
+        self.parallel = any(parallel_kind(node) for node in ast.walk(function))  # else it runs as one block
         self.arrays: dict[str, Array] = {}
         self.given: dict[str, tuple[str, Type]] = {}  # scalar arguments and dimensions: name in the tree, type
         self.assigned: dict[str, ast.AST] = {}  # locals → where first assigned
@@ -102,14 +103,13 @@ class Scope:
         self.state: State | None = {}  # None: never reached
         self.shadow: dict[str, str] = {}  # live indices of parallel loops and reductions → name in the tree
         self.loops: list[Loop] = []
-        self.place = "helper" if self.helper else "set-up"  # "grid" "blocks" "threads" "after"
+        self.place = "helper" if self.helper else "top"  # "grid" "blocks" "threads"
         self.depth = 0  # of if, for, while around, within the place
         self.before_statement: list[tree.Stmt] | None = []  # where reductions of an expression go; None: nowhere
         self.lazy = ""  # why nowhere
         self.locals: dict[str, str] = {}  # of the tree
         self.kernel_arrays: dict[str, tree.NewArray] = {}
         self.arrays = {name: a for name, a in self.arrays.items() if a.kind in ("in", "out", "inout")}
-        self.main: ast.AST | None = None
         self.results: tuple[int, ast.AST] | None = None  # of a helper: how many, and where first
 
     @property

@@ -27,6 +27,7 @@ from ...ir.tree import Assign, AssignTuple, Atomic, KernelTree, Parallel, all_na
 from ..llvm.expressions import constant
 from ..llvm.words import COMBINE
 from ..names import Names
+from ..phases import require_one_loop
 from .arrays import arrays_of
 from .bodies import assigned
 from .code import Code
@@ -58,6 +59,7 @@ class CpuSource:
 
 def lower(tree: KernelTree, bounds: bool = False) -> CpuSource:
     """Generated Python for one specialisation."""
+    require_one_loop(tree, "the CPU")
     return _Module(tree, bounds).source()
 
 

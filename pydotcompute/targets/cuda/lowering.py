@@ -28,6 +28,7 @@ from ...errors import DeclarationError, Position
 from ...ir.tree import Assign, Const, KernelTree, Parallel, all_names, walk
 from ..geometry import assigned, block_of, expression, up_to_three
 from ..names import Names
+from ..phases import require_one_loop
 from .arrays import arguments_of, arrays_of, complex_scalars
 from .code import Code
 from .counts import held_counts
@@ -64,6 +65,7 @@ class CudaSource:
 def lower(tree: KernelTree, launch: dict[str, Any] | None = None, params: dict[str, Any] | None = None) -> CudaSource:
     """Generated Python of one specialisation. `launch` is the declaration's; `params` the specialisation's values.
     Raises DeclarationError for a block that no GPU runs."""
+    require_one_loop(tree, "CUDA")
     return _Module(tree, launch or {}, params or {}).source()
 
 

@@ -16,6 +16,7 @@ from ...artifact.signature import DTYPE_BYTES
 from ...errors import DeclarationError, Position
 from ...ir.tree import Assign, Const, KernelTree, Parallel, Stmt, all_names, walk
 from ..names import Names
+from ..phases import require_one_loop
 from .arrays import Argument, arguments_of, arrays_of
 from .dialect import Dialect
 from .expressions import Expressions
@@ -46,6 +47,7 @@ def emit(
     Raises DeclarationError for what the dialect cannot say, naming the line.
     """
     refuse_missing(tree, dialect)
+    require_one_loop(tree, dialect.name)
     return _Program(tree, dialect, launch or {}, params or {}).source()
 
 
