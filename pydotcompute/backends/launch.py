@@ -210,5 +210,5 @@ def scalar_names(parameters: Sequence[Parameter], values: Mapping[str, Any]) -> 
     """The integer scalars of a call, which a launch may count with."""
     return {
         p.name: int(values[p.name])
-        for p in parameters if not p.is_array and p.role != "out" and np.dtype(p.dtype).kind in "iu"
+        for p in parameters if not p.in_memory and np.dtype(p.dtype).kind in "iu"
     }  # fmt: skip

@@ -42,6 +42,8 @@ def new(s: Scope, node: ast.Assign) -> tree.NewArray:
     if s.place not in places.split(" or ") and not (alone and kind == "local"):
         if alone or kind == "private" and s.place != "top":
             hint = f"write `local(…)`, an array of the {'kernel' if alone else 'iteration'}'s own"
+        elif s.place == "top":
+            hint += "; for one of the call declare it in the signature: `temp (q: T[n])`"
         s.refuse(call, f"`{kind}` outside the body of {places}", hint)
     if s.depth:
         hint = "write it first, before them" if alone else hint

@@ -49,7 +49,7 @@ def _scope(module: modules.Module, parts: Parts) -> Scope:
     """The kernel's names: its arguments, and its dimensions, which are weak."""
     s = Scope(module, module.function, parts)
     for p in module.parameters:
-        if p.is_array or p.role == "out":
+        if p.in_memory:
             leading = ("rows" if p.dims else "size",) if p.ellipsis else ()
             s.arrays[p.name] = Array(p.name, p.rank, p.dtype, p.role, (*leading, *(p.dims or ())))
         else:

@@ -17,6 +17,7 @@ from .promotion import Type, Value
 from .syntax import BUILTINS, parallel_kind
 
 SET = "set"
+SIGNATURE = ("in", "out", "inout", "temp")  # the kinds of arrays that are not the kernel's own
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Array:
     name: str  # in the tree
     rank: int
     dtype: str
-    kind: str  # "in" "out" "inout" "shared" "private" "local"
+    kind: str  # "in" "out" "inout" "temp" "shared" "private" "local"
     dims: tuple[Tree, ...] = ()  # for hints: how the user calls the extents
     parameter: str | None = None  # of a helper's argument: the kernel's array behind it
 
@@ -109,7 +110,7 @@ class Scope:
         self.lazy = ""  # why nowhere
         self.locals: dict[str, str] = {}  # of the tree
         self.kernel_arrays: dict[str, tree.NewArray] = {}
-        self.arrays = {name: a for name, a in self.arrays.items() if a.kind in ("in", "out", "inout")}
+        self.arrays = {name: a for name, a in self.arrays.items() if a.kind in SIGNATURE}
         self.results: tuple[int, ast.AST] | None = None  # of a helper: how many, and where first
 
     @property
@@ -212,7 +213,7 @@ class Scope:
 
     def check_set(self, node: ast.Name) -> None:
         name = node.id
-        fixed = name in self.arrays and self.arrays[name].kind in ("in", "out", "inout")
+        fixed = name in self.arrays and self.arrays[name].kind in SIGNATURE
         if fixed or self.state is None:
             return
         state = self.state.get(name)

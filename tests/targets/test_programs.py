@@ -102,3 +102,51 @@ def test_a_parser(target):
 @every_target
 def test_a_kernel_of_nothing(target):
     agree(loop(target, "(x: float32[n]) -> (out: float32[n] = 2)", "pass"), draw(5))
+
+
+# --------------------------------------------------------------------------------------------- scratch of a call
+
+
+@every_target
+def test_scratch_of_a_call(target):
+    """Undefined or filled, of sizes that are expressions, with and without outputs."""
+    body = """
+        for i in range(n):
+            q[i + 1] = q[i] + x[i]
+        for i in range(n):
+            count[int64(q[i]) % 3] += 1
+            half[i, 0] = q[i]
+        best[()] = 0
+        for i in range(n):
+            if half[i, 0] > best[()]:
+                best[()] = half[i, 0]
+            x[i] = q[n - i] - half[i, 0]
+        x[0] += T(count[0] * 100 + count[1] * 10 + count[2]) + best[()]
+    """
+    signature = "(x: inout T[n]) temp (q: T[n + 1] = 1.5, count: int64[3] = 0, half: T[n, 2], best: T)"
+    built = loop(target, signature, body, "types: {T: [float64]}")
+    x = draw(20, dtype="f8") ** 2
+    assert agree(built, x) is None
+    sums = 1.5 + np.concatenate([[0], np.cumsum(x)])
+    got = x.copy()
+    built.call(got)
+    wanted = sums[::-1][:-1] - sums[:-1]
+    wanted[0] += sums[:-1].max() + np.bincount(sums[:-1].astype(int) % 3, minlength=3) @ (100, 10, 1)
+    assert np.allclose(got, wanted)
+    agree(built, np.ones(1))
+
+
+@every_target
+def test_scratch_in_a_parallel_loop(target):
+    body = """
+        for r in blocks(rows):
+            for c in threads(n):
+                q[r, c] = x[r, n - 1 - c] * 2
+            for c in threads(n):
+                out[r, c] = q[r, n - 1 - c] + s[r, c]
+    """
+    built = loop(target, "(x: int32[..., n]) -> (out: int32[..., n]) temp (q: int32[..., n], s: int32[rows, n] = 7)", body)
+    x = draw(3, 4, 50, dtype="i4")
+    assert (agree(built, x) == 2 * x + 7).all()
+    out = np.empty_like(x)
+    assert built.call(x, out) is out and (out == 2 * x + 7).all()

@@ -99,6 +99,7 @@ class CUDAKernel:
         for p, array, whole in copied:
             if p.writable:
                 cuda_copies.copy(array, whole)
-        if (scratch or copied) and cuda_streams.captures(cupy.cuda.get_current_stream().ptr):
-            self.backend.keep_captured((scratch, copied))
+        temporary = [values[p.name] for p in artifact.parameters if p.role == "temp"]
+        if (scratch or temporary or copied) and cuda_streams.captures(cupy.cuda.get_current_stream().ptr):
+            self.backend.keep_captured((scratch, temporary, copied))
         return launches, arguments, copied

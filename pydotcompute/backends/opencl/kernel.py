@@ -64,7 +64,7 @@ class OpenCLKernel:
                     whole = self.backend.to_device(np.ascontiguousarray(seen))
                     copied.append((p, array, whole))
                     values[p.name] = whole
-        present = {p.name: values[p.name] for p in artifact.parameters if p.is_array or p.role == "out"}
+        present = {p.name: values[p.name] for p in artifact.parameters if p.in_memory}
         queue = self.backend.queue_of(present.values())
         scratch = [cl.Buffer(self.backend.context, cl.mem_flags.READ_WRITE, size) for size in artifact.meta["scratch"]]
         given = arguments(

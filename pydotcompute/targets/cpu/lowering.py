@@ -182,7 +182,7 @@ class _Module:
         """The number of work items worth a slice, and how many there are of `total` iterations."""
         writer = self.writer
         known = {s for s in self.tree.symbols} | set(self.saved)
-        known |= {p.name for p in self.tree.parameters if not p.is_array and p.role != "out"}
+        known |= {p.name for p in self.tree.parameters if not p.in_memory}
         helpers = {h.name: h for h in self.tree.helpers}
         cost = cost_of(main.body, known, self.write, helpers, atomic=ATOMIC)
         rest = cost_of(main.body, known, self.write, helpers)

@@ -96,7 +96,7 @@ def raw_compiler(kernel: Kernel, specialisation: Specialisation, rendered: Rende
                 kernel.positions.get(f"signature.{p.name}", kernel.at),
                 "a raw kernel takes C-contiguous arrays, and strided ones without `...`",
             )
-        if not p.is_array and p.role != "out":
+        if not p.in_memory:
             arguments.append(dtype)
             parts = ("real", "imag") if dtype.startswith("complex") else ("",)
             described += [["scalar", p.name, part] if part else ["scalar", p.name] for part in parts]

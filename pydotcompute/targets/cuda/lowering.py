@@ -214,7 +214,7 @@ class _Module:
         """Names that a launch can know → expressions: dimensions, integer scalars, and locals made of them."""
         known: dict[str, Tree | None] = {s: s for s in self.tree.symbols}
         for p in self.tree.parameters:
-            if not p.is_array and p.role != "out" and "int" in p.dtype:
+            if not p.in_memory and "int" in p.dtype:
                 known[p.name] = p.name
         for s in self.before:
             if isinstance(s, Assign):

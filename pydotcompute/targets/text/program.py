@@ -174,7 +174,7 @@ class _Program:
     def bind(self, w: Writer) -> None:
         """The user's names for what the arguments hold."""
         for p in self.tree.parameters:
-            if p.is_array or p.role == "out":
+            if p.in_memory:
                 array = self.arrays[p.name]
                 start = f"{self.names.part(p.name, 'data')} + {self.names.part(p.name, 'start')}"
                 w.point("global", p.dtype, array.pointer, start, array.constant)
