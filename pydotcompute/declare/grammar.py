@@ -140,8 +140,8 @@ class Reader:
             if token.text not in QUALIFIERS:
                 raise self.fail(token, f"unknown word '{token.text}' before the dtype", near(token.text, QUALIFIERS))
             if role != "in":
-                one, many = _NOUNS[role]
-                raise self.fail(token, f"{one} cannot be {token.text}", f"{many} {'is' if one == many else 'are'} C-contiguous")
+                hint = "outputs are C-contiguous" if role == "out" else "scratch is C-contiguous"
+                raise self.fail(token, f"{_NOUNS[role][0]} cannot be {token.text}", hint)
         if tuple(t.text for t in tokens) not in ORDERS:
             together = " ".join(t.text for t in tokens)
             hint = "write inout, strided, inout strided or broadcast"
