@@ -6,6 +6,11 @@ from ..errors import DeclarationError
 from ..ir.tree import KernelTree, Load, Parallel, Stmt, Store, walk
 
 
+def phases_of(tree: KernelTree) -> list[Parallel]:
+    """The loops over grid or blocks, in the order of the text."""
+    return [n for s in tree.body for n in walk(s) if isinstance(n, Parallel) and n.kind != "threads"]
+
+
 def require_one_loop(tree: KernelTree, target: str) -> None:
     """Raise DeclarationError for a kernel that is more than scalars, one parallel loop over grid or blocks and, where
     that is a reduction over grid, what follows it."""

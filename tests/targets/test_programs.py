@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
-from tests.targets.built import agree, draw, every_target, loop
+from tests.targets.built import TARGETS, agree, draw, every_target, loop
+
+every_cpu = pytest.mark.parametrize("target", [t for t in TARGETS if t == "cpu:x86-64-v3"])
 
 
 @every_target
@@ -150,3 +152,131 @@ def test_scratch_in_a_parallel_loop(target):
     assert (agree(built, x) == 2 * x + 7).all()
     out = np.empty_like(x)
     assert built.call(x, out) is out and (out == 2 * x + 7).all()
+
+
+# ------------------------------------------------------------------------------------------------------- phases
+
+
+HEAT = """
+    for i, j in grid(n, m):
+        u[i, j] = x[i, j]
+    for t in range(steps):
+        for i, j in grid(n - 2, m - 2):
+            v[i + 1, j + 1] = 0.25 * (u[i, j + 1] + u[i + 2, j + 1] + u[i + 1, j] + u[i + 1, j + 2])
+        for i, j in grid(n - 2, m - 2):
+            u[i + 1, j + 1] = v[i + 1, j + 1]
+    for i, j in grid(n, m):
+        out[i, j] = u[i, j]
+"""
+
+
+@every_cpu
+def test_a_stencil_in_time(target):
+    """Each step is finished before the next, on one, two and three threads."""
+    signature = "(x: float64[n, m], steps: int64) -> (out: float64[n, m]) temp (u: float64[n, m], v: float64[n, m])"
+    built = loop(target, signature, HEAT, "fastmath: []")
+    agree(built, draw(9, 8, dtype="f8"), 3)
+    agree(built, draw(2, 8, dtype="f8"), 0)
+    x = draw(700, 500, dtype="f8")
+    wanted = x.copy()
+    for _ in range(5):
+        wanted[1:-1, 1:-1] = 0.25 * (wanted[:-2, 1:-1] + wanted[2:, 1:-1] + wanted[1:-1, :-2] + wanted[1:-1, 2:])
+    for seed in range(3):
+        assert (built.call(x, 5, seed=seed) == wanted).all()
+
+
+@every_cpu
+def test_stores_and_scalars_between_loops(target):
+    """In Python's order: elements and scalar outputs that loops read, loops that change them, under `if`."""
+    body = """
+        out[0] = 5
+        scale = 2
+        for i in grid(n - 1):
+            out[i + 1] = x[i] * scale
+        if n > 3 and out[1] > 0:
+            scale += out[1]
+            for i in grid(n):
+                out[i] += scale
+        elif n > 2:
+            for b in blocks(n):
+                for c in threads(1):
+                    out[b + c] -= 1
+        count[()] = out[n - 1] + scale
+        for i in grid(n):
+            out[i] += count[()]
+        count[()] += 1
+    """
+    built = loop(target, "(x: int64[n]) -> (out: int64[n], count: int64)", body, "requires: [n > 0]")
+    for n in (1, 3, 4, 50):
+        for sign in (-1, 1):
+            agree(built, sign * np.abs(draw(n, dtype="i8")))
+
+
+@every_cpu
+def test_reductions_that_steer(target):
+    """In conditions, several in one statement, in loops, as start and end of others; accumulators of every kind."""
+    body = """
+        for i in grid(n):
+            q[i] = x[i]
+        turns = 0
+        while max(q[i] for i in grid(n)) - min(q[i] for i in grid(n)) > 10 and turns < 40:
+            middle = sum(q[i] for i in grid(n)) // n
+            for i in grid(n):
+                q[i] = (q[i] + middle) // 2
+            turns += 1
+        total, least = 100, q[0]
+        at = argmax(q[i] for i in grid(n))
+        for k in range(3):
+            if any(q[i] == k for i in grid(n)):
+                continue
+            for i in grid(n):
+                total += q[i] + k
+                least = min(least, q[i] - k)
+        for i in grid(n):
+            out[i] = q[i] + total * turns
+        out[at] = least
+    """
+    built = loop(target, "(x: int64[n]) -> (out: int64[n]) temp (q: int64[n])", body, "requires: [n > 0]")
+    agree(built, draw(100, dtype="i8"))
+    x = draw(300_000, dtype="i8")
+    assert all((built.call(x, seed=seed) == built.call(x)).all() for seed in range(3))
+
+
+@every_cpu
+def test_blocks_after_blocks(target):
+    """Each with its own shared arrays."""
+    body = """
+        for b in blocks(k):
+            row = shared(16, float32)
+            for c in threads(16):
+                row[c] = x[b, c]
+            for c in threads(16):
+                q[b, c] = row[15 - c]
+        for b in blocks(16):
+            column = shared(64, float32)
+            part = shared(1, float32)
+            for r in threads(k):
+                column[r] = q[r, b]
+            part[0] = sum(column[r] for r in threads(k))
+            for r in threads(k):
+                out[r, b] = column[k - 1 - r] - part[0]
+    """
+    signature = "(x: float32[k, 16]) -> (out: float32[k, 16]) temp (q: float32[k, 16])"
+    built = loop(target, signature, body, "requires: [k <= 64]")
+    x = np.round(draw(40, 16, dtype="f4"))
+    assert (agree(built, x) == x[::-1, ::-1] - x[:, ::-1].sum(0)).all()
+
+
+@every_cpu
+def test_counters_of_phases(target):
+    body = """
+        for t in range(2):
+            for i in grid(n):
+                atomic_add(count, x[i] % 4, 1)
+        for i in grid(n):
+            out[i] = count[x[i] % 4]
+    """
+    x = np.abs(draw(3000, dtype="i8"))
+    built = loop(target, "(x: int64[n]) -> (out: int64[n]) temp (count: int64[4] = 0)", body)
+    for seed in range(3):
+        assert (agree(built, x, seed=seed) == 2 * np.bincount(x % 4)[x % 4]).all()
