@@ -11,6 +11,11 @@ them; kinds:
               most MOST_CHUNKS; block-stride
     "one"     one block, also where nothing is counted
     "given"   the declaration's own grid: one to three numbers of blocks along x, y, z
+A kernel of several phases has "arguments" in each launch, and beside `launches` a `program`, which the host follows;
+its steps, in order, with expressions as above:
+    ["launch", k]                             the k-th launch
+    ["set", name, value], ["for", name, start, stop, step, steps]     integers, which launches get as ("symbol", name)
+    ["while", condition, steps], ["if", condition, steps, steps], ["break"], ["continue"]
 `scratch` is memory that the kernels of a call share: bytes of each array.
 `arguments` are those of every entry, in order: (kind, name, …), for each parameter
     scalar, not an output    ("scalar", name): its value; a complex one's two parts, ("scalar", name, "real" or "imag")

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from tests.targets.built import TARGETS, agree, draw, every_target, loop
-
-every_cpu = pytest.mark.parametrize("target", [t for t in TARGETS if t == "cpu:x86-64-v3"])
+from pydotcompute.errors import DeclarationError
+from tests.targets.built import agree, build, draw, every_target, loop
 
 
 @every_target
@@ -170,14 +169,14 @@ HEAT = """
 """
 
 
-@every_cpu
+@every_target
 def test_a_stencil_in_time(target):
     """Each step is finished before the next, on one, two and three threads."""
     signature = "(x: float64[n, m], steps: int64) -> (out: float64[n, m]) temp (u: float64[n, m], v: float64[n, m])"
     built = loop(target, signature, HEAT, "fastmath: []")
     agree(built, draw(9, 8, dtype="f8"), 3)
     agree(built, draw(2, 8, dtype="f8"), 0)
-    x = draw(700, 500, dtype="f8")
+    x = draw(*((700, 500) if target.startswith("cpu") else (20, 30)), dtype="f8")
     wanted = x.copy()
     for _ in range(5):
         wanted[1:-1, 1:-1] = 0.25 * (wanted[:-2, 1:-1] + wanted[2:, 1:-1] + wanted[1:-1, :-2] + wanted[1:-1, 2:])
@@ -185,7 +184,7 @@ def test_a_stencil_in_time(target):
         assert (built.call(x, 5, seed=seed) == wanted).all()
 
 
-@every_cpu
+@every_target
 def test_stores_and_scalars_between_loops(target):
     """In Python's order: elements and scalar outputs that loops read, loops that change them, under `if`."""
     body = """
@@ -193,8 +192,9 @@ def test_stores_and_scalars_between_loops(target):
         scale = 2
         for i in grid(n - 1):
             out[i + 1] = x[i] * scale
-        if n > 3 and out[1] > 0:
-            scale += out[1]
+        if n > 3:
+            if out[1] > 0:
+                scale += out[1]
             for i in grid(n):
                 out[i] += scale
         elif n > 2:
@@ -212,7 +212,98 @@ def test_stores_and_scalars_between_loops(target):
             agree(built, sign * np.abs(draw(n, dtype="i8")))
 
 
-@every_cpu
+@every_target
+def test_reductions_between_loops(target):
+    """Accumulators that go through several loops, results that later loops, stores and other reductions read."""
+    body = """
+        total, least, scale = 100, x[0], T(1)
+        for k in range(turns):
+            at = argmax(x[i] * (i % 3 + k) for i in grid(n))
+            for i in grid(n):
+                total += x[i] % 5 + k + at
+                least = min(least, x[i] - k)
+            scale = scale * 2 if any(x[i] == k for i in grid(n)) else scale
+            q[at] += 1
+            if k == 1:
+                continue
+            for i in grid(n):
+                out[i] += total + q[i] * int64(scale)
+        out[0] = least
+        size[()] = scale
+    """
+    signature = "(x: int64[n], turns: int64) -> (out: int64[n] = 0, size: T) temp (q: int64[n] = 0)"
+    built = loop(target, signature, body, "requires: [n > 0]", "types: {T: [float32]}")
+    for n, turns in ((1, 0), (100, 1), (1500, 4)):
+        agree(built, draw(n, dtype="i8"), turns)
+
+
+@every_target
+def test_control_that_arguments_decide(target):
+    """Loops in loops, `while`, `break`, `continue`, conditions and integers of the sequential program."""
+    body = """
+        k, left = 1, steps
+        while left > 0 and not k > 1000:
+            left -= 1
+            for t in range(n, -1, -k):
+                if t == 2 or t % 4 == 3:
+                    continue
+                if t < 1:
+                    break
+                for i in grid(min(t, n)):
+                    out[i] += x[i] * t + k
+                twice = 2 * t
+                for i in grid(n):
+                    out[i] ^= twice
+                k += t // 3
+            k += 1
+        done[()] = k - left
+    """
+    built = loop(target, "(x: int64[n], steps: int64) -> (out: int64[n] = 0, done: int64)", body)
+    for n, steps in ((0, 2), (7, 0), (9, 3)):
+        agree(built, draw(n, dtype="i8"), steps)
+
+
+@every_target
+def test_helpers_in_several_phases(target):
+    template = """
+        def smooth(a, i, by):
+            left = a[i - 1] if i > 0 else a[i]
+            return (left + a[i]) * by
+
+        def k(x, w, out, q):
+            for i in grid(n):
+                q[i] = smooth(x, i, 2)
+            first = smooth(w, 0, 3)
+            for i in grid(n):
+                out[i] = smooth(w, i, 5) + q[i] * first
+    """
+    text = """
+        signature: "(x: int64[n], w: int64[n]) -> (out: int64[n]) temp (q: int64[n])"
+        template: k.py.j2
+        requires: [n > 0]
+    """
+    agree(build(target, text, template), draw(40, dtype="i8"), draw(40, dtype="i8", seed=1))
+
+
+def test_control_that_waits_is_refused_where_nothing_can_wait():
+    body = """
+        for i in grid(n):
+            out[i] = x[i]
+        while sum(out[i] for i in grid(n)) > 10:
+            for i in grid(n):
+                out[i] /= 2
+    """
+    for target, name in (("cuda:compute_80", "CUDA"), ("opencl:1.2", "OpenCL")):
+        with pytest.raises(DeclarationError) as refused:
+            loop(target, "(x: float64[n]) -> (out: float64[n])", body)
+        assert refused.value.message == (
+            "what decides about parallel loops here is more than integers that follow from arguments and dimensions, "
+            f"and {name} cannot wait for it so far"
+        )
+        assert refused.value.at.text.strip() == "while sum(out[i] for i in grid(n)) > 10:"
+
+
+@pytest.mark.parametrize("target", ["cpu:x86-64-v2", "cpu:x86-64-v3"])
 def test_reductions_that_steer(target):
     """In conditions, several in one statement, in loops, as start and end of others; accumulators of every kind."""
     body = """
@@ -242,7 +333,7 @@ def test_reductions_that_steer(target):
     assert all((built.call(x, seed=seed) == built.call(x)).all() for seed in range(3))
 
 
-@every_cpu
+@every_target
 def test_blocks_after_blocks(target):
     """Each with its own shared arrays."""
     body = """
@@ -267,7 +358,7 @@ def test_blocks_after_blocks(target):
     assert (agree(built, x) == x[::-1, ::-1] - x[:, ::-1].sum(0)).all()
 
 
-@every_cpu
+@every_target
 def test_counters_of_phases(target):
     body = """
         for t in range(2):

@@ -11,7 +11,7 @@ from ...cache.manifest import Artifact
 from ...cache.objects import read
 from ...calls.arguments import Call
 from ...errors import AllocationError, ArtifactRefusedError, KernelNotBuiltError
-from ..launch import Device, arguments as arguments_of, fits, launches as launches_of, scalar_names
+from ..launch import Device, Launch, arguments as arguments_of, fits, launches as launches_of, scalar_names, steps
 from . import (
     arrays as cuda_arrays,
     context as cuda_context,
@@ -71,7 +71,7 @@ class CUDAKernel:
         with self.backend.running(self.artifact.kernel):
             values, finish = call.complete()
             launches, arguments, copied = self._launch(call, values)
-            if keep and not copied:
+            if keep and not copied and "program" not in self.artifact.meta:  # whose launches differ with the sizes
                 handles = [(self.functions[one.entry].ptr, one) for one in launches]
                 keep(self.artifact.meta, self.backend, handles, arguments)
             return finish()
@@ -89,13 +89,22 @@ class CUDAKernel:
                     values[p.name] = whole
         scratch = [cupy.empty(size, cupy.uint8) for size in artifact.meta["scratch"]]
         names = {**call.dims, **scalar_names(artifact.parameters, values)}
-        arguments = arguments_of(
-            artifact.meta, artifact.parameters, values, call.dims, call.leading, cuda_arrays.address,
-            [cuda_arrays.address(s) for s in scratch],
-        )  # fmt: skip
-        launches = launches_of(artifact.meta, names)
-        for launch in launches:
-            self.functions[launch.entry](launch.grid, launch.block, tuple(arguments))
+        addresses = [cuda_arrays.address(s) for s in scratch]
+
+        def arguments_from(meta: Mapping[str, Any], dims: Mapping[str, int]) -> list:
+            return arguments_of(
+                meta, artifact.parameters, values, dims, call.leading, cuda_arrays.address, addresses
+            )  # fmt: skip
+
+        launches: list[Launch] = []
+        arguments: list[Any] = []
+        if "program" in artifact.meta:
+            for launch, meta, known in steps(artifact.meta, names):
+                self.functions[launch.entry](launch.grid, launch.block, tuple(arguments_from(meta, known)))
+        else:
+            launches, arguments = launches_of(artifact.meta, names), arguments_from(artifact.meta, call.dims)
+            for launch in launches:
+                self.functions[launch.entry](launch.grid, launch.block, tuple(arguments))
         for p, array, whole in copied:
             if p.writable:
                 cuda_copies.copy(array, whole)

@@ -12,7 +12,7 @@ from ...cache.manifest import Artifact
 from ...cache.objects import read
 from ...calls.arguments import Call
 from ...errors import AllocationError, KernelNotBuiltError
-from ..launch import fits, launches, scalar_names
+from ..launch import fits, scalar_names, steps
 from . import devices, programs
 from .arrays import read as to_host, write
 from .launch import arguments
@@ -67,14 +67,14 @@ class OpenCLKernel:
         present = {p.name: values[p.name] for p in artifact.parameters if p.in_memory}
         queue = self.backend.queue_of(present.values())
         scratch = [cl.Buffer(self.backend.context, cl.mem_flags.READ_WRITE, size) for size in artifact.meta["scratch"]]
-        given = arguments(
-            artifact.meta, artifact.parameters, values, call.dims, call.leading,
-            lambda array: array.base_data if array.base_data is not None else self.backend.nothing,
-            lambda array: array.offset if array.base_data is not None else 0, scratch,
-        )  # fmt: skip
         names = {**call.dims, **scalar_names(artifact.parameters, values)}
         events = [event for array in present.values() for event in array.events]
-        for launch in launches(artifact.meta, names):
+        for launch, meta, known in steps(artifact.meta, names):
+            given = arguments(
+                meta, artifact.parameters, values, known, call.leading,
+                lambda array: array.base_data if array.base_data is not None else self.backend.nothing,
+                lambda array: array.offset if array.base_data is not None else 0, scratch,
+            )  # fmt: skip
             whole_grid = tuple(g * b for g, b in zip(launch.grid, launch.block, strict=True))
             with self.lock:
                 function = self.functions[launch.entry]

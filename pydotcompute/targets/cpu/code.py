@@ -37,7 +37,8 @@ class Code:
             self.writer, self.expressions,
             {
                 Store: self.stores.store, Scatter: self.stores.scatter, Atomic: self.stores.atomic,
-                Accumulate: self.reductions.accumulate, If: self.branch, Parallel: lambda s: self.loops.parallel(s) if s.kind == "threads" else phase(s),
+                Accumulate: self.reductions.accumulate, If: self.branch,
+                Parallel: lambda s: self.loops.parallel(s) if s.kind == "threads" else phase(s),
             },
         )  # fmt: skip
         self.merges_stores = not bounds

@@ -58,8 +58,8 @@ def entry_ir(
 ) -> str:
     """LLVM IR of a module that defines `entry` and its variables, and expects `run`.
 
-    parameters: inputs, then outputs, then scratch, with concrete dtypes. symbols: the dimension symbols, as for `abi.slots`.
-    aliases: pairs of names that may be the same view. declared, types: the parameters before types were chosen, and
+    parameters: inputs, then outputs, then scratch, with concrete dtypes. symbols: the dimension symbols, as for
+    `abi.slots`. aliases: pairs of names that may be the same view. declared, types: the parameters before types were chosen, and
     the dtypes that each type variable may have (None: there are no type variables). requires: conditions on
     dimensions and params; params: the values of this specialisation. vendor: the condition on them under which the
     callable in `vendor` gets a call's arguments, inputs then outputs, all checked, by position. Where an expression
@@ -176,7 +176,8 @@ def _write_entry(
             return
         other = code.variable("vendor")
         faster = truth(code, write(code, vendor, {**shapes.symbols, **params}))
-        count = b.select(given, i64(len(inputs) + len(outputs)), i64(len(inputs)))  # keywords' values lie behind the others
+        # keywords' values lie behind the others
+        count = b.select(given, i64(len(inputs) + len(outputs)), i64(len(inputs)))
 
         def give() -> None:
             b.ret(code.call("PyObject_Vectorcall", PTR, other, items, count, code.null))

@@ -12,6 +12,7 @@ from __future__ import annotations
 MAXIMUM_THREADS = 256
 _CONTEXT = "{ ptr, ptr, ptr, i64, i64, i64, i64 }"  # words, state, partials, next unit, units, of a slice, phase
 
+_COMMON = "ptr %result, ptr %error, ptr %words, ptr %state, ptr %partials"
 _TEMPLATE = """
 @threads = global i32 1
 
@@ -43,7 +44,7 @@ take:
 compute:
   %end = add i64 %start, %slice
   %stop = call i64 @llvm.smin.i64(i64 %end, i64 %units)
-  %status = call i32 @body(ptr %result, ptr %error, ptr %words, ptr %state, ptr %partials, i64 %start, i64 %stop, i64 0, i64 %phase)
+  %status = call i32 @body({common}, i64 %start, i64 %stop, i64 0, i64 %phase)
   br label %take
 done:
   ret ptr null
@@ -69,7 +70,7 @@ divide:
   %several = and i1 %several.allowed, %several.slices
   br i1 %several, label %share, label %alone
 alone:
-  %status = call i32 @body(ptr %result, ptr %error, ptr %words, ptr %state, ptr %partials, i64 0, i64 %units, i64 1, i64 %phase)
+  %status = call i32 @body({common}, i64 0, i64 %units, i64 1, i64 %phase)
   br label %finish
 share:
   %padded = add i64 %units, %slice
@@ -126,7 +127,7 @@ define i32 @run(ptr %words) {{
   %state = alloca [{state_words} x i64], align 64
   %partials = alloca [{partial_words} x i64], align 64
   {clear_fault}
-  %status = call i32 @drive(ptr %result, ptr %error, ptr %words, ptr %state, ptr %partials)
+  %status = call i32 @drive({common})
   {result}
 }}
 """
@@ -140,6 +141,7 @@ def run_ir(state_words: int, partial_words: int, words: int, bounds: bool) -> st
         partial_words=max(1, partial_words),
         maximum=MAXIMUM_THREADS,
         context=_CONTEXT,
+        common=_COMMON,
         clear_fault=f"{fault}\n  store i64 0, ptr %fault.at" if bounds else "",
         result="%fault = load i64, ptr %fault.at\n  %found = icmp ne i64 %fault, 0\n"
         "  %code = zext i1 %found to i32\n  ret i32 %code"

@@ -67,6 +67,7 @@ def source_compiler(source: CudaSource, source_file: str, name: str) -> Make:
         "arguments": [list(a) for a in source.arguments],
         "launches": list(source.launches),
         "scratch": list(source.scratch),
+        **({"program": list(source.program)} if source.program else {}),
     }
     modules: dict[tuple[int, int], list[str]] = {}  # by generation
 
