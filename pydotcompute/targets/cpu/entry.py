@@ -59,9 +59,9 @@ def entry_ir(
     """LLVM IR of a module that defines `entry` and its variables, and expects `run`.
 
     parameters: inputs, then outputs, then scratch, with concrete dtypes. symbols: the dimension symbols, as for
-    `abi.slots`. aliases: pairs of names that may be the same view. declared, types: the parameters before types were chosen, and
-    the dtypes that each type variable may have (None: there are no type variables). requires: conditions on
-    dimensions and params; params: the values of this specialisation. vendor: the condition on them under which the
+    `abi.slots`. aliases: pairs of names that may be the same view. declared, types: the parameters before types were
+    chosen, and the dtypes that each type variable may have (None: there are no type variables). requires: conditions
+    on dimensions and params; params: the values of this specialisation. vendor: the condition on them under which the
     callable in `vendor` gets a call's arguments, inputs then outputs, all checked, by position. Where an expression
     is more than integer arithmetic, the entry hands every call on.
     """
