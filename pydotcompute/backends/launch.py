@@ -53,14 +53,16 @@ def _planned(item: Mapping[str, Any], names: Mapping[str, Any]) -> Launch | None
     return Launch(item["entry"], grid, _three(item["shape"]) if "shape" in item else block)
 
 
-def steps(meta: Mapping[str, Any], names: Mapping[str, Any]) -> Iterator[tuple[Launch, Mapping[str, Any], dict]]:
+def steps(
+    meta: Mapping[str, Any], names: Mapping[str, Any], read: Callable[[int, str], bool | int]
+) -> Iterator[tuple[Launch, Mapping[str, Any], dict]]:
     """The launches of a call, in order, as the host follows its program: each with the metadata that has its arguments,
-    and the integers that these have, the host's own among them."""
+    and the integers that these have, the host's own among them. read: see `follow`."""
     if "program" not in meta:
         yield from ((one, meta, dict(names)) for one in launches(meta, names))
         return
     known = {name: 0 for name in host_names(meta["program"])} | dict(names)
-    for number in follow(meta["program"], known):
+    for number in follow(meta["program"], known, read):
         item = meta["launches"][number]
         if (one := _planned(item, known)) is not None:
             yield one, item, known

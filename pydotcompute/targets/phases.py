@@ -3,7 +3,8 @@ launch, the kernel as several kernels and the control around them, which the hos
 
 What happens once between two loops is a kernel of one thread. Scalars that one of these kernels sets and another one
 reads lie in memory, as outputs without dimensions do. Integers that follow from arguments and dimensions alone are the
-host's: every kernel that reads one gets its value at the launch, as a dimension.
+host's: every kernel that reads one gets its value at the launch, as a dimension. Where other values decide about
+phases, a kernel computes what does, and the host waits for it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from typing import Any, NamedTuple
 
 from ..artifact.dimensions import Operation, Tree, data
 from ..artifact.signature import Parameter
-from ..errors import DeclarationError
 from ..ir.tree import (
     Assign,
     BoolOp,
@@ -48,11 +48,11 @@ def phases_of(tree: KernelTree) -> list[Parallel]:
 
 class Split(NamedTuple):
     """kernels: of one parallel loop each, with what its reduction starts from before it and where the result is kept
-    after it. program: see artifact/launch.py. kept: the parameters of these kernels that hold scalars."""
+    after it. program: see artifact/launch.py. kept: by scalar, the parameter of these kernels that holds it."""
 
     kernels: tuple[KernelTree, ...]
     program: list[Any]
-    kept: tuple[Parameter, ...]
+    kept: dict[str, Parameter]
 
     @property
     def names(self) -> set[str]:
@@ -64,14 +64,15 @@ class Split(NamedTuple):
     ) -> tuple[tuple[dict[str, Any], ...], tuple[Any, ...]]:
         """The launches of all kernels, out of those of each, with its arguments, and the program over them; `scratch`
         is how many scratch arrays come before those that hold scalars."""
-        number = {p.name: scratch + k for k, p in enumerate(self.kept)}
+        number = {p.name: scratch + k for k, p in enumerate(self.kept.values())}
+        places = {name: number[p.name] for name, p in self.kept.items()}
         whole: list[dict[str, Any]] = []
         steps: list[list[Any]] = []
         for own, given in zip(launches, arguments, strict=True):
             passed = [_of_kept(a, number) for a in given]
             steps.append([["launch", len(whole) + k] for k in range(len(own))])
             whole += [{**one, "arguments": passed} for one in own]
-        return tuple(whole), tuple(_numbered(self.program, steps))
+        return tuple(whole), tuple(_numbered(self.program, steps, places))
 
 
 def _of_kept(argument: tuple, number: Mapping[str, int]) -> list[Any]:
@@ -82,24 +83,24 @@ def _of_kept(argument: tuple, number: Mapping[str, int]) -> list[Any]:
     return ["scratch", number[name]] if kind == "data" else ["start", 0]
 
 
-def _numbered(program: Iterable[Any], steps: Sequence[list[Any]]) -> list[Any]:
-    """The program with the launches of each kernel in its place."""
+def _numbered(program: Iterable[Any], steps: Sequence[list[Any]], places: Mapping[str, int]) -> list[Any]:
+    """The program with the launches of each kernel in its place, and where scalars lie that it reads."""
     done: list[Any] = []
     for step in program:
         if step[0] == "launch":
             done += steps[step[1]]
+        elif step[0] == "read":
+            done.append([*step, places[step[1]]])
         else:
             inside = {"if": 2, "while": 2, "for": 5}.get(step[0], len(step))
-            done.append([*step[:inside], *(_numbered(part, steps) for part in step[inside:])])
+            done.append([*step[:inside], *(_numbered(part, steps, places) for part in step[inside:])])
     return done
 
 
-def split(tree: KernelTree, target: str) -> Split | None:
+def split(tree: KernelTree) -> Split | None:
     """A kernel of several phases, or with stores beside its one; None for any other: scalars, one parallel loop and,
-    where that is a reduction over grid, what happens once after it.
-
-    Raises DeclarationError for control that the host cannot follow."""
-    return None if _is_plain(tree) else _Splitting(tree, target).result()
+    where that is a reduction over grid, what happens once after it."""
+    return None if _is_plain(tree) else _Splitting(tree).result()
 
 
 def _is_phase(n: Any) -> bool:
@@ -135,6 +136,11 @@ def _is_control(s: Stmt) -> bool:
     return isinstance(s, (If, For, While)) and (_has_phase(s) or _jumps(s))
 
 
+def _data(tree: Tree | None) -> Any:
+    assert tree is not None  # what the host knows, it computes
+    return data(tree)
+
+
 def _sets(s: Stmt) -> set[str]:
     """The scalars that one statement of the sequential program sets."""
     if isinstance(s, Parallel):
@@ -143,8 +149,9 @@ def _sets(s: Stmt) -> set[str]:
 
 
 class _Splitting:
-    def __init__(self, tree: KernelTree, target: str):
-        self.tree, self.target = tree, target
+    def __init__(self, tree: KernelTree):
+        self.tree = tree
+        self.decisive: dict[str, str] = {}  # what a kernel computes and the host reads → its type
         self.taken = all_names(tree) | {tree.name}
         self.kernels: list[tuple[Stmt, ...]] = []
         self.known: dict[str, Tree | None] = {s: s for s in tree.symbols}
@@ -173,8 +180,8 @@ class _Splitting:
                 if isinstance(s, Assign):
                     assignments.setdefault(s.name, []).append((s.value,))
                 elif _is_control(s):
-                    if isinstance(s, For):
-                        assignments.setdefault(s.name, []).append((s.start, s.stop, s.step))
+                    if isinstance(s, For):  # the host counts, whatever the bounds are
+                        assignments.setdefault(s.name, []).append(())
                     look(getattr(s, "body", ()))
                     look(getattr(s, "orelse", ()))
                 else:
@@ -189,16 +196,16 @@ class _Splitting:
                 return hosts
             hosts = left
 
-    def followed(self, e: Expr, s: Stmt) -> Tree:
-        """A bound of a loop or a condition, for the host."""
-        found = expression(e, self.known) if e.type == "int64" else self.condition(e)
-        if found is None:
-            raise DeclarationError(
-                "what decides about parallel loops here is more than integers that follow from arguments and "
-                f"dimensions, and {self.target} cannot wait for it so far", e.at or s.at,
-                "let those decide, or build this kernel for CPUs alone",
-            )  # fmt: skip
-        return found
+    def decided(self, *values: Expr) -> tuple[list[Any], list[Any]]:
+        """Bounds of a loop or a condition: the steps after which the host knows them, and what they are then."""
+        known = [expression(e, self.known) if e.type == "int64" else self.condition(e) for e in values]
+        waited = {k: self.unique("decides") for k, tree in enumerate(known) if tree is None}
+        if not waited:
+            return [], list(map(_data, known))
+        self.decisive |= {name: values[k].type for k, name in waited.items()}
+        body = tuple(Assign(name, values[k], at=values[k].at) for k, name in waited.items())
+        steps = [["launch", self.add(body)], *(["read", name, values[k].type] for k, name in waited.items())]
+        return steps, [_data(waited.get(k, tree)) for k, tree in enumerate(known)]
 
     def condition(self, e: Expr) -> Tree | None:
         match e:
@@ -224,13 +231,13 @@ class _Splitting:
         for k, body in enumerate(self.kernels):
             reads[k] |= {r.name for s in body if isinstance(s, Parallel) for r in s.reductions if r.start is None}
         own = {n for s in self._sequential(self.tree.body) for n in _sets(s)} & self.tree.locals.keys() - self.hosts
-        kept = sorted(own & set().union(*reads))
-        places = {n: Parameter(self.unique(f"{n}_kept"), self.tree.locals[n], None, "temp") for n in kept}
+        kept = {n: self.tree.locals[n] for n in sorted(own & set().union(*reads))} | self.decisive
+        places = {n: Parameter(self.unique(f"{n}_kept"), dtype, None, "temp") for n, dtype in kept.items()}
         kernels = [
             self.kernel(self.unique(f"{self.tree.name}_{k + 1}"), body, reads[k] & own, places)
             for k, body in enumerate(self.kernels)
         ]
-        return Split(tuple(kernels), program, tuple(places.values()))
+        return Split(tuple(kernels), program, places)
 
     def _sequential(self, body: Iterable[Stmt]) -> Iterator[Stmt]:
         """The parallel loops, and the statements outside of them."""
@@ -251,30 +258,35 @@ class _Splitting:
         for s in body:
             if isinstance(s, Assign) and s.name in self.hosts:
                 flush()  # what stands before it may read the value that it had
-                steps.append(["set", s.name, data(self.followed(s.value, s))])
+                steps.append(["set", s.name, _data(expression(s.value, self.known))])
             elif _is_phase(s) or _is_control(s) or isinstance(s, (Break, Continue)):
                 flush()
-                steps.append(self.step(s))
+                steps += self.step(s)
             else:
                 once.append(s)
         flush()
         return steps
 
     def step(self, s: Stmt) -> list[Any]:
+        """A phase, or control around phases."""
         match s:
             case If():
-                condition = data(self.followed(s.condition, s))
-                return ["if", condition, self.steps(s.body), self.steps(s.orelse)]
+                before, (condition,) = self.decided(s.condition)
+                return [*before, ["if", condition, self.steps(s.body), self.steps(s.orelse)]]
             case While():
-                return ["while", data(self.followed(s.condition, s)), self.steps(s.body)]
+                before, (condition,) = self.decided(s.condition)
+                inside = self.steps(s.body)
+                if before:
+                    return [["while", True, [*before, ["if", condition, [], [["break"]]], *inside]]]
+                return [["while", condition, inside]]
             case For():
-                bounds = [data(self.followed(e, s)) for e in (s.start, s.stop, s.step)]
-                return ["for", s.name, *bounds, self.steps(s.body)]
+                before, bounds = self.decided(s.start, s.stop, s.step)
+                return [*before, ["for", s.name, *bounds, self.steps(s.body)]]
             case Break():
-                return ["break"]
+                return [["break"]]
             case Continue():
-                return ["continue"]
-        return ["launch", self.add((s,))]
+                return [["continue"]]
+        return [["launch", self.add((s,))]]
 
     def add(self, body: tuple[Stmt, ...]) -> int:
         self.kernels.append(body)
@@ -284,7 +296,7 @@ class _Splitting:
         self, name: str, body: tuple[Stmt, ...], reads: set[str], places: dict[str, Parameter]
     ) -> KernelTree:
         """One of the kernels: a parallel loop, or what happens once."""
-        locals_ = {name: dtype for name, dtype in self.tree.locals.items() if name not in self.hosts}
+        locals_ = {name: dtype for name, dtype in self.tree.locals.items() if name not in self.hosts} | self.decisive
         loads: list[Stmt] = [
             Assign(n, Load(places[n].name, (), places[n].dtype)) for n in sorted(reads) if n in places
         ]

@@ -97,6 +97,8 @@ class Phases(Blocks):
         if kind == "turns":
             head = f"for {turn} in range({self.rng.randint(0, 3)}):"
             scope.scalars.append(Expr(turn, "int64", True))
+        elif self.chance(0.3):
+            head = f"if {self.condition(2)}:"
         else:
             head = f"if {size} {self.rng.choice('<>')} {self.rng.randint(0, 4)}:"
         with self.block(head, scope):

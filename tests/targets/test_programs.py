@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from pydotcompute.errors import DeclarationError
 from tests.targets.built import agree, build, draw, every_target, loop
 
 
@@ -192,9 +191,8 @@ def test_stores_and_scalars_between_loops(target):
         scale = 2
         for i in grid(n - 1):
             out[i + 1] = x[i] * scale
-        if n > 3:
-            if out[1] > 0:
-                scale += out[1]
+        if n > 3 and out[1] > 0:
+            scale += out[1]
             for i in grid(n):
                 out[i] += scale
         elif n > 2:
@@ -285,25 +283,7 @@ def test_helpers_in_several_phases(target):
     agree(build(target, text, template), draw(40, dtype="i8"), draw(40, dtype="i8", seed=1))
 
 
-def test_control_that_waits_is_refused_where_nothing_can_wait():
-    body = """
-        for i in grid(n):
-            out[i] = x[i]
-        while sum(out[i] for i in grid(n)) > 10:
-            for i in grid(n):
-                out[i] /= 2
-    """
-    for target, name in (("cuda:compute_80", "CUDA"), ("opencl:1.2", "OpenCL")):
-        with pytest.raises(DeclarationError) as refused:
-            loop(target, "(x: float64[n]) -> (out: float64[n])", body)
-        assert refused.value.message == (
-            "what decides about parallel loops here is more than integers that follow from arguments and dimensions, "
-            f"and {name} cannot wait for it so far"
-        )
-        assert refused.value.at.text.strip() == "while sum(out[i] for i in grid(n)) > 10:"
-
-
-@pytest.mark.parametrize("target", ["cpu:x86-64-v2", "cpu:x86-64-v3"])
+@every_target
 def test_reductions_that_steer(target):
     """In conditions, several in one statement, in loops, as start and end of others; accumulators of every kind."""
     body = """
@@ -323,14 +303,20 @@ def test_reductions_that_steer(target):
             for i in grid(n):
                 total += q[i] + k
                 least = min(least, q[i] - k)
+        for k in range(q[0] % 3, at + 2, q[0] % 2 + 1):
+            if q[at] > k:
+                break
+            for i in grid(n):
+                q[i] += 1
         for i in grid(n):
             out[i] = q[i] + total * turns
         out[at] = least
     """
     built = loop(target, "(x: int64[n]) -> (out: int64[n]) temp (q: int64[n])", body, "requires: [n > 0]")
     agree(built, draw(100, dtype="i8"))
-    x = draw(300_000, dtype="i8")
-    assert all((built.call(x, seed=seed) == built.call(x)).all() for seed in range(3))
+    if target.startswith("cpu"):
+        x = draw(300_000, dtype="i8")
+        assert all((built.call(x, seed=seed) == built.call(x)).all() for seed in range(3))
 
 
 @every_target

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping
+from functools import partial
+from typing import Any, Callable, Mapping, Sequence
 
 import cupy
 from cupy.cuda import function
@@ -76,6 +77,16 @@ class CUDAKernel:
                 keep(self.artifact.meta, self.backend, handles, arguments)
             return finish()
 
+    def _read(self, scratch: Sequence[Any], place: int, dtype: str) -> bool | int:
+        """What decides about the launches that follow. Raises RuntimeError while the stream captures: a graph cannot
+        wait."""
+        if cuda_streams.captures(cupy.cuda.get_current_stream().ptr):
+            raise RuntimeError(
+                f"{self.artifact.kernel} waits for what it computes to know what to launch next, and the current "
+                "stream is capturing a graph, which cannot wait: call it outside of the capture"
+            )
+        return scratch[place].get().view(dtype)[0].item()
+
     def _launch(self, call: Call, values: dict[str, Any]) -> tuple[list, list, list]:
         """The launches, their arguments, and arrays that had to be copied."""
         artifact, copied = self.artifact, []
@@ -99,7 +110,7 @@ class CUDAKernel:
         launches: list[Launch] = []
         arguments: list[Any] = []
         if "program" in artifact.meta:
-            for launch, meta, known in steps(artifact.meta, names):
+            for launch, meta, known in steps(artifact.meta, names, partial(self._read, scratch)):
                 self.functions[launch.entry](launch.grid, launch.block, tuple(arguments_from(meta, known)))
         else:
             launches, arguments = launches_of(artifact.meta, names), arguments_from(artifact.meta, call.dims)

@@ -69,7 +69,14 @@ class OpenCLKernel:
         scratch = [cl.Buffer(self.backend.context, cl.mem_flags.READ_WRITE, size) for size in artifact.meta["scratch"]]
         names = {**call.dims, **scalar_names(artifact.parameters, values)}
         events = [event for array in present.values() for event in array.events]
-        for launch, meta, known in steps(artifact.meta, names):
+
+        def read(place: int, dtype: str) -> bool | int:
+            """What decides about the launches that follow."""
+            found = np.empty(1, dtype)
+            cl.enqueue_copy(queue, found, scratch[place], is_blocking=True, wait_for=events)
+            return found[0].item()
+
+        for launch, meta, known in steps(artifact.meta, names, read):
             given = arguments(
                 meta, artifact.parameters, values, known, call.leading,
                 lambda array: array.base_data if array.base_data is not None else self.backend.nothing,

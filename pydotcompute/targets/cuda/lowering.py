@@ -68,7 +68,7 @@ def lower(tree: KernelTree, launch: dict[str, Any] | None = None, params: dict[s
     Raises DeclarationError for a block that no GPU runs."""
     from .namespace import NAMES  # here, because it imports Numba
 
-    parts = split(tree, "CUDA")
+    parts = split(tree)
     names = Names(all_names(tree) | (parts.names if parts else set()), frozenset((*RESERVED, *NAMES)).__contains__)
     if parts is None:
         return _Module(tree, launch or {}, params or {}, names).source()
@@ -83,7 +83,8 @@ def _joined(parts: Split, sources: Sequence[CudaSource]) -> CudaSource:
     return CudaSource(
         "\n".join(s.text for s in sources), tuple(p for s in sources for p in s.positions),
         tuple(h for s in sources for h in s.helpers), tuple(e for s in sources for e in s.entries), (),
-        launches, (*scratch, *(DTYPE_BYTES[p.dtype] for p in parts.kept)), max(s.block for s in sources), program,
+        launches, (*scratch, *(DTYPE_BYTES[p.dtype] for p in parts.kept.values())), max(s.block for s in sources),
+        program,
     )  # fmt: skip
 
 

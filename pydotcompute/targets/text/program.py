@@ -48,7 +48,7 @@ def emit(
     Raises DeclarationError for what the dialect cannot say, naming the line.
     """
     refuse_missing(tree, dialect)
-    parts = split(tree, dialect.name)
+    parts = split(tree)
     names = Names(all_names(tree) | (parts.names if parts else set()), dialect.is_reserved, only_ascii=True)
     scalars = Scalars(dialect, names)
     kernels = parts.kernels if parts else (tree,)
@@ -73,7 +73,7 @@ def emit(
     most = max(map(len, scratch))  # which phases share: each is done before the next
     sizes = [max(own[k] for own in scratch if k < len(own)) for k in range(most)]
     each, steps = parts.launches([launches for _, _, launches in written], arguments, most)
-    kept = tuple(DTYPE_BYTES[p.dtype] for p in parts.kept)
+    kept = tuple(DTYPE_BYTES[p.dtype] for p in parts.kept.values())
     return Source(text, tuple(positions[: len(lines)]), (), each, (*sizes, *kept), shared, features, steps)
 
 

@@ -29,6 +29,17 @@ KERNELS = """
                   q[i + 1] = out[i + 1]
           out[0] = scale
           total[()] = sum(q[i] for i in grid(n))
+      halved:
+        signature: "(x: float32[n], most: float32) -> (out: float32[n], turns: int64)"
+        body: |
+          for i in grid(n):
+              out[i] = x[i]
+          k = 0
+          while max(out[i] for i in grid(n)) > most:
+              for i in grid(n):
+                  out[i] /= 2
+              k += 1
+          turns[()] = k
       reversed_sum:
         signature: "(x: float32[n]) -> (out: float32[n]) temp (q: float32[n] = 3)"
         body: |
@@ -42,7 +53,7 @@ def phases(tmp_path_factory):
     root = tmp_path_factory.mktemp("phases")
     (root / "kernels.yaml").write_text(textwrap.dedent(KERNELS))
     project = Project(str(root), lambda line: None)
-    _, outcome = build(project, Request(("reversed_sum", "steps"), ("cuda:compute_80",), False, 1, True), lambda event: None)
+    _, outcome = build(project, Request(("halved", "reversed_sum", "steps"), ("cuda:compute_80",), False, 1, True), lambda event: None)
     assert not outcome.failed
     return pydotcompute.load(str(root))
 
@@ -69,6 +80,25 @@ def test_phases(phases, backend, draw, n, steps):
         np.testing.assert_allclose(float(total.get()), summed, 1e-4, 1e-4)
         loops = [entry for entry, _ in _machine.devices[0].launched]
         assert len(loops) == len(set(loops)) + max(steps - 1, 0) * (3 if n > 1 else 1)
+
+
+def test_control_that_waits(phases, backend, draw):
+    """What the device has computed decides how often; a graph cannot wait."""
+    x, side = np.abs(draw(100)) * 50, cupy.cuda.Stream(non_blocking=True)
+    moved = backend.to_device(x)
+    turns = int(np.ceil(np.log2(x.max() / 3)))
+    for _ in range(3):
+        out, count = phases.halved(moved, 3.0)
+        assert int(count.get()) == turns
+        np.testing.assert_array_equal(out._elements(), x / np.float32(2**turns))
+    which = phases.halved.which(moved, 3.0)
+    assert which.waits and "waits for the device" in str(which)
+    assert not phases.steps.which(moved, 3).waits
+    with side:
+        side.begin_capture()
+        with pytest.raises(RuntimeError, match="halved waits for what it computes .* is capturing a graph"):
+            phases.halved(moved, 3.0)
+        side.end_capture()
 
 
 def test_phases_in_a_graph_may_be_launched_again(phases, backend, draw):
