@@ -26,7 +26,8 @@ CASES = [
         "kernel",
         "t = §local(3, T)\nfor i in grid(n):\n    pass",
         "`local` outside the body of grid or threads",
-        "one per iteration: write it first in the body of `for i in grid(n)` or `threads(n)`",
+        "one per iteration: write it first in the body of `for i in grid(n)` or `threads(n)`; "
+        "for one of the call declare it in the signature: `temp (q: T[n])`",
     ),
     (
         "blocks",

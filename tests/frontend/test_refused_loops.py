@@ -282,7 +282,8 @@ CASES = [
         "kernel",
         "t = §shared(3, T)\nfor i in grid(n):\n    pass",
         "`shared` outside the body of blocks",
-        "one per block: write it first in the body of `for b in blocks(k)`",
+        "one per block: write it first in the body of `for b in blocks(k)`; "
+        "for one of the call declare it in the signature: `temp (q: T[n])`",
     ),
     (
         "grid",
