@@ -55,6 +55,7 @@ def entry_ir(
     requires: Sequence[Tree] = (),
     params: Mapping[str, int | float | bool] | None = None,
     vendor: Tree | None = None,
+    has_loops: bool = False,
 ) -> str:
     """LLVM IR of a module that defines `entry` and its variables, and expects `run`.
 
@@ -63,7 +64,8 @@ def entry_ir(
     chosen, and the dtypes that each type variable may have (None: there are no type variables). requires: conditions
     on dimensions and params; params: the values of this specialisation. vendor: the condition on them under which the
     callable in `vendor` gets a call's arguments, inputs then outputs, all checked, by position. Where an expression
-    is more than integer arithmetic, the entry hands every call on.
+    is more than integer arithmetic, the entry hands every call on. has_loops: how long a call takes does not follow
+    from its dimensions.
     """
     code = Code(EXPORTS[1:])
     code.begin("entry", [PTR, PTR, I64, PTR])
@@ -72,7 +74,7 @@ def entry_ir(
     conditions = (*requires, *(() if vendor is None else (vendor,)))
     if _is_servable(parameters, symbols, conditions, constants):
         decisive = _decisive(declared or parameters, types or {})
-        _write_entry(code, parameters, symbols, aliases, decisive, requires, constants, vendor)
+        _write_entry(code, parameters, symbols, aliases, decisive, requires, constants, vendor, has_loops)
     else:
         code.b.branch(code.refuse)
     return str(code.module)
@@ -127,6 +129,7 @@ def _write_refusal(code: Code) -> None:
 def _write_entry(
     code: Code, parameters: Sequence[Parameter], symbols: Sequence[str], aliases: Collection[tuple[str, str]],
     decisive: Mapping[str, Sequence[str]], requires: Sequence[Tree], params: Mapping[str, int], vendor: Tree | None,
+    has_loops: bool,
 ) -> None:  # fmt: skip
     b = code.b
     items, shapes = code.function.args[1], Shapes(code)
@@ -224,7 +227,7 @@ def _write_entry(
     for p in (*outputs, *temporary):
         if p.fill is not None:
             fill(code, p, p.fill, shapes, code.element(words, place["data", p.name, 0], I64))
-    _run(code, words, [shapes.values[symbol] for symbol in symbols])
+    _run(code, words, [shapes.values[symbol] for symbol in symbols], has_loops)
     for array in own:
         code.call("Py_DecRef", VOID, array)
     return_outputs(code, outputs, results, scratch, given)
@@ -314,8 +317,8 @@ def _put_array(
         code.put(stride, words, place["stride", p.name, axis])
 
 
-def _run(code: Code, words: Value, dimensions: Sequence[Value]) -> None:
-    """Call `run`, without the GIL where that pays."""
+def _run(code: Code, words: Value, dimensions: Sequence[Value], has_loops: bool) -> None:
+    """Call `run`, without the GIL where that pays, or may."""
     b, work = code.b, ir.Constant(F64, 1.0)
     for dimension in dimensions:
         work = b.fmul(work, b.sitofp(dimension, F64))
@@ -325,5 +328,8 @@ def _run(code: Code, words: Value, dimensions: Sequence[Value]) -> None:
         code.call("run", I32, words)
         code.call("PyEval_RestoreThread", VOID, thread)
 
+    if has_loops:
+        release()
+        return
     large = b.fcmp_ordered(">", work, ir.Constant(F64, float(RELEASE_GIL_ABOVE)))
     code.branch(large, release, lambda: code.call("run", I32, words) and None)
