@@ -188,9 +188,11 @@ def test_stores_and_scalars_between_loops(target):
     """In Python's order: elements and scalar outputs that loops read, loops that change them, under `if`."""
     body = """
         out[0] = 5
-        scale = 2
+        scale, late = 2, 3
         for i in grid(n - 1):
             out[i + 1] = x[i] * scale
+        if out[n - 1] > 5:
+            late = 9
         if n > 3 and out[1] > 0:
             scale += out[1]
             for i in grid(n):
@@ -201,7 +203,7 @@ def test_stores_and_scalars_between_loops(target):
                     out[b + c] -= 1
         count[()] = out[n - 1] + scale
         for i in grid(n):
-            out[i] += count[()]
+            out[i] += count[()] * late
         count[()] += 1
     """
     built = loop(target, "(x: int64[n]) -> (out: int64[n], count: int64)", body, "requires: [n > 0]")
@@ -253,10 +255,11 @@ def test_control_that_arguments_decide(target):
                 for i in grid(n):
                     out[i] ^= twice
                 k += t // 3
+            done[()] += k * 7
             k += 1
-        done[()] = k - left
+        done[()] += k - left
     """
-    built = loop(target, "(x: int64[n], steps: int64) -> (out: int64[n] = 0, done: int64)", body)
+    built = loop(target, "(x: int64[n], steps: int64) -> (out: int64[n] = 0, done: int64 = 0)", body)
     for n, steps in ((0, 2), (7, 0), (9, 3)):
         agree(built, draw(n, dtype="i8"), steps)
 
