@@ -49,7 +49,7 @@ class State(ABC):
         for symbol in tree.symbols:
             self.environment[symbol] = Value(affine.unknown(self.new(symbol, "int64", natural=True)))
         for p in tree.parameters:
-            if not p.is_array and p.role != "out":
+            if not p.in_memory:
                 self.environment[p.name] = Value(affine.unknown(self.new(p.name, p.dtype)))
             else:
                 self.found.extents[p.name] = tuple(map(self.extent, kernel_dims(p)))

@@ -57,7 +57,7 @@ def slots(parameters: Sequence[Parameter], symbols: Sequence[str]) -> tuple[tupl
         index += words
 
     for p in parameters:
-        if not p.is_array and p.role != "out":
+        if not p.in_memory:
             add("scalar", p.name, 2 if p.dtype == "complex128" else 1)
             continue
         add("data", p.name)

@@ -231,7 +231,7 @@ def _parameter(p: dict[str, Any]) -> Parameter:
         dims = tuple(map(from_data, dims))
     fill = p.get("fill")
     role, layout = p.get("role", "in"), p.get("layout", "C")
-    if role not in ("in", "inout", "out") or layout not in ("C", "strided", "broadcast"):
+    if role not in ("in", "inout", "out", "temp") or layout not in ("C", "strided", "broadcast"):
         raise ValueError(f"role {role!r}, layout {layout!r}")
     return Parameter(
         _text(p["name"]), _text(p["dtype"]), dims, role, bool(p.get("ellipsis", False)), layout,

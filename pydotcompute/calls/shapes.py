@@ -87,7 +87,7 @@ class Dimensions:
             self._refuse_leading(p, leading)
 
     def output(self, p: Parameter, params: Mapping[str, Any]) -> Shape:
-        """The shape that an output must have. Raises ValueError for a negative dimension, or an unknown one."""
+        """The shape of an output or scratch. Raises ValueError for a negative dimension, or an unknown one."""
         names = {**self.values, **params}
         shape = []
         for dim in p.dims or ():
@@ -95,7 +95,8 @@ class Dimensions:
             if not isinstance(size, int) or size < 0:
                 said = f"{dim} = {size}" + ("" if isinstance(dim, str) else f" for {shown(dim, names)}")
                 problem = "is negative" if isinstance(size, int) else "is not a whole number"
-                raise ValueError(f"{self.kernel}: a dimension of output '{p.name}' {problem}: {said}")
+                what = "output" if p.role == "out" else "scratch"
+                raise ValueError(f"{self.kernel}: a dimension of {what} '{p.name}' {problem}: {said}")
             shape.append(int(size))  # a condition is a bool
         if not p.ellipsis:
             return tuple(shape)

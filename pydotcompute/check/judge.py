@@ -8,6 +8,7 @@ import numpy as np
 
 from ..declare.model import Kernel, Specialisation
 from ..errors import BackendNotAvailableError
+from ..interpreter.runtime import poisoned
 from ..runtime.kernel import Kernel as Callable
 from . import draw, measure, memory
 from .expected import Expected
@@ -77,18 +78,18 @@ def findings(
     if kind == "misaligned" and (wrong := _takes_unaligned(call, target, specialisation, case)):
         yield Found(wrong, cause="alignment")
     both = {**case.arguments, **case.outputs}
-    written = {p.name: both[p.name] for p in kernel.signature.parameters if p.writable}
+    written = {p.name: both[p.name] for p in kernel.signature.written}
     before = {name: np.array(both[name]) for name in written if name not in case.outputs}
     runs: list[dict[str, np.ndarray]] = []
     poisons = {name: np.ones(array.shape, bool) for name, array in case.outputs.items()}
-    for second in (False, True) if case.outputs else (False,):
+    for second in (False, True) if case.outputs or kernel.signature.scratch else (False,):
         for name, array in written.items():
             if name in case.outputs:
                 memory.poison(array, second)
             else:
                 array[...] = before[name]
         try:
-            call(**_arguments(target, specialisation, case))
+            _run(call, kernel, second, _arguments(target, specialisation, case))
         except Exception as error:  # whatever a call raises is the finding
             text = f"{type(error).__name__}: {error}"
             known = [_raised(value) if isinstance(value, str) else "" for value in expected.interpreted.values()]
@@ -120,6 +121,19 @@ def findings(
             yield Found(told, cause=UNWRITTEN, about=name, agree=agree)
         else:
             yield from _values(kernel, name, [run[name] for run in runs], kind, expected, list(written).index(name))
+
+
+def _run(call: Callable, kernel: Kernel, second: bool, arguments: dict[str, Any]) -> None:
+    """The call; its scratch holds poison, in a second run another."""
+    if not kernel.signature.scratch:
+        call(**arguments)
+        return
+    dispatcher = call._dispatcher
+    dispatcher.poison = lambda dtype: poisoned(second, (1,), dtype)[0]
+    try:
+        dispatcher.call(**arguments)
+    finally:
+        dispatcher.poison = None
 
 
 def _raised(error: str) -> str:

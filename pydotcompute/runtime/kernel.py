@@ -96,7 +96,8 @@ class Kernel(partial[Any]):
         kind, absent = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
         signature, params = self._record.signature, self._record.params
         listed = [
-            inspect.Parameter(p.name, kind, default=None if p.role == "out" else absent) for p in signature.parameters
+            inspect.Parameter(p.name, kind, default=absent if p.is_input else None)
+            for p in (*signature.inputs, *signature.outputs)
         ]
         listed += [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=c[0]) for n, c in params.items()]
         return inspect.Signature(listed)

@@ -48,6 +48,17 @@ def claim(typing_context, words, value):
     return types.boolean(words, types.int64), emit
 
 
+@intrinsic
+def run_phase(typing_context, words, state, partials, units, phase):
+    """So many work items of a phase, slices of them on other threads where that pays: `share` of `run.py`. They are
+    done when it returns."""
+
+    def emit(context, b, signature, values):
+        call(b, "share", ir.VoidType(), *values)
+
+    return types.void(words, state, partials, types.int64, types.int64), emit
+
+
 def _at_word(b, words, index):
     return b.gep(words, [index], inbounds=True, source_etype=I64)
 
@@ -92,6 +103,7 @@ def memory() -> dict[str, Callable]:
         "advance": advance,
         "independent": independent,
         "claim": claim,
+        "run_phase": run_phase,
     }
     for dtype, t in CPU.numba_types.items():
         made[f"stack_{dtype}"] = new_array(t, on_stack(STACK_ALIGNMENT))

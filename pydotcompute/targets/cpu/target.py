@@ -64,6 +64,7 @@ class CpuTarget(Target):
         try:
             from ...analysis.races import check
             from ...frontend.build import build_tree
+            from ..phases import has_sequential_loops
             from .compiler import TRIPLE, emit_object, entry_object, host_cpu, kernel_ir
             from .entry import entry_ir
             from .link import link
@@ -85,6 +86,7 @@ class CpuTarget(Target):
             tree.parameters, tree.symbols, tree.aliases, declared=job.kernel.signature.parameters,
             types=job.kernel.types, requires=job.kernel.requires, params=dict(job.specialisation.params),
             vendor=job.kernel.vendor.get("when", True) if job.kernel.vendor else None,
+            has_loops=has_sequential_loops(tree),
         )  # fmt: skip
         entry = entry_object(ir, job.kernel.name)
         clock.tick("entry point")
