@@ -35,6 +35,9 @@ from typing import NamedTuple, Sequence
 from .signature import Parameter
 
 FAULT_WORDS = 5
+# No call has an array with as many elements, dims of 0 left out: index arithmetic that is proved not to wrap relies on
+# it. Memory is never that large; views that repeat their elements, and empty arrays, may say they are.
+ELEMENTS = 1 << 48
 
 
 class Slot(NamedTuple):

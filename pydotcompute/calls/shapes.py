@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, Mapping, Sequence
 
+from ..artifact.abi import ELEMENTS
 from ..artifact.dimensions import Tree, evaluate, shown, text
 from ..artifact.signature import Parameter
 
@@ -50,7 +52,7 @@ class Dimensions:
                 self._bind(dim, size, f"'{p.name}' (shape {shape})", told)
 
     def check_rank(self, p: Parameter, shape: Shape) -> None:
-        """Refuse an array with too few or too many dimensions."""
+        """Refuse an array with too few or too many dimensions, or elements."""
         wanted, found = len(p.dims or ()), len(shape)
         if found < wanted or found > wanted and not p.ellipsis:
             least = "at least " if p.ellipsis else ""
@@ -58,6 +60,7 @@ class Dimensions:
                 f"{self.kernel}: '{p.name}' must have {least}{wanted} dimension{'s' * (wanted != 1)} "
                 f"({describe(p)}), got {found} (shape {shape})"
             )
+        self._check_size(p, shape)
 
     def join(self, arrays: Sequence[tuple[Parameter, Shape]]) -> None:
         """Find the shape of all `...` of the inputs: equal, or broadcast by NumPy's rule."""
@@ -98,13 +101,13 @@ class Dimensions:
                 what = "output" if p.role == "out" else "scratch"
                 raise ValueError(f"{self.kernel}: a dimension of {what} '{p.name}' {problem}: {said}")
             shape.append(int(size))  # a condition is a bool
-        if not p.ellipsis:
-            return tuple(shape)
-        if self.leading is None:
+        if p.ellipsis and self.leading is None:
             raise ValueError(
                 f"{self.kernel}: nothing says which shape output '{p.name}' ({describe(p)}) has; pass an array for it"
             )
-        return (*self.leading, *shape)
+        whole = (*(self.leading or ()), *shape) if p.ellipsis else tuple(shape)
+        self._check_size(p, whole)
+        return whole
 
     def require(self, symbols: Sequence[str], params: Mapping[str, Any], requires: Sequence[Tree]) -> None:
         """Every input and given output is there: give `size` and `rows` their value, and check the conditions."""
@@ -119,6 +122,11 @@ class Dimensions:
         for condition in requires:
             if not evaluate(condition, names):
                 raise ValueError(f"{self.kernel}: requires {text(condition)}, got {shown(condition, names)}")
+
+    def _check_size(self, p: Parameter, shape: Shape) -> None:
+        if prod(size or 1 for size in shape) >= ELEMENTS:
+            most = f"fewer than 2**{ELEMENTS.bit_length() - 1} elements (sizes of 0 left out)"
+            raise ValueError(f"{self.kernel}: '{p.name}' has shape {shape}; kernels take arrays of {most}")
 
     def _bind(self, symbol: str, value: int, origin: str, told: str) -> None:
         known = self.values.setdefault(symbol, value)

@@ -115,9 +115,7 @@ def findings(
     for name in written:
         if missing := int(np.count_nonzero(poisons.get(name, ()))):
             told = f"'{name}': {counted(missing, 'element')} {_were(missing)} not written, or only added to"
-            forward = expected.interpreted.get("forward")
-            assert not isinstance(forward, str)
-            agree = None if forward is None else _unwritten(forward[name]) == missing
+            agree, _ = _agreement(kernel, name, runs[0][name], expected)
             yield Found(told, cause=UNWRITTEN, about=name, agree=agree)
         else:
             yield from _values(kernel, name, [run[name] for run in runs], kind, expected, list(written).index(name))
@@ -147,8 +145,13 @@ def _were(number: int) -> str:
     return "was" if number == 1 else "were"
 
 
-def _unwritten(array: np.ndarray) -> int:
-    return int(np.count_nonzero(memory.unwritten(array)))
+def _agreement(kernel: Kernel, name: str, got: np.ndarray, expected: Expected) -> tuple[bool | None, Any]:
+    """Whether the interpreter, whose outputs held the same before, leaves an output as the first run of the machine
+    code left it, and as what; (None, None) where it is not asked."""
+    if not expected.interpreted:
+        return None, None
+    first = expected.of_order("forward", name, got)
+    return not compared(kernel, name, got, first, "", zeros=True)[0], first
 
 
 def _values(
@@ -157,8 +160,7 @@ def _values(
     """One output, as each run left it, against the reference and the interpreter: the first that it is held to in vain
     is what is found."""
     interpreted = expected.interpreted
-    first = expected.of_order("forward", name, runs[0]) if interpreted else None
-    agree = None if first is None else not compared(kernel, name, runs[0], first, "", zeros=True)[0]
+    agree, first = _agreement(kernel, name, runs[0], expected)
     tried: list[tuple[int, np.ndarray, str, np.ndarray, Any]] = []
     for again, got in enumerate(runs):
         for against, wanted, held in _references(kernel, kind, expected, number):

@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 from llvmlite import ir
 
+from ...artifact.abi import ELEMENTS
 from ...artifact.dimensions import Tree
 from ...artifact.signature import DTYPE_BYTES, Parameter
-from .entry_code import F32, F64, I8, I32, I64, PTR, Code, Value, i64
+from .entry_code import F32, F64, I1, I8, I32, I64, PTR, Code, Value, i64
 
 TYPE_NUMBERS = {  # NumPy's, where long is 64 bits wide; two of them are int64, two uint64
     "bool": (0,), "int8": (1,), "int16": (3,), "int32": (5,), "int64": (7, 9), "uint8": (2,), "uint16": (4,),
@@ -33,7 +34,7 @@ class Array(NamedTuple):
 
 
 def read_array(code: Code, p: Parameter, item: Value) -> Array:
-    """Type, byte order, dtype, rank, layout; not yet the shape."""
+    """Type, byte order, dtype, rank, layout, and that it is not too large; not yet the shape."""
     b = code.b
     code.require(code.equal(code.at(item, 8, PTR), code.variable("ndarray_type")))
     descr = code.at(item, 56, PTR)
@@ -51,7 +52,22 @@ def read_array(code: Code, p: Parameter, item: Value) -> Array:
     wanted = ALIGNED | (CONTIGUOUS if p.layout == "C" else 0) | (WRITEABLE if p.writable else 0)
     flags = b.and_(code.at(item, 64, I32), ir.Constant(I32, wanted))
     code.require(code.equal(flags, ir.Constant(I32, wanted)))
-    return Array(p, code.at(item, 16, I64), nd, code.at(item, 32, PTR), code.at(item, 40, PTR))
+    dims = code.at(item, 32, PTR)
+    code.require(is_countable(code, known if not p.ellipsis else nd, dims))
+    return Array(p, code.at(item, 16, I64), nd, dims, code.at(item, 40, PTR))
+
+
+def is_countable(code: Code, number: Value, sizes: Value) -> Value:
+    """Whether so many sizes, those that are 0 left out, surely have a product below ELEMENTS: by their bits."""
+    bits = code.stack(I64)
+    code.put(i64(0), bits)
+
+    def add(i: Value) -> None:
+        unused = code.b.ctlz(code.element(sizes, i, I64), ir.Constant(I1, 0))
+        code.put(code.b.add(code.get(bits), code.b.sub(i64(64), unused)), bits)
+
+    code.loop(number, add)
+    return code.b.icmp_signed("<", code.get(bits), i64(ELEMENTS.bit_length()))
 
 
 def read_scalar(code: Code, p: Parameter, item: Value, word: Value) -> Value | None:
