@@ -51,7 +51,7 @@ def _of_source(plan: Plan, item: Item, backend: str) -> str:
     from ..frontend.build import build_tree
 
     try:
-        get(backend).check(item.kernel, item.specialisation)
+        get(backend).check(item.kernel, item.specialisation, rendered)
         if not rendered.raw:
             check(build_tree(item.kernel, item.specialisation, rendered))
     except DeclarationError as error:

@@ -133,7 +133,7 @@ class Target(ABC):
         can."""
         return ""
 
-    def check(self, kernel: Kernel, specialisation: Specialisation) -> None:
+    def check(self, kernel: Kernel, specialisation: Specialisation, rendered: Rendered) -> None:
         """Raise DeclarationError for what is wrong for this target in a declaration, before anything is compiled."""
         if self.has_blocks and "block" in kernel.launch:
             from .geometry import block_of  # here, because a plan of what is all there needs none of the tree

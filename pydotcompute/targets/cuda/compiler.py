@@ -16,16 +16,14 @@ of an architecture are of that compilation. What an artifact's metadata says:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ...artifact.dimensions import data, substituted
 from ...declare.model import Kernel, Rendered, Specialisation
-from ...errors import CompilationError, DeclarationError
-from ...ir.tree import KernelTree
-from ..geometry import block_of, up_to_three
+from ...errors import CompilationError
 from . import nvvm as cuda_nvvm, ptxas as cuda_ptxas, toolchain as cuda_toolchain
-from .lowering import CudaSource, lower
+from .lowering import CudaSource
+from .raw import check_raw, described
 
 
 class CudaArtifact(NamedTuple):
@@ -37,24 +35,6 @@ class CudaArtifact(NamedTuple):
 Make = Callable[
     [str, str, dict[str, Any]], CudaArtifact
 ]  # ("compute" or "sm", architecture, launch of the declaration)
-
-
-def compile_kernel(
-    tree: KernelTree,
-    source_file: str,
-    targets: Sequence[str],
-    launch: dict[str, Any] | None = None,
-    params: dict[str, Any] | None = None,
-) -> dict[str, CudaArtifact]:
-    """Artifacts by target. `source_file` is what messages call the generated Python; `launch` the declaration's.
-
-    Raises DeclarationError for a target that the installed toolchain does not know, CompilationError, and
-    CompilerNotInstalledError where the toolchain is missing.
-    """
-    cuda_toolchain.require()
-    parsed = {target: cuda_toolchain.parse_target(target) for target in targets}
-    make = source_compiler(lower(tree, launch, params), source_file, tree.name)
-    return {target: make(form, arch, launch or {}) for target, (form, arch) in parsed.items()}
 
 
 def source_compiler(source: CudaSource, source_file: str, name: str) -> Make:
@@ -84,44 +64,10 @@ def source_compiler(source: CudaSource, source_file: str, name: str) -> Make:
 
 
 def raw_compiler(kernel: Kernel, specialisation: Specialisation, rendered: Rendered, source_file: str) -> Make:
-    """What compiles a raw kernel: the body is numba.cuda's Python, arrays are its arrays, scalars its scalars; after
-    the signature's parameters come no dimensions. Raises DeclarationError for what a raw kernel cannot have."""
-    types, params = dict(specialisation.types), dict(specialisation.params)
-    arguments: list[str] = []
-    described: list[list[Any]] = []
-    for p in kernel.signature.parameters:
-        dtype = types.get(p.dtype, p.dtype)
-        if p.layout == "broadcast" or p.ellipsis and p.layout != "C":
-            raise DeclarationError(
-                f"raw kernel {kernel.name}: '{p.name}' has no shape of its own",
-                kernel.positions.get(f"signature.{p.name}", kernel.at),
-                "a raw kernel takes C-contiguous arrays, and strided ones without `...`",
-            )
-        if not p.in_memory:
-            arguments.append(dtype)
-            parts = ("real", "imag") if dtype.startswith("complex") else ("",)
-            described += [["scalar", p.name, part] if part else ["scalar", p.name] for part in parts]
-            continue
-        rank = max(1, p.rank)  # an output scalar is seen as an array of one element
-        dims = [":"] * (rank - 1) + ["::1" if p.layout == "C" else ":"]
-        arguments.append(f"{dtype}[{', '.join(dims)}]")
-        described.append(["array", p.name, rank])
-    block, shape = block_of(kernel.launch, params)
-    grid = kernel.launch.get("grid")
-    if grid is None:
-        raise DeclarationError(
-            f"raw kernel {kernel.name} does not say how many blocks it is launched with", kernel.at,
-            "add a grid to launch: {block: 128, grid: …}",
-        )  # fmt: skip
-    counts = [data(substituted(g, params)) for g in up_to_three(grid)]
-    meta = {
-        "arguments": described,
-        "launches": [
-            {"entry": kernel.name, "block": block, "shape": shape, "grid": {"kind": "given", "counts": counts}}
-        ],
-        "scratch": [],
-    }
-    entry = cuda_nvvm.EntryPoint(kernel.name, tuple(arguments), (), block)
+    """What compiles a raw kernel. Raises DeclarationError for what a raw kernel cannot have."""
+    check_raw(kernel, rendered)
+    arguments, meta = described(kernel, specialisation)
+    entry = cuda_nvvm.EntryPoint(kernel.name, tuple(arguments), (), meta["launches"][0]["block"])
 
     def ptx(arch: str) -> str:
         try:

@@ -7,6 +7,7 @@ from time import perf_counter
 
 from ...artifact.remedies import install
 from ...artifact.signature import DTYPES
+from ...declare.model import Kernel, Rendered, Specialisation
 from ...errors import CompilationError, CompilerNotInstalledError, DeclarationError
 from ..base import Answer, Artifact, Clock, Job, Target
 from ..tools import package_version
@@ -58,6 +59,13 @@ class CudaTarget(Target):
         except DeclarationError as error:
             return str(error)
         return ""
+
+    def check(self, kernel: Kernel, specialisation: Specialisation, rendered: Rendered) -> None:
+        super().check(kernel, specialisation, rendered)
+        if rendered.raw:
+            from .raw import check_raw
+
+            check_raw(kernel, rendered)
 
     def compile(self, job: Job, clock: Clock) -> Answer:
         from . import toolchain

@@ -72,6 +72,8 @@ def test_refusals():
         raw("(x: float32[n]) -> ()", "i = cuda.grid(1)", "launch: {block: 64}")
     with pytest.raises(DeclarationError, match="raw kernel k: 'x' has no shape of its own"):
         raw("(x: broadcast float32[...]) -> (out: float32[...])", "i = cuda.grid(1)", "launch: {block: 64, grid: 1}")
+    with pytest.raises(DeclarationError, match=r"kernels.yaml:\d+:\d+: unknown name 'cudo'\n.*\n.*\n  did you mean 'cuda'"):
+        raw("(x: float32[n]) -> ()", "i = cuda.grid(1)\nx[i] = cudo.blockDim.x", "launch: {block: 64, grid: 1}")
     with pytest.raises(CompilationError, match=r"kernels.yaml:\d+:\d+: numba-cuda refused"):
         raw("(x: float32[n]) -> ()", "i = cuda.grid(1)\nx[i] = x.nothing", "launch: {block: 64, grid: 1}")
 
