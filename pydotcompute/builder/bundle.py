@@ -10,7 +10,7 @@ import shutil
 from typing import Any
 
 from ..cache.layout import MANIFEST, object_path
-from ..cache.writer import object_fault, replace_file, write_manifest
+from ..cache.writer import make_folders, object_fault, replace_file, write_manifest
 from .plan import Name
 
 EXCHANGE = 2  # RENAME_EXCHANGE of renameat2(2)
@@ -32,10 +32,10 @@ def write_bundle(cache: str, manifest: dict[str, Any], wanted: set[Name], folder
         raise BundleError(f"{folder}: not a bundle (no {MANIFEST} in it), so it is not replaced; name another folder")
     chosen = _selection(manifest, wanted)
     fresh = f"{folder}.new-{os.getpid()}"
-    os.makedirs(os.path.dirname(folder), exist_ok=True)
+    make_folders(os.path.dirname(folder))
     count = size = 0
     try:
-        os.mkdir(fresh)
+        make_folders(fresh)
         for entry in _entries(chosen):
             fault = object_fault(cache, entry["object"], entry["suffix"], entry["size"])
             if fault:
@@ -44,11 +44,11 @@ def write_bundle(cache: str, manifest: dict[str, Any], wanted: set[Name], folder
             count += 1
             if os.path.exists(os.path.join(fresh, path)):
                 continue
-            os.makedirs(os.path.dirname(os.path.join(fresh, path)), exist_ok=True)
+            make_folders(os.path.dirname(os.path.join(fresh, path)))
             with open(os.path.join(cache, path), "rb") as file:
-                replace_file(os.path.join(fresh, path), file.read(), 0o644, sync=False)
+                replace_file(os.path.join(fresh, path), file.read(), sync=False)
             size += entry["size"]
-        write_manifest(fresh, chosen, 0o644)
+        write_manifest(fresh, chosen)
         _swap(fresh, folder)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any, Callable, Mapping, NamedTuple
 
+from ..cache import trust
+
 
 class SettingError(ValueError):
     """A setting has a value that it cannot have; the message says which, where, and what was expected."""
@@ -50,6 +52,14 @@ def _text(value: Any) -> str:
     return value
 
 
+def _folders(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [part for part in value.split(os.pathsep) if part]
+    if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
+        raise ValueError("expected a list of folders")
+    return value
+
+
 def _default_targets() -> list[str]:
     from ..targets.registry import default_targets
 
@@ -68,6 +78,8 @@ SETTINGS = (
             "how many processes compile at once"),
     Setting("linker", "", "PYDOTCOMPUTE_LINKER", True, _text, lambda: "",
             "a system linker in the place of LLD from the ziglang wheel"),
+    Setting("trusted", "", trust.VARIABLE, True, _folders, list,
+            "folders whose caches are used although others may write there"),
     Setting("target", "", "PYDOTCOMPUTE_TARGET", False, _text, lambda: "", "the target that loading takes"),
     Setting("threads", "", "PYDOTCOMPUTE_THREADS", False, _count, _processors,
             "the most threads that a call uses"),

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Mapping
 
 from ..artifact.signature import DTYPES
 from ..cache.keys import canonical
-from ..cache.writer import replace_file
+from ..cache.writer import make_folders, replace_file
 from ..declare.model import Kernel, Rendered, Specialisation
 from . import tools
 
@@ -48,8 +48,8 @@ class Job:
                 if file.read() == data:
                     return path
         except FileNotFoundError:
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-        replace_file(path, data, 0o644, sync=False)
+            make_folders(os.path.dirname(path))
+        replace_file(path, data, sync=False)
         return path
 
     def __str__(self) -> str:

@@ -13,6 +13,7 @@ import pytest
 from pydotcompute.cache import writer
 from pydotcompute.cache.keys import digest
 from pydotcompute.cache.layout import VERSION
+from pydotcompute.cache.sealed import seal
 
 MANIFEST = {"version": VERSION, "kernels": {}}
 
@@ -21,7 +22,7 @@ def test_an_object_is_named_by_its_bytes_and_written_once(tmp_path):
     name = writer.write_object(str(tmp_path), b"machine code", ".so")
     path = tmp_path / "objects" / name[:2] / f"{name}.so"
     assert name == digest(b"machine code") and path.read_bytes() == b"machine code"
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644
     inode = path.stat().st_ino
     assert writer.write_object(str(tmp_path), b"machine code", ".so") == name
     assert path.stat().st_ino == inode
@@ -67,10 +68,20 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path):
     ],
 )
 def test_a_damaged_manifest_is_an_empty_one_with_a_problem(tmp_path, text):
-    (tmp_path / "manifest.json").write_bytes(text.replace("VERSION", str(VERSION)).encode("latin-1"))
-    manifest, problem = writer.read_manifest(str(tmp_path))
-    assert manifest == MANIFEST
-    assert problem.startswith(str(tmp_path / "manifest.json"))
+    text = text.replace("VERSION", str(VERSION))
+    for data in (text.encode("latin-1"), seal(text)):
+        (tmp_path / "manifest.json").write_bytes(data)
+        manifest, problem = writer.read_manifest(str(tmp_path))
+        assert manifest == MANIFEST
+        assert problem.startswith(str(tmp_path / "manifest.json"))
+
+
+@pytest.mark.parametrize("change", [{"version": VERSION, "kernels": {"a": {}}}, {"kernels": {}}])
+def test_a_manifest_whose_digest_is_of_something_else_is_damaged(tmp_path, change):
+    writer.write_manifest(str(tmp_path), MANIFEST)
+    kept = json.loads((tmp_path / "manifest.json").read_bytes())
+    (tmp_path / "manifest.json").write_text(json.dumps({"digest": kept["digest"], **change}, separators=(",", ":")))
+    assert writer.read_manifest(str(tmp_path)) == (MANIFEST, f"{tmp_path}/manifest.json: damaged")
 
 
 def test_a_missing_manifest_is_an_empty_one_without_a_problem(tmp_path):
@@ -80,7 +91,8 @@ def test_a_missing_manifest_is_an_empty_one_without_a_problem(tmp_path):
 def test_a_manifest_comes_back(tmp_path):
     writer.write_manifest(str(tmp_path), {**MANIFEST, "kernels": {}})
     assert writer.read_manifest(str(tmp_path)) == (MANIFEST, "")
-    assert json.loads((tmp_path / "manifest.json").read_bytes()) == MANIFEST
+    kept = json.loads((tmp_path / "manifest.json").read_bytes())
+    assert len(kept.pop("digest")) == 64 and kept == MANIFEST
 
 
 def test_the_lock_is_free_again_when_its_holder_is_killed(tmp_path):
@@ -111,13 +123,33 @@ def test_sweep_removes_unfinished_files_alone(tmp_path):
     assert sorted(p.name for p in tmp_path.rglob("*") if p.is_file()) == [f"{name}.so"]
 
 
-def test_the_cache_is_made_its_owners_alone_also_afterwards(tmp_path):
-    folder = tmp_path / "build" / "cache"
-    writer.make_private(str(folder))
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    folder.chmod(0o755)
-    writer.make_private(str(folder))
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
+def test_folders_are_made_for_all_to_read_whatever_the_umask(tmp_path, umask):
+    before = os.umask(umask)
+    try:
+        writer.make_folders(str(tmp_path / "build" / "cache"))
+        name = writer.write_object(str(tmp_path / "build" / "cache"), b"code", ".so")
+    finally:
+        os.umask(before)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.rglob("*")}
+    assert modes.pop(f"{name}.so") == 0o644 & ~umask
+    assert set(modes) == {"build", "cache", "objects", name[:2]} and set(modes.values()) == {0o755}
+
+
+def test_a_cache_is_closed_to_others_with_all_that_is_in_it(tmp_path):
+    writer.make_folders(str(tmp_path / "cache"))
+    assert writer.close_to_others(str(tmp_path / "nothing")) == writer.close_to_others(str(tmp_path / "cache")) == ""
+    name = writer.write_object(str(tmp_path / "cache"), b"code", ".so")
+    outside = tmp_path / "outside"
+    outside.write_bytes(b"")
+    (tmp_path / "cache" / "link").symlink_to(outside)
+    for path in (tmp_path / "cache", *(tmp_path / "cache").rglob("*")):
+        path.chmod(0o777)
+    assert writer.close_to_others(str(tmp_path / "cache")) == "every user may write there (mode 777)"
+    assert stat.S_IMODE(outside.stat().st_mode) == 0o777, "no link is followed"
+    closed = [path for path in (tmp_path / "cache").rglob("*") if path.name != "link"]
+    assert closed and {stat.S_IMODE(path.stat().st_mode) for path in closed} == {0o755}
+    assert (tmp_path / "cache" / "objects" / name[:2] / f"{name}.so") in closed
 
 
 @pytest.mark.parametrize(

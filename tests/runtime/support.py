@@ -23,7 +23,8 @@ import pydotcompute
 from pydotcompute.artifact import abi
 from pydotcompute.artifact import dimensions
 from pydotcompute.cache.layout import PROJECT_CACHE, VERSION
-from pydotcompute.cache.writer import make_private, write_manifest, write_object
+from pydotcompute.cache.sealed import seal
+from pydotcompute.cache.writer import make_folders, write_manifest, write_object
 from pydotcompute.targets.cpu.entry import entry_ir
 from pydotcompute.declare import expressions
 from pydotcompute.errors import Position
@@ -181,7 +182,7 @@ def signature_text(parameters) -> str:
 def write_project(root, kernels: dict, objects=()) -> str:
     """A project's build/cache with this manifest and these objects. Its path."""
     folder = os.path.join(str(root), *PROJECT_CACHE)
-    make_private(folder)
+    make_folders(folder)
     for data in objects:
         write_object(folder, data, ".so")
     write_manifest(folder, {"version": VERSION, "kernels": kernels})
@@ -266,7 +267,8 @@ def edit_manifest(root, change) -> None:
     data = json.loads(manifest_of(root).read_text())
     change(data)
     replacement = manifest_of(root).with_suffix(".new")
-    replacement.write_text(json.dumps(data))
+    del data["digest"]
+    replacement.write_bytes(seal(json.dumps(data)))
     os.replace(replacement, manifest_of(root))
 
 

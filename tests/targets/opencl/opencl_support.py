@@ -16,8 +16,8 @@ import pyopencl as cl
 import pyopencl.array as cl_array
 
 from pydotcompute.backends.opencl import OpenCLBackend
+from pydotcompute.cache.files import sha256
 from pydotcompute.cache.manifest import Artifact
-from pydotcompute.cache.objects import sha256
 from pydotcompute.calls import arguments, arrays
 from pydotcompute.declare.model import Kernel, Specialisation
 from pydotcompute.targets.opencl.compiler import SUFFIX, TARGET
