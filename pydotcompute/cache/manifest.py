@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..artifact import remedies
+from ..artifact import identity, remedies
 from ..artifact.dimensions import Tree, from_data
+from ..artifact.identity import title
 from ..artifact.signature import DTYPES, Parameter, Signature
 from ..errors import KernelNotBuiltError
 from . import files, sealed
@@ -48,6 +49,13 @@ class Artifact(NamedTuple):
         return remedies.build_again(self.folder, self.root, f"{self.kernel} {target_words(self.target)}")
 
     @property
+    def said(self) -> str:
+        """The line that its object must have."""
+        return identity.line(
+            self.kernel, self.specialisation, self.target, self.parameters, self.symbols, files.sha256
+        )
+
+    @property
     def file(self) -> str:
         """Its object, relative to the folder."""
         return object_path(self.digest, self.suffix)
@@ -65,11 +73,6 @@ class Artifact(NamedTuple):
 def target_words(target: str) -> str:
     """What a build command says for a target: "-t cpu:native", or "-t cpu:native --bounds"."""
     return f"-t {target.removesuffix('+bounds')}" + " --bounds" * target.endswith("+bounds")
-
-
-def title(kernel: str, specialisation: str) -> str:
-    """`saxpy[T=float32]`; the kernel's name alone where it has one specialisation without a name."""
-    return kernel if specialisation == "-" else f"{kernel}[{specialisation}]"
 
 
 class SpecialisationRecord(NamedTuple):

@@ -10,6 +10,7 @@ import os
 from itertools import count
 from typing import TYPE_CHECKING
 
+from ..artifact import identity
 from ..errors import KernelNotBuiltError
 from . import files
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def read(artifact: Artifact) -> bytes:
-    """The verified bytes of an artifact.
+    """The verified bytes of an artifact, machine code without the line that says what it is.
 
     Raises KernelNotBuiltError, with the file, what was found and expected, and the command that builds it again;
     UntrustedCacheError.
@@ -40,7 +41,10 @@ def read(artifact: Artifact) -> bytes:
             f"{artifact}: {artifact.path} is damaged: {len(data)} bytes with SHA-256 {found}, "
             f"expected {artifact.size} bytes with {artifact.digest}; {artifact.remedy}"
         )
-    return data
+    said, code = identity.of(data)
+    if problem := identity.difference(said, artifact.said):
+        raise KernelNotBuiltError(f"{artifact}: {artifact.path} {problem}; {artifact.remedy}")
+    return code
 
 
 def open_library(artifact: Artifact) -> ctypes.CDLL:

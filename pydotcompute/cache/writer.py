@@ -14,6 +14,7 @@ import os
 import stat
 from typing import Any, Callable, Iterator
 
+from ..artifact.identity import difference, of
 from .files import MOST_MANIFEST, read_file
 from .keys import digest
 from .layout import MANIFEST, OBJECTS, VERSION, object_path
@@ -121,8 +122,9 @@ def object_is_intact(folder: str, name: str, suffix: str, size: int) -> bool:
     return object_fault(folder, name, suffix, size) == ""
 
 
-def object_fault(folder: str, name: str, suffix: str, size: int) -> str:
-    """Why the object is not what its name says, in a word or two; empty if it is."""
+def object_fault(folder: str, name: str, suffix: str, size: int, said: str = "") -> str:
+    """Why the object is not what its name says, in some words; empty if it is. said: the line that it must have
+    (artifact/identity.py)."""
     try:
         data = read_file(os.path.join(folder, *object_path(name, suffix).split("/")), size)
     except FileNotFoundError:
@@ -131,6 +133,8 @@ def object_fault(folder: str, name: str, suffix: str, size: int) -> str:
         return "object damaged" if error.errno == errno.EFBIG else f"object cannot be read ({error.strerror})"
     if len(data) != size or digest(data) != name:
         return "object damaged"
+    if said and (problem := difference(of(data)[0], said)):
+        return f"object {problem}"
     return ""
 
 

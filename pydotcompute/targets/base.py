@@ -103,6 +103,7 @@ class Target(ABC):
     expected: ClassVar[str] = ""  # how its names are written; empty: the nearest example says it
     dtypes: ClassVar[frozenset[str]] = frozenset(DTYPES) - {"float16"}  # of arrays and scalars
     raw: ClassVar[str] = ""  # the module whose use marks a body as this target's own Python; empty: it takes none
+    comments: ClassVar[Mapping[str, str]] = {}  # suffix of artifacts that are text → what begins a comment there
     has_bounds: ClassVar[bool] = False  # whether it can check every index (`--bounds`)
     has_blocks: ClassVar[bool] = False  # whether it runs blocks of threads, as a declaration's `launch` says
     # distributions whose version reaches the artifacts; of several names the installed one counts

@@ -21,7 +21,8 @@ import pytest
 
 import pydotcompute
 from pydotcompute.artifact import abi
-from pydotcompute.artifact import dimensions
+from pydotcompute.artifact import dimensions, identity
+from pydotcompute.cache import files
 from pydotcompute.cache.layout import PROJECT_CACHE, VERSION
 from pydotcompute.cache.sealed import seal
 from pydotcompute.cache.writer import make_folders, write_manifest, write_object
@@ -168,6 +169,12 @@ def kernel_entry(name, parameters, artifacts, types=None, params=None, requires=
     }  # fmt: skip
 
 
+def bound(data: bytes, kernel, parameters, label="-", target="cpu:x86-64", symbols=None) -> bytes:
+    """An object that says what it is. parameters: with concrete dtypes."""
+    symbols = symbols_of(parameters) if symbols is None else symbols
+    return identity.bind(data, identity.line(kernel, label, target, parameters, symbols, files.sha256), "")
+
+
 def signature_text(parameters) -> str:
     def one(p: Parameter) -> str:
         words = [p.role] * (p.role == "inout") + [p.layout] * (p.layout != "C")
@@ -213,9 +220,9 @@ def write_kernel(
             requires=[tree(r, "condition") for r in more.get("requires", ())],
             params=params,
         )
-        data = shared_object(entry, body)
-        objects.append(data)
         label = ",".join(f"{k}={v}" for k, v in (*chosen.items(), *(params or {}).items())) or "-"
+        data = bound(shared_object(entry, body), name, concrete, label, target, symbols)
+        objects.append(data)
         artifacts[label] = (chosen, params or {}, aliases, {target: data})
     declared = {name: [value] for name, value in (params or {}).items()}
     kernels = {name: kernel_entry(name, parameters, artifacts, types, declared, symbols=symbols, **more)}

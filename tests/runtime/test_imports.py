@@ -43,7 +43,7 @@ def run(program: str, *args: str) -> str:
 
 
 ALLOWED_OURS = {
-    "artifact", "artifact.abi", "artifact.dimensions", "artifact.machine", "artifact.remedies",
+    "artifact", "artifact.abi", "artifact.dimensions", "artifact.identity", "artifact.machine", "artifact.remedies",
     "artifact.signature", "backends", "backends.base", "backends.cpu", "backends.cpu.backend",
     "backends.cpu.kernel", "backends.cpu.levels", "backends.cpu.native", "backends.names", "cache",
     "cache.files", "cache.layout", "cache.manifest", "cache.objects", "cache.sealed", "cache.trust",
@@ -59,7 +59,7 @@ ALLOWED_OTHERS = {
     "json.encoder",
     "json.scanner",
     "_json",
-    "_sha2",
+    "_blake2", "_sha2",
     "_sha256",
     "fcntl",
 }

@@ -15,6 +15,8 @@ from support import X, artifact_of, edit_manifest, fails, manifest_of, object_of
 
 import pydotcompute
 from pydotcompute import KernelNotBuiltError
+from pydotcompute.artifact import identity
+from pydotcompute.artifact.identity import bind
 from pydotcompute.cache import manifest
 from pydotcompute.cache.files import sha256
 from pydotcompute.cache.layout import VERSION
@@ -48,6 +50,7 @@ def test_damaged_objects(tmp_path):
 @pytest.mark.parametrize("planted", [b"", b"not an ELF file" * 50, b"\x7fELF" + bytes(500)])
 def test_an_object_with_the_right_digest_that_is_no_library(tmp_path, planted):
     write_saxpy(tmp_path)
+    planted = bind(planted, identity.of(object_of(tmp_path).read_bytes())[0], "")
     digest = sha256(planted)
     edit_manifest(tmp_path, lambda d: artifact_of(d).update(object=digest, size=len(planted)))
     path = manifest_of(tmp_path).parent / "objects" / digest[:2] / f"{digest}.so"
@@ -60,7 +63,8 @@ def test_an_object_with_the_right_digest_that_is_no_library(tmp_path, planted):
 
 def test_a_library_that_is_no_kernel(tmp_path):
     write_saxpy(tmp_path)
-    data = shared_object("define i32 @other() {\n  ret i32 0\n}")
+    said = identity.of(object_of(tmp_path).read_bytes())[0]
+    data = bind(shared_object("define i32 @other() {\n  ret i32 0\n}"), said, "")
     digest = sha256(data)
     edit_manifest(tmp_path, lambda d: artifact_of(d).update(object=digest, size=len(data)))
     path = manifest_of(tmp_path).parent / "objects" / digest[:2] / f"{digest}.so"
