@@ -8,11 +8,11 @@ from typing import Any, Callable, Mapping
 
 from ..cache import trust
 from ..cache.layout import KEYS, MANIFEST, PROJECT_CACHE, PROJECT_RENDERED
+from ..cache.lock import locked
 from ..cache.writer import (
     close_to_others,
     drop_damaged,
     explain_os_error,
-    locked,
     make_folders,
     read_manifest,
     sweep,
@@ -138,7 +138,7 @@ def build(project: Project, request: Request, report: Callable[[Any], None]) -> 
         if is_settled(project, plan):
             return plan, Outcome()
         make_folders(project.cache)
-        with locked(project.cache, lambda who: project.say(f"waiting for {who}, which is building here")):
+        with locked(project.cache, project.say):
             return _build_locked(project, request, report)
     except OSError as error:
         raise BuildError(explain_os_error(error, project.cache)) from error

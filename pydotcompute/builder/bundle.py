@@ -1,16 +1,26 @@
 """A bundle: the manifest and the current objects of a cache in a folder of their own, read-only to the run half.
 
-It is written beside the folder it replaces and swapped in: whole or not at all.
+It is written in the cache and swapped in: whole or not at all, and what a killed build leaves is where no wheel picks
+it up. On another file system than the cache it is written beside the folder, and the next one removes what was left.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-from typing import Any
+from typing import Any, Callable, Iterator
 
 from ..cache.layout import MANIFEST, object_path
-from ..cache.writer import make_folders, object_fault, replace_file, write_manifest
+from ..cache.lock import locked
+from ..cache.writer import (
+    TEMPORARY,
+    make_folders,
+    object_fault,
+    remove,
+    replace_file,
+    sync_folder,
+    write_manifest,
+)
 from .plan import Name
 
 EXCHANGE = 2  # RENAME_EXCHANGE of renameat2(2)
@@ -21,8 +31,11 @@ class BundleError(Exception):
     """The bundle was not made; one line that says why."""
 
 
-def write_bundle(cache: str, manifest: dict[str, Any], wanted: set[Name], folder: str) -> tuple[int, int]:
+def write_bundle(
+    cache: str, manifest: dict[str, Any], wanted: set[Name], folder: str, say: Callable[[str], None]
+) -> tuple[int, int]:
     """Write the wanted artifacts of `manifest`, which are current, to `folder`; returns how many, and their bytes.
+    `say` hears who is waited for.
 
     Raises BundleError where `folder` is something else than a bundle or an object is damaged, OSError where the
     disk refuses; `folder` is then as it was.
@@ -30,10 +43,17 @@ def write_bundle(cache: str, manifest: dict[str, Any], wanted: set[Name], folder
     folder = os.path.abspath(folder)
     if os.path.lexists(folder) and not _may_be_replaced(folder):
         raise BundleError(f"{folder}: not a bundle (no {MANIFEST} in it), so it is not replaced; name another folder")
-    chosen = _selection(manifest, wanted)
-    fresh = f"{folder}.new-{os.getpid()}"
     make_folders(os.path.dirname(folder))
+    if os.stat(cache).st_dev != os.stat(os.path.dirname(folder)).st_dev or not os.access(cache, os.W_OK):
+        return _write(cache, _selection(manifest, wanted), f"{folder}.new", folder)
+    with locked(cache, say):
+        return _write(cache, _selection(manifest, wanted), os.path.join(cache, f"{TEMPORARY}bundle"), folder)
+
+
+def _write(cache: str, chosen: dict[str, Any], fresh: str, folder: str) -> tuple[int, int]:
     count = size = 0
+    remove(fresh)
+    remove(f"{fresh}.old")
     try:
         make_folders(fresh)
         for entry in _entries(chosen):
@@ -50,6 +70,7 @@ def write_bundle(cache: str, manifest: dict[str, Any], wanted: set[Name], folder
             size += entry["size"]
         write_manifest(fresh, chosen)
         _swap(fresh, folder)
+        sync_folder(os.path.dirname(folder))
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     return count, size
@@ -79,7 +100,7 @@ def _selection(manifest: dict[str, Any], wanted: set[Name]) -> dict[str, Any]:
     return {**manifest, "kernels": kernels}
 
 
-def _entries(manifest: dict[str, Any]):
+def _entries(manifest: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for header in manifest["kernels"].values():
         for specialisation in header["specializations"].values():
             yield from specialisation["artifacts"].values()
@@ -97,7 +118,7 @@ def _swap(fresh: str, folder: str) -> None:
     if renameat2 is not None and renameat2(*arguments) == 0:
         return
     # A file system that cannot exchange: there is a moment without a bundle, never one with half of it.
-    old = f"{folder}.old-{os.getpid()}"
+    old = f"{fresh}.old"
     os.rename(folder, old)
     try:
         os.rename(fresh, folder)

@@ -10,8 +10,9 @@ from typing import Any, Callable, Iterator, NamedTuple
 
 from ..errors import KernelNotBuiltError
 from .layout import KEYS, MANIFEST, OBJECTS, object_path
+from .lock import locked
 from .manifest import kernel_record
-from .writer import TEMPORARY, locked, object_fault, read_manifest
+from .writer import TEMPORARY, object_fault, read_manifest
 
 
 class Row(NamedTuple):
@@ -127,13 +128,13 @@ def files(folder: str) -> Iterator[str]:
             yield os.path.relpath(os.path.join(at, name), folder).replace(os.sep, "/")
 
 
-def clear(folder: str, waiting: Callable[[str], None], others: tuple[str, ...] = ()) -> tuple[int, int]:
+def clear(folder: str, say: Callable[[str], None], others: tuple[str, ...] = ()) -> tuple[int, int]:
     """Remove everything of a cache but its lock, the manifest first, and the folders `others`; returns how many
     files, and their bytes. Raises OSError. Programs that have loaded kernels keep them."""
     if not os.path.isdir(folder):
         return 0, 0
     count = size = 0
-    with locked(folder, waiting):
+    with locked(folder, say):
         places = [os.path.join(folder, name) for name in (MANIFEST, OBJECTS, KEYS)]
         places += [os.path.join(folder, name) for name in os.listdir(folder) if name.startswith(TEMPORARY)]
         for place in (*places, *others):

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import json
 import os
+import shutil
 import stat
-from typing import Any, Callable, Iterator
+from typing import Any
 
 from ..artifact.identity import difference, of
 from .files import MOST_MANIFEST, read_file
@@ -21,7 +21,6 @@ from .layout import MANIFEST, OBJECTS, VERSION, object_path
 from .sealed import is_whole, seal
 from .trust import fault
 
-LOCK = "lock"
 TEMPORARY = ".new-"  # the start of the name of every file that is not finished
 
 
@@ -42,6 +41,7 @@ def make_folders(folder: str) -> None:
                 raise
         else:
             os.chmod(folder, 0o755)
+            sync_folder(os.path.dirname(os.path.abspath(folder)))
 
 
 def close_to_others(folder: str) -> str:
@@ -64,40 +64,20 @@ def close_to_others(folder: str) -> str:
     return had
 
 
-@contextlib.contextmanager
-def locked(folder: str, waiting: Callable[[str], None]) -> Iterator[None]:
-    """Hold the cache for writing. `waiting` is called once, with who holds it, if that is somebody else.
-
-    The kernel gives the lock back when the holder dies, however it dies.
-    """
-    handle = os.open(os.path.join(folder, LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.pread(handle, 32, 0).decode("ascii", "replace").strip()
-            waiting(f"process {holder}" if holder.isdigit() else "another process")
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        with contextlib.suppress(OSError):  # only for the message of the next one
-            os.ftruncate(handle, 0)
-            os.pwrite(handle, str(os.getpid()).encode(), 0)
-        yield
-    finally:
-        os.close(handle)
-
-
 def replace_file(path: str, data: bytes, sync: bool = True) -> None:
-    """Write `data` under `path`, whole or not at all: a file beside it, on the disk, then renamed."""
+    """Write `data` under `path`, whole or not at all: a file beside it, on the disk, then renamed; with the folder on
+    the disk too, what is written next cannot be there after a power cut while this is not."""
     folder, name = os.path.split(path)
-    temporary = os.path.join(folder, f"{TEMPORARY}{os.getpid()}-{name}"[-250:])
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+    # random: two containers that share a folder may have builders of one process id
+    temporary = os.path.join(folder, f"{TEMPORARY}{os.urandom(8).hex()}-{name}"[:250])
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
     try:
         try:
             view = memoryview(data)
             while view:
                 view = view[os.write(handle, view) :]
             if sync:
-                os.fsync(handle)
+                _sync(handle)
         finally:
             os.close(handle)
         os.replace(temporary, path)
@@ -105,6 +85,25 @@ def replace_file(path: str, data: bytes, sync: bool = True) -> None:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+    if sync:
+        sync_folder(folder)
+
+
+def sync_folder(folder: str) -> None:
+    """Have the names in a folder on the disk."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        _sync(handle)
+    finally:
+        os.close(handle)
+
+
+def _sync(handle: int) -> None:
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP):  # a file system that cannot
+            raise
 
 
 def write_object(folder: str, data: bytes, suffix: str) -> str:
@@ -209,7 +208,15 @@ def sweep(folder: str) -> None:
         with contextlib.suppress(OSError):
             for entry in os.scandir(place):
                 if entry.name.startswith(TEMPORARY):
-                    os.unlink(entry.path)
+                    remove(entry.path)
+
+
+def remove(path: str) -> None:
+    """Remove a file or a folder, if it is there. Raises OSError."""
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path)
+    elif os.path.lexists(path):
+        os.unlink(path)
 
 
 def explain_os_error(error: OSError, folder: str) -> str:

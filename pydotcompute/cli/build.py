@@ -196,7 +196,7 @@ def _bundle(project: Any, plan: Any, folder: str) -> None:
 
     manifest, _ = read_manifest(project.cache)
     try:
-        number, size = write_bundle(project.cache, manifest, {item.name for item in plan.wanted}, folder)
+        number, size = write_bundle(project.cache, manifest, {item.name for item in plan.wanted}, folder, say)
     except OSError as error:
         raise BuildError(explain_os_error(error, folder)) from error
     say(f"{folder}: {count(number, 'artifact')}, {size_text(size)}")

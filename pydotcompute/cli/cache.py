@@ -193,10 +193,7 @@ def _clear(options: argparse.Namespace, root: str, folder: str) -> int:
     from ..cache.writer import explain_os_error
 
     try:
-        def waiting(who: str) -> None:
-            say(f"waiting for {who}, which is building here")
-
-        files, size = clear(folder, waiting, (os.path.join(root, *PROJECT_RENDERED),))
+        files, size = clear(folder, say, (os.path.join(root, *PROJECT_RENDERED),))
     except OSError as error:
         raise BuildError(explain_os_error(error, folder)) from error
     if options.json:

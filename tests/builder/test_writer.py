@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import platform
 import signal
 import stat
 import subprocess
@@ -10,7 +11,7 @@ import sys
 
 import pytest
 
-from pydotcompute.cache import writer
+from pydotcompute.cache import lock, writer
 from pydotcompute.cache.keys import digest
 from pydotcompute.cache.layout import VERSION
 from pydotcompute.cache.sealed import seal
@@ -97,7 +98,7 @@ def test_a_manifest_comes_back(tmp_path):
 
 def test_the_lock_is_free_again_when_its_holder_is_killed(tmp_path):
     program = (
-        "import sys, time; from pydotcompute.cache.writer import locked\n"
+        "import sys, time; from pydotcompute.cache.lock import locked\n"
         "with locked(sys.argv[1], print): print('held', flush=True); time.sleep(60)"
     )
     holder = subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE, text=True)
@@ -108,11 +109,79 @@ def test_the_lock_is_free_again_when_its_holder_is_killed(tmp_path):
         heard.append(who)
         holder.send_signal(signal.SIGKILL)
 
-    with writer.locked(str(tmp_path), waiting):
+    with lock.locked(str(tmp_path), waiting):
         pass
     holder.wait()
     holder.stdout.close()
-    assert heard == [f"process {holder.pid}"]
+    assert heard == [f"waiting for process {holder.pid}, which is building here"]
+
+
+WITHOUT_LOCKS = """
+import errno, fcntl, os, sys, time
+def flock(handle, how):
+    raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+fcntl.flock = flock
+from pydotcompute.cache.lock import locked
+told = []
+with locked(sys.argv[1], told.append):
+    number = int(open(sys.argv[1] + "/number").read())
+    time.sleep(0.05)
+    open(sys.argv[1] + "/number", "w").write(str(number + 1))
+    if sys.argv[2:]:
+        print("held", flush=True), time.sleep(60)
+print(*told, sep="\\n")
+"""
+
+
+def test_where_the_file_system_has_no_locks_a_file_serves_and_that_is_said(tmp_path):
+    (tmp_path / "number").write_text("0")
+    command = [sys.executable, "-c", WITHOUT_LOCKS, str(tmp_path)]
+    killed = subprocess.Popen([*command, "wait"], stdout=subprocess.PIPE, text=True)
+    assert killed.stdout.readline() == "held\n" and (tmp_path / "lock.held").exists()
+    killed.kill(), killed.wait(), killed.stdout.close()
+    writers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    told = [writer.communicate(timeout=60)[0] for writer in writers]
+    assert (tmp_path / "number").read_text() == "5" and not (tmp_path / "lock.held").exists()
+    assert all(f"{tmp_path}: this file system has no locks (No locks available)" in text for text in told)
+    assert any("which is building here; if nobody is, remove" in text for text in told)
+
+
+@pytest.mark.parametrize("holder, dead", [
+    ("", False), ("process", False), ("process 12 on elsewhere", False), (f"process 1 on {platform.node()}", False),
+    (f"process {2**22 + 1} on {platform.node()}", True), (f"process {10**30} on {platform.node()}", False),
+])  # fmt: skip
+def test_only_a_dead_process_of_this_machine_loses_its_lock(holder, dead):
+    assert lock._is_dead(holder) is dead
+
+
+@pytest.mark.parametrize("number, goes_on", [("EINVAL", True), ("ENOSYS", True), ("EIO", False), ("ENOSPC", False)])
+def test_a_file_system_that_cannot_sync_is_written_to_and_one_that_fails_is_not(tmp_path, monkeypatch, number, goes_on):
+    def fsync(handle):
+        raise OSError(getattr(errno, number), number)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    if goes_on:
+        writer.replace_file(str(tmp_path / "file"), b"new")
+        assert (tmp_path / "file").read_bytes() == b"new"
+    else:
+        with pytest.raises(OSError, match=number):
+            writer.replace_file(str(tmp_path / "file"), b"new")
+        assert os.listdir(tmp_path) == []
+
+
+def test_a_file_its_name_and_its_new_folders_are_on_the_disk_in_that_order(tmp_path, monkeypatch):
+    done = []
+    sync, replace, make = os.fsync, os.replace, os.mkdir
+    path_of = lambda handle: os.path.relpath(os.readlink(f"/proc/self/fd/{handle}"), tmp_path)  # noqa: E731
+    monkeypatch.setattr(os, "fsync", lambda h: (done.append(("sync", path_of(h))), sync(h)))
+    monkeypatch.setattr(os, "replace", lambda a, b: (done.append(("rename", os.path.basename(b))), replace(a, b)))
+    monkeypatch.setattr(os, "mkdir", lambda p, m: (done.append(("make", os.path.relpath(p, tmp_path))), make(p, m)))
+    name = writer.write_object(str(tmp_path), b"code", ".so")
+    folder = f"objects/{name[:2]}"
+    assert done[:4] == [("make", "objects"), ("sync", "."), ("make", folder), ("sync", "objects")]
+    (what, temporary), *rest = done[4:]
+    assert what == "sync" and temporary.startswith(f"{folder}/.new-")
+    assert rest == [("rename", f"{name}.so"), ("sync", folder)]
 
 
 def test_sweep_removes_unfinished_files_alone(tmp_path):
