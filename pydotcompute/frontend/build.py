@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Iterable
+
 from ..declare.model import Kernel, Rendered, Specialisation
 from ..ir import tree
 from . import helpers, module as modules, names, statements
 from .promotion import Type
 from .scope import Array, Parts, Scope
 from .syntax import without_docstring
+
+MOST_NODES = 5_000  # of the bodies of helpers, each in the place of each of its calls
 
 
 def build_tree(kernel: Kernel, specialisation: Specialisation, rendered: Rendered) -> tree.KernelTree:
@@ -30,6 +34,9 @@ def build_tree(kernel: Kernel, specialisation: Specialisation, rendered: Rendere
             f"kernel `{kernel.name}` has no parallel loop",
             "write `for i in grid(size):`, `for b in blocks(rows):`, or a reduction over grid",
         )
+    if (size := expanded(built, instances.built.values())) > MOST_NODES:
+        told = f"the helpers of `{kernel.name}` have {size:,} parts when each stands where it is called, and at most "
+        module.refuse(module.function, f"{told}{MOST_NODES:,} are compiled", "call them in loops, or fewer times")
     locals_ = {name: s.type_of(name).dtype for name in s.plain if name in s.now}
     return tree.KernelTree(
         name=kernel.name,
@@ -41,6 +48,20 @@ def build_tree(kernel: Kernel, specialisation: Specialisation, rendered: Rendere
         body=tuple(built),
         fastmath=kernel.fastmath,
     )
+
+
+def expanded(body: Iterable[tree.Stmt], helpers: Iterable[tree.Helper]) -> int:
+    """How many nodes the helpers of a tree have, each as often as it is called. helpers: callees before callers."""
+    sizes: dict[str, int] = {}
+
+    def called(statements: Iterable[tree.Stmt]) -> int:
+        nodes = (node for statement in statements for node in tree.walk(statement))
+        return sum(sizes[node.helper] for node in nodes if hasattr(node, "helper"))
+
+    for helper in helpers:
+        own = sum(1 for statement in helper.body for _ in tree.walk(statement))
+        sizes[helper.name] = own + called(helper.body)
+    return called(body)
 
 
 def _scope(module: modules.Module, parts: Parts) -> Scope:
