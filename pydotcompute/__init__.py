@@ -20,6 +20,7 @@ _HOMES = {
     "BackendFallbackWarning": "errors", "BackendNotAvailableError": "errors",
     "CompilationError": "errors", "CompilerNotInstalledError": "errors", "DeclarationError": "errors",
     "KernelNotBuiltError": "errors", "StaleArtifactWarning": "errors",
+    "UntrustedCacheError": "errors",
 }  # fmt: skip
 _SUBMODULES = ("backends", "errors", "kernels", "operations")
 __all__ = ["__version__", *_HOMES]

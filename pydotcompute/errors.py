@@ -45,6 +45,10 @@ class KernelNotBuiltError(LookupError):
     """No usable artifact for a call; the message names the command that makes one."""
 
 
+class UntrustedCacheError(KernelNotBuiltError):
+    """A project's cache that others could have written: who, and what allows it nevertheless."""
+
+
 class ArtifactRefusedError(KernelNotBuiltError):
     """An artifact that is whole, and that the device or its driver does not load; another target's may serve."""
 

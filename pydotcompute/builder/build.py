@@ -6,9 +6,18 @@ import os
 from dataclasses import dataclass
 from typing import Any, Callable, Mapping
 
-from ..cache import sources
+from ..cache import sources, trust
 from ..cache.layout import KEYS, MANIFEST, PROJECT_CACHE, PROJECT_RENDERED
-from ..cache.writer import drop_damaged, explain_os_error, locked, make_private, read_manifest, sweep, write_manifest
+from ..cache.lock import locked
+from ..cache.writer import (
+    close_to_others,
+    drop_damaged,
+    explain_os_error,
+    make_folders,
+    read_manifest,
+    sweep,
+    write_manifest,
+)
 from ..declare.model import Declaration, Kernel, Rendered, Specialisation
 from .code import versions
 from .outcome import Outcome, Result, record_name
@@ -117,13 +126,20 @@ def build(project: Project, request: Request, report: Callable[[Any], None]) -> 
     each pool.Started and outcome.Result as it happens.
 
     Failures of kernels are in the outcome and the plan. Raises BuildError where the cache cannot be written, and
-    passes KeyboardInterrupt on after what was finished has been recorded.
+    passes KeyboardInterrupt on after what was finished has been recorded. Raises UntrustedCacheError for one that is
+    another user's: what is current there would be taken over.
     """
-    plan, outcome = project.plan(request), Outcome()
+    outcome = Outcome()
     try:
+        if who := close_to_others(project.cache):
+            project.say(
+                f"{project.cache}: {who}; now only you may. If they may have: pydotcompute cache clear, then build"
+            )
+        trust.require_folder(project.cache, project.root)
+        plan = project.plan(request)
         if not is_settled(project, plan):
-            make_private(project.cache)
-            with locked(project.cache, lambda who: project.say(f"waiting for {who}, which is building here")):
+            make_folders(project.cache)
+            with locked(project.cache, project.say):
                 plan, outcome = _build_locked(project, request, report)
         if _is_current(plan, outcome):
             sources.record(project.root, project.sources)

@@ -1,16 +1,26 @@
 """A bundle: the manifest and the current objects of a cache in a folder of their own, read-only to the run half.
 
-It is written beside the folder it replaces and swapped in: whole or not at all.
+It is written in the cache and swapped in: whole or not at all, and what a killed build leaves is where no wheel picks
+it up. On another file system than the cache it is written beside the folder, and the next one removes what was left.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-from typing import Any, Callable, Mapping
+from typing import Any, Callable, Iterator, Mapping
 
 from ..cache.layout import MANIFEST, object_path
-from ..cache.writer import object_fault, replace_file, write_manifest
+from ..cache.lock import locked
+from ..cache.writer import (
+    TEMPORARY,
+    make_folders,
+    object_fault,
+    remove,
+    replace_file,
+    sync_folder,
+    write_manifest,
+)
 from .plan import Name
 
 EXCHANGE = 2  # RENAME_EXCHANGE of renameat2(2)
@@ -24,10 +34,11 @@ class BundleError(Exception):
 
 
 def write_bundle(
-    cache: str, manifest: dict[str, Any], wanted: set[Name], folder: str,
+    cache: str, manifest: dict[str, Any], wanted: set[Name], folder: str, say: Callable[[str], None],
     beside: Callable[[dict[str, Any]], Mapping[str, str]] = lambda manifest: {},
 ) -> tuple[int, int]:  # fmt: skip
     """Write the wanted artifacts of `manifest`, which are current, to `folder`; returns how many, and their bytes.
+    `say` hears who is waited for.
 
     beside: from the manifest of the bundle, further files in it by name. Raises BundleError where `folder` is
     something else than a bundle or an object is damaged, OSError where the disk refuses; `folder` is then as it was.
@@ -35,12 +46,23 @@ def write_bundle(
     folder = os.path.abspath(folder)
     if os.path.lexists(folder) and not may_be_replaced(folder):
         raise BundleError(f"{folder}: not a bundle (no {MANIFEST} in it), so it is not replaced; name another folder")
+    make_folders(os.path.dirname(folder))
     chosen = _selection(manifest, wanted)
-    fresh = f"{folder}.new-{os.getpid()}"
-    os.makedirs(os.path.dirname(folder), exist_ok=True)
+    files = beside(chosen)
+    if os.stat(cache).st_dev != os.stat(os.path.dirname(folder)).st_dev or not os.access(cache, os.W_OK):
+        return _write(cache, chosen, files, f"{folder}.new", folder)
+    with locked(cache, say):
+        return _write(cache, chosen, files, os.path.join(cache, f"{TEMPORARY}bundle"), folder)
+
+
+def _write(
+    cache: str, chosen: dict[str, Any], files: Mapping[str, str], fresh: str, folder: str
+) -> tuple[int, int]:  # fmt: skip
     count = size = 0
+    remove(fresh)
+    remove(f"{fresh}.old")
     try:
-        os.mkdir(fresh)
+        make_folders(fresh)
         for entry in _entries(chosen):
             fault = object_fault(cache, entry["object"], entry["suffix"], entry["size"])
             if fault:
@@ -49,14 +71,15 @@ def write_bundle(
             count += 1
             if os.path.exists(os.path.join(fresh, path)):
                 continue
-            os.makedirs(os.path.dirname(os.path.join(fresh, path)), exist_ok=True)
+            make_folders(os.path.dirname(os.path.join(fresh, path)))
             with open(os.path.join(cache, path), "rb") as file:
-                replace_file(os.path.join(fresh, path), file.read(), 0o644, sync=False)
+                replace_file(os.path.join(fresh, path), file.read(), sync=False)
             size += entry["size"]
-        for name, text in beside(chosen).items():
-            replace_file(os.path.join(fresh, name), text.encode(), 0o644, sync=False)
-        write_manifest(fresh, chosen, 0o644)
+        for name, text in files.items():
+            replace_file(os.path.join(fresh, name), text.encode(), sync=False)
+        write_manifest(fresh, chosen)
         _swap(fresh, folder)
+        sync_folder(os.path.dirname(folder))
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     return count, size
@@ -93,7 +116,7 @@ def _selection(manifest: dict[str, Any], wanted: set[Name]) -> dict[str, Any]:
     return {**manifest, "kernels": kernels}
 
 
-def _entries(manifest: dict[str, Any]):
+def _entries(manifest: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for header in manifest["kernels"].values():
         for specialisation in header["specializations"].values():
             yield from specialisation["artifacts"].values()
@@ -111,7 +134,7 @@ def _swap(fresh: str, folder: str) -> None:
     if renameat2 is not None and renameat2(*arguments) == 0:
         return
     # A file system that cannot exchange: there is a moment without a bundle, never one with half of it.
-    old = f"{folder}.old-{os.getpid()}"
+    old = f"{fresh}.old"
     os.rename(folder, old)
     try:
         os.rename(fresh, folder)

@@ -7,6 +7,7 @@ from collections import deque
 from dataclasses import replace
 from typing import Callable, Collection
 
+from ..artifact.identity import bind
 from ..cache.store import Store
 from ..cache.writer import write_object
 from ..targets.base import BOUNDS, Answer, Job, backend_of
@@ -104,8 +105,8 @@ def jobs_of(plan: Plan, items: list[Item], rendered: str, linker: str) -> list[J
 def keep(item: Item, answer: Answer, target: str, outcome: Outcome, cache: str, store: Store) -> Result:
     """Write the object, then its record; only then does it count as made."""
     artifact = answer.artifacts[target]
-    name = write_object(cache, artifact.data, artifact.suffix)
-    size = len(artifact.data)
+    data = bind(artifact.data, item.said, get(backend_of(target)).comments.get(artifact.suffix, ""))
+    name, size = write_object(cache, data, artifact.suffix), len(data)
     entry = {
         "object": name, "suffix": artifact.suffix, "size": size, "key": item.key, "stale": "", "meta": artifact.meta,
     }  # fmt: skip

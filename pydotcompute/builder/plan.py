@@ -10,6 +10,8 @@ import os
 from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Mapping, NamedTuple
 
+from ..artifact import identity
+from ..cache.files import sha256
 from ..cache.keys import canonical, changes, digest, key
 from ..cache.writer import object_fault
 from ..declare.model import Declaration, Kernel, Rendered, Specialisation
@@ -63,6 +65,11 @@ class Item:
     @property
     def name(self) -> Name:
         return (self.kernel.name, str(self.specialisation), self.target)
+
+    @property
+    def said(self) -> str:
+        """The line of its object."""
+        return said(self.kernel, self.specialisation, self.target)
 
     @property
     def reason(self) -> str:
@@ -159,10 +166,18 @@ def make_plan(
                 fields = key_fields(kernel, specialisation, target, rendered[place], versions[backend])
                 sources = source_digests(kernel, rendered[place])
                 new_key = key(fields)
-                reasons = why_stale(folder, entry, new_key, fields, sources, history)
-                found = usable_record(folder, history(new_key)) if reasons and wanted else None
+                line = said(kernel, specialisation, target)
+                reasons = why_stale(folder, entry, new_key, fields, sources, history, line)
+                found = usable_record(folder, history(new_key), line) if reasons and wanted else None
                 items.append(Item(kernel, specialisation, target, wanted, fields, sources, new_key, reasons, found))
     return Plan(declaration, wanted_targets, bounds, manifest, tuple(items), rendered, unrendered, asked)
+
+
+def said(kernel: Kernel, specialisation: Specialisation, target: str) -> str:
+    """The line by which an object says what it is."""
+    types = dict(specialisation.types)
+    concrete = [p._replace(dtype=types.get(p.dtype, p.dtype)) for p in kernel.signature.parameters]
+    return identity.line(kernel.name, str(specialisation), target, concrete, kernel.signature.symbols, sha256)
 
 
 def key_fields(
@@ -212,13 +227,14 @@ def why_stale(
     fields: Mapping[str, str],
     sources: Mapping[str, str],
     history: Callable[[str], dict[str, Any] | None],
+    line: str,
 ) -> tuple[Reason, ...]:
-    """Why the manifest's entry does not serve; empty if it does."""
+    """Why the manifest's entry does not serve; empty if it does. line: of the object (artifact/identity.py)."""
     if entry is None:
         return (Reason("not built"),)
     if entry["key"] == new_key:
-        fault = object_fault(folder, entry["object"], entry["suffix"], entry["size"])
-        return (Reason("damaged" if "damaged" in fault else "missing", fault),) if fault else ()
+        fault = object_fault(folder, entry["object"], entry["suffix"], entry["size"], line)
+        return (Reason("missing" if "missing" in fault else "damaged", fault),) if fault else ()
     record = history(entry["key"])
     if record is None:
         return (Reason("changed", "something", note="the history of the cache was lost"),)
@@ -246,12 +262,12 @@ def source_note(record: Mapping[str, Any], sources: Mapping[str, str]) -> str:
     return ", ".join(name for name, _, _ in changes(record.get("sources", {}), sources))
 
 
-def usable_record(folder: str, record: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def usable_record(folder: str, record: Mapping[str, Any] | None, line: str) -> dict[str, Any] | None:
     """The record of an artifact that was made before under this key, if its object is still there and intact."""
     if record is None or not _is_record(record):
         return None
     entry = record["entry"]
-    if object_fault(folder, entry["object"], entry["suffix"], entry["size"]):
+    if object_fault(folder, entry["object"], entry["suffix"], entry["size"], line):
         return None
     return dict(record)
 

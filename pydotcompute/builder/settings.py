@@ -6,6 +6,8 @@ import os
 import re
 from typing import Any, Callable, Mapping, NamedTuple
 
+from ..cache import trust
+
 
 class SettingError(ValueError):
     """A setting has a value that it cannot have; the message says which, where, and what was expected."""
@@ -80,6 +82,14 @@ def _platform(value: Any) -> str:
     return str(value)
 
 
+def _folders(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [part for part in value.split(os.pathsep) if part]
+    if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
+        raise ValueError("expected a list of folders")
+    return value
+
+
 def _default_targets() -> list[str]:
     from ..targets.registry import default_targets
 
@@ -105,6 +115,8 @@ SETTINGS = (
             "for packages: of the wheel's tag, in the place of what the targets mean"),
     Setting("auto_build", "", "", True, _yes_or_no, lambda: False,
             "for packages: whether an editable install builds what changed, when it is imported"),
+    Setting("trusted", "", trust.VARIABLE, True, _folders, list,
+            "folders whose caches are used although others may write there"),
     Setting("target", "", "PYDOTCOMPUTE_TARGET", False, _text, lambda: "", "the target that loading takes"),
     Setting("threads", "", "PYDOTCOMPUTE_THREADS", False, _count, _processors,
             "the most threads that a call uses"),

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import stat
 from typing import Any, Callable, Iterator, NamedTuple
 
+from ..errors import KernelNotBuiltError
 from .layout import KEYS, MANIFEST, OBJECTS, object_path
+from .lock import locked
+from .manifest import kernel_record
 from .sources import SOURCES
-from .writer import TEMPORARY, locked, object_fault, read_manifest
+from .writer import TEMPORARY, object_fault, read_manifest
 
 
 class Row(NamedTuple):
@@ -45,6 +49,19 @@ def rows(manifest: dict[str, Any]) -> Iterator[Row]:
                 )  # fmt: skip
 
 
+def artifact_faults(folder: str, manifest: dict[str, Any]) -> dict[tuple[str, ...], str]:
+    """What is wrong with each artifact's object, by (kernel, specialisation, target); empty where nothing is."""
+    lines: dict[tuple[str, ...], str] = {}
+    for name in manifest["kernels"]:
+        with contextlib.suppress(KernelNotBuiltError):  # then the objects are held to their digests alone
+            record = kernel_record(manifest["kernels"], name, folder, folder)
+            lines |= {(name, s.name, a.target): a.said for s in record.specialisations.values() for a in s.artifacts}
+    return {
+        row[:3]: object_fault(folder, row.object, row.suffix, row.size, lines.get(row[:3], ""))
+        for row in rows(manifest)
+    }
+
+
 def verify(folder: str) -> list[Finding]:
     """Read every object and compare it with its name; look for what does not belong, and for open permissions."""
     manifest, problem = read_manifest(folder)
@@ -54,9 +71,10 @@ def verify(folder: str) -> list[Finding]:
     elif not os.path.exists(os.path.join(folder, MANIFEST)):
         findings.append(Finding(MANIFEST, "there is none", True))
     used = set()
+    faults = artifact_faults(folder, manifest)
     for row in rows(manifest):
         used.add(object_path(row.object, row.suffix))
-        fault = object_fault(folder, row.object, row.suffix, row.size)
+        fault = faults[row[:3]]
         findings.append(Finding(f"{row.kernel} {row.specialization} {row.target}", fault, bool(fault)))
     for path in files(folder):
         name = os.path.basename(path)
@@ -111,13 +129,13 @@ def files(folder: str) -> Iterator[str]:
             yield os.path.relpath(os.path.join(at, name), folder).replace(os.sep, "/")
 
 
-def clear(folder: str, waiting: Callable[[str], None], others: tuple[str, ...] = ()) -> tuple[int, int]:
+def clear(folder: str, say: Callable[[str], None], others: tuple[str, ...] = ()) -> tuple[int, int]:
     """Remove everything of a cache but its lock, the manifest first, and the folders `others`; returns how many
     files, and their bytes. Raises OSError. Programs that have loaded kernels keep them."""
     if not os.path.isdir(folder):
         return 0, 0
     count = size = 0
-    with locked(folder, waiting):
+    with locked(folder, say):
         places = [os.path.join(folder, name) for name in (MANIFEST, SOURCES, OBJECTS, KEYS)]
         places += [os.path.join(folder, name) for name in os.listdir(folder) if name.startswith(TEMPORARY)]
         for place in (*places, *others):

@@ -4,9 +4,10 @@
     objects/ab/abcd….so      immutable, named by the SHA-256 of their bytes (.so .ptx .cubin)
     keys/                    the build half's diskcache: not in a bundle, rebuildable
 
-A project's cache is `build/cache`, its rendered sources `build/rendered`. The manifest, format version 1:
+A project's cache is `build/cache`, its rendered sources `build/rendered`. The manifest, format version 3:
 
-    {"version": 1,
+    {"digest": of all that follows (cache/sealed.py),
+     "version": 3,
      "kernels": {NAME: {
         "doc", "signature": its text, "types": {T: [dtype…]}, "params": {P: [value…]}, "requires": [expression…],
         "vendor": {} or {"call": a function of NumPy's and CuPy's, "when": condition}; left out: {}
@@ -30,8 +31,8 @@ For CPU artifacts `meta` has {"triple", "features": […]} ("features": what `cp
 
 from __future__ import annotations
 
-VERSION = 2
-READ_SINCE = {2: "0.1.0"}  # format version → the first version of this package that reads it
+VERSION = 3
+READ_SINCE = {3: "0.1.0"}  # format version → the first version of this package that reads it
 MANIFEST = "manifest.json"
 OBJECTS = "objects"
 KEYS = "keys"

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..artifact import remedies
+from ..artifact import identity, remedies
 from ..artifact.dimensions import Tree, from_data, text as expression
+from ..artifact.identity import title
 from ..artifact.signature import DTYPES, Parameter, Signature
 from ..errors import KernelNotBuiltError
+from . import files, sealed
 from .layout import MANIFEST, PROJECT_CACHE, VERSION, object_path
 
 VENDOR_CALLS = ("matmul",)
@@ -47,18 +49,30 @@ class Artifact(NamedTuple):
         return remedies.build_again(self.folder, self.root, f"{self.kernel} {target_words(self.target)}")
 
     @property
+    def said(self) -> str:
+        """The line that its object must have."""
+        return identity.line(
+            self.kernel, self.specialisation, self.target, self.parameters, self.symbols, files.sha256
+        )
+
+    @property
+    def file(self) -> str:
+        """Its object, relative to the folder."""
+        return object_path(self.digest, self.suffix)
+
+    @property
     def path(self) -> str:
-        return f"{self.folder}/{object_path(self.digest, self.suffix)}"
+        return f"{self.folder}/{self.file}"
+
+    @property
+    def owned(self) -> str | None:
+        """The project whose own cache it lies in; None of a bundle's."""
+        return project_of(self.folder, self.root)
 
 
 def target_words(target: str) -> str:
     """What a build command says for a target: "-t cpu:native", or "-t cpu:native --bounds"."""
     return f"-t {target.removesuffix('+bounds')}" + " --bounds" * target.endswith("+bounds")
-
-
-def title(kernel: str, specialisation: str) -> str:
-    """`saxpy[T=float32]`; the kernel's name alone where it has one specialisation without a name."""
-    return kernel if specialisation == "-" else f"{kernel}[{specialisation}]"
 
 
 class SpecialisationRecord(NamedTuple):
@@ -110,10 +124,15 @@ def find(path: str) -> tuple[str, str]:
     return os.path.join(path, *PROJECT_CACHE), path
 
 
+def project_of(folder: str, root: str) -> str | None:
+    """The project that a folder found by `find` is the cache of; None of a bundle."""
+    return None if folder == root else root
+
+
 def read(folder: str, root: str) -> dict[str, Any]:
     """The manifest in `folder`, whole but not yet looked into.
 
-    Raises KernelNotBuiltError: there is none, it is damaged, or of another format version.
+    Raises KernelNotBuiltError: there is none, it is damaged, or of another format version; UntrustedCacheError.
     """
     path = f"{folder}/{MANIFEST}"
 
@@ -121,18 +140,21 @@ def read(folder: str, root: str) -> dict[str, Any]:
         return remedies.build_again(folder, root)
 
     try:
-        with open(path, "rb", buffering=0) as file:
-            manifest = _parse(file.read().decode())
+        data = files.read(folder, MANIFEST, files.MOST_MANIFEST, project_of(folder, root))
+        whole = sealed.is_whole(data)
+        manifest = _parse(data.decode()) if whole else _parse_safely(data.decode())
         version = manifest["version"]
         kernels = manifest["kernels"]
+        if version == VERSION and not whole:
+            raise ValueError("its digest is not that of what follows")
     except (FileNotFoundError, NotADirectoryError):
         raise KernelNotBuiltError(f"no kernels are built in {root}: there is no {path}; {remedy()}") from None
     except OSError as error:
-        raise KernelNotBuiltError(f"{path} cannot be read: {error.strerror}") from None
+        raise KernelNotBuiltError(f"{path} cannot be read: {error.strerror}; {remedy()}") from None
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise KernelNotBuiltError(f"{path} is damaged ({_brief(error)}); {remedy()}") from None
-    if version != VERSION:
-        newer = isinstance(version, int) and version > VERSION
+    if version != VERSION or type(version) is not int:
+        newer = type(version) is int and version > VERSION
         advice = "a newer version of this package reads it; or " if newer else ""
         found = f"{path} has format version {version!r}"
         raise KernelNotBuiltError(f"{found}, this program reads {VERSION}; {advice}{remedy()}")
@@ -145,12 +167,19 @@ def _parse(text: str) -> Any:
     """JSON → value. With the interpreter's own scanner, because the package around it costs 2 ms to import."""
     try:
         from _json import make_scanner
-
+    except ImportError:
+        return _parse_safely(text)
+    try:
         value, end = make_scanner(_SCAN)(text, 0)  # type: ignore[arg-type]  # a context; the stubs say another thing
-        if not text[end:].strip():
-            return value
-    except (ImportError, StopIteration, SystemError):
-        pass  # what is wrong with a text the scanner can only say by the package: alone it fails without an exception
+    except (StopIteration, SystemError):  # it makes its errors by that package
+        return _parse_safely(text)
+    if text[end:].strip():
+        raise ValueError(f"more than one value, from character {end}")
+    return value
+
+
+def _parse_safely(text: str) -> Any:
+    """The same for text that may be anything."""
     import json
 
     return json.loads(text)
@@ -169,7 +198,7 @@ def kernel_record(kernels: dict[str, Any], name: str, folder: str, root: str) ->
     """What the manifest says about one kernel. Raises KernelNotBuiltError if that is not what it should be."""
     try:
         return _kernel(kernels[name], name, folder, root)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
         raise KernelNotBuiltError(
             f"{folder}/{MANIFEST} is damaged (kernel '{name}': {_brief(error)}); "
             f"{remedies.build_again(folder, root, name)}"
@@ -192,6 +221,8 @@ def stale_artifacts(kernels: dict[str, Any]) -> list[tuple[str, str, str, str]]:
 
 def _kernel(entry: dict[str, Any], name: str, folder: str, root: str) -> KernelRecord:
     parameters = tuple(_parameter(p) for p in entry["parameters"])
+    if not parameters or len({p.name for p in parameters}) < len(parameters):
+        raise ValueError("its parameters are none, or two of one name")
     symbols = tuple(map(_text, entry["symbols"]))
     specialisations = {}
     for label, s in entry["specializations"].items():
@@ -199,7 +230,7 @@ def _kernel(entry: dict[str, Any], name: str, folder: str, root: str) -> KernelR
         concrete = tuple(p._replace(dtype=_dtype(types.get(p.dtype, p.dtype))) for p in parameters)
         artifacts = tuple(
             Artifact(
-                folder, root, name, label, target, _digest(a["object"]), _suffix(a["suffix"]), int(a["size"]),
+                folder, root, name, label, target, _digest(a["object"]), _suffix(a["suffix"]), _size(a["size"]),
                 _text(a["key"]), _text(a.get("stale", "")), dict(a.get("meta", {})), concrete, symbols,
             )
             for target, a in s["artifacts"].items()
@@ -227,12 +258,17 @@ def _parameter(p: dict[str, Any]) -> Parameter:
     dims = p["dims"]
     if dims is not None:
         dims = tuple(map(from_data, dims))
+        if any(isinstance(dim, (bool, float)) for dim in dims):
+            raise ValueError(f"{list(dims)} are not dimensions")
     fill = p.get("fill")
     role, layout = p.get("role", "in"), p.get("layout", "C")
     if role not in ("in", "inout", "out", "temp") or layout not in ("C", "strided", "broadcast"):
         raise ValueError(f"role {role!r}, layout {layout!r}")
+    ellipsis = p.get("ellipsis", False)
+    if type(ellipsis) is not bool:
+        raise TypeError(f"{ellipsis!r} is neither true nor false")
     return Parameter(
-        _text(p["name"]), _text(p["dtype"]), dims, role, bool(p.get("ellipsis", False)), layout,
+        _text(p["name"]), _text(p["dtype"]), dims, role, ellipsis, layout,
         fill if fill is None else _text(fill),
     )  # fmt: skip
 
@@ -246,6 +282,12 @@ def _text(value: Any) -> str:
 def _dtype(value: Any) -> str:
     if not isinstance(value, str) or value not in DTYPES:
         raise ValueError(f"{value!r} is not a dtype")
+    return value
+
+
+def _size(value: Any) -> int:
+    if type(value) is not int or not 0 <= value <= files.MOST_OBJECT:
+        raise ValueError(f"{value!r} is not the size of an object")
     return value
 
 

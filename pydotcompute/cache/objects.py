@@ -5,12 +5,14 @@ What happens to the file afterwards, in place of it or to its folder, does not r
 
 from __future__ import annotations
 
+import errno
 import os
-from functools import cache
 from itertools import count
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING
 
+from ..artifact import identity
 from ..errors import KernelNotBuiltError
+from . import files
 
 if TYPE_CHECKING:
     import ctypes
@@ -19,44 +21,30 @@ if TYPE_CHECKING:
 
 
 def read(artifact: Artifact) -> bytes:
-    """The verified bytes of an artifact.
+    """The verified bytes of an artifact, machine code without the line that says what it is.
 
-    Raises KernelNotBuiltError, with the file, what was found and expected, and the command that builds it again.
+    Raises KernelNotBuiltError, with the file, what was found and expected, and the command that builds it again;
+    UntrustedCacheError.
     """
     try:
-        with open(artifact.path, "rb", buffering=0) as file:
-            data = file.read()
+        data = files.read(artifact.folder, artifact.file, artifact.size, artifact.owned)
     except (FileNotFoundError, NotADirectoryError):
         raise KernelNotBuiltError(f"{artifact}: its object {artifact.path} is missing; {artifact.remedy}") from None
     except OSError as error:
-        raise KernelNotBuiltError(
-            f"{artifact}: {artifact.path} cannot be read ({error.strerror}); {artifact.remedy}"
-        ) from None
-    found = sha256(data)
+        told = f"cannot be read ({error.strerror})"
+        if error.errno == errno.EFBIG:
+            told = f"is damaged: {error.strerror}"
+        raise KernelNotBuiltError(f"{artifact}: {artifact.path} {told}; {artifact.remedy}") from None
+    found = files.sha256(data)
     if found != artifact.digest:
         raise KernelNotBuiltError(
             f"{artifact}: {artifact.path} is damaged: {len(data)} bytes with SHA-256 {found}, "
             f"expected {artifact.size} bytes with {artifact.digest}; {artifact.remedy}"
         )
-    return data
-
-
-def sha256(data: bytes) -> str:
-    """Hex. From the interpreter's own module: hashlib would load OpenSSL, several milliseconds and megabytes."""
-    return str(_hash_function()(data).hexdigest())
-
-
-@cache
-def _hash_function() -> Callable[[bytes], Any]:
-    for module in ("_sha2", "_sha256"):  # the first is there since Python 3.12
-        try:
-            found: Callable[[bytes], Any] = __import__(module).sha256
-        except ImportError:
-            continue
-        return found
-    from hashlib import sha256
-
-    return sha256
+    said, code = identity.of(data)
+    if problem := identity.difference(said, artifact.said):
+        raise KernelNotBuiltError(f"{artifact}: {artifact.path} {problem}; {artifact.remedy}")
+    return code
 
 
 def open_library(artifact: Artifact) -> ctypes.CDLL:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import os
 
+from .files import sha256
 from .layout import PROJECT_CACHE
-from .objects import sha256
 from .writer import replace_file
 
 SOURCES = "sources.json"  # in the cache's folder

@@ -8,62 +8,76 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import json
 import os
-from typing import Any, Callable, Iterator
+import shutil
+import stat
+from typing import Any
 
+from ..artifact.identity import difference, of
+from .files import MOST_MANIFEST, read_file
 from .keys import digest
 from .layout import MANIFEST, OBJECTS, VERSION, object_path
+from .sealed import is_whole, seal
+from .trust import fault
 
-LOCK = "lock"
 TEMPORARY = ".new-"  # the start of the name of every file that is not finished
 
 
-def make_private(folder: str) -> None:
-    """Make the cache's folder (and its parents); it is its owner's alone, also if it was there before."""
-    os.makedirs(os.path.dirname(os.path.abspath(folder)), exist_ok=True)
-    with contextlib.suppress(FileExistsError):
-        os.mkdir(folder, 0o700)
-    status = os.stat(folder)
-    if status.st_mode & 0o077 and status.st_uid == os.geteuid():
-        os.chmod(folder, 0o700)
-
-
-@contextlib.contextmanager
-def locked(folder: str, waiting: Callable[[str], None]) -> Iterator[None]:
-    """Hold the cache for writing. `waiting` is called once, with who holds it, if that is somebody else.
-
-    The kernel gives the lock back when the holder dies, however it dies.
-    """
-    handle = os.open(os.path.join(folder, LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
+def make_folders(folder: str) -> None:
+    """Make a folder and those above it that are missing: others may read them and not write, whatever the umask."""
+    missing = []
+    while not os.path.isdir(folder):
+        missing.append(folder)
+        above = os.path.dirname(os.path.abspath(folder))
+        if above == folder:
+            break
+        folder = above
+    for folder in reversed(missing):
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.pread(handle, 32, 0).decode("ascii", "replace").strip()
-            waiting(f"process {holder}" if holder.isdigit() else "another process")
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        with contextlib.suppress(OSError):  # only for the message of the next one
-            os.ftruncate(handle, 0)
-            os.pwrite(handle, str(os.getpid()).encode(), 0)
-        yield
-    finally:
-        os.close(handle)
+            os.mkdir(folder, 0o755)
+        except FileExistsError:
+            if not os.path.isdir(folder):
+                raise
+        else:
+            os.chmod(folder, 0o755)
+            sync_folder(os.path.dirname(os.path.abspath(folder)))
 
 
-def replace_file(path: str, data: bytes, mode: int = 0o600, sync: bool = True) -> None:
-    """Write `data` under `path`, whole or not at all: a file beside it, on the disk, then renamed."""
+def close_to_others(folder: str) -> str:
+    """Take from others the right to write to a cache of this user's, and to all that is in it; returns who had it."""
+    try:
+        status = os.stat(folder)
+    except FileNotFoundError:
+        return ""
+    had = fault(status)
+    if not had or status.st_uid != os.geteuid():
+        return ""
+    places = [folder]
+    for at, folders, names in os.walk(folder):
+        places += [os.path.join(at, name) for name in (*folders, *names)]
+    for place in places:
+        with contextlib.suppress(FileNotFoundError):
+            status = os.lstat(place)
+            if status.st_mode & 0o022 and not stat.S_ISLNK(status.st_mode):
+                os.chmod(place, stat.S_IMODE(status.st_mode) & ~0o022)
+    return had
+
+
+def replace_file(path: str, data: bytes, sync: bool = True) -> None:
+    """Write `data` under `path`, whole or not at all: a file beside it, on the disk, then renamed; with the folder on
+    the disk too, what is written next cannot be there after a power cut while this is not."""
     folder, name = os.path.split(path)
-    temporary = os.path.join(folder, f"{TEMPORARY}{os.getpid()}-{name}"[-250:])
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
+    # random: two containers that share a folder may have builders of one process id
+    temporary = os.path.join(folder, f"{TEMPORARY}{os.urandom(8).hex()}-{name}"[:250])
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
     try:
         try:
             view = memoryview(data)
             while view:
                 view = view[os.write(handle, view) :]
             if sync:
-                os.fsync(handle)
+                _sync(handle)
         finally:
             os.close(handle)
         os.replace(temporary, path)
@@ -71,6 +85,25 @@ def replace_file(path: str, data: bytes, mode: int = 0o600, sync: bool = True) -
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+    if sync:
+        sync_folder(folder)
+
+
+def sync_folder(folder: str) -> None:
+    """Have the names in a folder on the disk."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        _sync(handle)
+    finally:
+        os.close(handle)
+
+
+def _sync(handle: int) -> None:
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP):  # a file system that cannot
+            raise
 
 
 def write_object(folder: str, data: bytes, suffix: str) -> str:
@@ -79,9 +112,7 @@ def write_object(folder: str, data: bytes, suffix: str) -> str:
     path = os.path.join(folder, *object_path(name, suffix).split("/"))
     if object_is_intact(folder, name, suffix, len(data)):
         return name
-    for parent in (os.path.join(folder, OBJECTS), os.path.dirname(path)):
-        with contextlib.suppress(FileExistsError):
-            os.mkdir(parent, 0o700)
+    make_folders(os.path.dirname(path))
     replace_file(path, data)
     return name
 
@@ -90,17 +121,19 @@ def object_is_intact(folder: str, name: str, suffix: str, size: int) -> bool:
     return object_fault(folder, name, suffix, size) == ""
 
 
-def object_fault(folder: str, name: str, suffix: str, size: int) -> str:
-    """Why the object is not what its name says, in a word or two; empty if it is."""
+def object_fault(folder: str, name: str, suffix: str, size: int, said: str = "") -> str:
+    """Why the object is not what its name says, in some words; empty if it is. said: the line that it must have
+    (artifact/identity.py)."""
     try:
-        with open(os.path.join(folder, *object_path(name, suffix).split("/")), "rb", buffering=0) as file:
-            data = file.read()
+        data = read_file(os.path.join(folder, *object_path(name, suffix).split("/")), size)
     except FileNotFoundError:
         return "object missing"
     except OSError as error:
-        return f"object cannot be read ({error.strerror})"
+        return "object damaged" if error.errno == errno.EFBIG else f"object cannot be read ({error.strerror})"
     if len(data) != size or digest(data) != name:
         return "object damaged"
+    if said and (problem := difference(of(data)[0], said)):
+        return f"object {problem}"
     return ""
 
 
@@ -123,9 +156,9 @@ def _objects(manifest: dict[str, Any]) -> set[tuple[str, str, int]]:
     }
 
 
-def write_manifest(folder: str, manifest: dict[str, Any], mode: int = 0o600) -> None:
+def write_manifest(folder: str, manifest: dict[str, Any]) -> None:
     text = json.dumps(manifest, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    replace_file(os.path.join(folder, MANIFEST), text.encode(), mode)
+    replace_file(os.path.join(folder, MANIFEST), seal(text))
 
 
 def read_manifest(folder: str) -> tuple[dict[str, Any], str]:
@@ -136,20 +169,22 @@ def read_manifest(folder: str) -> tuple[dict[str, Any], str]:
     path = os.path.join(folder, MANIFEST)
     empty: dict[str, Any] = {"version": VERSION, "kernels": {}}
     try:
-        with open(path, "rb") as file:
-            manifest = json.loads(file.read())
+        data = read_file(path, MOST_MANIFEST)
+        manifest = json.loads(data)
     except (FileNotFoundError, NotADirectoryError):
         return empty, ""
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         return empty, f"{path}: damaged ({error})"
-    if not isinstance(manifest, dict) or manifest.get("version") != VERSION or not _is_whole(manifest):
-        found = manifest.get("version") if isinstance(manifest, dict) else None
-        problem = "damaged" if found in (VERSION, None) else f"of format version {found}, this is {VERSION}"
-        return empty, f"{path}: {problem}"
+    found = manifest.get("version") if isinstance(manifest, dict) else None
+    if type(found) is int and found != VERSION:
+        return empty, f"{path}: of format version {found}, this is {VERSION}"
+    if not is_whole(data) or not _has_its_parts(manifest):
+        return empty, f"{path}: damaged"
+    del manifest["digest"]
     return manifest, ""
 
 
-def _is_whole(manifest: dict[str, Any]) -> bool:
+def _has_its_parts(manifest: dict[str, Any]) -> bool:
     """Whether every part that a plan looks at has the type it must have."""
     try:
         return all(
@@ -173,7 +208,15 @@ def sweep(folder: str) -> None:
         with contextlib.suppress(OSError):
             for entry in os.scandir(place):
                 if entry.name.startswith(TEMPORARY):
-                    os.unlink(entry.path)
+                    remove(entry.path)
+
+
+def remove(path: str) -> None:
+    """Remove a file or a folder, if it is there. Raises OSError."""
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path)
+    elif os.path.lexists(path):
+        os.unlink(path)
 
 
 def explain_os_error(error: OSError, folder: str) -> str:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
+from ..artifact.identity import title
 from ..artifact.signature import DTYPES, Parameter, Signature, fill_value
-from ..cache.manifest import KernelRecord, SpecialisationRecord, title
+from ..cache.manifest import KernelRecord, SpecialisationRecord
 from ..errors import KernelNotBuiltError
 from .scalars import choose, convert, is_scalar, type_name
 from .shapes import Dimensions, Shape, describe

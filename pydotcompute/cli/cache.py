@@ -82,13 +82,13 @@ def _dir(options: argparse.Namespace, root: str, folder: str) -> int:
 
 
 def _list(options: argparse.Namespace, root: str, folder: str) -> int:
-    from ..cache.inspection import rows
-    from ..cache.writer import object_fault
+    from ..cache.inspection import artifact_faults, rows
 
     manifest = _manifest(root, folder)
     check_names(options.kernels, manifest["kernels"], "kernel", folder)
     found = [row for row in rows(manifest) if not options.kernels or row.kernel in options.kernels]
-    states = [object_fault(folder, row.object, row.suffix, row.size) or ("stale" if row.stale else "") for row in found]
+    faults = artifact_faults(folder, manifest)
+    states = [faults[row[:3]] or ("stale" if row.stale else "") for row in found]
     if options.json:
         print_json([{**row._asdict(), "fault": state if state != "stale" else ""} for row, state in zip(found, states)])
         return 0
@@ -129,9 +129,8 @@ def _list_installed(options: argparse.Namespace) -> int:
 
 
 def _show(options: argparse.Namespace, root: str, folder: str) -> int:
-    from ..cache.inspection import rows
+    from ..cache.inspection import artifact_faults, rows
     from ..cache.layout import object_path
-    from ..cache.writer import object_fault
 
     manifest = _manifest(root, folder)
     check_names([options.kernel], manifest["kernels"], "kernel", folder)
@@ -141,6 +140,7 @@ def _show(options: argparse.Namespace, root: str, folder: str) -> int:
             known = dict.fromkeys(str(row[column]) for row in found)
             check_names([wanted], known, what, f"the cache for {options.kernel}")
             found = [row for row in found if row[column] == wanted]
+    faults = artifact_faults(folder, {**manifest, "kernels": {options.kernel: manifest["kernels"][options.kernel]}})
     records = _records(folder, [row.key for row in found])
     data = []
     for row in found:
@@ -149,7 +149,7 @@ def _show(options: argparse.Namespace, root: str, folder: str) -> int:
             {
                 **row._asdict(),
                 "path": os.path.join(folder, object_path(row.object, row.suffix)),
-                "fault": object_fault(folder, row.object, row.suffix, row.size),
+                "fault": faults[row[:3]],
                 "fields": record.get("fields", {}),
                 "seconds": record.get("seconds"),
                 "phases": record.get("phases", {}),
@@ -224,10 +224,7 @@ def _clear(options: argparse.Namespace, root: str, folder: str) -> int:
     from ..cache.writer import explain_os_error
 
     try:
-        def waiting(who: str) -> None:
-            say(f"waiting for {who}, which is building here")
-
-        files, size = clear(folder, waiting, (os.path.join(root, *PROJECT_RENDERED),))
+        files, size = clear(folder, say, (os.path.join(root, *PROJECT_RENDERED),))
     except OSError as error:
         raise BuildError(explain_os_error(error, folder)) from error
     if options.json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from math import prod
 from typing import Any
 
 from ..errors import DeclarationError
@@ -11,6 +12,8 @@ from .entry import Entry
 from .model import Declaration, Kernel
 from .signatures import parse_signature
 from .table import KERNEL, KERNEL_NAME, WITHOUT_KERNELS
+
+MOST_SPECIALISATIONS = 10_000  # of a kernel
 
 
 def load(root: str | os.PathLike, keep_going: bool = False) -> Declaration:
@@ -61,6 +64,11 @@ def _kernels(document: Document, root: str, name: str, key: Node, node: Node) ->
         if param in types:
             raise document.error(at, f"'{param}' is already the name of a type variable", "choose another name")
     text = node.value["signature"]
+    count = prod(map(len, (*types.values(), *params.values())))
+    if count > MOST_SPECIALISATIONS:
+        at = node.value["params" if params else "types"]
+        told = f"these are {count:,} specialisations, and a kernel may have {MOST_SPECIALISATIONS:,}"
+        raise document.error(at, told, "leave values out, or write several kernels")
     parsed = parse_signature(text.value, types, tuple(params), lambda offset: document.at(text, offset))
     signature = parsed.signature
     used = {p.dtype for p in signature.parameters}

@@ -8,13 +8,14 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Callable, Collection, Mapping
 
-from ..errors import Position
+from ..errors import DeclarationError, Position
 from .document import project_file, read
 from .model import Kernel, Rendered, Specialisation
 from .python_text import check_definition, check_raw, parse_python, raw_module
 from .substitute import substitute
 
 NEWLINE = re.compile("\r\n|\r")
+MOST_LINES = 2_000  # a thousand that depend on each other take a compiler half a minute
 SHIFT = 4  # how far the statements of a body are moved, to stand under our `def`
 
 Origin = tuple[str | None, int]  # a template, or None for an inline body; its line, from 1
@@ -33,6 +34,9 @@ def render(
     }  # fmt: skip
     root = os.fspath(root)
     rendered = _from_body(kernel, context, root) if kernel.body is not None else _from_template(kernel, context, root)
+    if (count := rendered.text.count("\n")) > MOST_LINES:
+        told = f"'{kernel.name}' has {count:,} lines once it is rendered, and at most {MOST_LINES:,} are compiled"
+        raise DeclarationError(told, kernel.at, "write loops where lines repeat")
     if any(module in rendered.text for module in raw):
         tree = parse_python(rendered)
         if module := raw_module(tree, raw):

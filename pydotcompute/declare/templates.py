@@ -14,8 +14,8 @@ from .document import project_file, read
 from .names import near
 from .origins import RESERVED, LineMarks, Marked, Origin, read_marks, realign
 
+MOST_TURNS = 100_000  # of the loops in a rendering, nested ones multiplied
 Locate = Callable[[str | None, int], Position]
-
 
 class Expanded(NamedTuple):
     text: str
@@ -35,6 +35,16 @@ class Environment(Marked):
         self.places: list[Origin] = []
         self.captures: set[str | None] = set()
         self.used: dict[str, None] = {}
+        self.turns = 0
+        self.globals["range"] = self._range
+
+    def _range(self, *bounds: int) -> range:
+        """Python's `range`, as long as the loops over all of them stay within what a template may do."""
+        found = range(*bounds)
+        self.turns += len(found)
+        if self.turns > MOST_TURNS:
+            raise ValueError(f"the loops of a template may have {MOST_TURNS:,} turns in all")
+        return found
 
     def get_template(
         self, name: str | jinja2.Template, parent: str | None = None, globals: MutableMapping[str, Any] | None = None
@@ -125,7 +135,7 @@ def expand(root: str, template: str | None, text: str, context: Mapping[str, Any
 def _render(
     environment: Environment, template: str | None, text: str, context: Mapping[str, Any], locate: Locate
 ) -> str:
-    environment.used = {}
+    environment.used, environment.turns = {}, 0
     try:
         made = environment.get_template(template) if template else _inline(environment, text)
         return made.render(context)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Iterable
+
 from ..declare.model import Kernel, Rendered, Specialisation
 from ..ir import tree
 from . import helpers, module as modules, names, statements
 from .promotion import Type
 from .scope import Array, Parts, Scope
 from .syntax import without_docstring
+
+MOST_NODES = 5_000  # of the bodies of helpers, each in the place of each of its calls
 
 
 def build_tree(kernel: Kernel, specialisation: Specialisation, rendered: Rendered) -> tree.KernelTree:
@@ -26,6 +30,9 @@ def build_tree(kernel: Kernel, specialisation: Specialisation, rendered: Rendere
     built = statements.block(s, body)
     if not s.parallel:
         built = [_once(s, built)]
+    if (size := expanded(built, instances.built.values())) > MOST_NODES:
+        told = f"the helpers of `{kernel.name}` have {size:,} parts when each stands where it is called, and at most "
+        module.refuse(module.function, f"{told}{MOST_NODES:,} are compiled", "call them in loops, or fewer times")
     locals_ = {name: s.type_of(name).dtype for name in s.plain if name in s.now}
     return tree.KernelTree(
         name=kernel.name,
@@ -43,6 +50,20 @@ def _once(s: Scope, body: list[tree.Stmt]) -> tree.Stmt:
     """A kernel without a parallel loop: it runs as one block, of one iteration."""
     index = s.fresh("once_", "int64")
     return tree.Parallel("grid", (index,), (tree.Const(1, "int64"),), tuple(body), at=s.at(s.function))
+
+
+def expanded(body: Iterable[tree.Stmt], helpers: Iterable[tree.Helper]) -> int:
+    """How many nodes the helpers of a tree have, each as often as it is called. helpers: callees before callers."""
+    sizes: dict[str, int] = {}
+
+    def called(statements: Iterable[tree.Stmt]) -> int:
+        nodes = (node for statement in statements for node in tree.walk(statement))
+        return sum(sizes[node.helper] for node in nodes if hasattr(node, "helper"))
+
+    for helper in helpers:
+        own = sum(1 for statement in helper.body for _ in tree.walk(statement))
+        sizes[helper.name] = own + called(helper.body)
+    return called(body)
 
 
 def _scope(module: modules.Module, parts: Parts) -> Scope:

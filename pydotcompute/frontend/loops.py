@@ -113,6 +113,8 @@ def build_while(s: Scope, node: ast.While) -> list[tree.Stmt]:
         after = merge(after, state, s.maybe)
     for state in loop.breaks:
         after = merge(after, state, s.maybe)
+    if after is None and not loop.breaks and not any(isinstance(inner, ast.Return) for inner in ast.walk(node)):
+        s.refuse(node, f"`while {ast.unparse(node.test)}` never ends", "leave it by `break`, or give it a condition")
     s.state = after
     if first:  # a reduction in the condition: computed anew before each turn
         stop = tree.If(expressions.negated(test, at), (tree.Break(at=at),), at=at)

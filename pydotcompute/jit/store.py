@@ -33,7 +33,7 @@ class FunctionStore:
 
     def put(self, key: str, data: bytes) -> None:
         """Keep these bytes, whole or not at all. A disk that is full or read-only keeps nothing."""
-        temporary = f"{self._path(key)}.{os.getpid()}.new"
+        temporary = f"{self._path(key)}.{os.urandom(8).hex()}.new"
         try:
             os.makedirs(self.folder, 0o700, exist_ok=True)
             handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

@@ -54,7 +54,7 @@ def write_package(project: Project, plan: Plan, folder: str) -> tuple[int, int]:
 
     manifest, _ = read_manifest(project.cache)
     try:
-        return write_bundle(project.cache, manifest, {item.name for item in plan.wanted}, folder, beside)
+        return write_bundle(project.cache, manifest, {item.name for item in plan.wanted}, folder, project.say, beside)
     except OSError as error:
         raise BuildError(explain_os_error(error, folder)) from error
 
@@ -69,7 +69,7 @@ def write_checkout(folder: str, project: str, auto_build: bool) -> None:
         os.makedirs(folder)
         there = os.path.relpath(os.path.abspath(project), os.path.abspath(folder))
         text = CHECKOUT.format(project=there, auto_build=auto_build)
-        replace_file(os.path.join(folder, "__init__.py"), text.encode(), 0o644, sync=False)
+        replace_file(os.path.join(folder, "__init__.py"), text.encode(), sync=False)
     except OSError as error:
         raise BuildError(explain_os_error(error, folder)) from error
 
@@ -83,7 +83,7 @@ def write_stubs(project: Project, plan: Plan, path: str) -> int:
     ]
     try:
         os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
-        replace_file(path, stub(records, library=True).encode(), 0o644, sync=False)
+        replace_file(path, stub(records, library=True).encode(), sync=False)
     except OSError as error:
         raise BuildError(explain_os_error(error, path)) from error
     return len(names)

@@ -6,9 +6,10 @@ from typing import Mapping, NamedTuple
 
 from ..artifact import remedies
 from ..artifact.dimensions import Tree
+from ..artifact.identity import title
 from ..backends.base import Backend
 from ..backends.names import HOST
-from ..cache.manifest import Artifact, KernelRecord, SpecialisationRecord, target_words, title
+from ..cache.manifest import Artifact, KernelRecord, SpecialisationRecord, target_words
 from ..errors import KernelNotBuiltError
 
 

@@ -7,6 +7,7 @@ import warnings
 from typing import Any, Iterator
 
 from ..artifact import remedies
+from ..artifact.identity import title
 from ..cache import manifest
 from ..cache.layout import MANIFEST
 from ..calls import settings
@@ -102,7 +103,7 @@ def _refuse_stale(kernels: dict[str, Any], folder: str, root: str, pinned: str |
     names = dict.fromkeys(entry[0] for entry in stale)
     which = " ".join(names) if len(names) <= 3 else ""
     told = (
-        f"{manifest.title(kernel, specialisation)} for {target} is stale ({reason}){more}; "
+        f"{title(kernel, specialisation)} for {target} is stale ({reason}){more}; "
         f"{remedies.build_again(folder, root, which)}"
     )
     if strict:

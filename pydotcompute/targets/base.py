@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Mapping
 
 from ..artifact.signature import DTYPES
 from ..cache.keys import canonical
-from ..cache.writer import replace_file
+from ..cache.writer import make_folders, replace_file
 from ..declare.model import Kernel, Rendered, Specialisation
 from . import tools
 
@@ -48,8 +48,8 @@ class Job:
                 if file.read() == data:
                     return path
         except FileNotFoundError:
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-        replace_file(path, data, 0o644, sync=False)
+            make_folders(os.path.dirname(path))
+        replace_file(path, data, sync=False)
         return path
 
     def __str__(self) -> str:
@@ -103,6 +103,7 @@ class Target(ABC):
     expected: ClassVar[str] = ""  # how its names are written; empty: the nearest example says it
     dtypes: ClassVar[frozenset[str]] = frozenset(DTYPES) - {"float16"}  # of arrays and scalars
     raw: ClassVar[str] = ""  # the module whose use marks a body as this target's own Python; empty: it takes none
+    comments: ClassVar[Mapping[str, str]] = {}  # suffix of artifacts that are text → what begins a comment there
     has_bounds: ClassVar[bool] = False  # whether it can check every index (`--bounds`)
     has_blocks: ClassVar[bool] = False  # whether it runs blocks of threads, as a declaration's `launch` says
     # distributions whose version reaches the artifacts; of several names the installed one counts

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "runtime"))
-from support import array, elementwise, entry_ir, kernel_entry, scalar, shared_object, write_project  # noqa: E402
+from support import array, bound, elementwise, entry_ir, kernel_entry, scalar, shared_object, write_project  # noqa: E402
 
 import pydotcompute  # noqa: E402
 from pydotcompute.backends import Backend, register_backend, unregister_backend  # noqa: E402
@@ -114,9 +114,10 @@ def lib(tmp_path):
         array("out", "float32", ..., role="out"),
     ]
     data = shared_object(entry_ir(parameters, ["size"]), elementwise())
-    targets = dict.fromkeys(("cpu:x86-64", "device:v1", "device:v2", "device:v9"), data)
+    names = ("cpu:x86-64", "device:v1", "device:v2", "device:v9")
+    targets = {name: bound(data, "axpy", parameters, target=name) for name in names}
     entry = kernel_entry("axpy", parameters, {"-": ({}, {}, [("out", "y")], targets)})
-    yield pydotcompute.load(write_project(tmp_path, {"axpy": entry}, [data]))
+    yield pydotcompute.load(write_project(tmp_path, {"axpy": entry}, targets.values()))
     unregister_backend("device")
 
 

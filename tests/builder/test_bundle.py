@@ -116,10 +116,10 @@ def test_a_damaged_object_ends_the_bundle_and_leaves_the_folder(built, tmp_path)
     plan, _ = build_project(built)
     wanted = {item.name for item in plan.wanted}
     cache = built / "build" / "cache"
-    write_bundle(str(cache), manifest(built), wanted, str(folder))
+    write_bundle(str(cache), manifest(built), wanted, str(folder), print)
     before = contents(folder)
     next((cache / "objects").rglob("*.so")).write_bytes(b"damaged")
     with pytest.raises(BundleError, match="object damaged"):
-        write_bundle(str(cache), manifest(built), wanted, str(folder))
+        write_bundle(str(cache), manifest(built), wanted, str(folder), print)
     assert contents(folder) == before
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("b.")] == []

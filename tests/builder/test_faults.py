@@ -364,7 +364,23 @@ def test_no_place_for_the_rendered_sources_is_one_line_for_each_job(fresh):
     assert reason == f"{fresh}/build/rendered/saxpy/T=float32.py: Not a directory"
 
 
-def test_the_cache_is_its_owners_alone(built):
+def test_others_read_the_cache_and_do_not_write_it_whatever_the_umask(fresh):
+    before = os.umask(0)
+    try:
+        build_project(fresh, kernels=("saxpy",), targets=("cpu:x86-64-v2",))
+    finally:
+        os.umask(before)
+    made = [fresh / "build", *(fresh / "build").rglob("*")]
+    assert len(made) > 8
+    assert [path for path in made if stat.S_IMODE(path.stat().st_mode) & 0o022] == []
+    assert {stat.S_IMODE(path.stat().st_mode) for path in made if path.is_dir()} == {0o755, 0o700}
+    assert stat.S_IMODE((fresh / "build" / "cache" / "keys").stat().st_mode) == 0o700
+
+
+def test_a_build_closes_a_cache_that_others_may_write_to_and_says_so(built):
     cache = built / "build" / "cache"
-    assert stat.S_IMODE(cache.stat().st_mode) == 0o700
-    assert {stat.S_IMODE(path.stat().st_mode) & 0o077 for path in cache.rglob("*")} == {0}
+    cache.chmod(0o777)
+    said = []
+    build_project(built, said=said)
+    assert [line for line in said if "every user may write there (mode 777); now only you may" in line] == said
+    assert stat.S_IMODE(cache.stat().st_mode) == 0o755

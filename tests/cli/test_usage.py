@@ -223,3 +223,19 @@ def test_output_that_nobody_reads_is_no_error(project):
     with process.stderr:
         assert process.stderr.read() == b""
     process.wait()
+
+
+@pytest.mark.parametrize("module", ["pydotcompute.cli", "argparse", "pydotcompute.declare"])
+def test_ctrl_c_while_the_program_starts_is_one_word(tmp_path, module):
+    """Whatever is being imported when it comes."""
+    (tmp_path / "kernels.yaml").write_text("version: 1\nkernels: {}\n")
+    program = (
+        "import runpy, signal, sys\n"
+        "def hook(event, arguments):\n"
+        f"    if event == 'import' and arguments[0] == {module!r}: signal.raise_signal(signal.SIGINT)\n"
+        "sys.modules.pop('argparse', None), sys.addaudithook(hook)\n"
+        f"sys.argv = ['pydotcompute', 'config', '-C', {str(tmp_path)!r}]\n"
+        "runpy.run_module('pydotcompute', run_name='__main__')"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")

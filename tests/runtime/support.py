@@ -21,9 +21,11 @@ import pytest
 
 import pydotcompute
 from pydotcompute.artifact import abi
-from pydotcompute.artifact import dimensions
+from pydotcompute.artifact import dimensions, identity
+from pydotcompute.cache import files
 from pydotcompute.cache.layout import PROJECT_CACHE, VERSION
-from pydotcompute.cache.writer import make_private, write_manifest, write_object
+from pydotcompute.cache.sealed import seal
+from pydotcompute.cache.writer import make_folders, write_manifest, write_object
 from pydotcompute.targets.cpu.entry import entry_ir
 from pydotcompute.declare import expressions
 from pydotcompute.errors import Position
@@ -167,6 +169,12 @@ def kernel_entry(name, parameters, artifacts, types=None, params=None, requires=
     }  # fmt: skip
 
 
+def bound(data: bytes, kernel, parameters, label="-", target="cpu:x86-64", symbols=None) -> bytes:
+    """An object that says what it is. parameters: with concrete dtypes."""
+    symbols = symbols_of(parameters) if symbols is None else symbols
+    return identity.bind(data, identity.line(kernel, label, target, parameters, symbols, files.sha256), "")
+
+
 def signature_text(parameters) -> str:
     def one(p: Parameter) -> str:
         words = [p.role] * (p.role == "inout") + [p.layout] * (p.layout != "C")
@@ -181,7 +189,7 @@ def signature_text(parameters) -> str:
 def write_project(root, kernels: dict, objects=()) -> str:
     """A project's build/cache with this manifest and these objects. Its path."""
     folder = os.path.join(str(root), *PROJECT_CACHE)
-    make_private(folder)
+    make_folders(folder)
     for data in objects:
         write_object(folder, data, ".so")
     write_manifest(folder, {"version": VERSION, "kernels": kernels})
@@ -212,9 +220,9 @@ def write_kernel(
             requires=[tree(r, "condition") for r in more.get("requires", ())],
             params=params,
         )
-        data = shared_object(entry, body)
-        objects.append(data)
         label = ",".join(f"{k}={v}" for k, v in (*chosen.items(), *(params or {}).items())) or "-"
+        data = bound(shared_object(entry, body), name, concrete, label, target, symbols)
+        objects.append(data)
         artifacts[label] = (chosen, params or {}, aliases, {target: data})
     declared = {name: [value] for name, value in (params or {}).items()}
     kernels = {name: kernel_entry(name, parameters, artifacts, types, declared, symbols=symbols, **more)}
@@ -266,7 +274,8 @@ def edit_manifest(root, change) -> None:
     data = json.loads(manifest_of(root).read_text())
     change(data)
     replacement = manifest_of(root).with_suffix(".new")
-    replacement.write_text(json.dumps(data))
+    del data["digest"]
+    replacement.write_bytes(seal(json.dumps(data)))
     os.replace(replacement, manifest_of(root))
 
 

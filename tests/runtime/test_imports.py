@@ -43,10 +43,11 @@ def run(program: str, *args: str) -> str:
 
 
 ALLOWED_OURS = {
-    "artifact", "artifact.abi", "artifact.dimensions", "artifact.machine", "artifact.remedies",
+    "artifact", "artifact.abi", "artifact.dimensions", "artifact.identity", "artifact.machine", "artifact.remedies",
     "artifact.signature", "backends", "backends.base", "backends.cpu", "backends.cpu.backend",
     "backends.cpu.kernel", "backends.cpu.levels", "backends.cpu.native", "backends.names", "cache",
-    "cache.layout", "cache.manifest", "cache.objects", "calls", "calls.arguments", "calls.arrays",
+    "cache.files", "cache.layout", "cache.manifest", "cache.objects", "cache.sealed", "cache.trust",
+    "calls", "calls.arguments", "calls.arrays",
     "calls.scalars", "calls.settings", "calls.shapes", "calls.words", "devices", "devices.pinned",
     "devices.registry", "errors", "pydotcompute", "runtime", "runtime.choice", "runtime.dispatch",
     "runtime.kernel", "runtime.library",
@@ -58,7 +59,7 @@ ALLOWED_OTHERS = {
     "json.encoder",
     "json.scanner",
     "_json",
-    "_sha2",
+    "_blake2", "_sha2",
     "_sha256",
     "fcntl",
 }

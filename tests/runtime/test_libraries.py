@@ -12,6 +12,7 @@ from support import (
     X,
     array,
     artifact_of,
+    bound,
     edit_manifest,
     elementwise,
     fails,
@@ -94,7 +95,8 @@ def test_a_new_manifest_is_a_new_library_and_old_ones_go_on(tmp_path):
         *(array(n, "float32", ...) for n in "xy"),
         array("out", "float32", ..., role="out"),
     ]
-    data = shared_object(entry_ir(parameters, ["size"]), elementwise().replace("fadd", "fsub"))
+    code = shared_object(entry_ir(parameters, ["size"]), elementwise().replace("fadd", "fsub"))
+    data = bound(code, "saxpy", parameters)
     write_project(
         tmp_path, {"saxpy": kernel_entry("saxpy", parameters, {"-": ({}, {}, (), {"cpu:x86-64": data})})}, [data]
     )

@@ -1,7 +1,9 @@
 """Verified loading: damaged and planted files, and what happens to files under a running process."""
 
+import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import threading
@@ -13,19 +15,28 @@ from support import X, artifact_of, edit_manifest, fails, manifest_of, object_of
 
 import pydotcompute
 from pydotcompute import KernelNotBuiltError
-from pydotcompute.cache import objects
+from pydotcompute.artifact import identity
+from pydotcompute.artifact.identity import bind
+from pydotcompute.cache import manifest
+from pydotcompute.cache.files import sha256
 from pydotcompute.cache.layout import VERSION
+from pydotcompute.cache.sealed import seal
+from pydotcompute.cache.writer import read_manifest
 
 
 def test_damaged_objects(tmp_path):
     write_saxpy(tmp_path)
     path, command = object_of(tmp_path), f"run: pydotcompute build saxpy -t cpu:x86-64 -C {tmp_path}"
     whole = path.read_bytes()
-    for damaged in (whole[:100], whole[:-1], whole + b"\0", b"", whole[:500] + b"?" + whole[501:]):
+    path.unlink()
+    path.write_bytes(whole + b"\0")
+    fails(tmp_path, f"saxpy[T=float32] for cpu:x86-64: {path} is damaged: {len(whole) + 1} bytes, more than "
+                    f"{len(whole)}; {command}")  # fmt: skip
+    for damaged in (whole[:100], whole[:-1], b"", whole[:500] + b"?" + whole[501:]):
         path.unlink()
         path.write_bytes(damaged)
         fails(tmp_path, f"saxpy[T=float32] for cpu:x86-64: {path} is damaged: {len(damaged)} bytes with SHA-256 "
-                        f"{objects.sha256(damaged)}, expected {len(whole)} bytes with {path.stem}; "
+                        f"{sha256(damaged)}, expected {len(whole)} bytes with {path.stem}; "
                         f"{command}")  # fmt: skip
     path.unlink()
     fails(tmp_path, f"saxpy[T=float32] for cpu:x86-64: its object {path} is missing; {command}")
@@ -39,7 +50,8 @@ def test_damaged_objects(tmp_path):
 @pytest.mark.parametrize("planted", [b"", b"not an ELF file" * 50, b"\x7fELF" + bytes(500)])
 def test_an_object_with_the_right_digest_that_is_no_library(tmp_path, planted):
     write_saxpy(tmp_path)
-    digest = objects.sha256(planted)
+    planted = bind(planted, identity.of(object_of(tmp_path).read_bytes())[0], "")
+    digest = sha256(planted)
     edit_manifest(tmp_path, lambda d: artifact_of(d).update(object=digest, size=len(planted)))
     path = manifest_of(tmp_path).parent / "objects" / digest[:2] / f"{digest}.so"
     path.parent.mkdir(exist_ok=True)
@@ -51,8 +63,9 @@ def test_an_object_with_the_right_digest_that_is_no_library(tmp_path, planted):
 
 def test_a_library_that_is_no_kernel(tmp_path):
     write_saxpy(tmp_path)
-    data = shared_object("define i32 @other() {\n  ret i32 0\n}")
-    digest = objects.sha256(data)
+    said = identity.of(object_of(tmp_path).read_bytes())[0]
+    data = bind(shared_object("define i32 @other() {\n  ret i32 0\n}"), said, "")
+    digest = sha256(data)
     edit_manifest(tmp_path, lambda d: artifact_of(d).update(object=digest, size=len(data)))
     path = manifest_of(tmp_path).parent / "objects" / digest[:2] / f"{digest}.so"
     path.parent.mkdir(exist_ok=True)
@@ -100,22 +113,108 @@ def test_damaged_manifests(tmp_path):
     write_saxpy(tmp_path)
     path, whole = manifest_of(tmp_path), manifest_of(tmp_path).read_text()
     remedy, reads = f"run: pydotcompute build -C {tmp_path}", f"this program reads {VERSION}"
+    other = whole.replace("float64", "float46")
     for text, problem in [
         (whole[:200], "is damaged ("), ("", "is damaged ("), ("[]", "is damaged ("),
+        (other, "is damaged (its digest is not that of what follows)"),
+        (whole.replace(f'"version":{VERSION}', f'"version": {VERSION}'), "is damaged (its digest"),
         ("{}", "is damaged (no 'version')"),
         (f'{{"version": {VERSION}}}', "is damaged (no 'kernels')"),
-        (f'{{"version": {VERSION}, "kernels": 3}}', "is damaged ('kernels' is not a mapping)"),
+        (f'{{"version": {VERSION}, "kernels": 3}}', "is damaged (its digest"),
         (f'{{"version": {VERSION + 1}, "kernels": {{}}}}', f"has format version {VERSION + 1}, {reads}; a newer"),
         ('{"version": 0, "kernels": {}}', f"has format version 0, {reads}; run"),
         ('{"version": "x", "kernels": {}}', f"has format version 'x', {reads}; run"),
+        ('{"version": true, "kernels": {}}', f"has format version True, {reads}; run"),
+        ('{"version": 1, "version": Infinity, "kernels": {}}', f"has format version inf, {reads}; run"),
         ("[" * 100_000, "is damaged ("),
         ("\xff", "is damaged ("),
+        # what has the right digest and was written by others than us
+        (seal("{}}").decode(), "is damaged ("), (seal("{'version': 1}").decode(), "is damaged ("),
+        (seal(f'{{"version": {VERSION}, "kernels": 3}}').decode(), "is damaged ('kernels' is not a mapping)"),
     ]:  # fmt: skip
         path.unlink()
         path.write_bytes(text.encode("latin-1"))
         with pytest.raises(KernelNotBuiltError) as caught:
             pydotcompute.load(tmp_path)
         assert str(caught.value).startswith(f"{path} {problem}") and str(caught.value).endswith(remedy)
+
+
+def test_every_flipped_bit_of_a_manifest_is_told(tmp_path):
+    """Of every byte, each of its bits in turn: in text, numbers, names, the digest itself."""
+    write_saxpy(tmp_path)
+    folder, whole = str(manifest_of(tmp_path).parent), manifest_of(tmp_path).read_bytes()
+    assert manifest.read(folder, str(tmp_path))
+    for place in range(len(whole)):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << place % 8
+        manifest_of(tmp_path).write_bytes(damaged)
+        with pytest.raises(KernelNotBuiltError, match="is damaged|has format version"):
+            manifest.read(folder, str(tmp_path))
+        assert read_manifest(folder) != (json.loads(whole), "")
+
+
+def test_a_manifest_is_damaged_the_same_with_and_without_the_json_package(tmp_path):
+    """The bare scanner makes its errors by that package, which a program that only calls kernels never imports."""
+    write_saxpy(tmp_path)
+    program = r"""
+import sys
+from pydotcompute.cache import manifest, sealed
+from pydotcompute.errors import KernelNotBuiltError
+assert "json" not in sys.modules
+for text in ('{"kernels": tru}', '{"kernels"}', '{"a": "\n"}', '{"a": 1,}', '{"a": [1,', '{"a": "\\x"}', '{"a" 1}'):
+    with open(sys.argv[1] + "/build/cache/manifest.json", "wb") as file:
+        file.write(sealed.seal(text))
+    try:
+        manifest.read(sys.argv[1] + "/build/cache", sys.argv[1])
+    except KernelNotBuiltError as error:
+        assert "is damaged" in str(error), error
+    else:
+        raise SystemExit(text)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "json"]:
+        del sys.modules[name]
+"""
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("what", ["manifest", "object"])
+@pytest.mark.parametrize(
+    "kind, told", [("FIFO", "a FIFO, not a file"), ("socket", "No such device"), ("loop", "symbolic link"),
+                   ("folder", "Is a directory"), ("terabyte", "1099511627776 bytes, more than")]
+)  # fmt: skip
+def test_what_is_no_file_is_refused_at_once(tmp_path, monkeypatch, what, kind, told):
+    """In a process that dies of a hang, and whose memory has an end."""
+    write_saxpy(tmp_path)
+    path = manifest_of(tmp_path) if what == "manifest" else object_of(tmp_path)
+    path.unlink()
+    if kind == "FIFO":
+        os.mkfifo(path)
+    elif kind == "socket":
+        monkeypatch.chdir(path.parent)
+        socket.socket(socket.AF_UNIX).bind(path.name[:20])
+        os.rename(path.name[:20], path)
+    elif kind == "loop":
+        path.symlink_to(path.name)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        with open(path, "wb") as file:
+            file.truncate(1 << 40)
+    program = (
+        "import resource, signal, sys, numpy, pydotcompute\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30)), signal.alarm(20)\n"
+        "x = numpy.ones(3, 'f4')\n"
+        "try: pydotcompute.load(sys.argv[1]).saxpy(1.0, x, x)\n"
+        "except pydotcompute.KernelNotBuiltError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert str(path) in done.stdout and told in done.stdout
+    build = subprocess.run(
+        [sys.executable, "-m", "pydotcompute", "cache", "verify", "-C", str(tmp_path)],
+        capture_output=True, text=True, timeout=20,
+    )  # fmt: skip
+    assert build.returncode == 1 and "Traceback" not in build.stderr, build.stderr
 
 
 @pytest.mark.parametrize(
@@ -128,6 +227,10 @@ def test_damaged_manifests(tmp_path):
         lambda k: k["specializations"]["T=float32"]["artifacts"]["cpu:x86-64"].update(object="../../../etc/passwd"),
         lambda k: k["specializations"]["T=float32"]["artifacts"]["cpu:x86-64"].update(suffix="/../x"),
         lambda k: k["specializations"]["T=float32"].update(aliases=[["x"]]),
+        lambda k: k.update(parameters=[]), lambda k: k["parameters"].append(k["parameters"][0]),
+        lambda k: k["parameters"][1].update(ellipsis="no"), lambda k: k["parameters"][1].update(dims=[float("inf")]),
+        *(lambda k, size=size: k["specializations"]["T=float32"]["artifacts"]["cpu:x86-64"].update(size=size)
+          for size in (float("inf"), float("nan"), True, -1, "10", 1 << 62, 2.0)),
     ],
 )  # fmt: skip
 def test_a_manifest_whose_kernel_makes_no_sense(tmp_path, change):

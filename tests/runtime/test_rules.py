@@ -262,7 +262,7 @@ def test_numpy_scalars_convert_same_kind(lib):
 
 
 def test_params_are_chosen_by_keyword(tmp_path):
-    from support import elementwise, entry_ir, kernel_entry, shared_object, write_project
+    from support import bound, elementwise, entry_ir, kernel_entry, shared_object, write_project
 
     parameters = [
         scalar("a", "float32"),
@@ -270,7 +270,10 @@ def test_params_are_chosen_by_keyword(tmp_path):
         array("out", "float32", ..., role="out"),
     ]
     scaled = elementwise().replace("%m = fmul float %a, %xv", "%k = fmul float %a, %xv\n  %m = fmul float %k, 2.0")
-    plain, double = (shared_object(entry_ir(parameters, ["size"]), run) for run in (elementwise(), scaled))
+    plain, double = (
+        bound(shared_object(entry_ir(parameters, ["size"]), run), "k", parameters, label)
+        for run, label in ((elementwise(), "TILE=1"), (scaled, "TILE=2"))
+    )
     entry = kernel_entry(
         "k", parameters,
         {"TILE=1": ({}, {"TILE": 1}, (), {"cpu:x86-64": plain}),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
+from ...cache.files import sha256
 from ...cache.manifest import Artifact, KernelRecord, SpecialisationRecord
-from ...cache.objects import sha256
 from ...calls import arguments
 from ...calls.scalars import type_name
 from ..build_half import build_half

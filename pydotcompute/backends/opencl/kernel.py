@@ -34,7 +34,7 @@ class OpenCLKernel:
                 f"{artifact}: the manifest does not say how it is launched; {artifact.remedy}"
             )
         try:
-            program = programs.load(backend.context, backend.device, source, artifact.folder or None)
+            program = programs.load(backend.context, backend.device, source, artifact.folder or None, artifact.owned)
             self.functions = {entry: cl.Kernel(program, entry) for entry in entries}
         except cl.MemoryError as error:
             told = f"{artifact}: no memory on {devices.name(backend.device)} for its code ({error})"

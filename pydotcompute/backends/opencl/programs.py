@@ -12,7 +12,9 @@ from typing import Any
 
 import pyopencl as cl
 
-from ...cache.objects import sha256
+from ...cache import files
+from ...cache.files import sha256
+from ...errors import UntrustedCacheError
 
 FORMAT = "1"
 OPTIONS = ("-cl-std=CL1.2", "-cl-fp32-correctly-rounded-divide-sqrt", "-w")  # warnings of generated code help nobody
@@ -25,20 +27,21 @@ def options(device: Any) -> list[str]:
     return [*OPTIONS, *([ON_PROCESSOR] if device.type & cl.device_type.CPU else [])]
 
 
-def load(context: Any, device: Any, source: bytes, folder: str | None) -> Any:
-    """A built program. folder: of the cache that the artifact is in; None: nothing is looked up or kept.
+def load(context: Any, device: Any, source: bytes, folder: str | None, root: str | None = None) -> Any:
+    """A built program. folder: of the cache that the artifact is in; None: nothing is looked up or kept. root: of the
+    project whose own cache that is.
 
     Raises pyopencl's RuntimeError with the driver's log where it does not compile.
     """
-    path = folder and f"{folder}/devices/{identity(device, source)}.bin"
-    if path and (binary := _read(path)):
+    name = f"devices/{identity(device, source)}.bin"
+    if folder and (binary := _read(folder, name, root)):
         try:
             return cl.Program(context, [device], [binary]).build(options(device))
         except cl.Error:
             pass  # of a driver that is not quite the one that made it: the source says the same
     program = cl.Program(context, source.decode()).build(options(device), devices=[device])
-    if path:
-        _keep(path, program.get_info(cl.program_info.BINARIES)[0])
+    if folder:
+        _keep(f"{folder}/{name}", program.get_info(cl.program_info.BINARIES)[0])
     return program
 
 
@@ -52,11 +55,10 @@ def identity(device: Any, source: bytes) -> str:
     return sha256(b"".join(len(f.encode()).to_bytes(8, "little") + f.encode() for f in fields))
 
 
-def _read(path: str) -> bytes | None:
+def _read(folder: str, name: str, root: str | None) -> bytes | None:
     try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except OSError:
+        data = files.read(folder, name, files.MOST_OBJECT, root)
+    except (OSError, UntrustedCacheError):
         return None
     binary = data[DIGEST:]
     return binary if binary and sha256(binary).encode() == data[:DIGEST] else None
@@ -67,7 +69,7 @@ def _keep(path: str, binary: bytes) -> None:
     folder = os.path.dirname(path)
     temporary = None
     try:
-        os.makedirs(folder, exist_ok=True)
+        os.makedirs(folder, 0o755, exist_ok=True)
         with NamedTemporaryFile(dir=folder, prefix="new-", delete=False) as file:
             temporary = file.name
             file.write(sha256(binary).encode() + binary)

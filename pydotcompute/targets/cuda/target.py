@@ -24,6 +24,7 @@ class CudaTarget(Target):
     expected = "a CUDA target is cuda:compute_NN (PTX) or cuda:sm_NN (cubin)"
     dtypes = frozenset(DTYPES)
     has_blocks = True
+    comments = {".ptx": "//"}
     raw = "cuda"
     distributions = {
         "numba": ("numba",),

@@ -18,6 +18,7 @@ class OpenCLTarget(Target):
     examples = ("opencl:1.2",)
     dtypes = frozenset(DTYPES)
     has_blocks = True
+    comments = {".cl": "//"}
     distributions = {"numpy": ("numpy",)}
 
     def code(self) -> tuple[str, ...]:

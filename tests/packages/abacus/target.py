@@ -16,6 +16,7 @@ class AbacusTarget(Target):
     examples = ("abacus:beads",)
     dtypes = frozenset(("float32", "float64", "int64"))
     raw = "abacus"
+    comments = {".py": "#"}
     distributions = {"abacus": ("abacus",)}
 
     def missing(self):

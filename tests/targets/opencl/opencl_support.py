@@ -15,9 +15,10 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
 
+from pydotcompute.artifact import identity
 from pydotcompute.backends.opencl import OpenCLBackend
+from pydotcompute.cache.files import sha256
 from pydotcompute.cache.manifest import Artifact
-from pydotcompute.cache.objects import sha256
 from pydotcompute.calls import arguments, arrays
 from pydotcompute.declare.model import Kernel, Specialisation
 from pydotcompute.targets.opencl.compiler import SUFFIX, TARGET
@@ -49,14 +50,15 @@ def backend() -> OpenCLBackend:
 def artifact_of(made: Built) -> Artifact:
     """What was just made, put into a cache of its own."""
     chosen, symbols = made.specialisation, made.record.signature.symbols
-    digest = sha256(made.data)
+    said = identity.line(made.record.name, chosen.name, TARGET, chosen.parameters, symbols, sha256)
+    data = identity.bind(made.data, said, "//")
     artifact = Artifact(
-        CACHE, "project", made.record.name, chosen.name, TARGET, digest, SUFFIX, len(made.data), "key", "", made.meta,
+        CACHE, "project", made.record.name, chosen.name, TARGET, sha256(data), SUFFIX, len(data), "key", "", made.meta,
         chosen.parameters, symbols,
     )  # fmt: skip
     os.makedirs(os.path.dirname(artifact.path), exist_ok=True)
     with open(artifact.path, "wb") as file:
-        file.write(made.data)
+        file.write(data)
     return artifact
 
 

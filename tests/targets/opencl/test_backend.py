@@ -166,7 +166,7 @@ def test_a_compiled_kernel_is_found_again_and_a_damaged_one_is_not_believed():
         with open(path, "rb") as file:
             assert programs._read(path)  # made anew
     with open(path, "wb") as file:  # whole, but nothing that a driver reads
-        from pydotcompute.cache.objects import sha256
+        from pydotcompute.cache.files import sha256
 
         file.write(sha256(b"nonsense").encode() + b"nonsense")
     assert result() == [15, 15, 15]
@@ -183,7 +183,7 @@ def test_a_cache_that_cannot_be_written_is_no_hindrance(tmp_path):
 def test_the_drivers_refusal_is_told(tmp_path):
     built = loop(SIGNATURE, AXPY.replace("+", "-"), TYPES)
     text = b"kernel void k(global float *x) { undeclared(x) }"
-    from pydotcompute.cache.objects import sha256
+    from pydotcompute.cache.files import sha256
 
     wrong = artifact_of(built)._replace(digest=sha256(text), size=len(text), folder=str(tmp_path))
     os.makedirs(os.path.dirname(wrong.path))

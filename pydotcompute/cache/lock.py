@@ -1,0 +1,96 @@
+"""One writer at a time: the lock of a cache, between processes and containers.
+
+The kernel keeps it, and gives it back when the holder dies, however it dies. Where a file system has no such locks, a
+file that is there while somebody writes takes its place; one that a dead process of this machine left is removed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import platform
+import time
+from typing import Callable, Iterator
+
+LOCK = "lock"
+HELD = "lock.held"  # the file that is there while somebody writes, where the kernel keeps no locks
+WAIT = 0.1  # seconds between two looks at it
+_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
+
+
+@contextlib.contextmanager
+def locked(folder: str, say: Callable[[str], None]) -> Iterator[None]:
+    """Hold the cache for writing. `say` is told once who else is, if somebody is waited for, and if the file system
+    has no locks. Raises OSError."""
+    handle = os.open(os.path.join(folder, LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    held = ""
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(handle, 32, 0).decode("ascii", "replace").strip()
+            who = f"process {holder}" if holder.isdigit() else "another process"
+            say(f"waiting for {who}, which is building here")
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        except OSError as error:
+            if error.errno not in _NO_LOCKS:
+                raise
+            held = os.path.join(folder, HELD)
+            say(f"{folder}: this file system has no locks ({error.strerror}); {held} is there while this builds")
+            _create(held, say)
+        with contextlib.suppress(OSError):  # only for the message of the next one
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, str(os.getpid()).encode(), 0)
+        yield
+    finally:
+        if held:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(held)
+        os.close(handle)
+
+
+def _create(path: str, say: Callable[[str], None]) -> None:
+    """Make the file that says who writes, once nobody else does."""
+    told = False
+    while True:
+        try:
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+        except FileExistsError:
+            holder = _holder(path)
+            if _is_dead(holder):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(path)
+                continue
+            if not told:
+                say(f"waiting for {holder or 'another process'}, which is building here; if nobody is, remove {path}")
+                told = True
+            time.sleep(WAIT)
+        else:
+            with contextlib.suppress(OSError):
+                os.write(handle, f"process {os.getpid()} on {platform.node()}".encode())
+            os.close(handle)
+            return
+
+
+def _holder(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read(300).strip()
+    except OSError:
+        return ""
+
+
+def _is_dead(holder: str) -> bool:
+    """Whether this names a process of this machine that is no more."""
+    process, _, machine = holder.removeprefix("process ").partition(" on ")
+    if not process.isdigit() or machine != platform.node():
+        return False
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return True
+    except (PermissionError, OverflowError):
+        pass
+    return False

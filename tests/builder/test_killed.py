@@ -1,0 +1,71 @@
+"""A build with a bundle, killed before every operation on files that it makes: nothing half-made is ever visible.
+
+The target is the one in tests/packages, whose compiler takes no time.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pydotcompute.cache.inspection import verify
+from pydotcompute.cache.writer import read_manifest
+
+KERNELS = """
+version: 1
+targets: [abacus:beads]
+kernels:
+  one: {signature: "(x: float64[...]) -> (out: float64[...])", body: "for i in grid(size): out[i] = NUMBER * x[i]"}
+  two: {signature: "(x: float64[...]) -> (out: float64[...])", body: "for i in grid(size): out[i] = NUMBER + x[i]"}
+"""
+# What the interpreter tells of itself: every file opened for writing, renamed, removed, made.
+PROGRAM = """
+import os, signal, sys
+import pydotcompute.builder.build, pydotcompute.builder.bundle, pydotcompute.builder.execute, pydotcompute.cache.store
+from pydotcompute.cli import main
+EVENTS = {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.chmod", "os.truncate", "fcntl.flock"}
+count, end = 0, int(sys.argv[3])
+def hook(event, arguments):
+    global count
+    writes = event == "open" and isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
+    if event in EVENTS or writes:
+        count += 1
+        if count == end:
+            os.kill(os.getpid(), signal.SIGKILL)
+sys.addaudithook(hook)
+code = main(["build", "-C", sys.argv[1], "--bundle", sys.argv[2], "-j", "1"])
+print(count)
+sys.exit(code)
+"""
+PACKAGES = str(Path(__file__).parent.parent / "packages")
+
+
+@pytest.mark.slow
+def test_a_build_killed_at_every_operation_on_files(tmp_path):
+    project, wheel = tmp_path / "project", tmp_path / "wheel"
+    project.mkdir(), wheel.mkdir()
+    number, killed = 0, True
+    while killed:
+        number += 1
+        (project / "kernels.yaml").write_text(KERNELS.replace("NUMBER", str(number)))  # there is always something to do
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM, str(project), str(wheel / "kernels"), str(number)],
+            env={**os.environ, "PYTHONPATH": PACKAGES}, capture_output=True, text=True, timeout=120,
+        )  # fmt: skip
+        killed = done.returncode == -9
+        assert killed or done.returncode == 0, done.stderr
+        cache = project / "build" / "cache"
+        if cache.exists():
+            found, problem = read_manifest(str(cache))
+            assert not problem and set(found["kernels"]) <= {"one", "two"}
+            assert [f for f in verify(str(cache)) if f.fatal and f.fault != "there is none"] == []
+        assert os.listdir(wheel) in ([], ["kernels"]), "nothing else that a wheel could pick up"
+        if (wheel / "kernels").exists():
+            assert [f for f in verify(str(wheel / "kernels")) if f.fault] == []
+            made = {path.suffix for path in (wheel / "kernels").rglob("*") if path.is_file()}
+            assert made == {".json", ".py"} and len(list((wheel / "kernels").rglob("*.py"))) == 2
+    assert number > 40 and int(done.stdout) == number - 1
+    left = [path for path in (project / "build").rglob("*") if ".new" in path.name]
+    assert left == [] and [f for f in verify(str(cache)) if f.fault] == []

@@ -1,0 +1,70 @@
+"""What would take forever is a message, at once: loops without an end, and what multiplies."""
+
+import time
+
+import pytest
+
+from pydotcompute.declare import load, render
+from pydotcompute.errors import DeclarationError
+from pydotcompute.frontend.build import build_tree
+
+SIGNATURE = '"(x: float32[n]) -> (out: float32[n])"'
+
+
+def kernel(folder, entry, template=None):
+    (folder / "templates").mkdir(exist_ok=True)
+    (folder / "kernels.yaml").write_text(f"version: 1\ntargets: [cpu:x86-64-v2]\nkernels:\n  k:\n{entry}")
+    if template is not None:
+        (folder / "templates" / "k.py.j2").write_text(template)
+    found = load(folder).kernels["k"]
+    specialisation = found.specialisations[0]
+    return build_tree(found, specialisation, render(found, specialisation, "cpu", folder))
+
+
+def body(*lines):
+    text = "".join(f"          {line}\n" for line in lines)
+    return f"    signature: {SIGNATURE}\n    body: |\n      for i in grid(n):\n          v = x[i]\n{text}          out[i] = v\n"
+
+
+TEMPLATED = f"    signature: {SIGNATURE}\n    template: k.py.j2\n"
+FULL = "{" + ", ".join(f"P{k}: [{', '.join(map(str, range(20)))}]" for k in range(8)) + "}"
+
+
+def doubling(levels):
+    helpers = "".join(f"def h{k}(x):\n    return h{k - 1}(x) + h{k - 1}(x + 1)\n\n" for k in range(1, levels + 1))
+    return f"def h0(x):\n    return x * 2\n\n{helpers}def k(x, out):\n    for i in grid(n):\n        out[i] = h{levels}(x[i])\n"
+
+
+def nested(turns, line=""):
+    begin = "".join(f"{{% for {name} in range({turns}) %}}" for name in "abc")
+    return f"def k(x, out):\n    for i in grid(n):\n{begin}{line}{'{% endfor %}' * 3}        out[i] = x[i]\n"
+
+
+@pytest.mark.parametrize("entry, template, told", [
+    (body("while True:", "    v = v + 1"), None, "`while True` never ends"),
+    (body("while 1 < 2:", "    v = v + 1", "    for j in range(3):", "        break"), None, "`while 1 < 2` never ends"),
+    (body(*["v = v * 2 + 1"] * 10_000), None, "'k' has 10,004 lines once it is rendered, and at most 2,000"),
+    (f"    params: {FULL}\n{body()}", None, "these are 25,600,000,000 specialisations, and a kernel may have 10,000"),
+    (TEMPLATED, doubling(21), "the helpers of `k` have 25,165,816 parts when each stands where it is called"),
+    (TEMPLATED, nested(1000), "the loops of a template may have 100,000 turns in all"),
+    (TEMPLATED, nested(20, "        # line\n"), "'k' has 8,003 lines once it is rendered"),
+    (TEMPLATED, "{% set n = range(10 ** 12) | list %}", "the loops of a template may have 100,000 turns in all"),
+])  # fmt: skip
+def test_what_never_ends_or_multiplies_is_told_at_once(tmp_path, entry, template, told):
+    began = time.perf_counter()
+    with pytest.raises(DeclarationError) as caught:
+        kernel(tmp_path, entry, template)
+    assert told in str(caught.value) and caught.value.at is not None
+    assert caught.value.hint or caught.value.message.startswith("Jinja2"), "what to do"
+    assert time.perf_counter() - began < 10
+
+
+@pytest.mark.parametrize("entry, template", [
+    (body("while True:", "    v = v + 1", "    if v > 9:", "        break"), None),
+    (body("while v < 9:", "    v = v + 1"), None),
+    (body(*["v = v * 2 + 1"] * 1_500), None),
+    (TEMPLATED, doubling(6)),
+    (TEMPLATED, nested(10, "        # line\n")),
+])  # fmt: skip
+def test_what_ends_is_not_refused(tmp_path, entry, template):
+    kernel(tmp_path, entry, template)
