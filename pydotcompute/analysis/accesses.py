@@ -26,6 +26,7 @@ class Scope:
     node: t.Parallel | t.For | t.While
     indices: tuple[Atom, ...] = ()  # of a parallel loop; the counter of a `for`, which goes up by one
     counts: tuple[Poly, ...] = ()
+    values: tuple[Poly, ...] = ()  # of a parallel loop: what each index is by these counters
 
     @property
     def parallel(self) -> bool:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 
+from ..errors import Position
 from ..ir import tree
 from . import expressions, operators, uint64_ranges
 from .names import check
 from .promotion import Value, convert
 from .scope import SET, Scope
 from .syntax import called
+
+_NAMES = "ijklmnopq"
 
 
 def check_place(s: Scope, node: ast.AST, kind: str, reduction: bool = False) -> None:
@@ -42,9 +45,8 @@ def targets(s: Scope, target: ast.expr, call: ast.expr) -> list[str]:
     """The names of a parallel loop's indices; as many as it has counts."""
     kind = called(call)
     assert isinstance(call, ast.Call)
-    if not 1 <= len(call.args) <= 3:
-        hint = f"write `{kind}(n)`, `{kind}(m, n)` or `{kind}(k, m, n)`"
-        s.refuse(call, f"`{kind}` takes 1 to 3 counts, found {len(call.args)}", hint)
+    if not call.args:
+        s.refuse(call, f"`{kind}` takes a count for each index, found none", f"write `{kind}(n)` or `{kind}(m, n)`")
     parts = target.elts if isinstance(target, ast.Tuple) else [target]
     if isinstance(target, ast.Tuple) and len(parts) == 1:
         s.refuse(target, "a tuple of one target", f"write `for {ast.unparse(parts[0])} in {ast.unparse(call)}`")
@@ -59,14 +61,76 @@ def targets(s: Scope, target: ast.expr, call: ast.expr) -> list[str]:
     if len(names) != len(call.args):
         few = "1 target" if len(names) == 1 else f"{len(names)} targets"
         many = "1 count" if len(call.args) == 1 else f"{len(call.args)} counts"
-        example = ", ".join("ijk"[: len(call.args)])
+        few_enough = len(call.args) <= len(_NAMES)
+        example = ", ".join(_NAMES[: len(call.args)]) if few_enough else "i0, i1, …"
         s.refuse(target, f"`{kind}` has {many} and {few}", f"write `for {example} in {ast.unparse(call)}`")
     return names
 
 
-def counts(s: Scope, call: ast.expr) -> tuple[tree.Expr, ...]:
+def counts(s: Scope, call: ast.expr) -> tuple[tuple[tree.Expr, ...], tuple[tree.Range | None, ...]]:
+    """How many iterations there are along each index, and the ranges of those that do not count from 0."""
     assert isinstance(call, ast.Call)
-    return tuple(_integer(s, argument, f"`{called(call)}`") for argument in call.args)
+    what = f"`{called(call)}`"
+    ranges = tuple(_range(s, a, what) if isinstance(a, ast.Tuple) else None for a in call.args)
+    found = (_length(r, s.at(a)) if r else _integer(s, a, what) for r, a in zip(ranges, call.args))
+    return tuple(found), ranges if any(ranges) else ()
+
+
+def _range(s: Scope, node: ast.Tuple, what: str) -> tree.Range:
+    """`(start, stop)` or `(start, stop, step)`."""
+    if not 2 <= len(node.elts) <= 3:
+        s.refuse(node, f"a count of {what} is a number, or a start and a stop, found a tuple of {len(node.elts)}",
+                 "write `(start, stop)` or `(start, stop, step)`")  # fmt: skip
+    start, stop = (_fixed(s, _integer(s, part, what), part) for part in node.elts[:2])
+    return tree.Range(start, stop, _step(s, node.elts[2], what) if len(node.elts) > 2 else 1, at=s.at(node))
+
+
+def _step(s: Scope, node: ast.expr, what: str) -> int:
+    step = _integer(s, node, what)
+    if not isinstance(step, tree.Const):
+        s.refuse(
+            node,
+            f"a step of {what} is known at compile time, and `{ast.unparse(node)}` is not",
+            "write a number or a param, or count from 0 and multiply: `i = start + t * step`",
+        )
+    if step.value == 0:
+        s.refuse(node, f"a step of {what} is 0", "write a step that is not 0")
+    return step.whole
+
+
+def _fixed(s: Scope, e: tree.Expr, node: ast.expr) -> tree.Expr:
+    """The bound of a range, under a name of its own if the loop might change what it is made of."""
+    if _invariant(s, e):
+        return e
+    assert s.before_statement is not None  # see `check_place`
+    return expressions.kept(s, Value(e), s.before_statement, node).expr
+
+
+def _invariant(s: Scope, e: tree.Expr) -> bool:
+    match e:
+        case tree.Const():
+            return True
+        case tree.Var(name=name):
+            return name in s.shadow.values() or any(name == given for given, _ in s.given.values())
+        case tree.Binary(op="+" | "-"):
+            return _invariant(s, e.left) and _invariant(s, e.right)
+    return False
+
+
+def _length(over: tree.Range, at: Position) -> tree.Expr:
+    """How many iterations a range has."""
+    low, high = (over.start, over.stop) if over.step > 0 else (over.stop, over.start)
+    if isinstance(low, tree.Const) and isinstance(high, tree.Const):
+        return tree.Const(len(range(low.whole, high.whole, abs(over.step))), "int64", at=at)
+
+    def binary(op: str, left: tree.Expr, right: int | tree.Expr) -> tree.Expr:
+        return tree.Binary(op, left, tree.Const(right, "int64") if isinstance(right, int) else right, "int64", at=at)
+
+    if low == tree.Const(0, "int64") and abs(over.step) == 1:
+        return high
+    # the greater of both first: the difference of a range of nothing might wrap
+    way = binary("-", tree.Call("max", (low, high), "int64", at=at), low)
+    return way if abs(over.step) == 1 else binary("+", binary("//", binary("-", way, 1), abs(over.step)), 1)
 
 
 def bind_index(s: Scope, name: str) -> str:

@@ -32,7 +32,7 @@ def functional(s: Scope, node: ast.Call) -> Value:
         s.refuse(clause.iter, f"a reduction runs over threads or grid, not `{text}`", "write a loop and add up in it")
     indices.check_place(s, clause.iter, kind, reduction=True)
     names = indices.targets(s, clause.target, clause.iter)
-    counts = indices.counts(s, clause.iter)
+    counts, ranges = indices.counts(s, clause.iter)
     outer = s.place, s.depth, s.before_statement, s.lazy, dict(s.shadow), dict(s.here)
     s.place, s.depth, s.before_statement, s.lazy = kind, 0, None, "inside a reduction"
     bound = tuple(indices.bind_index(s, name) for name in names)
@@ -48,7 +48,7 @@ def functional(s: Scope, node: ast.Call) -> Value:
         body = (tree.If(test, body, at=s.at(clause_test)),)
     reduction = tree.Reduction(name, op, type_.dtype, start, operand)
     assert s.before_statement is not None  # see `check_place`
-    s.before_statement.append(tree.Parallel(kind, bound, counts, body, (reduction,), at=at))
+    s.before_statement.append(tree.Parallel(kind, bound, counts, body, (reduction,), ranges, at=at))
     return Value(tree.Var(name, type_.dtype, at=at), type_.weak)
 
 

@@ -286,7 +286,7 @@ def _concrete(a: Type, b: Type) -> str:
 
 
 def element(name: str, array: Array) -> str:
-    return f"{name}[{', '.join('ijkl'[: array.rank]) if array.rank <= 4 else '…'}]" if array.rank else f"{name}[()]"
+    return f"{name}[{', '.join('ijklmnop'[: array.rank]) if array.rank <= 8 else '…'}]" if array.rank else f"{name}[()]"
 
 
 def merge(a: State | None, b: State | None, maybe: Callable[[str], Unreadable]) -> State | None:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from ..errors import Position
 from ..ir import tree as t
 from ..ir.dtypes import COMPLEX, FLOATS, INTEGER_BITS
+from ..ir.from_zero import from_zero
 from ..ir.operations import BINARY, UNARY
 from . import arithmetic
 
@@ -33,7 +34,7 @@ class Source(NamedTuple):
 
 
 def write(tree: t.KernelTree) -> Source:
-    return _Writer(tree).source()
+    return _Writer(from_zero(tree)).source()
 
 
 class _Writer:
@@ -176,7 +177,7 @@ class _Writer:
     def parallel(self, s: t.Parallel) -> None:
         names = ", ".join(self.name(name) for name in s.names)
         counts = ", ".join(map(self.expression, s.counts))
-        loop = f"{self.runtime('loop' + str(len(s.names)))}({counts})"
+        loop = f"{self.runtime(f'loop{len(s.names)}' if len(s.names) <= 2 else 'loop')}({counts})"
         if not s.reductions:
             self.line(f"for {names} in {loop}:", s.at)
             self.block(s.body, s.at)
@@ -187,7 +188,7 @@ class _Writer:
             self.line(f"{self.terms(reduction)} = []", s.at)
             self.positions[reduction.name] = position
         target = names if len(s.names) == 1 else f"({names})"
-        numbered = f"{self.runtime('numbered' + str(len(s.names)))}({counts})"
+        numbered = f"{self.runtime('numbered')}({counts})"
         self.line(f"for {position}, {target} in {numbered}:", s.at)
         self.block(s.body, s.at)
         for reduction in s.reductions:

@@ -251,12 +251,23 @@ class Reduction:
 
 
 @dataclass(frozen=True)
+class Range(Node):
+    """What an index of a Parallel runs over, as Python's range: `start` and `stop` are int64 expressions over what the
+    loop's body does not change."""
+
+    start: Expr
+    stop: Expr
+    step: int  # not 0
+
+
+@dataclass(frozen=True)
 class Parallel(Node):
     kind: str  # "grid" "blocks" "threads"
     names: tuple[str, ...]  # one index a count, outermost first; iteration order is row-major
-    counts: tuple[Expr, ...]  # int64; a negative one counts as 0
+    counts: tuple[Expr, ...]  # of iterations: int64; a negative one counts as 0
     body: tuple[Stmt, ...]
     reductions: tuple[Reduction, ...] = ()
+    ranges: tuple[Range | None, ...] = ()  # one a count: None for an index that starts from 0; empty if all do
 
 
 @dataclass(frozen=True)

@@ -83,8 +83,8 @@ CASES = [
     (
         "kernel",
         "for i, j in §grid():\n    out[i] = 0",
-        "`grid` takes 1 to 3 counts, found 0",
-        "write `grid(n)`, `grid(m, n)` or `grid(k, m, n)`",
+        "`grid` takes a count for each index, found none",
+        "write `grid(n)` or `grid(m, n)`",
     ),
     ("kernel", "for §i, j in grid(n):\n    out[i] = 0", "`grid` has 1 count and 2 targets", "write `for i in grid(n)`"),
     (
@@ -101,9 +101,33 @@ CASES = [
     ),
     (
         "kernel",
-        "for i, j, p, q in §grid(n, n, n, n):\n    out[i] = 0",
-        "`grid` takes 1 to 3 counts, found 4",
-        "write `grid(n)`, `grid(m, n)` or `grid(k, m, n)`",
+        "for §i, j, p, q in grid(n, n, n):\n    out[i] = 0",
+        "`grid` has 3 counts and 4 targets",
+        "write `for i, j, k in grid(n, n, n)`",
+    ),
+    (
+        "kernel",
+        "for i in grid((1, n, §0)):\n    out[i] = 0",
+        "a step of `grid` is 0",
+        "write a step that is not 0",
+    ),
+    (
+        "kernel",
+        "for r in blocks(1):\n    for i in threads((1, n, §n - 5)):\n        out[i] = 0",
+        "a step of `threads` is known at compile time, and `n - 5` is not",
+        "write a number or a param, or count from 0 and multiply: `i = start + t * step`",
+    ),
+    (
+        "kernel",
+        "for i in grid(§(1, n, 2, 3)):\n    out[i] = 0",
+        "a count of `grid` is a number, or a start and a stop, found a tuple of 4",
+        "write `(start, stop)` or `(start, stop, step)`",
+    ),
+    (
+        "kernel",
+        "for i in grid((§0.5, n)):\n    out[i] = 0",
+        "`grid` takes integers, not a weak float",
+        "convert it: int64(…)",
     ),
     (
         "kernel",

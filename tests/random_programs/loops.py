@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from .elements import bare, place_of, stored
 from .scope import Array, Scope
 from .statements import Statements
-from .elements import bare, place_of, stored
 from .values import COMPLEX, DTYPES, FLOATS, INTEGERS, Expr, adopted, rank
 
 _REDUCTIONS = ("sum", "min", "max", "any", "all", "argmin", "argmax")
@@ -69,6 +69,15 @@ class Loops(Statements):
             if place_of(target) not in text:
                 self.line(stored(target, bare(self.storable(target.dtype, 2).text)))
 
+    def counted(self, counts: tuple[str, ...], some: bool = False) -> str:
+        """Counts as a loop has them: of all the same indices, or of some."""
+        return ", ".join(self.ranged(count, some) if self.chance(0.3 if some else 0.2) else count for count in counts)
+
+    def ranged(self, count: str, some: bool) -> str:
+        whole = (f"(0, {count})", f"({count} - 1, -1, -1)", f"(0, {count}, 1)")
+        part = (f"(1, {count})", f"(0, {count}, 2)", f"({count} - 1, 0, -2)", f"({count}, 0)", f"({count} // 2, {count})")
+        return self.rng.choice(whole + part if some else whole)
+
     # ------------------------------------------------------------------------------------------ loop and body
 
     def iterations(self, kind: str, names: tuple[str, ...], counts: tuple[str, ...], scope: Scope, amount: int) -> None:
@@ -76,7 +85,7 @@ class Loops(Statements):
         outer_skips, self.skips = self.skips, False
         target = ", ".join(names)
         start = len(self.lines) + 1
-        with self.block(f"for {target} in {kind}({', '.join(counts)}):", scope):
+        with self.block(f"for {target} in {kind}({self.counted(counts)}):", scope):
             if self.chance(0.25) and kind != "blocks":
                 self.own_array()
             self.statements(amount)
@@ -129,7 +138,7 @@ class Loops(Statements):
         while test and self.chance(0.15):
             test += f" if {self.condition(1)}"
         self.scope = outer
-        text = f"{op}({term.text} for {', '.join(names)} in {kind}({', '.join(counts)}){test})"
+        text = f"{op}({term.text} for {', '.join(names)} in {kind}({self.counted(counts, some=True)}){test})"
         return text, result
 
     def rounded_sum(
@@ -141,5 +150,5 @@ class Loops(Statements):
         term = self.typed(dtype, 2)
         test = f" if {self.condition(1)}" if self.chance(0.3) else ""
         self.scope = outer
-        loop = f"for {', '.join(names)} in {kind}({', '.join(counts)}){test}"
+        loop = f"for {', '.join(names)} in {kind}({self.counted(counts, some=True)}){test}"
         return dtype, f"sum({term.text} {loop})", f"sum(abs(float64({bare(term.text)})) {loop})"

@@ -23,6 +23,7 @@ from math import prod
 from ...analysis.cost import ATOMIC, SLICE, cost_of
 from ...artifact import abi
 from ...errors import Position
+from ...ir.from_zero import from_zero
 from ...ir.tree import Atomic, KernelTree, NewArray, Parallel, Reduction, Var, all_names, walk
 from ..llvm.expressions import constant
 from ..llvm.words import COMBINE
@@ -72,7 +73,7 @@ class _Phase:
 
 def lower(tree: KernelTree, bounds: bool = False) -> CpuSource:
     """Generated Python for one specialisation."""
-    return _Module(tree, bounds).source()
+    return _Module(from_zero(tree), bounds).source()
 
 
 class _Module:

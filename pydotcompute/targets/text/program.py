@@ -14,6 +14,7 @@ from typing import Any
 from ...artifact.launch import MOST_CHUNKS
 from ...artifact.signature import DTYPE_BYTES
 from ...errors import DeclarationError, Position
+from ...ir.from_zero import from_zero
 from ...ir.tree import Assign, Const, KernelTree, Parallel, Stmt, all_names, walk
 from ..names import Names
 from ..phases import split
@@ -48,6 +49,7 @@ def emit(
     Raises DeclarationError for what the dialect cannot say, naming the line.
     """
     refuse_missing(tree, dialect)
+    tree = from_zero(tree)
     parts = split(tree)
     names = Names(all_names(tree) | (parts.names if parts else set()), dialect.is_reserved, only_ascii=True)
     scalars = Scalars(dialect, names)
