@@ -54,6 +54,8 @@ class Walk(Values):
                 self.loop(s, path)
             case t.Parallel():
                 self.parallel(s, path)
+            case t.Reduce():
+                self.reduce(s)
             case t.Accumulate():
                 self.accumulated.setdefault(s.name, []).append(self.guarded(self.value(s.value)))
             case t.Return():
@@ -246,6 +248,38 @@ class Walk(Values):
             )
 
 
+    def reduce(self, s: t.Reduce) -> None:
+        """A loop that stores nothing: only what it reads matters, and what its result is made of."""
+        over = (self.value(s.range.start), self.value(s.range.stop), s.range.step) if s.range else None
+        count = self.value(s.count)
+        here, before = self.path, dict(self.environment)
+        scope = Scope("for", s)
+        self.scopes += (scope,)
+        self.forget(assigned(s.body))
+        counter = self.new(s.name, natural=True)
+        counter.index = True
+        scope.indices = (counter,)
+        if over:
+            index = self.ranged(counter, *over)
+        else:
+            counter.below, counter.most = count.poly, max(self.ranges.most(count.poly) - 1, 0)
+            counter.facts.append(affine.at_least(count.poly, affine.add(affine.unknown(counter), affine.constant(1))))
+            index = affine.unknown(counter)
+        bounds = over[:2] if over else (count,)
+        varies = frozenset[Scope]().union(*(v.varies for v in bounds))
+        loads = frozenset[int]().union(*(v.loads for v in bounds))
+        self.environment[s.name] = Value(index, varies | {scope}, loads)
+        self.accumulated = {**self.accumulated, s.reduction.name: []}
+        self.block(s.body, None)
+        self.scopes, self.path, self.environment = self.scopes[:-1], here, before
+        terms = self.accumulated[s.reduction.name]
+        self.environment[s.reduction.name] = Value(
+            affine.unknown(self.new(s.reduction.name, s.reduction.type)),
+            varies.union(*(term.varies for term in terms)) - {scope},
+            loads.union(*(term.loads for term in terms)),
+        )
+
+
 def assigned(body: tuple[t.Stmt, ...]) -> set[str]:
     names = set()
     for statement in body:
@@ -253,6 +287,8 @@ def assigned(body: tuple[t.Stmt, ...]) -> set[str]:
             match node:
                 case t.Assign() | t.For():
                     names.add(node.name)
+                case t.Reduce():
+                    names |= {node.name, node.reduction.name}
                 case t.AssignTuple() | t.Parallel():
                     names.update(node.names)
                     names.update(reduction.name for reduction in getattr(node, "reductions", ()))

@@ -9,7 +9,7 @@ from ..ir import tree
 from ..ir.functions import ARRAYS, FUNCTIONS, LOOPS, UPDATES
 from ..ir.operations import FUNCTIONAL, SYMBOLS
 from . import operators, promotion
-from .module import KEPT_LEVELS, MOST_LAZY_LEVELS, near
+from .module import KEPT_LEVELS, near
 from .promotion import Value, convert, truth
 from .scope import Array, Scope, element
 from .syntax import BUILTINS, called
@@ -24,15 +24,8 @@ def operator_of(op: ast.operator) -> str:
 
 def expression(s: Scope, node: ast.expr) -> Value:
     """The value of an expression. Parts that are nested very deep are kept in locals before the statement."""
-    height = s.module.heights[id(node)]
-    if s.before_statement is None and height > MOST_LAZY_LEVELS:
-        s.refuse(
-            node,
-            f"an expression nested {height} deep; {MOST_LAZY_LEVELS} are allowed where it is {s.lazy}",
-            "give parts of it names on lines before",
-        )
     value = _expression(s, node)
-    if height % KEPT_LEVELS == 0 and s.before_statement is not None and isinstance(node, (ast.BinOp, ast.Call)):
+    if s.module.heights[id(node)] % KEPT_LEVELS == 0 and isinstance(node, (ast.BinOp, ast.Call)):
         return kept(s, value, s.before_statement, node)
     return value
 
@@ -68,9 +61,12 @@ def _expression(s: Scope, node: ast.expr) -> Value:
             return _compare(s, node)
         case ast.IfExp():
             condition_, _ = condition(s, node.test)
-            with s.lazily(LATER):
-                then, otherwise = expression(s, node.body), expression(s, node.orelse)
-            return operators.select(condition_, then, otherwise, s.fault(node), at)
+            with s.apart(LATER) as for_then:
+                then = expression(s, node.body)
+            with s.apart(LATER) as for_otherwise:
+                otherwise = expression(s, node.orelse)
+            choice = operators.select(condition_, then, otherwise, s.fault(node), at)
+            return _chosen(s, choice, for_then, for_otherwise) if for_then or for_otherwise else choice
         case ast.Call():
             return _call(s, node)
         case ast.Tuple():
@@ -95,6 +91,7 @@ def _bool_op(s: Scope, node: ast.BoolOp, numbers: bool) -> Value:
     (`numbers`), they have to be bools."""
     word = "and" if isinstance(node.op, ast.And) else "or"
     values: list[tree.Expr] = []
+    firsts: list[list[tree.Stmt]] = [[]]
     weak = True
 
     def operand(part: ast.expr) -> None:
@@ -114,10 +111,41 @@ def _bool_op(s: Scope, node: ast.BoolOp, numbers: bool) -> Value:
         weak = weak and is_weak
 
     operand(node.values[0])
-    with s.lazily(LATER):
-        for part in node.values[1:]:
+    for part in node.values[1:]:
+        with s.apart(LATER) as first:
             operand(part)
-    return Value(_joined(word, values, s.at(node)), weak)
+        firsts.append(first)
+    return Value(_in_turn(s, word, values, firsts, node), weak)
+
+
+def _in_turn(
+    s: Scope, word: str, values: list[tree.Expr], firsts: list[list[tree.Stmt]], node: ast.expr
+) -> tree.Expr:
+    """All values with `and` or `or` between them; `firsts` has the statements that each one takes first."""
+    at = s.at(node)
+    plain = next((k for k, first in enumerate(firsts) if first), len(values))
+    if plain == len(values):
+        return _joined(word, values, at)
+    name = s.fresh("truth_", "bool")
+    so_far: tree.Expr = tree.Var(name, "bool", at=at)
+    s.before_statement.append(tree.Assign(name, _joined(word, values[:plain], at), at=at))
+    for value, first in list(zip(values, firsts))[plain:]:
+        needed = so_far if word == "and" else negated(so_far, at)
+        s.before_statement.append(tree.If(needed, (*first, tree.Assign(name, value, at=at)), at=at))
+    return so_far
+
+
+def _chosen(s: Scope, value: Value, for_then: list[tree.Stmt], for_otherwise: list[tree.Stmt]) -> Value:
+    """A choice whose sides take statements first, in a local of its own."""
+    choice = value.expr
+    assert isinstance(choice, tree.Select)
+    name = s.fresh("choice_", choice.type)
+    sides = (
+        (*first, tree.Assign(name, side, at=choice.at))
+        for first, side in ((for_then, choice.then), (for_otherwise, choice.otherwise))
+    )
+    s.before_statement.append(tree.If(choice.condition, *sides, at=choice.at))
+    return Value(tree.Var(name, choice.type, at=choice.at), value.weak)
 
 
 def _joined(word: str, values: list[tree.Expr], at) -> tree.Expr:
@@ -131,15 +159,19 @@ def _joined(word: str, values: list[tree.Expr], at) -> tree.Expr:
 def _compare(s: Scope, node: ast.Compare) -> Value:
     """`a < b < c` is `a < b and b < c`: expressions have no effects, so b may stand twice."""
     values = [expression(s, node.left), expression(s, node.comparators[0])]
-    with s.lazily(LATER):
-        values += [expression(s, part) for part in node.comparators[1:]]
+    firsts: list[list[tree.Stmt]] = [[]]
+    for part in node.comparators[1:]:
+        with s.apart(LATER) as first:
+            values.append(expression(s, part))
+        firsts.append(first)
     at = s.at(node)
     fault = s.fault(node)
     links = [
         operators.compare(SYMBOLS[type(op)], left, right, fault, at)
         for op, left, right in zip(node.ops, values, values[1:])
     ]
-    return Value(_joined("and", [link.expr for link in links], at), all(link.weak for link in links))
+    joined = _in_turn(s, "and", [link.expr for link in links], firsts, node)
+    return Value(joined, all(link.weak for link in links))
 
 
 # ------------------------------------------------------------------------------------------------ elements

@@ -158,6 +158,8 @@ class _Writer:
                 self.accumulate(s)
             case t.Parallel():
                 self.parallel(s)
+            case t.Reduce():
+                self.reduce(s)
             case t.NewArray():
                 new = f"{self.runtime('poisoned')}({s.shape!r}, {s.dtype!r})"
                 self.line(f"{self.name(s.name)} = {new}", s.at)
@@ -196,6 +198,16 @@ class _Writer:
             start = name if reduction.start is None else self.expression(reduction.start)
             combine = self.runtime(f"reduce_{reduction.op}")
             self.line(f"{name} = {combine}({start}, {self.terms(reduction)}, {reduction.type!r})", s.at)
+
+    def reduce(self, s: t.Reduce) -> None:
+        terms, name = self.terms(s.reduction), self.name(s.reduction.name)
+        self.line(f"{terms} = []", s.at)
+        self.positions[s.reduction.name] = self.name(s.name)
+        self.line(f"for {self.name(s.name)} in {self.runtime('span')}(0, {self.expression(s.count)}, 1):", s.at)
+        self.block(s.body, s.at)
+        assert s.reduction.start is not None
+        start, combine = self.expression(s.reduction.start), self.runtime(f"reduce_{s.reduction.op}")
+        self.line(f"{name} = {combine}({start}, {terms}, {s.reduction.type!r})", s.at)
 
     def accumulate(self, s: t.Accumulate) -> None:
         term = f"({self.positions[s.name]}, {self.expression(s.value)})"

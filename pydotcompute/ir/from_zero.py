@@ -14,10 +14,12 @@ def from_zero(tree: t.KernelTree) -> t.KernelTree:
     A private array that is touched at the index of a range becomes shared: its elements stay with an index, and a
     target deals iterations, which it knows by their counters.
     """
-    loops = [n for s in tree.body for n in t.walk(s) if isinstance(n, t.Parallel) and any(n.ranges)]
+    roots = (*tree.body, *(s for helper in tree.helpers for s in helper.body))
+    loops = [n for s in roots for n in t.walk(s) if _over_ranges(n)]
     if not loops:
         return tree
-    touched = {n.array for loop in loops if loop.kind == "threads" for n in t.walk(loop) if hasattr(n, "array")}
+    threads = [loop for loop in loops if isinstance(loop, t.Parallel) and loop.kind == "threads"]
+    touched = {n.array for loop in threads for n in t.walk(loop) if hasattr(n, "array")}
     taken, locals_ = t.all_names(tree), dict(tree.locals)
     arrays = {a.name: _shared(a, touched) for a in tree.arrays.values()}
 
@@ -27,19 +29,35 @@ def from_zero(tree: t.KernelTree) -> t.KernelTree:
         if not isinstance(node, t.Stmt):
             return node
         done = t.rebuilt(node, changed)
-        return counted(done) if isinstance(done, t.Parallel) and any(done.ranges) else done
+        if isinstance(done, t.Reduce) and done.range is not None:
+            return sequential(done, done.range)
+        return parallel(done) if isinstance(done, t.Parallel) and any(done.ranges) else done
 
-    def counted(loop: t.Parallel) -> t.Parallel:
+    def counter(name: str) -> str:
+        counter = _fresh(f"{name}_turn", taken)
+        locals_[counter] = "int64"
+        return counter
+
+    def sequential(loop: t.Reduce, range_: t.Range) -> t.Reduce:
+        name = counter(loop.name)
+        first = t.Assign(loop.name, _index(name, range_), at=loop.at)
+        return replace(loop, name=name, range=None, body=(first, *loop.body))
+
+    def parallel(loop: t.Parallel) -> t.Parallel:
         names, first = list(loop.names), []
         for k, range_ in enumerate(loop.ranges):
             if range_ is not None:
-                names[k] = _fresh(f"{loop.names[k]}_turn", taken)
-                locals_[names[k]] = "int64"
+                names[k] = counter(loop.names[k])
                 first.append(t.Assign(loop.names[k], _index(names[k], range_), at=loop.at))
         return replace(loop, names=tuple(names), ranges=(), body=(*first, *loop.body))
 
     body = tuple(map(changed, tree.body))
-    return replace(tree, body=body, locals=locals_, arrays=arrays)
+    helpers = tuple(replace(helper, body=tuple(map(changed, helper.body))) for helper in tree.helpers)
+    return replace(tree, body=body, helpers=helpers, locals=locals_, arrays=arrays)
+
+
+def _over_ranges(node: t.Node) -> bool:
+    return isinstance(node, t.Parallel) and any(node.ranges) or isinstance(node, t.Reduce) and node.range is not None
 
 
 def _shared(array: t.NewArray, touched: set[str]) -> t.NewArray:

@@ -65,6 +65,9 @@ def _statement(s: t.Stmt) -> list[str]:
             counts = ", ".join(_count(c, r) for c, r in zip(s.counts, s.ranges or (None,) * len(s.counts)))
             reduced = "".join(f", {reduction(r)}" for r in s.reductions)
             return [f"for {', '.join(s.names)} in {s.kind}({counts}){reduced}:", *_block(s.body)]
+        case t.Reduce():
+            header = f"for {s.name} in range({_count(s.count, s.range)}), {reduction(s.reduction)}:"
+            return [header, *_block(s.body)]
         case t.NewArray():
             return [f"{s.name} = {s.kind}({s.shape}, {s.dtype})"]
     raise TypeError(f"no statement of the typed tree: {s!r}")

@@ -271,6 +271,26 @@ class Parallel(Node):
 
 
 @dataclass(frozen=True)
+class Reduce(Node):
+    """`sum(e for name in range(…) if …)` and its like: a sequential loop that gives one value, in any association.
+
+    The body ends in the Accumulate of `reduction`, possibly under If; it sets locals of its own and stores nothing.
+    """
+
+    name: str
+    count: Expr  # of iterations: int64; a negative one counts as 0
+    body: tuple[Stmt, ...]
+    reduction: Reduction
+    range: Range | None = None  # None: from 0
+
+    MOST_TERMS = 8  # that may as well be added up one after the other: fewer roundings than a reduction may have
+
+    @property
+    def short(self) -> bool:
+        return isinstance(self.count, Const) and self.count.whole <= self.MOST_TERMS
+
+
+@dataclass(frozen=True)
 class NewArray(Node):
     """`name = shared((32, 33), float32)`: one per block (shared, private) or per iteration (local)."""
 
@@ -282,7 +302,7 @@ class NewArray(Node):
 
 Stmt = (
     Assign | AssignTuple | Store | Atomic | Scatter | If | While | For | Break | Continue | Return | Accumulate
-    | Parallel | NewArray
+    | Parallel | Reduce | NewArray
 )  # fmt: skip
 
 # -------------------------------------------------------------------------------------------------- kernels

@@ -294,14 +294,14 @@ _LEAF = ["leaf_load", "leaf_load", "leaf_load", "leaf_scalar", "leaf_scalar"]
 _TABLE = {
     0: ([*_LEAF, "leaf_literal_0"],
         [*_LEAF, "compare", "compare", "compare", "logic", "bits_of_bools", "invert_bool", "classify", "choose_0",
-         "extreme_0", "convert_0", "guarded_load", "call_helper"]),
+         "extreme_0", "convert_0", "guarded_load", "call_helper", "over_range"]),
     1: ([*_LEAF, "leaf_index", "leaf_literal_1"],
         [*_LEAF, "leaf_index", "arithmetic_1", "arithmetic_1", "arithmetic_1", "bits", "bits", "power", "unary_1",
-         "extreme_1", "choose_1", "convert_1", "guarded_load", "call_helper"]),
+         "extreme_1", "choose_1", "convert_1", "guarded_load", "call_helper", "over_range", "over_range"]),
     2: ([*_LEAF, "leaf_literal_2"],
         [*_LEAF, "arithmetic_2", "arithmetic_2", "arithmetic_2", "unary_2", "unary_2", "several_2", "several_2",
         "extreme_2",
-         "choose_2", "convert_2", "part", "guarded_load", "call_helper"]),
+         "choose_2", "convert_2", "part", "guarded_load", "call_helper", "over_range"]),
     3: ([*_LEAF, "leaf_literal_3"],
         [*_LEAF, "arithmetic_3", "arithmetic_3", "unary_3", "choose_3", "convert_3", "guarded_load", "call_helper"]),
 }  # fmt: skip

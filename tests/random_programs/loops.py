@@ -5,7 +5,7 @@ from __future__ import annotations
 from .elements import bare, place_of, stored
 from .scope import Array, Scope
 from .statements import Statements
-from .values import COMPLEX, DTYPES, FLOATS, INTEGERS, Expr, adopted, rank
+from .values import COMPLEX, DTYPES, FLOATS, INTEGERS, Expr, Retry, adopted, rank
 
 _REDUCTIONS = ("sum", "min", "max", "any", "all", "argmin", "argmax")
 
@@ -138,8 +138,24 @@ class Loops(Statements):
         while test and self.chance(0.15):
             test += f" if {self.condition(1)}"
         self.scope = outer
+        if kind == "range":
+            texts = [self.counted((count,), some=True) for count in counts]
+            clauses = [f"for {name} in range({bare(text)})" for name, text in zip(names, texts)]
+            return f"{op}({term.text} {' '.join(clauses)}{test})", result
         text = f"{op}({term.text} for {', '.join(names)} in {kind}({self.counted(counts, some=True)}){test})"
         return text, result
+
+    def over_range(self, depth: int) -> Expr:
+        """A reduction over small ranges, where an expression stands; one or two deep."""
+        if depth < 1 or sum(name.startswith("z") for name in self.scope.indices) > 1:
+            raise Retry
+        counts = [self.rng.choice((*self.extents, self.rng.randint(0, 5))) for _ in range(self.rng.choice((1, 1, 2)))]
+        names = tuple(self.name("z") for _ in counts)
+        scope = self.scope.child(mutable=[])
+        scope.indices |= dict(zip(names, counts))
+        scope.positive |= {d for d in counts if isinstance(d, str)}
+        text, result = self.functional("range", names, tuple(map(str, counts)), scope)
+        return result._replace(text=text)
 
     def rounded_sum(
         self, kind: str, names: tuple[str, ...], counts: tuple[str, ...], scope: Scope

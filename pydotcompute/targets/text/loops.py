@@ -26,7 +26,6 @@ class Loops:
         self.block, self.thread = reductions.block, reductions.thread
         self.points = barriers(tree, reductions_synchronise=True)
         self.widths = private_widths(tree)
-        statements.accumulate = reductions.accumulate
 
     # ----------------------------------------------------------------------------------------------- small texts
 

@@ -168,7 +168,7 @@ class _Program:
         thread = names.fresh("_thread")
         expressions = Expressions(self.scalars, names, self.arrays, self.helpers.call, self.contract)
         reductions = Reductions(inner, expressions, block or self.block, thread)
-        loops = Loops(self.tree, inner, Statements(inner, expressions), reductions)
+        loops = Loops(self.tree, inner, Statements(inner, expressions, reductions), reductions)
         used = body(loops)
         with w.block(d.entry(name, [self.parameter(a, w) for a in self.parameters()], block)):
             self.bind(w)
