@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from ...ir.contraction import product_of
 from ...ir.dtypes import COMPLEX, FLOATS
-from ...ir.tree import Accumulate, For, If, Parallel, Reduce, Reduction, While, product_of
+from ...ir.tree import Accumulate, For, If, Parallel, Reduce, Reduction, While
 from ..llvm.expressions import Expressions, constant
 from ..llvm.words import COMBINE
 from ..llvm.writer import Writer

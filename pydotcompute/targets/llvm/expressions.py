@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...ir.contraction import multiply_add
 from ...ir.dtypes import COMPLEX, FLOATS, INTEGER_BITS
 from ...ir.tree import (
     ArrayName,
@@ -23,7 +24,6 @@ from ...ir.tree import (
     Select,
     Unary,
     Var,
-    multiply_add,
     walk,
 )  # fmt: skip
 from ..names import Names
