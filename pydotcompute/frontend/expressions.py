@@ -8,7 +8,7 @@ from ..artifact.signature import DTYPES
 from ..ir import tree
 from ..ir.functions import ARRAYS, FUNCTIONS, LOOPS, UPDATES
 from ..ir.operations import FUNCTIONAL, SYMBOLS
-from . import operators, promotion
+from . import operators, powers, promotion
 from .module import KEPT_LEVELS, near
 from .promotion import Value, convert, truth
 from .scope import Array, Scope, element
@@ -53,8 +53,7 @@ def _expression(s: Scope, node: ast.expr) -> Value:
         case ast.UnaryOp():
             return operators.unary(SYMBOLS[type(node.op)], expression(s, node.operand), s.fault(node), at)
         case ast.BinOp():
-            left, right = expression(s, node.left), expression(s, node.right)
-            return operators.binary(operator_of(node.op), left, right, s.fault(node), at)
+            return binary(s, operator_of(node.op), expression(s, node.left), expression(s, node.right), node)
         case ast.BoolOp():
             return _bool_op(s, node, numbers=False)
         case ast.Compare():
@@ -72,6 +71,13 @@ def _expression(s: Scope, node: ast.expr) -> Value:
         case ast.Tuple():
             s.refuse(node, "a tuple is not a value", "a tuple stands as an index, a shape, or on a side of `=`")
     s.refuse(node, f"`{type(node).__name__}` is not part of the kernel language")
+
+
+def binary(s: Scope, op: str, left: Value, right: Value, node: ast.AST) -> Value:
+    """`left op right`; a power of a constant as products, which may take statements first."""
+    fault, at = s.fault(node), s.at(node)
+    made = powers.constant_power(left, right, fault, s.before_statement, s.fresh, at) if op == "**" else None
+    return made or operators.binary(op, left, right, fault, at)
 
 
 def condition(s: Scope, node: ast.expr) -> tuple[tree.Expr, bool]:
@@ -268,7 +274,7 @@ def _call(s: Scope, node: ast.Call) -> Value:
                 values.append(Value(*condition(s, argument)))
             else:
                 values.append(expression(s, argument))
-        return operators.call(name, values, s.fault(node), at)
+        return binary(s, "**", *values, node) if name == "pow" else operators.call(name, values, s.fault(node), at)
     dtype = s.module.types.get(name, name if name in DTYPES else None)
     if dtype:
         if len(node.args) != 1:

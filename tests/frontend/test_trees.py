@@ -271,11 +271,11 @@ def test_long_sums_are_kept_in_locals_on_the_way(build):
 
 
 def test_everything_has_the_place_where_it_was_written(build):
-    tree = build("for i in grid(n):\n    v = a * x[i + 1]\n    out[i] = v if b[i] else k[i] ** 2")
+    tree = build("for i in grid(n):\n    v = a * x[i + 1]\n    out[i] = v if b[i] else k[i] ** k[i]")
     load = next(node for node in t.walk(tree.main) if isinstance(node, t.Load) and node.array == "x")
     assert load.at.text[load.at.column - 1 :] == "x[i + 1]"
     power = next(node for node in t.walk(tree.main) if isinstance(node, t.Binary) and node.op == "**")
-    assert power.at.text[power.at.column - 1 :] == "k[i] ** 2"
+    assert power.at.text[power.at.column - 1 :] == "k[i] ** k[i]"
     for node in t.walk(tree.main):
         assert node.at is not None, node
 

@@ -241,6 +241,21 @@ class Expressions(Elements):
             raise Retry
         return made
 
+    def power_2(self, depth: int) -> Expr:
+        return self.constant_power(2, depth, ("2", "3", "0.5", "-1", "-0.5", "1.5", "2.5", "4", "8", "-2", "0", "-3.5"))
+
+    def power_3(self, depth: int) -> Expr:
+        return self.constant_power(3, depth, ("2", "3", "4", "1", "0"))
+
+    def constant_power(self, kind: int, depth: int, exponents: tuple[str, ...]) -> Expr:
+        """What is products and a square root, to the bit."""
+        base = self.expr(kind, depth - 1)
+        if base.value is not None:
+            raise Retry
+        exponent = self.rng.choice(exponents)
+        text = f"pow({bare(base.text)}, {exponent})" if kind == 2 and self.chance(0.2) else f"({base.text} ** {exponent})"
+        return Expr(text, base.dtype, base.weak)
+
     def unary_2(self, depth: int) -> Expr:
         operand = self.expr(2, depth - 1)
         if operand.value is not None:
@@ -300,8 +315,8 @@ _TABLE = {
          "extreme_1", "choose_1", "convert_1", "guarded_load", "call_helper", "over_range", "over_range"]),
     2: ([*_LEAF, "leaf_literal_2"],
         [*_LEAF, "arithmetic_2", "arithmetic_2", "arithmetic_2", "unary_2", "unary_2", "several_2", "several_2",
-        "extreme_2",
+        "extreme_2", "power_2",
          "choose_2", "convert_2", "part", "guarded_load", "call_helper", "over_range"]),
     3: ([*_LEAF, "leaf_literal_3"],
-        [*_LEAF, "arithmetic_3", "arithmetic_3", "unary_3", "choose_3", "convert_3", "guarded_load", "call_helper"]),
+        [*_LEAF, "arithmetic_3", "arithmetic_3", "unary_3", "power_3", "choose_3", "convert_3", "guarded_load", "call_helper"]),
 }  # fmt: skip
