@@ -6,9 +6,10 @@ import ast
 
 from ..artifact.signature import DTYPES
 from ..ir import tree
+from ..ir.dtypes import COMPLEX
 from ..ir.functions import ARRAYS, FUNCTIONS, LOOPS, UPDATES
 from ..ir.operations import FUNCTIONAL, SYMBOLS
-from . import operators, powers, promotion
+from . import complex_functions, operators, powers, promotion
 from .module import KEPT_LEVELS, near
 from .promotion import Value, convert, truth
 from .scope import Array, Scope, element
@@ -77,6 +78,8 @@ def binary(s: Scope, op: str, left: Value, right: Value, node: ast.AST) -> Value
     """`left op right`; a power of a constant as products, which may take statements first."""
     fault, at = s.fault(node), s.at(node)
     made = powers.constant_power(left, right, fault, s.before_statement, s.fresh, at) if op == "**" else None
+    if op == "**" and made is None and max(left.rank, right.rank) == 3:
+        return complex_functions.power(s, left, right, node)
     return made or operators.binary(op, left, right, fault, at)
 
 
@@ -274,9 +277,16 @@ def _call(s: Scope, node: ast.Call) -> Value:
                 values.append(Value(*condition(s, argument)))
             else:
                 values.append(expression(s, argument))
-        return binary(s, "**", *values, node) if name == "pow" else operators.call(name, values, s.fault(node), at)
+        if name == "pow":
+            return binary(s, "**", values[0], values[1], node)
+        if name in complex_functions.FUNCTIONS and values[0].rank == 3:
+            return complex_functions.call(s, name, values[0], node)
+        return operators.call(name, values, s.fault(node), at)
     dtype = s.module.types.get(name, name if name in DTYPES else None)
     if dtype:
+        if len(node.args) == 2 and dtype in COMPLEX:
+            real, imaginary = (expression(s, argument) for argument in node.args)
+            return complex_functions.of_parts(dtype, real, imaginary, s.fault(node), at)
         if len(node.args) != 1:
             s.refuse(node, f"`{name}(…)` converts 1 value, found {len(node.args)}", f"write `{name}(x)`")
         return operators.cast(dtype, expression(s, node.args[0]), s.fault(node), at)

@@ -6,7 +6,7 @@ import ast
 
 from ..ir import tree
 from ..ir.functions import UPDATES
-from . import arrays, expressions, loops, operators, reductions
+from . import arrays, expressions, loops, reductions
 from .names import array_kind, bindings
 from .promotion import Value, convert
 from .scope import SET, Scope, merge

@@ -113,7 +113,8 @@ class Call(Node):
     """A listed function: `abs min max floor … clz`; its arguments have the type it is computed in.
 
     `min` and `max` have two arguments (more are nested). `isnan isinf isfinite` give bool, `abs real imag` of a
-    complex its real type, `where(c, a, b)` takes a bool first and evaluates all three.
+    complex its real type, `where(c, a, b)` takes a bool first and evaluates all three. `complex_of(re, im)`, which the
+    language writes `complex64(re, im)`, makes a complex number of two floats.
     """
 
     function: str

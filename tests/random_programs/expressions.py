@@ -295,6 +295,11 @@ class Expressions(Elements):
         op = self.rng.choice(("+", "-", "*", "/"))
         return self.binary(op, self.expr(3, depth - 1), self.expr(self.rng.choice((3, 3, 2, 1)), depth - 1))
 
+    def of_parts(self, depth: int) -> Expr:
+        dtype = self.rng.choice(COMPLEX)
+        parts = [self.expr(self.rng.choice((1, 2, 2)), depth - 1) for _ in range(2)]
+        return Expr(f"{self.dtype_name(dtype)}({', '.join(bare(p.text) for p in parts)})", dtype)
+
     def unary_3(self, depth: int) -> Expr:
         operand = self.expr(3, depth - 1)
         if operand.value is not None:
@@ -318,5 +323,5 @@ _TABLE = {
         "extreme_2", "power_2",
          "choose_2", "convert_2", "part", "guarded_load", "call_helper", "over_range"]),
     3: ([*_LEAF, "leaf_literal_3"],
-        [*_LEAF, "arithmetic_3", "arithmetic_3", "unary_3", "power_3", "choose_3", "convert_3", "guarded_load", "call_helper"]),
+        [*_LEAF, "arithmetic_3", "arithmetic_3", "unary_3", "power_3", "of_parts", "choose_3", "convert_3", "guarded_load", "call_helper"]),
 }  # fmt: skip
