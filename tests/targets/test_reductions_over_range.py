@@ -150,3 +150,19 @@ def test_the_error_of_a_sum(target):
             x[1] = draw(n) + 1
             got, wanted = built.call(x), x.astype("G" if dtype[0] == "c" else "g").sum(1)
             assert (abs(got - wanted) <= (8 + log2(n)) * 2.0**-24 * np.abs(x).astype("g").sum(1)).all(), (dtype, n)
+
+
+@every_target
+def test_between_phases_and_in_their_conditions(target):
+    body = """
+        t = 0
+        while t < 4 and sum(x[0, k] for k in range(m)) < 1000000:
+            for i, j in grid((1, n - 1), (1, m - 1)):
+                y[i, j] = x[i - 1, j] + x[i + 1, j]
+            s = max(y[a, b] for a in range(1, n - 1) for b in range(1, m - 1))
+            for i, j in grid((1, n - 1), (1, m - 1)):
+                x[i, j] = y[i, j] - s + sum(y[i, k] for k in range(1, m - 1))
+            t += 1
+    """
+    built = loop(target, "(x: inout int64[n, m], y: inout int64[n, m])", body)
+    agree(built, draw(6, 7, dtype="i8"), draw(6, 7, dtype="i8", seed=1))
