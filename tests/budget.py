@@ -23,7 +23,8 @@ SLOW = (
     "targets/cpu/test_arithmetic.py", "targets/cpu/test_artifacts.py", "targets/cpu/test_fastmath.py",
     "targets/cpu/test_language.py", "targets/cpu/test_reductions.py", "targets/cpu/test_scatter.py",
     "targets/cpu/test_views.py", "targets/cuda/", "targets/opencl/", "targets/test_arithmetic.py", "targets/test_parallel_counts.py",
-    "targets/test_random_programs.py", "targets/test_ranges.py", "targets/test_reductions.py",
+    "targets/test_complex", "targets/test_powers", "targets/test_random_programs.py", "targets/test_ranges",
+    "targets/test_reductions",
 )  # fmt: skip
 
 

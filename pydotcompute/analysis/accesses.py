@@ -23,9 +23,10 @@ class Scope:
     """One loop of the kernel, parallel or sequential."""
 
     kind: str  # "grid" "blocks" "threads" "for" "while"
-    node: t.Parallel | t.For | t.While
+    node: t.Parallel | t.For | t.While | t.Reduce
     indices: tuple[Atom, ...] = ()  # of a parallel loop; the counter of a `for`, which goes up by one
     counts: tuple[Poly, ...] = ()
+    values: tuple[Poly, ...] = ()  # of a parallel loop: what each index is by these counters
 
     @property
     def parallel(self) -> bool:

@@ -20,6 +20,7 @@ from ..ir.tree import (
     If,
     Load,
     Parallel,
+    Reduce,
     Scatter,
     Stmt,
     Store,
@@ -80,6 +81,9 @@ def cost_of(
                 cost = f"mul({turns(count)}, {cost})"
             terms.append(cost)
             fixed += 500 + 2000 * len(s.reductions)
+        elif isinstance(s, Reduce):
+            terms.append(f"mul({turns(s.count)}, {inner(s.body, 1)})")
+            fixed += 0 if s.short else 500
         elif isinstance(s, For):
             span = Binary("-", s.stop, s.start, s.start.type)
             terms.append(f"mul({turns(span)}, {inner(s.body, 4)})")

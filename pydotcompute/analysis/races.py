@@ -163,7 +163,7 @@ def _private(tree: t.KernelTree, found: Accesses) -> None:
             raise DeclarationError(
                 f"`{access.array}` is private, and used outside `threads` here", access.at, "make it shared"
             )
-        if access.indices != tuple(map(affine.unknown, threads.indices)):
+        if access.indices != threads.values:
             assert isinstance(threads.node, t.Parallel)
             wanted = ", ".join(threads.node.names)
             raise DeclarationError(

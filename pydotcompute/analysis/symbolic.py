@@ -9,6 +9,7 @@ from typing import Iterator
 from ..ir import tree as t
 from . import affine
 from .accesses import Accesses, Scope, Value
+from .affine import Atom, Poly
 from .symbolic_state import Environment
 from .symbolic_values import Values
 
@@ -53,6 +54,8 @@ class Walk(Values):
                 self.loop(s, path)
             case t.Parallel():
                 self.parallel(s, path)
+            case t.Reduce():
+                self.reduce(s)
             case t.Accumulate():
                 self.accumulated.setdefault(s.name, []).append(self.guarded(self.value(s.value)))
             case t.Return():
@@ -177,32 +180,58 @@ class Walk(Values):
         natural = by is None and self.is_natural(step.poly)
         if by is None and not natural:
             return Value(affine.unknown(self.new(s.name, "int64")), varies)
-        index = affine.add(start.poly, affine.multiply(step.poly, affine.unknown(counter)))
-        one = affine.constant(1)
-        low, high = (stop.poly, index) if by is not None and by < 0 else (index, stop.poly)
-        counter.facts.append(affine.at_least(high, affine.add(low, one)))
-        if by is not None and by != 0:
-            way = affine.add(stop.poly, start.poly, -1) if by > 0 else affine.add(start.poly, stop.poly, -1)
-            counter.below = way if abs(by) == 1 else None
-            counter.most = max((self.ranges.most(way) - 1) // abs(by), 0)
+        if by:
+            return Value(self.ranged(counter, start, stop, by), varies, start.loads | stop.loads)
+        index, one = affine.add(start.poly, affine.multiply(step.poly, affine.unknown(counter))), affine.constant(1)
+        counter.facts.append(affine.at_least(stop.poly, affine.add(index, one)))
         if natural:  # a step of 0 runs nothing
             counter.facts.append(affine.at_least(step.poly, one))
         return Value(index, varies, start.loads | stop.loads)
 
+    def ranged(self, counter: Atom, start: Value, stop: Value, step: int) -> Poly:
+        """The index that starts at `start` and goes on by `step`, not 0, as a polynomial over the counter of a loop,
+        which gets to know how far that goes."""
+        index = affine.add(start.poly, affine.unknown(counter), step)
+        low, high = (stop.poly, index) if step < 0 else (index, stop.poly)
+        counter.facts.append(affine.at_least(high, affine.add(low, affine.constant(1))))
+        way = self._way(start, stop, step)
+        counter.below = way if abs(step) == 1 else None
+        counter.most = max((self.ranges.most(way) - 1) // abs(step), 0)
+        return index
+
+    def distance(self, start: Value, stop: Value, step: int) -> Poly:
+        """The number of iterations of a range, where it has any."""
+        if abs(step) == 1:
+            return self._way(start, stop, step)
+        return affine.unknown(self.derived("count", start.poly, stop.poly))
+
+    @staticmethod
+    def _way(start: Value, stop: Value, step: int) -> Poly:
+        return affine.add(stop.poly, start.poly, -1) if step > 0 else affine.add(start.poly, stop.poly, -1)
+
     def parallel(self, s: t.Parallel, path: tuple[int, ...] | None) -> None:
         here = self.path
-        counts = [self.value(count) for count in s.counts]
+        ranges = s.ranges or (None,) * len(s.counts)
+        bounds = [(self.value(r.start), self.value(r.stop), r.step) if r else None for r in ranges]
+        counts = [self.distance(*b) if b else self.value(count).poly for b, count in zip(bounds, s.counts)]
         before = dict(self.environment)
-        scope = Scope(s.kind, s, counts=tuple(count.poly for count in counts))
+        scope = Scope(s.kind, s, counts=tuple(counts))
         self.found.parallels.append(scope)
         self.scopes += (scope,)
         self.forget(assigned(s.body) - {reduction.name for reduction in s.reductions})
-        for name, count in zip(s.names, scope.counts):
+        for name, count, over in zip(s.names, scope.counts, bounds):
             atom = self.new(name, natural=True)
-            atom.index, atom.below, atom.most = True, count, max(self.ranges.most(count) - 1, 0)
-            atom.facts.append(affine.at_least(count, affine.add(affine.unknown(atom), affine.constant(1))))
+            atom.index = True
             scope.indices += (atom,)
-            self.environment[name] = Value(affine.unknown(atom), frozenset((scope,)))
+            if over:
+                index = self.ranged(atom, *over)
+            else:
+                atom.below, atom.most = count, max(self.ranges.most(count) - 1, 0)
+                atom.facts.append(affine.at_least(count, affine.add(affine.unknown(atom), affine.constant(1))))
+                index = affine.unknown(atom)
+            scope.values += (index,)
+            varies = frozenset((scope,)) | (over[0].varies if over else frozenset())
+            self.environment[name] = Value(index, varies, over[0].loads | over[1].loads if over else frozenset())
         self.accumulated = {**self.accumulated, **{reduction.name: [] for reduction in s.reductions}}
         with self.running(scope):
             self.block(s.body, () if s.kind == "blocks" else None)
@@ -219,6 +248,38 @@ class Walk(Values):
             )
 
 
+    def reduce(self, s: t.Reduce) -> None:
+        """A loop that stores nothing: only what it reads matters, and what its result is made of."""
+        over = (self.value(s.range.start), self.value(s.range.stop), s.range.step) if s.range else None
+        count = self.value(s.count)
+        here, before = self.path, dict(self.environment)
+        scope = Scope("for", s)
+        self.scopes += (scope,)
+        self.forget(assigned(s.body))
+        counter = self.new(s.name, natural=True)
+        counter.index = True
+        scope.indices = (counter,)
+        if over:
+            index = self.ranged(counter, *over)
+        else:
+            counter.below, counter.most = count.poly, max(self.ranges.most(count.poly) - 1, 0)
+            counter.facts.append(affine.at_least(count.poly, affine.add(affine.unknown(counter), affine.constant(1))))
+            index = affine.unknown(counter)
+        bounds = over[:2] if over else (count,)
+        varies = frozenset[Scope]().union(*(v.varies for v in bounds))
+        loads = frozenset[int]().union(*(v.loads for v in bounds))
+        self.environment[s.name] = Value(index, varies | {scope}, loads)
+        self.accumulated = {**self.accumulated, s.reduction.name: []}
+        self.block(s.body, None)
+        self.scopes, self.path, self.environment = self.scopes[:-1], here, before
+        terms = self.accumulated[s.reduction.name]
+        self.environment[s.reduction.name] = Value(
+            affine.unknown(self.new(s.reduction.name, s.reduction.type)),
+            varies.union(*(term.varies for term in terms)) - {scope},
+            loads.union(*(term.loads for term in terms)),
+        )
+
+
 def assigned(body: tuple[t.Stmt, ...]) -> set[str]:
     names = set()
     for statement in body:
@@ -226,6 +287,8 @@ def assigned(body: tuple[t.Stmt, ...]) -> set[str]:
             match node:
                 case t.Assign() | t.For():
                     names.add(node.name)
+                case t.Reduce():
+                    names |= {node.name, node.reduction.name}
                 case t.AssignTuple() | t.Parallel():
                     names.update(node.names)
                     names.update(reduction.name for reduction in getattr(node, "reductions", ()))

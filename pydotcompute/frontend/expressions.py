@@ -6,10 +6,11 @@ import ast
 
 from ..artifact.signature import DTYPES
 from ..ir import tree
+from ..ir.dtypes import COMPLEX
 from ..ir.functions import ARRAYS, FUNCTIONS, LOOPS, UPDATES
 from ..ir.operations import FUNCTIONAL, SYMBOLS
-from . import operators, promotion
-from .module import KEPT_LEVELS, MOST_LAZY_LEVELS, near
+from . import complex_functions, operators, powers, promotion
+from .module import KEPT_LEVELS, near
 from .promotion import Value, convert, truth
 from .scope import Array, Scope, element
 from .syntax import BUILTINS, called
@@ -24,15 +25,8 @@ def operator_of(op: ast.operator) -> str:
 
 def expression(s: Scope, node: ast.expr) -> Value:
     """The value of an expression. Parts that are nested very deep are kept in locals before the statement."""
-    height = s.module.heights[id(node)]
-    if s.before_statement is None and height > MOST_LAZY_LEVELS:
-        s.refuse(
-            node,
-            f"an expression nested {height} deep; {MOST_LAZY_LEVELS} are allowed where it is {s.lazy}",
-            "give parts of it names on lines before",
-        )
     value = _expression(s, node)
-    if height % KEPT_LEVELS == 0 and s.before_statement is not None and isinstance(node, (ast.BinOp, ast.Call)):
+    if s.module.heights[id(node)] % KEPT_LEVELS == 0 and isinstance(node, (ast.BinOp, ast.Call)):
         return kept(s, value, s.before_statement, node)
     return value
 
@@ -60,22 +54,33 @@ def _expression(s: Scope, node: ast.expr) -> Value:
         case ast.UnaryOp():
             return operators.unary(SYMBOLS[type(node.op)], expression(s, node.operand), s.fault(node), at)
         case ast.BinOp():
-            left, right = expression(s, node.left), expression(s, node.right)
-            return operators.binary(operator_of(node.op), left, right, s.fault(node), at)
+            return binary(s, operator_of(node.op), expression(s, node.left), expression(s, node.right), node)
         case ast.BoolOp():
             return _bool_op(s, node, numbers=False)
         case ast.Compare():
             return _compare(s, node)
         case ast.IfExp():
             condition_, _ = condition(s, node.test)
-            with s.lazily(LATER):
-                then, otherwise = expression(s, node.body), expression(s, node.orelse)
-            return operators.select(condition_, then, otherwise, s.fault(node), at)
+            with s.apart(LATER) as for_then:
+                then = expression(s, node.body)
+            with s.apart(LATER) as for_otherwise:
+                otherwise = expression(s, node.orelse)
+            choice = operators.select(condition_, then, otherwise, s.fault(node), at)
+            return _chosen(s, choice, for_then, for_otherwise) if for_then or for_otherwise else choice
         case ast.Call():
             return _call(s, node)
         case ast.Tuple():
             s.refuse(node, "a tuple is not a value", "a tuple stands as an index, a shape, or on a side of `=`")
     s.refuse(node, f"`{type(node).__name__}` is not part of the kernel language")
+
+
+def binary(s: Scope, op: str, left: Value, right: Value, node: ast.AST) -> Value:
+    """`left op right`; a power of a constant as products, which may take statements first."""
+    fault, at = s.fault(node), s.at(node)
+    made = powers.constant_power(left, right, fault, s.before_statement, s.fresh, at) if op == "**" else None
+    if op == "**" and made is None and max(left.rank, right.rank) == 3:
+        return complex_functions.power(s, left, right, node)
+    return made or operators.binary(op, left, right, fault, at)
 
 
 def condition(s: Scope, node: ast.expr) -> tuple[tree.Expr, bool]:
@@ -95,6 +100,7 @@ def _bool_op(s: Scope, node: ast.BoolOp, numbers: bool) -> Value:
     (`numbers`), they have to be bools."""
     word = "and" if isinstance(node.op, ast.And) else "or"
     values: list[tree.Expr] = []
+    firsts: list[list[tree.Stmt]] = [[]]
     weak = True
 
     def operand(part: ast.expr) -> None:
@@ -114,10 +120,41 @@ def _bool_op(s: Scope, node: ast.BoolOp, numbers: bool) -> Value:
         weak = weak and is_weak
 
     operand(node.values[0])
-    with s.lazily(LATER):
-        for part in node.values[1:]:
+    for part in node.values[1:]:
+        with s.apart(LATER) as first:
             operand(part)
-    return Value(_joined(word, values, s.at(node)), weak)
+        firsts.append(first)
+    return Value(_in_turn(s, word, values, firsts, node), weak)
+
+
+def _in_turn(
+    s: Scope, word: str, values: list[tree.Expr], firsts: list[list[tree.Stmt]], node: ast.expr
+) -> tree.Expr:
+    """All values with `and` or `or` between them; `firsts` has the statements that each one takes first."""
+    at = s.at(node)
+    plain = next((k for k, first in enumerate(firsts) if first), len(values))
+    if plain == len(values):
+        return _joined(word, values, at)
+    name = s.fresh("truth_", "bool")
+    so_far: tree.Expr = tree.Var(name, "bool", at=at)
+    s.before_statement.append(tree.Assign(name, _joined(word, values[:plain], at), at=at))
+    for value, first in list(zip(values, firsts))[plain:]:
+        needed = so_far if word == "and" else negated(so_far, at)
+        s.before_statement.append(tree.If(needed, (*first, tree.Assign(name, value, at=at)), at=at))
+    return so_far
+
+
+def _chosen(s: Scope, value: Value, for_then: list[tree.Stmt], for_otherwise: list[tree.Stmt]) -> Value:
+    """A choice whose sides take statements first, in a local of its own."""
+    choice = value.expr
+    assert isinstance(choice, tree.Select)
+    name = s.fresh("choice_", choice.type)
+    sides = (
+        (*first, tree.Assign(name, side, at=choice.at))
+        for first, side in ((for_then, choice.then), (for_otherwise, choice.otherwise))
+    )
+    s.before_statement.append(tree.If(choice.condition, *sides, at=choice.at))
+    return Value(tree.Var(name, choice.type, at=choice.at), value.weak)
 
 
 def _joined(word: str, values: list[tree.Expr], at) -> tree.Expr:
@@ -131,15 +168,19 @@ def _joined(word: str, values: list[tree.Expr], at) -> tree.Expr:
 def _compare(s: Scope, node: ast.Compare) -> Value:
     """`a < b < c` is `a < b and b < c`: expressions have no effects, so b may stand twice."""
     values = [expression(s, node.left), expression(s, node.comparators[0])]
-    with s.lazily(LATER):
-        values += [expression(s, part) for part in node.comparators[1:]]
+    firsts: list[list[tree.Stmt]] = [[]]
+    for part in node.comparators[1:]:
+        with s.apart(LATER) as first:
+            values.append(expression(s, part))
+        firsts.append(first)
     at = s.at(node)
     fault = s.fault(node)
     links = [
         operators.compare(SYMBOLS[type(op)], left, right, fault, at)
         for op, left, right in zip(node.ops, values, values[1:])
     ]
-    return Value(_joined("and", [link.expr for link in links], at), all(link.weak for link in links))
+    joined = _in_turn(s, "and", [link.expr for link in links], firsts, node)
+    return Value(joined, all(link.weak for link in links))
 
 
 # ------------------------------------------------------------------------------------------------ elements
@@ -236,9 +277,16 @@ def _call(s: Scope, node: ast.Call) -> Value:
                 values.append(Value(*condition(s, argument)))
             else:
                 values.append(expression(s, argument))
+        if name == "pow":
+            return binary(s, "**", values[0], values[1], node)
+        if name in complex_functions.FUNCTIONS and values[0].rank == 3:
+            return complex_functions.call(s, name, values[0], node)
         return operators.call(name, values, s.fault(node), at)
     dtype = s.module.types.get(name, name if name in DTYPES else None)
     if dtype:
+        if len(node.args) == 2 and dtype in COMPLEX:
+            real, imaginary = (expression(s, argument) for argument in node.args)
+            return complex_functions.of_parts(dtype, real, imaginary, s.fault(node), at)
         if len(node.args) != 1:
             s.refuse(node, f"`{name}(…)` converts 1 value, found {len(node.args)}", f"write `{name}(x)`")
         return operators.cast(dtype, expression(s, node.args[0]), s.fault(node), at)

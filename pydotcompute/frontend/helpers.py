@@ -8,7 +8,7 @@ from functools import cached_property
 
 from ..artifact.dimensions import Tree
 from ..ir import tree
-from . import expressions, names, promotion, reductions, statements
+from . import expressions, functional_reductions, names, promotion, statements
 from .module import Module
 from .promotion import Type, Value, convert, held
 from .scope import SET, Array, Parts, Scope
@@ -30,7 +30,7 @@ class Instances:
 
     def __init__(self, module: Module):
         self.module = module
-        self.parts = Parts(statements.block, reductions.functional, self.call, self.unique)
+        self.parts = Parts(statements.block, functional_reductions.functional, self.call, self.unique)
         self.settled: dict[Key, tuple[Scope, tuple[Type, ...]]] = {}
         self.built: dict[Key, tree.Helper] = {}  # callees before callers
         self.locals: dict[str, str] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from ..errors import Position
 from ..ir import tree
 from . import expressions, operators, uint64_ranges
 from .names import check
@@ -11,17 +12,19 @@ from .promotion import Value, convert
 from .scope import SET, Scope
 from .syntax import called
 
+_NAMES = "ijklmnopq"
+
 
 def check_place(s: Scope, node: ast.AST, kind: str, reduction: bool = False) -> None:
     """Refuse a parallel loop or reduction where it may not stand."""
     what = f"a reduction over {kind}" if reduction else f"`{kind}`"
     if s.place == "helper":
         s.refuse(node, f"{what} in a helper", "move it into the kernel")
-    if reduction and s.before_statement is None and s.lazy:
+    if reduction and s.lazy:
         where = s.lazy if s.lazy.startswith("inside") else f"in a part of an expression that is {s.lazy}"
         hint = "give it a name on a line before: `s = sum(…)`"
         if s.lazy.startswith("inside"):
-            hint = "write a loop with `range` for the inner one"
+            hint = "write `range` for the inner one"
         s.refuse(node, f"{what} {where}", hint)
     if kind == "threads":
         if s.place == "threads":
@@ -38,13 +41,12 @@ def check_place(s: Scope, node: ast.AST, kind: str, reduction: bool = False) -> 
         s.refuse(node, f"{what} inside `{s.place}`", hint)
 
 
-def targets(s: Scope, target: ast.expr, call: ast.expr) -> list[str]:
-    """The names of a parallel loop's indices; as many as it has counts."""
+def targets(s: Scope, target: ast.expr, call: ast.expr, most: int = 0) -> list[str]:
+    """The names of a parallel loop's indices, as many as it has counts; or of a sequential range's, `most`."""
     kind = called(call)
     assert isinstance(call, ast.Call)
-    if not 1 <= len(call.args) <= 3:
-        hint = f"write `{kind}(n)`, `{kind}(m, n)` or `{kind}(k, m, n)`"
-        s.refuse(call, f"`{kind}` takes 1 to 3 counts, found {len(call.args)}", hint)
+    if not call.args and not most:
+        s.refuse(call, f"`{kind}` takes a count for each index, found none", f"write `{kind}(n)` or `{kind}(m, n)`")
     parts = target.elts if isinstance(target, ast.Tuple) else [target]
     if isinstance(target, ast.Tuple) and len(parts) == 1:
         s.refuse(target, "a tuple of one target", f"write `for {ast.unparse(parts[0])} in {ast.unparse(call)}`")
@@ -56,22 +58,125 @@ def targets(s: Scope, target: ast.expr, call: ast.expr) -> list[str]:
         if part.id in names or part.id in s.shadow:
             s.refuse(part, f"`{part.id}` is already the index of a loop here", "choose another name")
         names.append(part.id)
-    if len(names) != len(call.args):
+    if most:
+        if len(names) > most:
+            s.refuse(target, f"`{kind}` has 1 index and {len(names)} targets", "write a `for` for each: "
+                     f"`for i in {kind}(m) for j in {kind}(n)`")  # fmt: skip
+    elif len(names) != len(call.args):
         few = "1 target" if len(names) == 1 else f"{len(names)} targets"
         many = "1 count" if len(call.args) == 1 else f"{len(call.args)} counts"
-        example = ", ".join("ijk"[: len(call.args)])
+        few_enough = len(call.args) <= len(_NAMES)
+        example = ", ".join(_NAMES[: len(call.args)]) if few_enough else "i0, i1, …"
         s.refuse(target, f"`{kind}` has {many} and {few}", f"write `for {example} in {ast.unparse(call)}`")
     return names
 
 
-def counts(s: Scope, call: ast.expr) -> tuple[tree.Expr, ...]:
+def counts(s: Scope, call: ast.expr) -> tuple[tuple[tree.Expr, ...], tuple[tree.Range | None, ...]]:
+    """How many iterations there are along each index, and the ranges of those that do not count from 0."""
     assert isinstance(call, ast.Call)
-    return tuple(_integer(s, argument, f"`{called(call)}`") for argument in call.args)
+    what = f"`{called(call)}`"
+    ranges = tuple(_range(s, a, what) if isinstance(a, ast.Tuple) else None for a in call.args)
+    found = (_length(r, s.at(a)) if r else _integer(s, a, what) for r, a in zip(ranges, call.args))
+    return tuple(found), ranges if any(ranges) else ()
+
+
+def _range(s: Scope, node: ast.Tuple, what: str) -> tree.Range:
+    """`(start, stop)` or `(start, stop, step)`."""
+    if not 2 <= len(node.elts) <= 3:
+        s.refuse(node, f"a count of {what} is a number, or a start and a stop, found a tuple of {len(node.elts)}",
+                 "write `(start, stop)` or `(start, stop, step)`")  # fmt: skip
+    start, stop = (_fixed(s, _integer(s, part, what), part) for part in node.elts[:2])
+    return tree.Range(start, stop, _step(s, node.elts[2], what) if len(node.elts) > 2 else 1, at=s.at(node))
+
+
+Sequential = tuple[tree.Expr, "tree.Range | None", "tuple[tree.Expr, tree.Expr] | None"]
+
+
+def sequential_range(s: Scope, call: ast.expr) -> Sequential:
+    """Of `range(…)` in a reduction: how many iterations there are; its range, unless it counts from 0; and start and
+    step where the step is not known at compile time. A step of 0 runs nothing."""
+    assert isinstance(call, ast.Call)
+    if not 1 <= len(call.args) <= 3:
+        s.refuse(call, f"`range` takes 1 to 3 arguments, found {len(call.args)}", "write `range(start, stop, step)`")
+    at, values = s.at(call), [_integer(s, argument, "`range`") for argument in call.args]
+    if len(values) == 1:
+        return values[0], None, None
+    start, stop = (_fixed(s, value, node) for value, node in zip(values[:2], call.args))
+    step = values[2] if len(values) == 3 else tree.Const(1, "int64", at=at)
+    if isinstance(step, tree.Const):
+        if step.value == 0:
+            s.refuse(call.args[2], "the step of a range is 0", "write a step that is not 0")
+        over = tree.Range(start, stop, step.whole, at=at)
+        return _length(over, at), over, None
+    step = _fixed(s, step, call.args[2])
+    zero = tree.Const(0, "int64", at=at)
+    up, down = (_turns(low, high, by, at) for low, high, by in (
+        (start, stop, step), (stop, start, tree.Unary("-", step, "int64", at=at))))  # fmt: skip
+    count = tree.Select(tree.Compare(">", step, zero, at=at), up, tree.Select(
+        tree.Compare("<", step, zero, at=at), down, zero, "int64", at=at), "int64", at=at)  # fmt: skip
+    return count, None, (start, step)
+
+
+def _turns(low: tree.Expr, high: tree.Expr, step: tree.Expr, at: Position) -> tree.Expr:
+    """How many steps lead from low to below high."""
+
+    def binary(op: str, left: tree.Expr, right: tree.Expr) -> tree.Expr:
+        return tree.Binary(op, left, right, "int64", at=at)
+
+    one = tree.Const(1, "int64", at=at)
+    return binary("+", binary("//", binary("-", _way(low, high, at), one), step), one)
+
+
+def _way(low: tree.Expr, high: tree.Expr, at: Position) -> tree.Expr:
+    """How far it is from low to high, 0 if high is less: the difference itself might wrap then."""
+    return tree.Binary("-", tree.Call("max", (low, high), "int64", at=at), low, "int64", at=at)
+
+
+def _step(s: Scope, node: ast.expr, what: str) -> int:
+    step = _integer(s, node, what)
+    if not isinstance(step, tree.Const):
+        s.refuse(
+            node,
+            f"a step of {what} is known at compile time, and `{ast.unparse(node)}` is not",
+            "write a number or a param, or count from 0 and multiply: `i = start + t * step`",
+        )
+    if step.value == 0:
+        s.refuse(node, f"a step of {what} is 0", "write a step that is not 0")
+    return step.whole
+
+
+def _fixed(s: Scope, e: tree.Expr, node: ast.expr) -> tree.Expr:
+    """The bound of a range, under a name of its own if the loop might change what it is made of."""
+    if _invariant(s, e):
+        return e
+    return expressions.kept(s, Value(e), s.before_statement, node).expr
+
+
+def _invariant(s: Scope, e: tree.Expr) -> bool:
+    match e:
+        case tree.Const():
+            return True
+        case tree.Var(name=name):
+            return name in s.shadow.values() or any(name == given for given, _ in s.given.values())
+        case tree.Binary(op="+" | "-"):
+            return _invariant(s, e.left) and _invariant(s, e.right)
+    return False
+
+
+def _length(over: tree.Range, at: Position) -> tree.Expr:
+    """How many iterations a range has."""
+    low, high = (over.start, over.stop) if over.step > 0 else (over.stop, over.start)
+    if isinstance(low, tree.Const) and isinstance(high, tree.Const):
+        return tree.Const(len(range(low.whole, high.whole, abs(over.step))), "int64", at=at)
+
+    if abs(over.step) > 1:
+        return _turns(low, high, tree.Const(abs(over.step), "int64", at=at), at)
+    return high if low == tree.Const(0, "int64") else _way(low, high, at)
 
 
 def bind_index(s: Scope, name: str) -> str:
     """Make `name` a live index; its name in the tree, which no local or live index has."""
-    free = name not in s.plain and name not in s.array_nodes and name not in s.shadow.values()
+    free = name not in s.plain and name not in s.array_nodes and name not in s.shadow.values() and not s.helper
     index = name if free else s.fresh(name, "int64")
     s.locals[index] = "int64"
     s.shadow[name] = index

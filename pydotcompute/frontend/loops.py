@@ -181,7 +181,7 @@ def _parallel(s: Scope, node: ast.For, kind: str) -> tree.Parallel:
     at, line = s.at(node), s.module.line(node)
     check_place(s, node.iter, kind)
     names = targets(s, node.target, node.iter)
-    limits = counts(s, node.iter)
+    limits, ranges = counts(s, node.iter)
     loop = Loop(kind, node)
     entry = s.here
     own = {name: binding for name, _, binding in bindings(node.body)} | dict.fromkeys(names, "index")
@@ -216,4 +216,4 @@ def _parallel(s: Scope, node: ast.For, kind: str) -> tree.Parallel:
                 f"`{name}` belongs to an iteration of the parallel loop of line {line} and cannot be read after it",
                 "reduce it, `s += e`, or store it into an array",
             )
-    return tree.Parallel(kind, indices, limits, tuple(body), reductions.of_loop(s, loop), at=at)
+    return tree.Parallel(kind, indices, limits, tuple(body), reductions.of_loop(s, loop), ranges, at=at)

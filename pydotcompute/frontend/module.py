@@ -18,7 +18,6 @@ from . import syntax
 
 MOST_LEVELS = 200
 KEPT_LEVELS = 24  # a part of an expression that is so deep gets a local of its own
-MOST_LAZY_LEVELS = 60  # where that is not possible
 
 
 def place(node: ast.AST) -> tuple[int, int]:

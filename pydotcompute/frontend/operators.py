@@ -18,6 +18,7 @@ _FOLD: dict[str, Callable[[int, int], int]] = {
 }  # fmt: skip
 _FOLD_FLOAT = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
 _UNARY: dict[str, Callable[[Any], Any]] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
+_COMPLEX_HAS = "complex numbers have + - * / ** == != abs conj real imag exp log sqrt sin cos sinh cosh"
 _SWAPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
@@ -36,7 +37,7 @@ def binary(op: str, left: Value, right: Value, fault: Fault, at=None) -> Value:
         fault(*_no_bits(op, left, right, done))
         done = Type("int64")
     elif done.rank == 3 and "c" not in accepted:
-        fault(f"`{op}` has no meaning for {done}", "complex numbers have + - * / == != abs conj real imag")
+        fault(f"`{op}` has no meaning for {done}", _COMPLEX_HAS)
         op = "*"
     elif done.dtype == "bool":
         if "b" not in accepted:
@@ -192,7 +193,7 @@ def _not_accepted(name: str, done: Type) -> tuple[str, str]:
     hint = {
         0: "convert it first: int64(…)",
         2: "convert it first: int64(…)",
-        3: "complex numbers have + - * / == != abs conj real imag",
+        3: _COMPLEX_HAS,
     }
     return f"`{name}` takes {accepted}, not {done}", hint.get(done.rank, "")
 

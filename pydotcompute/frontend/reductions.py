@@ -1,75 +1,17 @@
-"""Reductions: `sum(e for c in threads(n) if …)`, and accumulators of a parallel loop."""
+"""Accumulators of a parallel loop: `s += e`, `s = max(s, e)`."""
 
 from __future__ import annotations
 
 import ast
 
 from ..ir import tree
-from ..ir.dtypes import kind_of
-from ..ir.operations import COMPARED, REDUCTIONS, SYMBOLS, UPDATES, of_bools, sum_type
-from . import expressions, indices, operators
-from .promotion import Type, Value, constant, convert, held, truth
+from ..ir.operations import COMPARED, SYMBOLS, UPDATES, of_bools
+from . import expressions, operators
+from .promotion import Value, convert
 from .scope import Loop, Scope
-from .syntax import called, parallel_kind
 
 _UPDATES = {node: UPDATES[s] for node, s in SYMBOLS.items() if issubclass(node, ast.operator) and s in UPDATES}
 _FORMS = f"`{' '.join(f'{symbol}=' for symbol in UPDATES)}`, `s = min(s, e)` or `s = max(s, e)`"
-
-
-# ------------------------------------------------------------------------------------------ functional form
-
-
-def functional(s: Scope, node: ast.Call) -> Value:
-    """The reduction becomes a Parallel before the statement; its value is a new local."""
-    op, at = called(node), s.at(node)
-    if len(node.args) != 1 or not isinstance(node.args[0], ast.GeneratorExp):
-        s.refuse(node, f"`{op}` takes one reduction", f"write `{op}(x[c] for c in threads(n))`")
-    generator = node.args[0]
-    clause = generator.generators[0]
-    kind = parallel_kind(clause.iter)
-    if kind not in ("grid", "threads"):
-        text = ast.unparse(clause.iter)
-        s.refuse(clause.iter, f"a reduction runs over threads or grid, not `{text}`", "write a loop and add up in it")
-    indices.check_place(s, clause.iter, kind, reduction=True)
-    names = indices.targets(s, clause.target, clause.iter)
-    counts = indices.counts(s, clause.iter)
-    outer = s.place, s.depth, s.before_statement, s.lazy, dict(s.shadow), dict(s.here)
-    s.place, s.depth, s.before_statement, s.lazy = kind, 0, None, "inside a reduction"
-    bound = tuple(indices.bind_index(s, name) for name in names)
-    tests = [expressions.condition(s, test)[0] for test in clause.ifs]
-    term = expressions.expression(s, generator.elt)
-    s.place, s.depth, s.before_statement, s.lazy, s.shadow, s.state = outer
-
-    type_, start, value, operand = _shape(s, op, term, node)
-    op = of_bools(op, type_.dtype)
-    name = s.fresh(f"{op}_", type_.dtype)
-    body: tuple[tree.Stmt, ...] = (tree.Accumulate(name, op, value, at=s.at(generator.elt)),)
-    for test, clause_test in zip(reversed(tests), reversed(clause.ifs)):
-        body = (tree.If(test, body, at=s.at(clause_test)),)
-    reduction = tree.Reduction(name, op, type_.dtype, start, operand)
-    assert s.before_statement is not None  # see `check_place`
-    s.before_statement.append(tree.Parallel(kind, bound, counts, body, (reduction,), at=at))
-    return Value(tree.Var(name, type_.dtype, at=at), type_.weak)
-
-
-def _shape(s: Scope, op: str, term: Value, node: ast.AST) -> tuple[Type, tree.Const, tree.Expr, str]:
-    """The reduction's type, what it starts from, its term converted, and the type of what is compared."""
-    fault, reduction = s.fault(node), REDUCTIONS[op]
-    if reduction.gives == "bool":  # Python's own, whatever the terms are
-        return Type("bool", True), constant(reduction.identity("bool"), "bool"), truth(term), "bool"
-    if reduction.gives == "sum":
-        done = Type(sum_type(term.expr.type), term.weak) if term.rank <= 1 else term.type
-        return done, constant(reduction.identity(done.dtype), done.dtype), convert(term, done.dtype, fault), done.dtype
-    if kind_of(term.expr.type) not in reduction.accepts:
-        fault(f"`{op}` has no meaning for complex numbers", f"write `{op}(abs(z) …)`")
-        return Type("float64"), constant(0, "float64"), constant(0, "float64"), "float64"
-    dtype = term.expr.type
-    if reduction.positioned:
-        return Type("int64"), constant(-1, "int64"), held(term, fault), dtype
-    return term.type, constant(reduction.identity(dtype), dtype), held(term, fault), dtype
-
-
-# -------------------------------------------------------------------------------------------- accumulators
 
 
 def update_of(node: ast.stmt, name: str) -> tuple[str, ast.expr] | None:

@@ -106,8 +106,8 @@ class Scope:
         self.loops: list[Loop] = []
         self.place = "helper" if self.helper else "top"  # "grid" "blocks" "threads"
         self.depth = 0  # of if, for, while around, within the place
-        self.before_statement: list[tree.Stmt] | None = []  # where reductions of an expression go; None: nowhere
-        self.lazy = ""  # why nowhere
+        self.before_statement: list[tree.Stmt] = []  # what the evaluation of the expression under way takes first
+        self.lazy = ""  # why no reduction of a parallel loop is among that
         self.locals: dict[str, str] = {}  # of the tree
         self.kernel_arrays: dict[str, tree.NewArray] = {}
         self.arrays = {name: a for name, a in self.arrays.items() if a.kind in SIGNATURE}
@@ -268,11 +268,12 @@ class Scope:
         )
 
     @contextmanager
-    def lazily(self, why: str) -> Iterator[None]:
-        """A part of an expression that may not be evaluated: no reduction can be taken out of it."""
-        before, self.before_statement = self.before_statement, None
-        lazy, self.lazy = self.lazy, why
-        yield
+    def apart(self, why: str) -> Iterator[list[tree.Stmt]]:
+        """A part of an expression that is evaluated only sometimes, or again and again, and the statements that its
+        evaluation takes first. No reduction of a parallel loop can stand in it."""
+        before, lazy = self.before_statement, self.lazy
+        self.before_statement, self.lazy = [], lazy or why
+        yield self.before_statement
         self.before_statement, self.lazy = before, lazy
 
 
@@ -286,7 +287,7 @@ def _concrete(a: Type, b: Type) -> str:
 
 
 def element(name: str, array: Array) -> str:
-    return f"{name}[{', '.join('ijkl'[: array.rank]) if array.rank <= 4 else '…'}]" if array.rank else f"{name}[()]"
+    return f"{name}[{', '.join('ijklmnop'[: array.rank]) if array.rank <= 8 else '…'}]" if array.rank else f"{name}[()]"
 
 
 def merge(a: State | None, b: State | None, maybe: Callable[[str], Unreadable]) -> State | None:

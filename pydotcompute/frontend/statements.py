@@ -6,7 +6,7 @@ import ast
 
 from ..ir import tree
 from ..ir.functions import UPDATES
-from . import arrays, expressions, loops, operators, reductions
+from . import arrays, expressions, loops, reductions
 from .names import array_kind, bindings
 from .promotion import Value, convert
 from .scope import SET, Scope, merge
@@ -230,10 +230,10 @@ def _augmented(s: Scope, node: ast.AugAssign) -> list[tree.Stmt]:
         term = expressions.expression(s, node.value)  # first: `total[()] += sum(…)` stands after the reduction
         array, indices = expressions.access(s, target, "stored into")
         old = Value(tree.Load(array.name, indices, array.dtype, at=s.at(target)))
-        value = operators.binary(op, old, term, s.fault(node), s.at(node))
+        value = expressions.binary(s, op, old, term, node)
         stored = convert(value, array.dtype, s.fault(node.value))
         return [tree.Store(array.name, indices, stored, at=s.at(node))]
     else:
         s.refuse(target, f"`{ast.unparse(target)}` cannot be assigned", "assign a name or an element")
-    value = operators.binary(op, old, expressions.expression(s, node.value), s.fault(node), s.at(node))
+    value = expressions.binary(s, op, old, expressions.expression(s, node.value), node)
     return [assign(s, target, value, node)]

@@ -184,16 +184,11 @@ def _call(node: ast.Call, refuse: Refuse, loop: str) -> None:
     arguments = node.args
     if len(arguments) == 1 and isinstance(arguments[0], ast.GeneratorExp) and node.func.id in FUNCTIONAL:
         generator = arguments[0]
-        if len(generator.generators) > 1:
-            refuse(
-                generator.generators[1].target,
-                "a second `for` in a reduction",
-                "run over several counts at once: `for i, j in threads(m, n)`",
-            )
-        clause = generator.generators[0]
-        if clause.is_async:
-            refuse(clause.target, f"`async for` {_LANGUAGE}", "write `for`")
-        arguments = [generator.elt, clause.iter, *clause.ifs]
+        arguments = [generator.elt]
+        for clause in generator.generators:
+            if clause.is_async:
+                refuse(clause.target, f"`async for` {_LANGUAGE}", "write `for`")
+            arguments += [clause.iter, *clause.ifs]
     for argument in arguments:
         _expression(argument, refuse, loop)
 

@@ -99,6 +99,7 @@ def _fma_narrow(dtype: str) -> Callable:
     return fma
 
 
+_WHOLE = {np.float32: np.complex64, np.float64: np.complex128}
 _COMMON: dict[str, Callable[..., Any]] = {
     "min": minimum,
     "max": maximum,
@@ -108,6 +109,7 @@ _COMMON: dict[str, Callable[..., Any]] = {
     "where": lambda condition, a, b: a if condition else b,
     "real": lambda x: x,
     "imag": lambda x: type(x)(0),
+    "complex_of": lambda real, imaginary: _WHOLE[type(real)](complex(real, imaginary)),
 }
 _COMPLEX: dict[str, Callable[..., Any]] = {
     "abs": np.abs,

@@ -6,6 +6,7 @@ sums and products by pairs, so that their results do not depend on the order in 
 
 from __future__ import annotations
 
+import math
 from typing import Callable, Sequence
 
 import numpy as np
@@ -92,8 +93,9 @@ def accesses(sites: tuple[Site, ...], met: dict[str, dict[int, list]] | None = N
 
 
 def loops(order: str, seed: int) -> dict[str, Callable]:
-    """`loopK(counts…)` and `numberedK(counts…)` for one to three counts: the indices, and (position, indices), where
-    the position is row-major. order: "forward", "reverse" or "random"; a negative count counts as 0."""
+    """`loop(counts…)` and `numbered(counts…)`: the indices, of one count as a number and of more as a tuple, and
+    (position, indices), where the position is row-major; `loop1` and `loop2` are `loop` for so many counts, faster.
+    order: "forward", "reverse" or "random"; a negative count counts as 0."""
     if order not in ("forward", "reverse", "random"):
         raise ValueError(f'order is "forward", "reverse" or "random", not {order!r}')
     random = np.random.default_rng(seed)
@@ -103,32 +105,30 @@ def loops(order: str, seed: int) -> dict[str, Callable]:
             return range(total)
         return range(total - 1, -1, -1) if order == "reverse" else random.permutation(total).tolist()
 
+    def numbered(*counts):
+        return ((k, indices(k, counts)) for k in arranged(math.prod(max(n, 0) for n in counts)))
+
+    def indices(k, counts):
+        if len(counts) == 1:
+            return k
+        found = []
+        for n in reversed(counts[1:]):
+            k, index = divmod(k, n)
+            found.append(index)
+        return (k, *reversed(found))
+
+    def loop(*counts):
+        return (found for _, found in numbered(*counts))
+
     def loop1(n):
         return arranged(max(n, 0))
-
-    def numbered1(n):
-        return ((i, i) for i in arranged(max(n, 0)))
 
     def loop2(m, n):
         if order == "forward" and n > 0:
             return ((i, j) for i in range(m) for j in range(n))
         return (divmod(k, n) for k in arranged(max(m, 0) * max(n, 0)))
 
-    def numbered2(m, n):
-        return ((k, divmod(k, n)) for k in arranged(max(m, 0) * max(n, 0)))
-
-    def indices3(k, m, n):
-        row, column = divmod(k, n)
-        return (*divmod(row, m), column)
-
-    def loop3(q, m, n):
-        return (indices3(k, m, n) for k in arranged(max(q, 0) * max(m, 0) * max(n, 0)))
-
-    def numbered3(q, m, n):
-        return ((k, indices3(k, m, n)) for k in arranged(max(q, 0) * max(m, 0) * max(n, 0)))
-
-    found = (loop1, loop2, loop3, numbered1, numbered2, numbered3)
-    return {function.__name__: function for function in found}
+    return {"loop": loop, "loop1": loop1, "loop2": loop2, "numbered": numbered}
 
 
 def span(start: int, stop: int, step: int):

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from ..errors import Position
 from ..ir import tree as t
 from ..ir.dtypes import COMPLEX, FLOATS, INTEGER_BITS
+from ..ir.from_zero import from_zero
 from ..ir.operations import BINARY, UNARY
 from . import arithmetic
 
@@ -33,7 +34,7 @@ class Source(NamedTuple):
 
 
 def write(tree: t.KernelTree) -> Source:
-    return _Writer(tree).source()
+    return _Writer(from_zero(tree)).source()
 
 
 class _Writer:
@@ -157,6 +158,8 @@ class _Writer:
                 self.accumulate(s)
             case t.Parallel():
                 self.parallel(s)
+            case t.Reduce():
+                self.reduce(s)
             case t.NewArray():
                 new = f"{self.runtime('poisoned')}({s.shape!r}, {s.dtype!r})"
                 self.line(f"{self.name(s.name)} = {new}", s.at)
@@ -176,7 +179,7 @@ class _Writer:
     def parallel(self, s: t.Parallel) -> None:
         names = ", ".join(self.name(name) for name in s.names)
         counts = ", ".join(map(self.expression, s.counts))
-        loop = f"{self.runtime('loop' + str(len(s.names)))}({counts})"
+        loop = f"{self.runtime(f'loop{len(s.names)}' if len(s.names) <= 2 else 'loop')}({counts})"
         if not s.reductions:
             self.line(f"for {names} in {loop}:", s.at)
             self.block(s.body, s.at)
@@ -187,7 +190,7 @@ class _Writer:
             self.line(f"{self.terms(reduction)} = []", s.at)
             self.positions[reduction.name] = position
         target = names if len(s.names) == 1 else f"({names})"
-        numbered = f"{self.runtime('numbered' + str(len(s.names)))}({counts})"
+        numbered = f"{self.runtime('numbered')}({counts})"
         self.line(f"for {position}, {target} in {numbered}:", s.at)
         self.block(s.body, s.at)
         for reduction in s.reductions:
@@ -195,6 +198,16 @@ class _Writer:
             start = name if reduction.start is None else self.expression(reduction.start)
             combine = self.runtime(f"reduce_{reduction.op}")
             self.line(f"{name} = {combine}({start}, {self.terms(reduction)}, {reduction.type!r})", s.at)
+
+    def reduce(self, s: t.Reduce) -> None:
+        terms, name = self.terms(s.reduction), self.name(s.reduction.name)
+        self.line(f"{terms} = []", s.at)
+        self.positions[s.reduction.name] = self.name(s.name)
+        self.line(f"for {self.name(s.name)} in {self.runtime('span')}(0, {self.expression(s.count)}, 1):", s.at)
+        self.block(s.body, s.at)
+        assert s.reduction.start is not None
+        start, combine = self.expression(s.reduction.start), self.runtime(f"reduce_{s.reduction.op}")
+        self.line(f"{name} = {combine}({start}, {terms}, {s.reduction.type!r})", s.at)
 
     def accumulate(self, s: t.Accumulate) -> None:
         term = f"({self.positions[s.name]}, {self.expression(s.value)})"

@@ -62,12 +62,22 @@ def _statement(s: t.Stmt) -> list[str]:
         case t.Accumulate():
             return [f"{s.name} <{s.op}> {expression(s.value)}"]
         case t.Parallel():
-            counts = ", ".join(map(expression, s.counts))
+            counts = ", ".join(_count(c, r) for c, r in zip(s.counts, s.ranges or (None,) * len(s.counts)))
             reduced = "".join(f", {reduction(r)}" for r in s.reductions)
             return [f"for {', '.join(s.names)} in {s.kind}({counts}){reduced}:", *_block(s.body)]
+        case t.Reduce():
+            header = f"for {s.name} in range({_count(s.count, s.range)}), {reduction(s.reduction)}:"
+            return [header, *_block(s.body)]
         case t.NewArray():
             return [f"{s.name} = {s.kind}({s.shape}, {s.dtype})"]
     raise TypeError(f"no statement of the typed tree: {s!r}")
+
+
+def _count(count: t.Expr, over: t.Range | None) -> str:
+    if over is None:
+        return expression(count)
+    step = f", {over.step}" if over.step != 1 else ""
+    return f"({expression(over.start)}, {expression(over.stop)}{step})"
 
 
 def reduction(r: t.Reduction) -> str:

@@ -113,7 +113,8 @@ class Call(Node):
     """A listed function: `abs min max floor … clz`; its arguments have the type it is computed in.
 
     `min` and `max` have two arguments (more are nested). `isnan isinf isfinite` give bool, `abs real imag` of a
-    complex its real type, `where(c, a, b)` takes a bool first and evaluates all three.
+    complex its real type, `where(c, a, b)` takes a bool first and evaluates all three. `complex_of(re, im)`, which the
+    language writes `complex64(re, im)`, makes a complex number of two floats.
     """
 
     function: str
@@ -251,12 +252,43 @@ class Reduction:
 
 
 @dataclass(frozen=True)
+class Range(Node):
+    """What an index of a Parallel runs over, as Python's range: `start` and `stop` are int64 expressions over what the
+    loop's body does not change."""
+
+    start: Expr
+    stop: Expr
+    step: int  # not 0
+
+
+@dataclass(frozen=True)
 class Parallel(Node):
     kind: str  # "grid" "blocks" "threads"
     names: tuple[str, ...]  # one index a count, outermost first; iteration order is row-major
-    counts: tuple[Expr, ...]  # int64; a negative one counts as 0
+    counts: tuple[Expr, ...]  # of iterations: int64; a negative one counts as 0
     body: tuple[Stmt, ...]
     reductions: tuple[Reduction, ...] = ()
+    ranges: tuple[Range | None, ...] = ()  # one a count: None for an index that starts from 0; empty if all do
+
+
+@dataclass(frozen=True)
+class Reduce(Node):
+    """`sum(e for name in range(…) if …)` and its like: a sequential loop that gives one value, in any association.
+
+    The body ends in the Accumulate of `reduction`, possibly under If; it sets locals of its own and stores nothing.
+    """
+
+    name: str
+    count: Expr  # of iterations: int64; a negative one counts as 0
+    body: tuple[Stmt, ...]
+    reduction: Reduction
+    range: Range | None = None  # None: from 0
+
+    MOST_TERMS = 8  # that may as well be added up one after the other: fewer roundings than a reduction may have
+
+    @property
+    def short(self) -> bool:
+        return isinstance(self.count, Const) and self.count.whole <= self.MOST_TERMS
 
 
 @dataclass(frozen=True)
@@ -271,7 +303,7 @@ class NewArray(Node):
 
 Stmt = (
     Assign | AssignTuple | Store | Atomic | Scatter | If | While | For | Break | Continue | Return | Accumulate
-    | Parallel | NewArray
+    | Parallel | Reduce | NewArray
 )  # fmt: skip
 
 # -------------------------------------------------------------------------------------------------- kernels
@@ -349,23 +381,6 @@ def rebuilt(node: N, change: Callable[[Any], Any]) -> N:
         elif isinstance(value, tuple) and any(isinstance(item, Node) for item in value):
             inside[name] = tuple(change(item) if isinstance(item, Node) else item for item in value)
     return replace(node, **inside) if inside else node
-
-
-def product_of(e: Expr) -> tuple[bool, Expr, Expr] | None:
-    """(negated, x, y) where e is x * y or -(x * y)."""
-    negated, inner = (True, e.operand) if isinstance(e, Unary) and e.op == "-" else (False, e)
-    return (negated, inner.left, inner.right) if isinstance(inner, Binary) and inner.op == "*" else None
-
-
-def multiply_add(e: Binary) -> tuple[Expr, Expr, Expr] | None:
-    """x, y and z where the sum or difference e is x * y + z; of two products the left one is x * y."""
-    for product, other, is_left in ((e.left, e.right, True), (e.right, e.left, False)):
-        if found := product_of(product):
-            negated, x, y = found
-            if negated != (e.op == "-" and not is_left):
-                x = Unary("-", x, e.type)
-            return x, y, Unary("-", other, e.type) if e.op == "-" and is_left else other
-    return None
 
 
 def all_names(tree: KernelTree) -> set[str]:

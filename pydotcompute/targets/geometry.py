@@ -4,6 +4,7 @@ and the blocks and grids of a declaration."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import reduce
 from typing import Any
 
 from ..artifact.dimensions import Operation, Tree, evaluate
@@ -43,6 +44,16 @@ def expression(e: Expr, known: Mapping[str, Tree | None]) -> Tree | None:
         case Call(function="min" | "max" as name, arguments=(left, right), type="int64"):
             return operation(name, left, right)
     return None
+
+
+def along_axes(counts: list[Tree | None]) -> list[Tree | None]:
+    """The counts of a grid as a launch has axes for them, at most three: the first ones of more as one."""
+    if len(counts) <= 3:
+        return counts
+    *first, row, last = counts
+    known = [Operation("max", (count, 0)) for count in first if count is not None]
+    merged = reduce(lambda a, b: Operation("*%", (a, b)), known) if len(known) == len(first) else None
+    return [merged, row, last]
 
 
 def up_to_three(declared: Tree | tuple[Tree, ...]) -> tuple[Tree, ...]:

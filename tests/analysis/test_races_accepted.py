@@ -575,6 +575,41 @@ ACCEPTED = {
         "(x: T[100]) -> (out: T[100])",
         "for i in grid(100):\n    j = int8(i)\n    out[int64(j + int8(27))] = x[i]",
     ),
+    "every other element, from its neighbours": (
+        "(x: inout T[n], c: int64)",
+        "for i in grid((c, n - 1, 2)):\n    x[i] = x[i - 1] + x[i + 1]",
+    ),
+    "the same, downwards": (
+        "(x: inout T[n])",
+        "for i in grid((n - 2, 0, -2)):\n    x[i] = x[i - 1] + x[i + 1]",
+    ),
+    "a triangle and its mirror": (
+        "(x: T[n, n]) -> (out: T[n, n])",
+        "for i in blocks(n):\n    for j in threads((i, n)):\n        out[i, j] = x[i, j]\n        out[j, i] = x[i, j]",
+    ),
+    "a column of the triangle below the diagonal": (
+        "(x: inout T[n, n], k: int64)",
+        "for i in grid((k + 1, n)):\n    x[i, k] = x[i, k] / x[k, k]",
+    ),
+    "rows below the pivot's": (
+        "(x: inout T[n, n], k: int64)",
+        "for i, j in grid((k + 1, n), (k + 1, n)):\n    x[i, j] -= x[i, k] * x[k, j]",
+    ),
+    "tiles by their first rows": (
+        "(x: T[n]) -> (out: T[n])",
+        "for t in blocks(n // 8):\n    for i in threads((t * 8, t * 8 + 8)):\n        out[i] = x[i]",
+    ),
+    "a private array in part": (
+        "(x: T[n]) -> (out: T[n])",
+        """
+        for b in blocks(1):
+            p = private((64,), float32)
+            for i in threads((1, n, 2)):
+                p[i] = x[i]
+            for i in threads((1, n, 2)):
+                out[i] = p[i]
+        """,
+    ),
 }
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pydotcompute.errors import DeclarationError
 from pydotcompute.analysis import races
+from pydotcompute.errors import DeclarationError
 
 REFUSED = {
     "a stencil in place": (
@@ -17,6 +17,41 @@ REFUSED = {
         "for i in grid(n - 1):\n    a = x[i + 1]\n    x[i] = a",
         "`x` is read here, and another iteration of `grid` may write the same element on line 3",
         "a = x[i + 1]",
+    ),
+    "a recurrence that starts later": (
+        "(x: inout T[n])",
+        "for i in grid((1, n)):\n    x[i] = x[i - 1]",
+        "`x` is read here, and another iteration of `grid` may write the same element on this line",
+        "x[i] = x[i - 1]",
+    ),
+    "a recurrence of every other element": (
+        "(x: inout T[n])",
+        "for i in grid((n - 1, 1, -2)):\n    x[i] = x[i - 2]",
+        "`x` is read here, and another iteration of `grid` may write the same element on this line",
+        "x[i] = x[i - 2]",
+    ),
+    "steps and a divisor that do not fit": (
+        "(x: T[n]) -> (out: T[n])",
+        "for i in grid((0, n, 2)):\n    out[i // 3] = x[i]",
+        "iterations of `grid` may store different values to the same element of `out`",
+        "out[i // 3] = x[i]",
+    ),
+    "ranges of blocks that overlap": (
+        "(x: T[n]) -> (out: T[n])",
+        "for t in blocks(n):\n    for i in threads((t, t + 2)):\n        out[i] = x[i] + t",
+        "iterations of `blocks` may store different values to the same element of `out`",
+        "out[i] = x[i] + t",
+    ),
+    "a private array by the number of the iteration": (
+        "(x: T[n]) -> (out: T[n])",
+        """
+        for b in blocks(1):
+            p = private((64,), float32)
+            for i in threads((1, n)):
+                p[i - 1] = x[i]
+        """,
+        "`p` is private, and used at other indices than [i] here",
+        "p[i - 1] = x[i]",
     ),
     "pairs that overlap": (
         "(x: inout T[n], k: int64)",

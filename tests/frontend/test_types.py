@@ -168,7 +168,7 @@ def test_functions_have_numpys_types(name):
     for dtypes in itertools.product(DTYPES, repeat=arity):
         kinds = {rank(d) for d in dtypes}
         arguments = [Value(tree.Var("v", d)) for d in dtypes]
-        if 3 in kinds and name not in ("abs", "conj", "real", "imag"):
+        if 3 in kinds and name not in ("abs", "conj", "real", "imag", "sqrt", "exp"):
             with pytest.raises(Refused):
                 call(name, arguments, fault)
             continue

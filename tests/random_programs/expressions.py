@@ -241,6 +241,21 @@ class Expressions(Elements):
             raise Retry
         return made
 
+    def power_2(self, depth: int) -> Expr:
+        return self.constant_power(2, depth, ("2", "3", "0.5", "-1", "-0.5", "1.5", "2.5", "4", "8", "-2", "0", "-3.5"))
+
+    def power_3(self, depth: int) -> Expr:
+        return self.constant_power(3, depth, ("2", "3", "4", "1", "0"))
+
+    def constant_power(self, kind: int, depth: int, exponents: tuple[str, ...]) -> Expr:
+        """What is products and a square root, to the bit."""
+        base = self.expr(kind, depth - 1)
+        if base.value is not None:
+            raise Retry
+        exponent = self.rng.choice(exponents)
+        text = f"pow({bare(base.text)}, {exponent})" if kind == 2 and self.chance(0.2) else f"({base.text} ** {exponent})"
+        return Expr(text, base.dtype, base.weak)
+
     def unary_2(self, depth: int) -> Expr:
         operand = self.expr(2, depth - 1)
         if operand.value is not None:
@@ -280,6 +295,11 @@ class Expressions(Elements):
         op = self.rng.choice(("+", "-", "*", "/"))
         return self.binary(op, self.expr(3, depth - 1), self.expr(self.rng.choice((3, 3, 2, 1)), depth - 1))
 
+    def of_parts(self, depth: int) -> Expr:
+        dtype = self.rng.choice(COMPLEX)
+        parts = [self.expr(self.rng.choice((1, 2, 2)), depth - 1) for _ in range(2)]
+        return Expr(f"{self.dtype_name(dtype)}({', '.join(bare(p.text) for p in parts)})", dtype)
+
     def unary_3(self, depth: int) -> Expr:
         operand = self.expr(3, depth - 1)
         if operand.value is not None:
@@ -294,14 +314,14 @@ _LEAF = ["leaf_load", "leaf_load", "leaf_load", "leaf_scalar", "leaf_scalar"]
 _TABLE = {
     0: ([*_LEAF, "leaf_literal_0"],
         [*_LEAF, "compare", "compare", "compare", "logic", "bits_of_bools", "invert_bool", "classify", "choose_0",
-         "extreme_0", "convert_0", "guarded_load", "call_helper"]),
+         "extreme_0", "convert_0", "guarded_load", "call_helper", "over_range"]),
     1: ([*_LEAF, "leaf_index", "leaf_literal_1"],
         [*_LEAF, "leaf_index", "arithmetic_1", "arithmetic_1", "arithmetic_1", "bits", "bits", "power", "unary_1",
-         "extreme_1", "choose_1", "convert_1", "guarded_load", "call_helper"]),
+         "extreme_1", "choose_1", "convert_1", "guarded_load", "call_helper", "over_range", "over_range"]),
     2: ([*_LEAF, "leaf_literal_2"],
         [*_LEAF, "arithmetic_2", "arithmetic_2", "arithmetic_2", "unary_2", "unary_2", "several_2", "several_2",
-        "extreme_2",
-         "choose_2", "convert_2", "part", "guarded_load", "call_helper"]),
+        "extreme_2", "power_2",
+         "choose_2", "convert_2", "part", "guarded_load", "call_helper", "over_range"]),
     3: ([*_LEAF, "leaf_literal_3"],
-        [*_LEAF, "arithmetic_3", "arithmetic_3", "unary_3", "choose_3", "convert_3", "guarded_load", "call_helper"]),
+        [*_LEAF, "arithmetic_3", "arithmetic_3", "unary_3", "power_3", "of_parts", "choose_3", "convert_3", "guarded_load", "call_helper"]),
 }  # fmt: skip

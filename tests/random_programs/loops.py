@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from .elements import bare, place_of, stored
 from .scope import Array, Scope
 from .statements import Statements
-from .elements import bare, place_of, stored
-from .values import COMPLEX, DTYPES, FLOATS, INTEGERS, Expr, adopted, rank
+from .values import COMPLEX, DTYPES, FLOATS, INTEGERS, Expr, Retry, adopted, rank
 
 _REDUCTIONS = ("sum", "min", "max", "any", "all", "argmin", "argmax")
 
@@ -69,6 +69,15 @@ class Loops(Statements):
             if place_of(target) not in text:
                 self.line(stored(target, bare(self.storable(target.dtype, 2).text)))
 
+    def counted(self, counts: tuple[str, ...], some: bool = False) -> str:
+        """Counts as a loop has them: of all the same indices, or of some."""
+        return ", ".join(self.ranged(count, some) if self.chance(0.3 if some else 0.2) else count for count in counts)
+
+    def ranged(self, count: str, some: bool) -> str:
+        whole = (f"(0, {count})", f"({count} - 1, -1, -1)", f"(0, {count}, 1)")
+        part = (f"(1, {count})", f"(0, {count}, 2)", f"({count} - 1, 0, -2)", f"({count}, 0)", f"({count} // 2, {count})")
+        return self.rng.choice(whole + part if some else whole)
+
     # ------------------------------------------------------------------------------------------ loop and body
 
     def iterations(self, kind: str, names: tuple[str, ...], counts: tuple[str, ...], scope: Scope, amount: int) -> None:
@@ -76,7 +85,7 @@ class Loops(Statements):
         outer_skips, self.skips = self.skips, False
         target = ", ".join(names)
         start = len(self.lines) + 1
-        with self.block(f"for {target} in {kind}({', '.join(counts)}):", scope):
+        with self.block(f"for {target} in {kind}({self.counted(counts)}):", scope):
             if self.chance(0.25) and kind != "blocks":
                 self.own_array()
             self.statements(amount)
@@ -129,8 +138,24 @@ class Loops(Statements):
         while test and self.chance(0.15):
             test += f" if {self.condition(1)}"
         self.scope = outer
-        text = f"{op}({term.text} for {', '.join(names)} in {kind}({', '.join(counts)}){test})"
+        if kind == "range":
+            texts = [self.counted((count,), some=True) for count in counts]
+            clauses = [f"for {name} in range({bare(text)})" for name, text in zip(names, texts)]
+            return f"{op}({term.text} {' '.join(clauses)}{test})", result
+        text = f"{op}({term.text} for {', '.join(names)} in {kind}({self.counted(counts, some=True)}){test})"
         return text, result
+
+    def over_range(self, depth: int) -> Expr:
+        """A reduction over small ranges, where an expression stands; one or two deep."""
+        if depth < 1 or sum(name.startswith("z") for name in self.scope.indices) > 1:
+            raise Retry
+        counts = [self.rng.choice((*self.extents, self.rng.randint(0, 5))) for _ in range(self.rng.choice((1, 1, 2)))]
+        names = tuple(self.name("z") for _ in counts)
+        scope = self.scope.child(mutable=[])
+        scope.indices |= dict(zip(names, counts))
+        scope.positive |= {d for d in counts if isinstance(d, str)}
+        text, result = self.functional("range", names, tuple(map(str, counts)), scope)
+        return result._replace(text=text)
 
     def rounded_sum(
         self, kind: str, names: tuple[str, ...], counts: tuple[str, ...], scope: Scope
@@ -141,5 +166,5 @@ class Loops(Statements):
         term = self.typed(dtype, 2)
         test = f" if {self.condition(1)}" if self.chance(0.3) else ""
         self.scope = outer
-        loop = f"for {', '.join(names)} in {kind}({', '.join(counts)}){test}"
+        loop = f"for {', '.join(names)} in {kind}({self.counted(counts, some=True)}){test}"
         return dtype, f"sum({term.text} {loop})", f"sum(abs(float64({bare(term.text)})) {loop})"

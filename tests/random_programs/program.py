@@ -139,12 +139,12 @@ class Program(Phases):
             return ("size",)
         if self.leading == "rows":
             return ("rows",) if self.chance(0.5) else ("rows", "n")
-        return self.rng.choice((("n",), ("n",), ("m", "n"), ("l", "m", "n"), (7,), ("n", 3)))
+        return self.rng.choice((("n",), ("n",), ("m", "n"), ("l", "m", "n"), (7,), ("n", 3), (2, "m", 3, "n")))
 
     def write_grid(self, accumulators: int = 0) -> None:
         dims = self.grid_dims()
         self.begin(dims)
-        names = ("i", "j", "g")[: len(dims)]
+        names = ("i", "j", "g", "w")[: len(dims)]
         found = self.begin_accumulators(accumulators)
         if rounded := accumulators and self.chance(0.4):
             rounded = self.name("s"), self.name("s"), self.rng.choice(FLOATS)
@@ -240,7 +240,7 @@ class Program(Phases):
         dims = self.grid_dims()
         self.begin(dims)
         self.atomics = []
-        names = ("i", "j", "g")[: len(dims)]
+        names = ("i", "j", "g", "w")[: len(dims)]
         place, self.place = self.place, "grid"
         text, result = self.functional("grid", names, tuple(map(str, dims)), self.loop_scope(names, dims))
         self.place = place
@@ -324,7 +324,7 @@ class Program(Phases):
             return self.store()
         names = [
             n
-            for n in (*self.block_names, "i", "j", "g", *(("c", "d") if self.place == "threads" else ()))
+            for n in (*self.block_names, "i", "j", "g", "w", *(("c", "d") if self.place == "threads" else ()))
             if n in self.scope.indices
         ]
         dims = tuple(self.scope.indices[n] for n in names)

@@ -13,7 +13,8 @@ import numpy as np
 HEADS = (
     ("for i in grid(n):", ("i",)), ("for i, j in grid(m, n):", ("i", "j")), ("for i, j in grid(n, 3):", ("i", "j")),
     ("for i in blocks(m):\n    for j in threads(n):", ("i", "j")), ("for i in blocks(m):\n    for j in threads(4):",
-    ("i", "j")),
+    ("i", "j")), ("for i in grid((1, n)):", ("i",)), ("for i, j in grid((m - 1, -1, -1), (1, n, 2)):", ("i", "j")),
+    ("for i in blocks(m):\n    for j in threads((i, n)):", ("i", "j")), ("for i in grid((c, n, 3)):", ("i",)),
 )  # fmt: skip
 
 

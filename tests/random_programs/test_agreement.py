@@ -60,7 +60,7 @@ def test_random_programs_agree(tmp_path, number):
 
 
 def test_code_with_bounds_raises_where_the_interpreter_does(tmp_path):
-    programs = [Program(seed, f"k{seed}", style="wild") for seed in (6020, 6021, 6023, 6024, 6025, 6026)]
+    programs = [Program(seed, f"k{seed}", style="wild") for seed in (6020, 6022, 6023, 6024, 6025, 6026)]
     within, outside = map(sum, zip(*check_all(programs, tmp_path, check_faults, bounds=True)))
     assert within >= 12 and outside >= 12
 
@@ -74,7 +74,7 @@ def test_elements_do_not_depend_on_their_place_or_the_length(tmp_path):
 def test_the_generator_reaches_the_whole_grammar():
     """What the programs of a run are made of; a word that no program has is a part of the language left untested."""
     words = Counter()
-    for seed in range(600):
+    for seed in range(1500):
         program = Program(seed)
         text = f"{program.entry}\n{program.template}"
         words.update(word for word in GRAMMAR if word in text)
@@ -106,4 +106,6 @@ GRAMMAR = (
     "def helper", "popcount(", "clz(", "where(", "fma(", "copysign(", "isnan(", "isinf(", "isfinite(", "sqrt(", "sign(",
     "floor(", "ceil(", "trunc(", "round(", "real(", "imag(", "conj(", "abs(", "exp(", "log", "atan2(", "erf", "nan",
     "complex64[", "complex128[", "bool[", "int8[", "uint64[", "float32[", "float64[", "2 * n", "m * n", "n + 3",
+    "(2, m, 3, n)", "((0, n))", " - 1, -1, -1)", ", 0, -2)", "(1, ", " // 2, ", ", 2))",
+    "sum(", " in range(", " for z", " ** 0.5)", " ** -1)", " ** 2.5)", "pow(", "complex64(", "complex128(",
 )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...ir.tree import Accumulate, Atomic, If, KernelTree, Parallel, Scatter, Store
+from ...ir.tree import Accumulate, Atomic, If, KernelTree, Parallel, Reduce, Scatter, Store
 from ..llvm.array_scope import ArrayScope
 from ..llvm.expressions import Expressions, contracts
 from ..llvm.helpers import Helpers
@@ -29,7 +29,10 @@ class Code:
     ):
         self.names, self.writer, self.arrays = names, Writer(names), ArrayScope(arrays)
         self.elements = Elements(self.writer, self.arrays, bounds)
-        self.helpers = Helpers(self.writer, self.arrays, tree.helpers, ("_faults",) if bounds else ())
+        self.helpers = Helpers(
+            self.writer, self.arrays, tree.helpers, ("_faults",) if bounds else (),
+            lambda: self.reductions.stacks_first(),
+        )  # fmt: skip
         self.expressions = Expressions(names, contracts(tree), self.elements.load, self.helpers.call)
         self.stores = Stores(self.writer, self.expressions, self.elements)
         self.reductions = Reductions(self.writer, self.expressions)
@@ -39,6 +42,7 @@ class Code:
                 Store: self.stores.store, Scatter: self.stores.scatter, Atomic: self.stores.atomic,
                 Accumulate: self.reductions.accumulate, If: self.branch,
                 Parallel: lambda s: self.loops.parallel(s) if s.kind == "threads" else phase(s),
+                Reduce: lambda s: self.loops.reduce(s),
             },
         )  # fmt: skip
         self.merges_stores = not bounds

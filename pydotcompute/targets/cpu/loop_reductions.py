@@ -9,10 +9,13 @@ value. Exact reductions (integers, min, max, any, all) are plain accumulators.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
+from ...ir.contraction import product_of
 from ...ir.dtypes import COMPLEX, FLOATS
-from ...ir.tree import Accumulate, For, If, Parallel, Reduction, While, product_of
+from ...ir.tree import Accumulate, For, If, Parallel, Reduce, Reduction, While
 from ..llvm.expressions import Expressions, constant
 from ..llvm.words import COMBINE
 from ..llvm.writer import Writer
@@ -68,6 +71,15 @@ class Reductions:
         self.open_lanes: dict[str, Lane] = {}  # of the loops that are being written, by the names of reductions
         self.number = ""  # the number of this iteration, for argmin and argmax
         self.stacks: list[str] = []  # allocations, to be put at the beginning of the function
+
+    @contextmanager
+    def stacks_first(self) -> Iterator[None]:
+        """The lines of a function that are written inside, after the stack arrays that their reductions want."""
+        self.stacks, where = [], len(self.writer.lines)
+        yield
+        with self.writer.inserted(where):
+            for line in self.stacks:
+                self.writer.line(line)
 
     # --------------------------------------------------------------------------------------------- around a loop
 
@@ -199,7 +211,7 @@ def terms_of(loop: Parallel, name: str) -> int:
                 total += s.name == name
             elif isinstance(s, If):
                 total += max(count(s.body), count(s.orelse))
-            elif isinstance(s, (For, While, Parallel)):
+            elif isinstance(s, (For, While, Parallel, Reduce)):
                 total += 2 * count(s.body)
         return total
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from functools import partial, reduce
 
-from ...ir.tree import Parallel
+from ...ir.tree import Const, For, Parallel, Reduce
 from ..llvm.expressions import Expressions
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
@@ -32,6 +32,15 @@ class Loops:
                 nest.enter_context(self.writer.for_(self.names.of(name), "int64(0)", count))
             self._iterations(s, lanes, "int64(0)", counts[-1])
         self.reductions.close(lanes)
+
+    def reduce(self, s: Reduce) -> None:
+        """A reduction of an iteration's own: as that of a `threads` loop."""
+        if s.short and s.reduction.op not in ("argmin", "argmax") and s.reduction.start is not None:
+            self.writer.assign(self.names.of(s.reduction.name), self.expressions.text(s.reduction.start))
+            zero, one = Const(0, "int64"), Const(1, "int64")
+            self.statements.write((For(s.name, zero, s.count, one, s.body, at=s.at),))
+        else:
+            self.parallel(Parallel("threads", (s.name,), (s.count,), s.body, (s.reduction,), at=s.at))
 
     def flat(self, loop: Parallel, lanes: Lanes, start: str, stop: str) -> None:
         """Iterations start to stop of the loop in row-major order, as whole or part rows."""

@@ -14,8 +14,6 @@ grid of a phase.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from math import prod
@@ -23,6 +21,7 @@ from math import prod
 from ...analysis.cost import ATOMIC, SLICE, cost_of
 from ...artifact import abi
 from ...errors import Position
+from ...ir.from_zero import from_zero
 from ...ir.tree import Atomic, KernelTree, NewArray, Parallel, Reduction, Var, all_names, walk
 from ..llvm.expressions import constant
 from ..llvm.words import COMBINE
@@ -72,7 +71,7 @@ class _Phase:
 
 def lower(tree: KernelTree, bounds: bool = False) -> CpuSource:
     """Generated Python for one specialisation."""
-    return _Module(tree, bounds).source()
+    return _Module(from_zero(tree), bounds).source()
 
 
 class _Module:
@@ -183,7 +182,7 @@ class _Module:
             self.unpack()
             for name in self.places:  # on some ways to a phase that reads it in some iterations it may not be set
                 writer.assign(self.names.of(name), constant(0, self.tree.locals[name]))
-            with self.stacks_first():
+            with self.code.reductions.stacks_first():
                 self.code.statements.write(self.tree.body)
             writer.return_("int64(0)")
 
@@ -233,16 +232,6 @@ class _Module:
         writer.line(f"set_word_int64(state, int64(0), {units})")
         return total
 
-    @contextmanager
-    def stacks_first(self) -> Iterator[None]:
-        """The lines written inside, after the stack arrays that their reductions want."""
-        stacks, where = self.code.reductions.stacks, len(self.writer.lines)
-        stacks.clear()
-        yield
-        with self.writer.inserted(where):
-            for line in stacks:
-                self.writer.line(line)
-
     def write_compute(self, phase: _Phase, name: str) -> None:
         writer, loop = self.writer, phase.loop
         writer.line("")
@@ -253,7 +242,7 @@ class _Module:
             self.restore(phase)
             for a in (n for n in walk(loop) if isinstance(n, NewArray)):  # on the stack of this function
                 writer.assign(self.arrays[a.name].pointer, f"stack_{a.dtype}({prod(a.shape)})")
-            with self.stacks_first():
+            with self.code.reductions.stacks_first():
                 if loop.kind == "blocks":
                     self.code.loops.blocks(loop, phase.counts, "start", "stop")
                 elif phase.reductions:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from math import prod
 
-from ...ir.tree import Accumulate, KernelTree, Parallel
+from ...ir.tree import Accumulate, KernelTree, Parallel, Reduce
 from ..llvm.array_scope import ArrayScope
 from ..llvm.expressions import Expressions, contracts
 from ..llvm.helpers import Helpers
-from ..llvm.statements import Statements
+from ..llvm.statements import Handler, Statements
 from ..llvm.writer import Writer
 from ..names import Names
 from .arrays import Array
@@ -35,17 +35,22 @@ class Code:
         self.expressions = Expressions(names, contracts(tree), elements.load, self.helpers.call)
         self.reductions = Reductions(self.writer, self.expressions, block)
         stores = Stores(self.writer, self.expressions, elements)
-        handlers = {**stores.handlers(), Accumulate: self.reductions.accumulate}
+        values: dict[type, Handler] = {Accumulate: self.reductions.accumulate, Reduce: self.reduce}
+        handlers = {**stores.handlers(), **values}
         self.statements = Statements(self.writer, self.expressions, handlers)
         self.coarsening = ThreadCoarsening(self.writer, self.expressions, self.statements, self.arrays, tree, block)
         threads = ThreadLoops(
             self.writer, self.expressions, self.statements, elements, self.reductions, self.coarsening, self.private,
             block,
         )  # fmt: skip
-        of_blocks = {Parallel: threads.write, Barrier: lambda s: self.writer.line("barrier()")}
-        block_statements = Statements(self.writer, self.expressions, {**stores.handlers_of_one(), **of_blocks})
+        of_blocks: dict[type, Handler] = {Parallel: threads.write, Barrier: lambda s: self.writer.line("barrier()")}
+        of_blocks |= stores.handlers_of_one() | values
+        block_statements = Statements(self.writer, self.expressions, of_blocks)
         self.loops = Loops(self.writer, self.statements, block_statements, self.coarsening)
         self.grid_reduction = GridReduction(self.writer, self.statements, self.reductions, self.coarsening, block)
+
+    def reduce(self, s: Reduce) -> None:
+        self.reductions.serially(s, self.statements)
 
     def begin(self) -> None:
         """Where a thread is: what every kernel starts with."""

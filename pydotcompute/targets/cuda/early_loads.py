@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field, replace
 
 from ...artifact.signature import DTYPE_BYTES
+from ...ir.contraction import product_of
 from ...ir.dtypes import FLOATS
 from ...ir.tree import (
     Accumulate,
@@ -27,7 +28,6 @@ from ...ir.tree import (
     Store,
     Unary,
     Var,
-    product_of,
     rebuilt,
     walk,
 )  # fmt: skip

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from ...artifact.signature import DTYPE_BYTES
 from ...ir.dtypes import COMPLEX
 from ...ir.operations import REDUCTIONS
-from ...ir.tree import Accumulate, Const, Reduction
+from ...ir.tree import Accumulate, Const, Reduce, Reduction
 from ..llvm.expressions import Expressions, constant
+from ..llvm.statements import Statements
 from ..llvm.words import COMBINE
 from ..llvm.writer import Writer
 
@@ -29,6 +30,7 @@ class Lane:
     value: str  # the partial value; of argmin and argmax the best element
     extra: str = ""  # of sums the error carried; of argmin and argmax the position
     dtype: str = ""  # of `value`
+    plain: bool = False  # a sum of so few terms that it needs no error carried
 
     @property
     def positioned(self) -> bool:
@@ -36,7 +38,7 @@ class Lane:
 
     @property
     def compensated(self) -> bool:
-        return self.reduction.op == "sum" and self.dtype in _EXACT
+        return self.reduction.op == "sum" and self.dtype in _EXACT and not self.plain
 
     def held(self, text: str) -> str:
         """A term in the type in which it is accumulated."""
@@ -59,7 +61,7 @@ class Reductions:
         self.position = ""  # of the iteration, where a reduction wants it
         self.exchanged: set[tuple[str, int]] = set()  # dtypes and numbers of values that warps exchange
 
-    def open(self, reductions: tuple[Reduction, ...]) -> list[Lane]:
+    def open(self, reductions: tuple[Reduction, ...], plain: bool = False) -> list[Lane]:
         """Start every reduction of a loop from its identity."""
         lanes = []
         for r in reductions:
@@ -68,7 +70,7 @@ class Reductions:
             if r.op == "sum" and dtype == "float16":
                 dtype = "float32"  # the error of a long sum in float16 could not be carried in float16
             value, extra = self.names.fresh("_part"), self.names.fresh("_extra")
-            lane = Lane(r, value, extra, dtype)
+            lane = Lane(r, value, extra, dtype, plain)
             self.writer.assign(value, constant(REDUCTIONS[r.op].identity(dtype), dtype))
             if positioned:
                 self.writer.assign(extra, "int64(-1)")
@@ -77,6 +79,21 @@ class Reductions:
             lanes.append(lane)
         self.lanes = {lane.reduction.name: lane for lane in lanes}
         return lanes
+
+    def serially(self, s: Reduce, statements: Statements) -> None:
+        """A reduction of a thread's own, one term after the other."""
+        outer = self.lanes, self.position
+        count = self.writer.held("_count", self.expressions.text(s.count))
+        lanes = self.open((s.reduction,), plain=s.short)
+        self.lanes = {**outer[0], **self.lanes}
+        self.position = self.names.of(s.name)
+        turn = self.names.fresh("_turn_of")
+        with self.writer.for_(turn, "int64(0)", count), statements.iteration():
+            self.writer.assign(self.position, f"to_int64({turn})")
+            statements.write(s.body)
+        self.settle(lanes)
+        self.finish(lanes)
+        self.lanes, self.position = outer
 
     def accumulate(self, s: Accumulate) -> None:
         lane = self.lanes[s.name]

@@ -21,13 +21,20 @@ class Loops:
         self.statements, self.block_statements, self.coarsening = statements, block_statements, coarsening
 
     def grid(self, s: Parallel, counts: tuple[str, ...]) -> None:
-        """One to three nested grid-stride loops, the last count along x; along one of them in batches."""
-        axes = "xyz"[: len(counts)][::-1]
+        """One to three nested grid-stride loops, the last count along x, the first ones of more than three as one along
+        z; along one of them in batches."""
         names = [self.names.of(n) for n in s.names]
+        first_names, first_counts = (s.names[:-2], counts[:-2]) if len(counts) > 3 else ((), ())
+        if first_names:
+            names = [self.names.fresh("_first"), *names[-2:]]
+            counts = (self.writer.held("_total", product(first_counts)), *counts[-2:])
+        axes = "xyz"[: len(counts)][::-1]
         early, batched = self.coarsening.early_loads(s), batched_axis(len(counts))
         run = self.names.fresh("_run")
 
         def level(k: int) -> None:
+            if first_names and k == 1:
+                unpack(self.writer, first_names, first_counts, names[0])
             if k == len(counts):
                 if early:
                     self.coarsening.batch(s, early, names[batched], counts[batched], run, f"ntid_{axes[batched]}()")

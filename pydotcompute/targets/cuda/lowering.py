@@ -4,8 +4,9 @@ and how they are launched.
 `launches`, in order: {"entry", "block": threads, "grid": {"kind", "counts"}}. `counts` are expressions over dimensions
 and integer scalars, as data (artifact/dimensions.py), outermost first, or None where only the kernel can know
 them; kinds:
-    "grid"    a thread each, one to three counts; a grid-stride loop, so any grid computes the same. Where threads do
-              several iterations (thread_coarsening.py), the counts are those of threads
+    "grid"    a thread each, one to three counts (the first ones of more as one); a grid-stride loop, so any grid
+              computes the same. Where threads do several iterations (thread_coarsening.py), the counts are those of
+              threads
     "blocks"  a block each, the product of the counts; block-stride
     "chunks"  a block for each chunk of a reduction over the grid; block-stride
     "one"     one block, also where nothing is counted
@@ -25,8 +26,9 @@ from ...artifact.dimensions import Operation, Tree, data, substituted
 from ...artifact.launch import MOST_CHUNKS
 from ...artifact.signature import DTYPE_BYTES
 from ...errors import DeclarationError, Position
+from ...ir.from_zero import from_zero
 from ...ir.tree import Assign, Const, KernelTree, Parallel, all_names, walk
-from ..geometry import assigned, block_of, expression, up_to_three
+from ..geometry import along_axes, assigned, block_of, expression, up_to_three
 from ..names import Names
 from ..phases import Split, split
 from .arrays import arguments_of, arrays_of, complex_scalars
@@ -68,6 +70,7 @@ def lower(tree: KernelTree, launch: dict[str, Any] | None = None, params: dict[s
     Raises DeclarationError for a block that no GPU runs."""
     from .namespace import NAMES  # here, because it imports Numba
 
+    tree = from_zero(tree)
     parts = split(tree)
     names = Names(all_names(tree) | (parts.names if parts else set()), frozenset((*RESERVED, *NAMES)).__contains__)
     if parts is None:
@@ -220,6 +223,8 @@ class _Module:
         kind = "chunks" if self.reductions else self.main.kind
         known = self.set_up()
         counts = [expression(c, known) for c in self.main.counts]
+        if kind == "grid":
+            counts = along_axes(counts)
         if kind == "grid" and (early := self.code.coarsening.early_loads(self.main)):
             axis = batched_axis(len(counts))
             if (count := counts[axis]) is not None:  # rounded up; that many threads are as good as more

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...ir.tree import Atomic, CallHelper, For, KernelTree, Load, Parallel, Stmt, While, walk
+from ...ir.tree import Atomic, CallHelper, For, KernelTree, Load, Parallel, Reduce, Stmt, While, walk
 from ..llvm.array_scope import ArrayScope
 from ..llvm.expressions import Expressions, constant
 from ..llvm.statements import Statements
@@ -130,4 +130,4 @@ def batched_axis(counts: int) -> int:
 def is_small(s: Parallel) -> bool:
     """Whether a loop's iterations are worth doing several at once: short, and mostly waiting for memory."""
     nodes = list(walk(s))
-    return len(nodes) <= SMALL and not any(isinstance(n, (For, While, Atomic, CallHelper)) for n in nodes)
+    return len(nodes) <= SMALL and not any(isinstance(n, (For, While, Reduce, Atomic, CallHelper)) for n in nodes)

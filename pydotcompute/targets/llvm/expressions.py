@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...ir.contraction import multiply_add
 from ...ir.dtypes import COMPLEX, FLOATS, INTEGER_BITS
 from ...ir.tree import (
     ArrayName,
@@ -23,7 +24,6 @@ from ...ir.tree import (
     Select,
     Unary,
     Var,
-    multiply_add,
     walk,
 )  # fmt: skip
 from ..names import Names
@@ -33,7 +33,7 @@ INTRINSIC_FUNCTIONS = {
     "min": "minimum", "max": "maximum", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "round": "rint",
     "sqrt": "sqrt", "copysign": "copysign", "isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite",
     "sign": "sign", "where": "select", "popcount": "popcount", "clz": "clz", "conj": "conj", "real": "real",
-    "imag": "imag", "abs": "absolute",
+    "imag": "imag", "abs": "absolute", "complex_of": "complex_of",
 }  # fmt: skip
 _SAME_FOR_INTEGERS = ("floor", "ceil", "trunc", "round", "conj", "real")
 _CHEAP = (Const, Var, Unary, Binary, Compare, BoolOp, Select, Convert)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Generic, NamedTuple
 
 from ...ir.tree import ArrayName, CallHelper, Helper
@@ -21,9 +22,13 @@ class Made(NamedTuple):
 
 
 class Helpers(Generic[A]):
-    """also: arguments that every helper takes beside its own."""
+    """also: arguments that every helper takes beside its own; framed: what is around the lines of a function."""
 
-    def __init__(self, writer: Writer, arrays: ArrayScope[A], helpers: Iterable[Helper], also: tuple[str, ...] = ()):
+    def __init__(
+        self, writer: Writer, arrays: ArrayScope[A], helpers: Iterable[Helper], also: tuple[str, ...] = (),
+        framed: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ):  # fmt: skip
+        self.framed = framed
         self.writer, self.names, self.arrays, self.also = writer, writer.names, arrays, also
         self.helpers = {h.name: h for h in helpers}
         self.made: dict[tuple[str, ...], Made] = {}  # by the names of the helper and the arrays, in the order of calls
@@ -61,5 +66,5 @@ class Helpers(Generic[A]):
             parameters += components
             own[p.name] = array.rebound(components[0], components[1:])
         head = self.writer.define(made.name, [*parameters, *self.also])
-        with self.writer.from_position(made.helper.at), head, self.arrays.bound(own):
+        with self.writer.from_position(made.helper.at), head, self.arrays.bound(own), self.framed():
             statements.write(made.helper.body)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from ...ir.contraction import multiply_add
 from ...ir.dtypes import INTEGER_BITS
 from ...ir.tree import (
     ArrayName,
@@ -19,7 +20,6 @@ from ...ir.tree import (
     Select,
     Unary,
     Var,
-    multiply_add,
 )  # fmt: skip
 from ..names import Names
 from .arrays import Array

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...artifact.dimensions import Operation, Tree, data, substituted
 from ...ir.tree import Assign, Const, KernelTree, Parallel, walk
-from ..geometry import assigned, block_of, expression, up_to_three
+from ..geometry import along_axes, assigned, block_of, expression, up_to_three
 
 BLOCK = 256
 
@@ -41,8 +41,9 @@ def grid(tree: KernelTree, launch: dict[str, Any], params: dict[str, Any]) -> di
         return {"kind": "given", "counts": list(map(data, parts))}
     kind = "chunks" if main.kind == "grid" and main.reductions else main.kind
     known = set_up(tree)
-    counts = main.counts[-3:] if kind == "grid" else main.counts
-    found = [expression(c, known) for c in counts]
+    found = [expression(c, known) for c in main.counts]
+    if kind == "grid":
+        found = along_axes(found)
     return {"kind": kind, "counts": [None if count is None else data(count) for count in found]}
 
 

@@ -26,7 +26,6 @@ class Loops:
         self.block, self.thread = reductions.block, reductions.thread
         self.points = barriers(tree, reductions_synchronise=True)
         self.widths = private_widths(tree)
-        statements.accumulate = reductions.accumulate
 
     # ----------------------------------------------------------------------------------------------- small texts
 
@@ -83,25 +82,28 @@ class Loops:
     # ------------------------------------------------------------------------------------------------------ grid
 
     def grid(self, s: Parallel) -> None:
-        """Nested loops, the last count along x, those before along y and z, any further ones in each thread."""
+        """Nested loops, the last count along x, the one before along y, the first ones as one along z."""
         counts, w, d = self.counts(s), self.writer, self.scalars.dialect
         names = [self.expressions.names.of(n) for n in s.names]
+        first_names, first_counts = (s.names[:-2], counts[:-2]) if len(counts) > 3 else ((), ())
+        if first_names:
+            names = ["", *names[-2:]]
+            counts = (self.product(first_counts), *counts[-2:])
 
         def level(k: int) -> None:
+            if first_names and k == 1:
+                self.unpack(first_names, first_counts, names[0])
             if k == len(counts):
                 self.statements.write(s.body)
                 return
             axis = len(counts) - 1 - k
-            if axis > 2:
-                run = w.names.fresh("_run")
-                with w.count(run, "int64", self.number(0), counts[k], "1"):
-                    w.assign(names[k], run)
-                    level(k + 1)
-                return
             run = w.names.fresh("_run")
             first, step = f"{d.group[axis]} * {d.size[axis]}", f"{d.groups[axis]} * {d.size[axis]}"
             with w.count(run, "int64", first, counts[k], step):
-                w.assign(names[k], f"{run} + {d.local[axis]}")
+                if names[k]:
+                    w.assign(names[k], f"{run} + {d.local[axis]}")
+                else:
+                    names[k] = self.held("_leading", f"{run} + {d.local[axis]}")
                 with w.when(f"{names[k]} < {counts[k]}"):
                     level(k + 1)
 

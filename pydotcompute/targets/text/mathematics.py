@@ -9,6 +9,7 @@ from ...ir.tree import ArrayName, CallHelper, Helper, walk
 from ..names import Names
 from .dialect import Template
 from .expressions import Expressions
+from .reductions import Reductions
 from .scalars import Scalars
 from .statements import Statements, declared
 from .writer import Writer
@@ -54,6 +55,6 @@ def _written(s: Scalars, helper: Helper, name: str) -> list[str]:
     with w.function(s.type(helper.types[0]), name, parameters):
         for local, dtype in declared(helper.body, {}).items():
             w.declare(own.of(local), dtype)
-        Statements(w, expressions).write(helper.body)
+        Statements(w, expressions, Reductions(w, expressions, 1, "")).write(helper.body)
     return w.lines
 

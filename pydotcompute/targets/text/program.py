@@ -14,6 +14,7 @@ from typing import Any
 from ...artifact.launch import MOST_CHUNKS
 from ...artifact.signature import DTYPE_BYTES
 from ...errors import DeclarationError, Position
+from ...ir.from_zero import from_zero
 from ...ir.tree import Assign, Const, KernelTree, Parallel, Stmt, all_names, walk
 from ..names import Names
 from ..phases import split
@@ -48,6 +49,7 @@ def emit(
     Raises DeclarationError for what the dialect cannot say, naming the line.
     """
     refuse_missing(tree, dialect)
+    tree = from_zero(tree)
     parts = split(tree)
     names = Names(all_names(tree) | (parts.names if parts else set()), dialect.is_reserved, only_ascii=True)
     scalars = Scalars(dialect, names)
@@ -166,7 +168,7 @@ class _Program:
         thread = names.fresh("_thread")
         expressions = Expressions(self.scalars, names, self.arrays, self.helpers.call, self.contract)
         reductions = Reductions(inner, expressions, block or self.block, thread)
-        loops = Loops(self.tree, inner, Statements(inner, expressions), reductions)
+        loops = Loops(self.tree, inner, Statements(inner, expressions, reductions), reductions)
         used = body(loops)
         with w.block(d.entry(name, [self.parameter(a, w) for a in self.parameters()], block)):
             self.bind(w)

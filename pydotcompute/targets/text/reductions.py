@@ -8,11 +8,11 @@ device, for nothing here knows how wide its vectors are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from ...ir.operations import REDUCTIONS
-from ...ir.tree import Accumulate, Const, Reduction
+from ...ir.tree import Accumulate, Const, Reduce, Reduction, Stmt
 from .expressions import Expressions
 from .scalars import PARTS, Scalars
 from .writer import Writer
@@ -28,6 +28,7 @@ class Lane:
     value: str  # the partial value; of argmin and argmax the best element
     extra: str  # of sums the error carried; of argmin and argmax the position
     dtype: str  # of `value`
+    plain: bool = False  # a sum of so few terms that it needs no error carried
 
     @property
     def positioned(self) -> bool:
@@ -35,7 +36,8 @@ class Lane:
 
     @property
     def compensated(self) -> bool:
-        return self.reduction.op == "sum" and (self.dtype in ("float32", "float64") or self.dtype in PARTS)
+        floats = self.dtype in ("float32", "float64") or self.dtype in PARTS
+        return self.reduction.op == "sum" and floats and not self.plain
 
     @property
     def parts(self) -> tuple[tuple[str, str], ...]:
@@ -65,11 +67,11 @@ class Reductions:
         self.position: Callable[[], str] = lambda: ""  # of the iteration, where a reduction wants it
         self.exchanged: set[tuple[str, int]] = set()
 
-    def open(self, reductions: tuple[Reduction, ...]) -> list[Lane]:
+    def open(self, reductions: tuple[Reduction, ...], plain: bool = False) -> list[Lane]:
         """Start every reduction of a loop from its identity."""
         w, s, lanes = self.writer, self.scalars, []
         for r in reductions:
-            lane = Lane(r, w.names.fresh("_part"), w.names.fresh("_extra"), lane_dtypes(r)[0])
+            lane = Lane(r, w.names.fresh("_part"), w.names.fresh("_extra"), lane_dtypes(r)[0], plain)
             w.variable(lane.value, lane.dtype, s.constant(REDUCTIONS[r.op].identity(lane.dtype), lane.dtype))
             if lane.positioned:
                 w.variable(lane.extra, "int64", s.constant(-1, "int64"))
@@ -78,6 +80,27 @@ class Reductions:
             lanes.append(lane)
         self.lanes = {lane.reduction.name: lane for lane in lanes}
         return lanes
+
+    def serially(self, s: Reduce, write: Callable[[Iterable[Stmt]], None]) -> None:
+        """A reduction of a thread's own, one term after the other."""
+        w, outer = self.writer, (self.lanes, self.position)
+        count = w.hold("_count", "int64", self.expressions.text(s.count))
+        lanes = self.open((s.reduction,), plain=s.short)
+        self.lanes = outer[0] | self.lanes
+        name, turn = self.expressions.names.of(s.name), w.names.fresh("_turn")
+        self.position = lambda: name
+        with w.count(turn, "int64", self.scalars.constant(0, "int64"), count, "1"):
+            w.assign(name, turn)
+            write(s.body)
+        self.settle(lanes)
+        self.finish(lanes)
+        self.lanes, self.position = outer
+
+    def settle(self, lanes: list[Lane]) -> None:
+        """The thread's part of each sum with its error."""
+        for lane in lanes:
+            if lane.compensated:
+                self.writer.assign(lane.value, self.scalars.call("settled", lane.dtype, lane.value, lane.extra))
 
     def accumulate(self, s: Accumulate) -> None:
         lane, text = self.lanes[s.name], self.expressions.text(s.value)
@@ -114,9 +137,7 @@ class Reductions:
     def combine(self, lanes: list[Lane]) -> None:
         """Every thread gets each lane's value of the whole block. Ends in a barrier that leaves shared memory free."""
         w, s = self.writer, self.scalars
-        for lane in lanes:
-            if lane.compensated:
-                w.assign(lane.value, s.call("settled", lane.dtype, lane.value, lane.extra))
+        self.settle(lanes)
         if self.block == 1:
             w.barrier()
             return

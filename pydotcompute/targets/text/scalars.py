@@ -153,6 +153,8 @@ class Scalars:
         """A listed function on operands of `dtype` (of `where`: the last two)."""
         if name == "where":
             return self.dialect.choose(*arguments)
+        if name == "complex_of":
+            return self.dialect.pair(result, *arguments)
         if dtype in PARTS:
             return self._of_complex(name, dtype, arguments)
         if dtype in INTEGER_BITS or dtype == "bool":

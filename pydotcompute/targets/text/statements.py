@@ -20,6 +20,7 @@ from ...ir.tree import (
     KernelTree,
     NewArray,
     Parallel,
+    Reduce,
     Return,
     Scatter,
     Stmt,
@@ -29,16 +30,18 @@ from ...ir.tree import (
 )  # fmt: skip
 from .arrays import Array
 from .expressions import Expressions
+from .reductions import Reductions
 from .scalars import Scalars
 from .writer import Writer
 
 
 class Statements:
-    """Writes the statements of one function. `accumulate` takes updates of reductions, where there are any."""
+    """Writes the statements of one function."""
 
-    def __init__(self, writer: Writer, expressions: Expressions, results: tuple[str, str] = ("", "")):
-        self.writer, self.expressions, self.results = writer, expressions, results
-        self.accumulate: Callable[[Accumulate], None] = _no_reduction
+    def __init__(
+        self, writer: Writer, expressions: Expressions, reductions: Reductions, results: tuple[str, str] = ("", "")
+    ):
+        self.writer, self.expressions, self.reductions, self.results = writer, expressions, reductions, results
 
     def write(self, body: Iterable[Stmt]) -> None:
         for s in body:
@@ -82,7 +85,9 @@ class Statements:
             case Return():
                 self.give(s)
             case Accumulate():
-                self.accumulate(s)
+                self.reductions.accumulate(s)
+            case Reduce():
+                self.reductions.serially(s, self.write)
             case NewArray():
                 pass  # made at the beginning
             case _:
@@ -118,10 +123,6 @@ class Statements:
         self.writer.give(together)
 
 
-def _no_reduction(s: Accumulate) -> None:
-    raise TypeError(f"an update of a reduction outside of its loop: {s!r}")
-
-
 def declared(body: Iterable[Stmt], helpers: Mapping[str, Helper]) -> dict[str, str]:
     """The scalars that these statements set, with their dtypes."""
     found: dict[str, str] = {}
@@ -134,6 +135,8 @@ def declared(body: Iterable[Stmt], helpers: Mapping[str, Helper]) -> dict[str, s
                     found.update(zip(node.names, helpers[node.call.helper].types, strict=True))
                 case For():
                     found.setdefault(node.name, node.start.type)
+                case Reduce():
+                    found |= {node.name: "int64", node.reduction.name: node.reduction.type}
                 case Parallel():
                     found.update(dict.fromkeys(node.names, "int64"))
                     found.update({r.name: r.type for r in node.reductions})
@@ -193,5 +196,6 @@ class Helpers:
                 w.declare(names.of(local), dtype)
             if struct:
                 w.declare_struct(struct, together)
-            Statements(w, expressions, (struct, together)).write(helper.body)
+            reductions = Reductions(w, expressions, 1, "")
+            Statements(w, expressions, reductions, (struct, together)).write(helper.body)
         self.functions.append(w)

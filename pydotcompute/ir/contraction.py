@@ -1,0 +1,22 @@
+"""Products in sums: what `fastmath: [contract]` lets a target round once."""
+
+from __future__ import annotations
+
+from .tree import Binary, Expr, Unary
+
+
+def product_of(e: Expr) -> tuple[bool, Expr, Expr] | None:
+    """(negated, x, y) where e is x * y or -(x * y)."""
+    negated, inner = (True, e.operand) if isinstance(e, Unary) and e.op == "-" else (False, e)
+    return (negated, inner.left, inner.right) if isinstance(inner, Binary) and inner.op == "*" else None
+
+
+def multiply_add(e: Binary) -> tuple[Expr, Expr, Expr] | None:
+    """x, y and z where the sum or difference e is x * y + z; of two products the left one is x * y."""
+    for product, other, is_left in ((e.left, e.right, True), (e.right, e.left, False)):
+        if found := product_of(product):
+            negated, x, y = found
+            if negated != (e.op == "-" and not is_left):
+                x = Unary("-", x, e.type)
+            return x, y, Unary("-", other, e.type) if e.op == "-" and is_left else other
+    return None

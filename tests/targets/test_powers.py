@@ -1,0 +1,64 @@
+"""Powers of constants, which are products and a square root, for every target: its code against the interpreter, and
+against NumPy."""
+
+import numpy as np
+import pytest
+from tests.targets.built import agree, draw, every_target, loop
+
+HALVES = [c / 2 for c in range(-16, 17)]
+
+
+def text(exponent: float) -> str:
+    return str(int(exponent)) if exponent == int(exponent) else str(exponent)
+
+
+@every_target
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_accuracy(target, dtype):
+    """Within |c| + 1 units in the last place."""
+    body = "for i in grid(n):\n" + "".join(f"    out[{k}, i] = x[i] ** {text(c)}\n" for k, c in enumerate(HALVES))
+    built = loop(target, f"(x: {dtype}[n]) -> (out: {dtype}[{len(HALVES)}, n])", body, "fastmath: []")
+    x = np.exp(draw(200, dtype="f8")).astype(dtype)
+    for c, got in zip(HALVES, agree(built, x)):
+        wanted = np.power(x.astype("g"), np.longdouble(c))
+        assert np.max(abs(got - wanted) / np.spacing(wanted.astype(dtype))) <= abs(c) + 1, c
+
+
+@every_target
+def test_special_values(target):
+    exponents = [0, 1, 2, 3, -1, -2, 8, -8]
+    body = "for i in grid(n):\n" + "".join(f"    out[{k}, i] = x[i] ** {c}\n" for k, c in enumerate(exponents))
+    built = loop(target, f"(x: float32[n]) -> (out: float32[{len(exponents)}, n])", body, "fastmath: []")
+    x = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, -2, 1e30, -1e-30], "f4")
+    with np.errstate(all="ignore"):
+        for c, got in zip(exponents, agree(built, x)):
+            wanted = np.power(x, np.float32(c))
+            assert np.array_equal(got, wanted, equal_nan=True) and (np.signbit(got) == np.signbit(wanted))[:4].all(), c
+
+
+@every_target
+def test_of_integers_complex_numbers_and_larger_bases(target):
+    body = """
+        for i in grid(n):
+            out[i] = (x[i] + 1) ** 5 + pow(x[i], 2) + i ** 3
+            t = x[i]
+            t **= 3
+            out[i] += t if i > 3 else (t + x[i] * 2 - i) ** 4
+            z[i] = y[i] ** 3 + (y[i] * y[i] + 1) ** -2
+            r[i] = sum((x[k] - x[i]) ** 2 for k in range(n)) ** 0.5
+    """
+    signature = "(x: int32[n], y: complex64[n]) -> (out: int32[n], z: complex64[n], r: float64[n])"
+    built = loop(target, signature, body, "fastmath: []")
+    x, y = draw(50, dtype="i4"), draw(50).astype("c8") + 1j * draw(50, seed=1)
+    _, z, r = agree(built, x, y)
+    assert np.allclose(z, y**3 + (y * y + 1.0) ** -2, rtol=1e-4)
+    assert np.allclose(r, np.sqrt(((x - x[:, None]).astype("f8") ** 2).sum(1)))
+
+
+@every_target
+def test_other_exponents_are_pow(target):
+    body = "for i in grid(n):\n    out[i] = x[i] ** 8.5 + x[i] ** 0.25 + x[i] ** a + x[i] ** 9"
+    built = loop(target, "(x: float64[n], a: float64) -> (out: float64[n])", body)
+    x = abs(draw(50, dtype="f8"))
+    assert np.allclose(built.call(x, 2.0), x**8.5 + x**0.25 + x * x + x**9)
+    assert "**" in str(built.tree)
