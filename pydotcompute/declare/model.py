@@ -42,6 +42,7 @@ class Kernel:
     inputs: dict[str, dict[str, Any]] | str | None
     sizes: dict[str, tuple[dict[str, int], ...]]
     work: dict[str, Tree]
+    unchecked: bool  # whether indices that are not proved to be inside are not looked at
     special: bool  # whether the reference is meant for NaN, infinities and -0.0 as inputs
     at: Position = field(compare=False)
     # of each key's value ("body"), and of parameters ("signature.x")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..artifact.dimensions import substituted
 from ..declare.model import Kernel, Rendered, Specialisation
 from ..ir import tree
 from . import helpers, module as modules, names, statements
@@ -40,6 +41,8 @@ def build_tree(kernel: Kernel, specialisation: Specialisation, rendered: Rendere
         helpers=tuple(instances.built.values()),
         body=tuple(built),
         fastmath=kernel.fastmath,
+        requires=tuple(substituted(condition, dict(specialisation.params)) for condition in kernel.requires),
+        unchecked=kernel.unchecked,
     )
 
 

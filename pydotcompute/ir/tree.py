@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, Callable, Iterator, TypeVar
 
+from ..artifact.dimensions import Tree
 from ..artifact.signature import Parameter
 from ..errors import Position
 
@@ -59,6 +60,7 @@ class Load(Node):
     array: str
     indices: tuple[Expr, ...]  # int64, one for each dimension the kernel sees; none for an output scalar
     type: str
+    inside: bool = field(default=False, compare=False, repr=False)  # proved to be within the array, see analysis/inside
 
 
 @dataclass(frozen=True)
@@ -161,6 +163,7 @@ class Store(Node):
     array: str
     indices: tuple[Expr, ...]
     value: Expr
+    inside: bool = field(default=False, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -169,6 +172,7 @@ class Atomic(Node):
     array: str
     indices: tuple[Expr, ...]
     value: Expr
+    inside: bool = field(default=False, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -178,6 +182,7 @@ class Scatter(Node):
     array: str
     indices: tuple[Expr, ...]
     value: Expr
+    inside: bool = field(default=False, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -273,6 +278,7 @@ Stmt = (
     Assign | AssignTuple | Store | Atomic | Scatter | If | While | For | Break | Continue | Return | Accumulate
     | Parallel | NewArray
 )  # fmt: skip
+Access = Load | Store | Atomic | Scatter  # of an element
 
 # -------------------------------------------------------------------------------------------------- kernels
 
@@ -313,6 +319,8 @@ class KernelTree:
     body: tuple[Stmt, ...]
     fastmath: tuple[str, ...]
     aliases: frozenset[tuple[str, str]] = frozenset()  # (written, other): may be the same view; filled by analysis
+    requires: tuple[Tree, ...] = ()  # what every call keeps: conditions on the symbols, with the params' values
+    unchecked: bool = False  # the author's word that every index is inside
 
     @property
     def main(self) -> Parallel | None:

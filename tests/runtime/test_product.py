@@ -148,7 +148,10 @@ def test_checked_bounds_name_the_template_that_was_included(tmp_path):
     for call in (moved, moved.python):
         with pytest.raises(IndexError) as caught:
             call(np.zeros(3, "f4"))
-        assert str(caught.value) == f"{tmp_path}/templates/shift.py:5:14: index 3 is outside x, which has 3"
+        assert str(caught.value) == (
+            f"{tmp_path}/templates/shift.py:5:14: index 3 is outside x, which has 3, in a helper "
+            f"called on line 5 of {tmp_path}/templates/moved.py.j2"
+        )
 
 
 def test_the_interpreter_s_own_arguments(lib, tmp_path):

@@ -12,6 +12,7 @@ from ..names import Names
 from .arrays import Array
 from .common_stores import common_store
 from .elements import Elements
+from .faults import Faults
 from .innermost_loops import InnermostLoops
 from .loop_reductions import Reductions
 from .loop_versioning import LoopVersioning
@@ -22,8 +23,11 @@ from .stores import Stores
 class Code:
     def __init__(self, tree: KernelTree, names: Names, arrays: dict[str, Array], bounds: bool):
         self.names, self.writer, self.arrays = names, Writer(names), ArrayScope(arrays)
-        self.elements = Elements(self.writer, self.arrays, bounds)
-        self.helpers = Helpers(self.writer, self.arrays, tree.helpers, ("_faults",) if bounds else ())
+        self.faults = Faults(self.writer, tree, bounds)
+        self.elements = Elements(self.writer, self.arrays, self.faults)
+        self.helpers = Helpers(
+            self.writer, self.arrays, tree.helpers, self.faults.parameters, self.faults.arguments
+        )
         self.expressions = Expressions(names, contracts(tree), self.elements.load, self.helpers.call)
         self.stores = Stores(self.writer, self.expressions, self.elements)
         self.reductions = Reductions(self.writer, self.expressions)
@@ -33,12 +37,13 @@ class Code:
                 Store: self.stores.store, Scatter: self.stores.scatter, Atomic: self.stores.atomic,
                 Accumulate: self.reductions.accumulate, If: self.branch, Parallel: lambda s: self.loops.parallel(s),
             },
+            self.faults.leave,
         )  # fmt: skip
         self.merges_stores = not bounds
         self.loops = Loops(
             self.writer, self.expressions, self.statements, self.reductions,
-            LoopVersioning(self.writer, self.elements),
-            InnermostLoops(self.writer, self.expressions, self.statements, self.reductions, splits=not bounds),
+            LoopVersioning(self.writer, self.elements), self.faults,
+            InnermostLoops(self.writer, self.expressions, self.statements, self.reductions, self.faults, splits=not bounds),
         )  # fmt: skip
 
     def branch(self, s: If) -> None:

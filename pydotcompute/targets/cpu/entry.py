@@ -13,6 +13,7 @@ The loader sets these exported variables before the first call:
     fallback       a Python callable; the loader keeps it alive
     next           0, or the address of another artifact's `entry`
     vendor         0, or a Python callable that serves calls of some sizes in the place of `run`
+    fault          where `run` looks at indices: a Python callable that raises what the fault words at an address say
     names          address of an array of the interned output names, or 0: outputs by keyword go to `fallback`
 
 It reads objects at the offsets of CPython and NumPy 1.26 to 2.x on 64-bit builds with a GIL; the loader verifies
@@ -41,7 +42,7 @@ from .entry_code import F64, I1, I32, I64, PTR, VOID, Code, Value, i64
 from .entry_expressions import can_write, truth, write
 from .entry_outputs import fill, new_array, return_outputs
 
-EXPORTS = ("entry", "ndarray_type", "numpy_api", "fallback", "next", "names", "vendor")
+EXPORTS = ("entry", "ndarray_type", "numpy_api", "fallback", "next", "names", "vendor", "fault")
 RELEASE_GIL_ABOVE = 8192  # product of all dimensions: about a microsecond of work, several times what it costs
 
 
@@ -55,6 +56,7 @@ def entry_ir(
     requires: Sequence[Tree] = (),
     params: Mapping[str, int | float | bool] | None = None,
     vendor: Tree | None = None,
+    checks: bool = False,
 ) -> str:
     """LLVM IR of a module that defines `entry` and its variables, and expects `run`.
 
@@ -62,7 +64,8 @@ def entry_ir(
     aliases: pairs of names that may be the same view. declared, types: the parameters before types were chosen, and
     the dtypes that each type variable may have (None: there are no type variables). requires: conditions on
     dimensions and params; params: the values of this specialisation. vendor: the condition on them under which the
-    callable in `vendor` gets a call's arguments, inputs then outputs, all checked, by position. Where an expression
+    callable in `vendor` gets a call's arguments, inputs then outputs, all checked, by position. checks: `run` looks at
+    indices, and its words end in those of a fault. Where an expression
     is more than integer arithmetic, the entry hands every call on.
     """
     code = Code(EXPORTS[1:])
@@ -72,7 +75,7 @@ def entry_ir(
     conditions = (*requires, *(() if vendor is None else (vendor,)))
     if _is_servable(parameters, symbols, conditions, constants):
         decisive = _decisive(declared or parameters, types or {})
-        _write_entry(code, parameters, symbols, aliases, decisive, requires, constants, vendor)
+        _write_entry(code, parameters, symbols, aliases, decisive, requires, constants, vendor, checks)
     else:
         code.b.branch(code.refuse)
     return str(code.module)
@@ -127,13 +130,14 @@ def _write_refusal(code: Code) -> None:
 def _write_entry(
     code: Code, parameters: Sequence[Parameter], symbols: Sequence[str], aliases: Collection[tuple[str, str]],
     decisive: Mapping[str, Sequence[str]], requires: Sequence[Tree], params: Mapping[str, int], vendor: Tree | None,
+    checks: bool,
 ) -> None:  # fmt: skip
     b = code.b
     items, shapes = code.function.args[1], Shapes(code)
     inputs = [p for p in parameters if p.role != "out"]
     outputs = [p for p in parameters if p.role == "out"]
     layout, total = abi.slots(parameters, symbols)
-    words = code.stack(I64, max(total, 1))
+    words = code.stack(I64, max(total + checks * abi.FAULT_WORDS, 1))
     place = {(s.kind, s.name, s.axis): s.index for s in layout}
     given = _count_arguments(code, len(inputs), len(outputs))
 
@@ -165,6 +169,8 @@ def _write_entry(
     results = [code.stack(PTR) for _ in outputs]
     addresses = [code.place(words, place["data", p.name, 0], I64) for p in outputs]
     scratch = [code.stack(I64, 2) for _ in outputs]
+    for result in results if checks else ():
+        code.put(code.null, result)
     for array in arrays:
         _put_array(code, array, shapes, words, place)
     for symbol in symbols:
@@ -214,7 +220,9 @@ def _write_entry(
     for p, address in zip(outputs, addresses):
         if p.fill is not None:
             fill(code, p, p.fill, shapes, code.get(address))
-    _run(code, words, [shapes.values[symbol] for symbol in symbols])
+    status = _run(code, words, [shapes.values[symbol] for symbol in symbols])
+    if checks:
+        code.branch(code.equal(status, ir.Constant(I32, 1)), lambda: _raise(code, code.place(words, total, I64), results))
     return_outputs(code, outputs, results, scratch, given)
 
 
@@ -302,16 +310,30 @@ def _put_array(
         code.put(stride, words, place["stride", p.name, axis])
 
 
-def _run(code: Code, words: Value, dimensions: Sequence[Value]) -> None:
-    """Call `run`, without the GIL where that pays."""
+def _raise(code: Code, fault: Value, results: Sequence[Value]) -> None:
+    """Let go of what would be returned, and raise what the fault words say."""
+    for result in results:
+        owned = code.get(result, PTR)
+        code.branch(code.b.icmp_unsigned("!=", owned, code.null), lambda o=owned: code.call("Py_DecRef", VOID, o) and None)
+    arguments = code.stack(PTR)
+    code.put(code.call("PyLong_FromVoidPtr", PTR, fault), arguments)
+    code.call("PyObject_Vectorcall", PTR, code.variable("fault"), arguments, i64(1), code.null)
+    code.call("Py_DecRef", VOID, code.get(arguments, PTR))
+    code.b.ret(code.null)
+
+
+def _run(code: Code, words: Value, dimensions: Sequence[Value]) -> Value:
+    """Call `run`, without the GIL where that pays; what it returns."""
+    status = code.stack(I32)
     b, work = code.b, ir.Constant(F64, 1.0)
     for dimension in dimensions:
         work = b.fmul(work, b.sitofp(dimension, F64))
 
     def release() -> None:
         thread = code.call("PyEval_SaveThread", PTR)
-        code.call("run", I32, words)
+        code.put(code.call("run", I32, words), status)
         code.call("PyEval_RestoreThread", VOID, thread)
 
     large = b.fcmp_ordered(">", work, ir.Constant(F64, float(RELEASE_GIL_ABOVE)))
-    code.branch(large, release, lambda: code.call("run", I32, words) and None)
+    code.branch(large, release, lambda: code.put(code.call("run", I32, words), status))
+    return code.get(status, I32)

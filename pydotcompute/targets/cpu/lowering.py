@@ -30,6 +30,7 @@ from ..names import Names
 from .arrays import arrays_of
 from .bodies import assigned
 from .code import Code
+from .faults import CALL, FAULTS, Faults
 from .loop_reductions import Lanes
 
 CHUNKS = 256
@@ -51,8 +52,7 @@ class CpuSource:
     state_words: int
     partial_words: int
     words: int  # without the fault words
-    bounds: bool
-    files: tuple[str, ...]  # with bounds: the user's files that the fault words number
+    faults: Faults  # what the fault words number; they are there if `faults.any`
     kernel: str
 
 
@@ -63,7 +63,7 @@ def lower(tree: KernelTree, bounds: bool = False) -> CpuSource:
 
 class _Module:
     def __init__(self, tree: KernelTree, bounds: bool):
-        self.tree, self.bounds = tree, bounds
+        self.tree = tree
         self.main = tree.main
         where = tree.body.index(self.main) if self.main else len(tree.body)
         self.before, self.after = tree.body[:where], tree.body[where + 1 :]
@@ -75,6 +75,7 @@ class _Module:
         self.atomic = bool(updated & {p.name for p in tree.parameters})
         self.slots, self.words = abi.slots(tree.parameters, tree.symbols)
         self.code = Code(tree, self.names, self.arrays, bounds)
+        self.checks = self.code.faults.any
         self.writer, self.write = self.code.writer, self.code.expressions.text
         self.saved = [n for n in sorted(assigned(self.before))]  # the locals of the set-up
         self.counts = tuple(self.names.fresh("_count") for _ in self.main.counts) if self.main else ()
@@ -90,10 +91,13 @@ class _Module:
         self.write_body(variants)
         self.write_finish()
         code.stores.shared = self.atomic
+        code.faults.call = CALL
         code.helpers.define(code.statements)
         order = {h.name: k for k, h in enumerate(self.tree.helpers)}
         made = sorted(code.helpers.made.values(), key=lambda m: (order[m.helper.name], m.name))
-        functions = {m.name: m.helper.types for m in made}
+        code.elements.define()
+        functions = {name: (array.dtype,) for name, array in code.elements.getters.values()}
+        functions |= {m.name: m.helper.types for m in made}
         functions |= {name: ("int64",) for name in variants}
         aliased = {name for pair in self.tree.aliases for name in pair}
         parameters = [p.name for p in self.tree.parameters if p.name in self.arrays and p.name not in aliased]
@@ -109,8 +113,7 @@ class _Module:
             self.state_words,
             2 * CHUNKS * len(self.main.reductions if self.main and self.main.kind == "grid" else ()),
             self.words,
-            self.bounds,
-            tuple(code.elements.files),
+            code.faults,
             self.tree.name,
         )
 
@@ -139,8 +142,8 @@ class _Module:
     def unpack(self) -> None:
         for name, expression in self.arguments():
             self.writer.assign(name, expression)
-        if self.bounds:
-            self.writer.assign("_faults", f"advance(words, int64({8 * self.words}))")
+        if self.checks:
+            self.writer.assign(FAULTS, f"advance(words, int64({8 * self.words}))")
 
     def restore(self) -> None:
         """The counts of the main loop and the scalars of the set-up, from the state."""
@@ -214,10 +217,10 @@ class _Module:
     def write_compute(self, name: str) -> None:
         writer = self.writer
         writer.line("")
-        parameters = [argument for argument, _ in self.arguments()] + ["words"] * self.bounds
+        parameters = [argument for argument, _ in self.arguments()] + ["words"] * self.checks
         with writer.define(name, [*parameters, "state", "partials", "start", "stop"]):
-            if self.bounds:
-                writer.assign("_faults", f"advance(words, int64({8 * self.words}))")
+            if self.checks:
+                writer.assign(FAULTS, f"advance(words, int64({8 * self.words}))")
             self.restore()
             for a in self.tree.arrays.values():  # on the stack of this function
                 writer.assign(self.arrays[a.name].pointer, f"stack_{a.dtype}({prod(a.shape)})")
@@ -263,7 +266,7 @@ class _Module:
         writer = self.writer
         writer.line("")
         with writer.define("body", ["words", "state", "partials", "start", "stop", "alone"]):
-            arguments = [expression for _, expression in self.arguments()] + ["words"] * self.bounds
+            arguments = [expression for _, expression in self.arguments()] + ["words"] * self.checks
             call = f"({', '.join([*arguments, 'state', 'partials', 'start', 'stop'])})"
             if len(variants) > 1:
                 with writer.if_("ne(alone, int64(0))"):

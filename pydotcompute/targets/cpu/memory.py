@@ -48,6 +48,16 @@ def claim(typing_context, words, value):
     return types.boolean(words, types.int64), emit
 
 
+@intrinsic
+def peek(typing_context, words):
+    """The first word, as another thread may have claimed it."""
+
+    def emit(context, b, signature, values):
+        return b.load_atomic(values[0], "monotonic", 8, typ=I64)
+
+    return types.int64(words), emit
+
+
 def _at_word(b, words, index):
     return b.gep(words, [index], inbounds=True, source_etype=I64)
 
@@ -92,6 +102,7 @@ def memory() -> dict[str, Callable]:
         "advance": advance,
         "independent": independent,
         "claim": claim,
+        "peek": peek,
     }
     for dtype, t in CPU.numba_types.items():
         made[f"stack_{dtype}"] = new_array(t, on_stack(STACK_ALIGNMENT))

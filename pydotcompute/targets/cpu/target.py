@@ -58,6 +58,7 @@ class CpuTarget(Target):
 
     def compile(self, job: Job, clock: Clock) -> Answer:
         try:
+            from ...analysis.inside import unproved
             from ...analysis.races import check
             from ...frontend.build import build_tree
             from .compiler import TRIPLE, emit_object, entry_object, host_cpu, kernel_ir
@@ -80,7 +81,7 @@ class CpuTarget(Target):
         ir = entry_ir(
             tree.parameters, tree.symbols, tree.aliases, declared=job.kernel.signature.parameters,
             types=job.kernel.types, requires=job.kernel.requires, params=dict(job.specialisation.params),
-            vendor=job.kernel.vendor.get("when", True) if job.kernel.vendor else None,
+            vendor=job.kernel.vendor.get("when", True) if job.kernel.vendor else None, checks=source.faults.any,
         )  # fmt: skip
         entry = entry_object(ir, job.kernel.name)
         clock.tick("entry point")
@@ -97,10 +98,10 @@ class CpuTarget(Target):
                 continue
             native = target.removesuffix(BOUNDS) == "cpu:native"
             meta: dict[str, Any] = {"triple": TRIPLE, "features": list(host_cpu()[1]) if native else []}
-            if target.endswith(BOUNDS):  # what a fault is told with
-                root = os.path.dirname(job.kernel.at.path)
-                arrays = [[name, len(array.shape)] for name, array in tree.arrays.items()]
-                meta |= {"files": [os.path.relpath(file, root) for file in source.files], "arrays": arrays}
+            if source.faults.any:
+                meta |= source.faults.told(lambda path: os.path.relpath(path, os.path.dirname(job.kernel.at.path)))
+            if tree.unchecked and not target.endswith(BOUNDS):
+                meta["unchecked"] = len(unproved(tree))
             artifacts[target] = Artifact(data, ".so", meta, perf_counter() - started)
         return Answer(artifacts, failures, tuple(sorted(tree.aliases)), clock.phases)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Generic, NamedTuple
 
 from ...ir.tree import ArrayName, CallHelper, Helper
@@ -21,10 +21,14 @@ class Made(NamedTuple):
 
 
 class Helpers(Generic[A]):
-    """also: arguments that every helper takes beside its own."""
+    """also: parameters that every helper has beside its own; given: what a call gives for them."""
 
-    def __init__(self, writer: Writer, arrays: ArrayScope[A], helpers: Iterable[Helper], also: tuple[str, ...] = ()):
-        self.writer, self.names, self.arrays, self.also = writer, writer.names, arrays, also
+    def __init__(
+        self, writer: Writer, arrays: ArrayScope[A], helpers: Iterable[Helper], also: tuple[str, ...] = (),
+        given: Callable[[CallHelper], tuple[str, ...]] = lambda e: (),
+    ):  # fmt: skip
+        self.writer, self.names, self.arrays = writer, writer.names, arrays
+        self.also, self.given = also, given
         self.helpers = {h.name: h for h in helpers}
         self.made: dict[tuple[str, ...], Made] = {}  # by the names of the helper and the arrays, in the order of calls
         self.pending: list[Made] = []  # functions still to be written
@@ -42,7 +46,7 @@ class Helpers(Generic[A]):
                 arguments += [expression for _, expression in self.arrays[a.name].components]
             else:
                 arguments.append(write(a))
-        return f"{self.made[key].name}({', '.join([*arguments, *self.also])})"
+        return f"{self.made[key].name}({', '.join([*arguments, *self.given(e)])})"
 
     def define(self, statements: Statements) -> None:
         """Write every function that is called, and those that these call."""

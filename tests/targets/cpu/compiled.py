@@ -11,6 +11,7 @@ import numpy as np
 from pydotcompute.artifact import abi
 from pydotcompute import declare
 from pydotcompute.targets.cpu.compiler import compile_kernel
+from pydotcompute.targets.cpu.lowering import lower
 from pydotcompute.interpreter import execute as interpret
 from pydotcompute.frontend.build import build_tree
 from pydotcompute.analysis.races import check
@@ -40,6 +41,7 @@ class Kernel:
     def __init__(self, tree, target="cpu:x86-64-v3", bounds=False):
         self.tree, self.bounds = tree, bounds
         self.code = compile_kernel(tree, "f.py", [target], bounds=bounds)[target]
+        self.sites = lower(tree, bounds).faults.sites
         self.library = load(self.code)
         self.slots, self.count = abi.slots(tree.parameters, tree.symbols)
 
@@ -72,6 +74,16 @@ class Kernel:
         words, kept = self.words(arguments, dims)
         result = self.library.run(words)
         return (result, list(words[self.count :])) if self.bounds else result
+
+    def fault(self, dims, threads=1, /, **arguments):
+        """(line, column, array, axis, extent, index) of the fault of a call; None where there is none."""
+        ctypes.c_int32.in_dll(self.library, "threads").value = threads
+        words, kept = self.words(arguments, dims)
+        if not self.library.run(words):
+            return None
+        site, _, extent, index = words[self.count :]
+        at, array, _, axis = self.sites[site - 1]
+        return at.line, at.column, array, axis, extent, index
 
     def interpret(self, dims, /, **arguments):
         seen = {}
