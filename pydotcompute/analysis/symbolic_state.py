@@ -48,6 +48,9 @@ class State(ABC):
         self.divisions: dict[tuple[Hashable, Hashable], tuple[Poly, Poly]] = {}
         for symbol in tree.symbols:
             self.environment[symbol] = Value(affine.unknown(self.new(symbol, "int64", natural=True)))
+        for one, other in (("rows", "size"), ("size", "rows")):  # all `...` of a call have one shape
+            if one in self.environment:
+                self.environment[other] = self.environment[one]
         for p in tree.parameters:
             if not p.is_array and p.role != "out":
                 if p.name in self.environment:

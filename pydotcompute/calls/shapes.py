@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, Mapping, Sequence
 
-from ..artifact.dimensions import Tree, evaluate, shown, text
+from ..artifact.dimensions import MOST_ELEMENTS, Tree, evaluate, shown, text
 from ..artifact.signature import Parameter
 
 Shape = tuple[int, ...]
@@ -118,6 +119,12 @@ class Dimensions:
         for condition in requires:
             if not evaluate(condition, names):
                 raise ValueError(f"{self.kernel}: requires {text(condition)}, got {shown(condition, names)}")
+
+    def moderate(self, what: str, shape: Shape) -> None:
+        """Refuse more elements than any memory has. An array without any, or with strides of 0, may have that shape,
+        but kernels may not: they compute with their dimensions."""
+        if prod(size or 1 for size in shape) > MOST_ELEMENTS:
+            raise ValueError(f"{self.kernel}: {what} has shape {shape}, more than 2**48 elements, zeros left out")
 
     def _bind(self, symbol: str, value: int, origin: str, told: str) -> None:
         known = self.values.setdefault(symbol, value)

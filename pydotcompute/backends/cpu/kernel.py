@@ -52,7 +52,8 @@ class CPUKernel:
         """
         if native.problem() or not hasattr(self.library, "entry"):
             return None
-        return native.bind(self.library, name, doc, fallback, outputs, vendor, self.raise_fault)
+        fault = self.raise_fault if "sites" in self.artifact.meta else None
+        return native.bind(self.library, name, doc, fallback, outputs, vendor, fault)
 
     def chain(self, following: CPUKernel) -> None:
         """Let the native entry point of this one hand on to that of another specialisation."""

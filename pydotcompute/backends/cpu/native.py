@@ -70,7 +70,8 @@ def bind(
     variable("fallback").value = id(fallback)
     if vendor is not None:
         variable("vendor").value = id(vendor)
-    variable("fault").value = id(fault)
+    if fault is not None:
+        variable("fault").value = id(fault)
     variable("names").value = ctypes.addressof(names) if outputs else None
     method = _MethodDef(
         name.encode(), ctypes.cast(library.entry, ctypes.c_void_p), METH_FASTCALL | METH_KEYWORDS, doc.encode()

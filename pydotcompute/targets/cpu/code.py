@@ -14,6 +14,7 @@ from .common_stores import common_store
 from .elements import Elements
 from .faults import Faults
 from .innermost_loops import InnermostLoops
+from .lifted_checks import LiftedChecks
 from .loop_reductions import Reductions
 from .loop_versioning import LoopVersioning
 from .loops import Loops
@@ -43,7 +44,10 @@ class Code:
         self.loops = Loops(
             self.writer, self.expressions, self.statements, self.reductions,
             LoopVersioning(self.writer, self.elements), self.faults,
-            InnermostLoops(self.writer, self.expressions, self.statements, self.reductions, self.faults, splits=not bounds),
+            InnermostLoops(
+                self.writer, self.expressions, self.statements, self.reductions, self.faults,
+                LiftedChecks(self.expressions, self.elements, tree.aliases), splits=not bounds,
+            ),
         )  # fmt: skip
 
     def branch(self, s: If) -> None:

@@ -42,7 +42,7 @@ from .entry_code import F64, I1, I32, I64, PTR, VOID, Code, Value, i64
 from .entry_expressions import can_write, truth, write
 from .entry_outputs import fill, new_array, return_outputs
 
-EXPORTS = ("entry", "ndarray_type", "numpy_api", "fallback", "next", "names", "vendor", "fault")
+EXPORTS = ("entry", "ndarray_type", "numpy_api", "fallback", "next", "names", "vendor")
 RELEASE_GIL_ABOVE = 8192  # product of all dimensions: about a microsecond of work, several times what it costs
 
 
@@ -68,7 +68,7 @@ def entry_ir(
     indices, and its words end in those of a fault. Where an expression
     is more than integer arithmetic, the entry hands every call on.
     """
-    code = Code(EXPORTS[1:])
+    code = Code((*EXPORTS[1:], "fault") if checks else EXPORTS[1:])
     code.begin("entry", [PTR, PTR, I64, PTR])
     _write_refusal(code)
     constants = {name: int(value) for name, value in (params or {}).items() if not isinstance(value, float)}
@@ -164,6 +164,7 @@ def _write_entry(
             shapes.agree(array)
     _check_overlap(code, [(a, other) for i, a in enumerate(arrays) for other in arrays[:i]], aliases)
     _compute_dimensions(code, shapes, outputs, requires, params)
+    shapes.moderate(parameters)
 
     # What is returned is owned from here on: nothing after this refuses without giving it back.
     results = [code.stack(PTR) for _ in outputs]

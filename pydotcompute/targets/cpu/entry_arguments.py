@@ -5,11 +5,11 @@ Whatever is not plainly right refuses the call; what may be right all the same i
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Sequence
 
 from llvmlite import ir
 
-from ...artifact.dimensions import Tree
+from ...artifact.dimensions import MOST_ELEMENTS, Tree
 from ...artifact.signature import DTYPE_BYTES, Parameter
 from .entry_code import F32, F64, I8, I32, I64, PTR, Code, Value, i64
 
@@ -141,6 +141,7 @@ class Shapes:
         self.values: dict[Tree, Value] = {}  # of symbols, and of the expressions of outputs
         self.leading: tuple[Value, Value] | None = None  # how many dims, address of their sizes
         self.count: Value | None = None  # their product
+        self.reach: Value = ir.Constant(F64, 1.0)  # the same, zeros left out and not wrapped
 
     def bind(self, dim: Tree, value: Value) -> None:
         if dim in self.values:
@@ -166,6 +167,22 @@ class Shapes:
                 code.require(code.equal(value, i64(dim)))
             else:
                 self.bind(dim, value)
+
+    def moderate(self, parameters: Sequence[Parameter]) -> None:
+        """Refuse arrays of more elements than any memory has, see artifact/dimensions.py."""
+        b, told = self.code.b, set()
+        for p in parameters:
+            if not p.is_array or (p.ellipsis, p.dims) in told or p.layout == "C" and not p.ellipsis and p.rank < 2:
+                continue  # nor is there such an array that is contiguous
+            told.add((p.ellipsis, p.dims))
+            count = self.reach if p.ellipsis else ir.Constant(F64, 1.0)
+            for dim in p.dims or ():
+                count = b.fmul(count, self._at_least_one(self.of(dim)))
+            self.code.require(b.fcmp_ordered("<=", count, ir.Constant(F64, float(MOST_ELEMENTS))))
+
+    def _at_least_one(self, size: Value) -> Value:
+        b = self.code.b
+        return b.sitofp(b.select(b.icmp_signed(">", size, i64(1)), size, i64(1)), F64)
 
     def agree(self, array: Array) -> None:
         """The leading dims are those of the first array that has a `...`."""
@@ -209,10 +226,17 @@ class Shapes:
     def _lead(self, number: Value, sizes: Value) -> None:
         """These are the leading dims."""
         self.leading, code = (number, sizes), self.code
-        product = code.stack(I64)
+        product, reach = code.stack(I64), code.stack(F64)
         code.put(i64(1), product)
-        code.loop(number, lambda i: code.put(code.b.mul(code.get(product), code.element(sizes, i, I64)), product))
-        self.count = code.get(product)
+        code.put(ir.Constant(F64, 1.0), reach)
+
+        def take(i: Value) -> None:
+            size = code.element(sizes, i, I64)
+            code.put(code.b.mul(code.get(product), size), product)
+            code.put(code.b.fmul(code.get(reach, F64), self._at_least_one(size)), reach)
+
+        code.loop(number, take)
+        self.count, self.reach = code.get(product), code.get(reach, F64)
 
     def view(self, array: Array) -> Value:
         """The descriptor of abi.py: how the leading dims of an array lie in memory, stride 0 where it is repeated."""

@@ -12,6 +12,7 @@ from ..llvm.statements import Statements
 from ..llvm.writer import Writer
 from .faults import Faults
 from .index_set_splitting import assuming, certain_range, conditions_to_split_by
+from .lifted_checks import LiftedChecks
 from .loop_reductions import Lanes, Reductions
 
 PIECE = 1 << 16  # iterations between two looks at whether there was a fault
@@ -22,15 +23,16 @@ class InnermostLoops:
 
     def __init__(
         self, writer: Writer, expressions: Expressions, statements: Statements, reductions: Reductions,
-        faults: Faults, splits: bool,
+        faults: Faults, checks: LiftedChecks, splits: bool,
     ):  # fmt: skip
         self.writer, self.names, self.expressions = writer, writer.names, expressions
-        self.statements, self.reductions, self.faults, self.splits = statements, reductions, faults, splits
+        self.statements, self.reductions, self.faults = statements, reductions, faults
+        self.checks, self.splits = checks, splits
 
     def write(self, loop: Parallel, lanes: Lanes, start: str, stop: str) -> None:
         """The loop over the last index, from start to stop, with the body."""
         if lanes.each:
-            self._in_passes(loop, lanes, start, stop)
+            self.checks.write(loop, start, stop, lambda version: self._in_passes(version, lanes, start, stop))
         elif self.faults.any:
             with self._pieces(start, stop) as (first, last):
                 self._whole(loop, first, last)
@@ -59,6 +61,9 @@ class InnermostLoops:
             self._elementwise(loop, start, stop)
 
     def _elementwise(self, loop: Parallel, start: str, stop: str) -> None:
+        self.checks.write(loop, start, stop, lambda version: self._each(version, start, stop))
+
+    def _each(self, loop: Parallel, start: str, stop: str) -> None:
         with self.writer.for_(self.names.of(loop.names[-1]), start, stop):
             self.writer.line("independent()")
             with self.statements.iteration():

@@ -113,6 +113,12 @@ def in_range(faults, site, call, extent, index):
 
 
 @function(types.boolean)
+def within(index, extent):
+    """Whether 0 <= index < extent."""
+    return lt(to_uint64(index), to_uint64(extent))
+
+
+@function(types.boolean)
 def faulted(faults):
     """Whether there was such an access in this call."""
     return ne(peek(faults), int64(0))

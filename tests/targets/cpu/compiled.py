@@ -17,8 +17,13 @@ from pydotcompute.frontend.build import build_tree
 from pydotcompute.analysis.races import check
 
 
-def tree_of(body="", signature="(x: T[...]) -> (out: T[...])", types="{T: [float32]}", template="", extra="", choice=0):
-    """The checked tree of a specialisation of a kernel called f."""
+def tree_of(*arguments, **settings):
+    """The checked tree of a specialisation of a kernel called f, or as its template calls it."""
+    return check(built_tree(*arguments, **settings))
+
+
+def built_tree(body="", signature="(x: T[...]) -> (out: T[...])", types="{T: [float32]}", template="", extra="", choice=0):
+    """The same, unchecked."""
     with tempfile.TemporaryDirectory() as folder:
         lines = ["version: 1", "kernels:", "  f:", f'    signature: "{signature}"']
         lines += [f"    types: {types}"] if types else []
@@ -32,7 +37,7 @@ def tree_of(body="", signature="(x: T[...]) -> (out: T[...])", types="{T: [float
         Path(folder, "kernels.yaml").write_text("\n".join(lines) + "\n")
         kernel = declare.load(folder).kernels["f"]
         specialisation = kernel.specialisations[choice]
-        return check(build_tree(kernel, specialisation, declare.render(kernel, specialisation, "cpu", folder)))
+        return build_tree(kernel, specialisation, declare.render(kernel, specialisation, "cpu", folder))
 
 
 class Kernel:
