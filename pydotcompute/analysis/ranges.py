@@ -10,10 +10,11 @@ from __future__ import annotations
 import itertools
 from typing import Iterable, Mapping
 
-from ..artifact.dimensions import MOST_ELEMENTS as ELEMENTS
+from ..artifact.dimensions import MOST_ELEMENTS
 from . import affine
 from .affine import Atom, Constraint, Monomial, Poly
 
+ELEMENTS = MOST_ELEMENTS
 LEAST, MOST = -(1 << 63), (1 << 64) - 1  # of any integer type
 _BITS = {f"{prefix}int{bits}": bits for prefix in ("", "u") for bits in (8, 16, 32, 64)}
 

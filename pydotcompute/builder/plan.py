@@ -184,6 +184,7 @@ def key_fields(
         "flag raw": rendered.raw or "no",
         "flag fastmath": f"[{', '.join(kernel.fastmath)}]",
         "flag bounds": "yes" if bounds else "no",
+        "flag unchecked": "yes" if kernel.unchecked else "no",
         "target": target,
     }
     if bounds:  # such an artifact knows the lines that it blames

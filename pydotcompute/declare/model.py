@@ -108,6 +108,16 @@ class Rendered:
         origin, found = places[min(aligned(written, rendered, column - 1), len(places) - 1)]
         return Position(self.files[file], origin, found, _line(self.lines[file], origin))
 
+    def written(self, at: Position) -> tuple[int, int]:
+        """A line and column of `text` of which `position` says that they were written there."""
+        file = self.files.index(at.path)
+        for line, row in enumerate(self._rows[: len(self.origins)], 1):
+            if line in self.places or self.origins[line - 1] == (file, at.line):
+                for column in range(1, len(row) + 2):
+                    if self.position(line, column)[:3] == at[:3]:
+                        return line, column
+        raise ValueError(f"nothing was rendered from {at.path}:{at.line}:{at.column}")
+
 
 def _line(lines: Sequence[str], number: int) -> str:
     return lines[number - 1] if 0 < number <= len(lines) else ""

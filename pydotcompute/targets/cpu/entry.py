@@ -315,7 +315,11 @@ def _raise(code: Code, fault: Value, results: Sequence[Value]) -> None:
     """Let go of what would be returned, and raise what the fault words say."""
     for result in results:
         owned = code.get(result, PTR)
-        code.branch(code.b.icmp_unsigned("!=", owned, code.null), lambda o=owned: code.call("Py_DecRef", VOID, o) and None)
+
+        def release(owned: Value = owned) -> None:
+            code.call("Py_DecRef", VOID, owned)
+
+        code.branch(code.b.icmp_unsigned("!=", owned, code.null), release)
     arguments = code.stack(PTR)
     code.put(code.call("PyLong_FromVoidPtr", PTR, fault), arguments)
     code.call("PyObject_Vectorcall", PTR, code.variable("fault"), arguments, i64(1), code.null)

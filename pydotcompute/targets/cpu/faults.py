@@ -73,10 +73,11 @@ class Faults:
         """A number of iterations, 0 where there was a fault."""
         return f"select(faulted({FAULTS}), int64(0), {count})" if self.any else count
 
-    def told(self, relative: Callable[[str], str]) -> dict[str, Any]:
-        """The sites and calls for the artifact's metadata, with paths as `relative` gives them."""
-        sites = [[relative(at.path), at.line, at.column, *rest] for at, *rest in self.sites]
-        return {"sites": sites, "calls": [[relative(at.path), at.line] for at in self.calls]}
+    def told(self, written: Callable[[Position], tuple[int, int]]) -> dict[str, Any]:
+        """The sites and calls for the artifact's metadata, at their places in the rendered text: `written` says
+        them."""
+        sites = [[*written(at), *rest] for at, *rest in self.sites]
+        return {"sites": sites, "calls": [list(written(at)) for at in self.calls]}
 
 
 def _number(items: list, item: Any) -> int:

@@ -10,7 +10,7 @@ from ...ir.tree import Parallel
 from ..llvm.expressions import Expressions
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
-from .faults import Faults
+from .faults import FAULTS, Faults
 from .index_set_splitting import assuming, certain_range, conditions_to_split_by
 from .lifted_checks import LiftedChecks
 from .loop_reductions import Lanes, Reductions
@@ -41,12 +41,13 @@ class InnermostLoops:
 
     @contextmanager
     def _pieces(self, start: str, stop: str) -> Iterator[tuple[str, str]]:
-        """Parts of a range, one after the other, as long as there is no fault."""
+        """Parts of a range, one after the other; after the first as long as there is no fault."""
         writer = self.writer
         first, last = (self.names.fresh(n) for n in ("_piece", "_piece_end"))
         writer.assign(first, start)
         with writer.while_(f"lt({first}, {stop})"):
-            self.faults.leave()
+            with writer.if_(f"gt({first}, {start}) and faulted({FAULTS})"):
+                writer.line("break")
             writer.assign(last, f"add({first}, minimum(sub({stop}, {first}), int64({PIECE})))")
             yield first, last
             writer.assign(first, last)

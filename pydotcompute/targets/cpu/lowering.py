@@ -96,7 +96,7 @@ class _Module:
         order = {h.name: k for k, h in enumerate(self.tree.helpers)}
         made = sorted(code.helpers.made.values(), key=lambda m: (order[m.helper.name], m.name))
         code.elements.define()
-        functions = {name: (array.dtype,) for name, array in code.elements.getters.values()}
+        functions: dict[str, tuple[str, ...]] = {name: (array.dtype,) for name, array in code.elements.getters.values()}
         functions |= {m.name: m.helper.types for m in made}
         functions |= {name: ("int64",) for name in variants}
         aliased = {name for pair in self.tree.aliases for name in pair}

@@ -99,9 +99,9 @@ class CpuTarget(Target):
             native = target.removesuffix(BOUNDS) == "cpu:native"
             meta: dict[str, Any] = {"triple": TRIPLE, "features": list(host_cpu()[1]) if native else []}
             if source.faults.any:
-                meta |= source.faults.told(lambda path: os.path.relpath(path, os.path.dirname(job.kernel.at.path)))
-            if tree.unchecked and not target.endswith(BOUNDS):
-                meta["unchecked"] = len(unproved(tree))
+                meta |= source.faults.told(job.rendered.written)
+            elif trusted := len(unproved(tree)):  # as the declaration wants it
+                meta["unchecked"] = trusted
             artifacts[target] = Artifact(data, ".so", meta, perf_counter() - started)
         return Answer(artifacts, failures, tuple(sorted(tree.aliases)), clock.phases)
 

@@ -70,6 +70,7 @@ class CudaTarget(Target):
             except DeclarationError as error:  # of this target alone: the toolchain does not know it
                 failures[target] = str(error)
         try:
+            from ...analysis.inside import unproved
             from ...analysis.races import check
             from ...frontend.build import build_tree
             from . import compiler, namespace  # noqa: F401  (which lowering imports once it begins)
@@ -85,11 +86,12 @@ class CudaTarget(Target):
         kernel, params = job.kernel, dict(job.specialisation.params)
         path = job.write(".cuda-rendered.py", job.rendered.text)
         aliases: tuple[tuple[str, str], ...] = ()
+        trusted = 0
         if job.rendered.raw:
             make = compiler.raw_compiler(kernel, job.specialisation, job.rendered, path)
         else:
             tree = check(build_tree(kernel, job.specialisation, job.rendered))
-            aliases = tuple(sorted(tree.aliases))
+            aliases, trusted = tuple(sorted(tree.aliases)), len(unproved(tree))
             clock.tick("front end")
             source = lower(tree, kernel.launch, params)
             path = job.write(".cuda.py", source.text)
@@ -104,7 +106,7 @@ class CudaTarget(Target):
                 failures[target] = str(error)
                 continue
             clock.tick("CUDA compiler")
-            artifacts[target] = Artifact(made.data, made.suffix, made.meta, perf_counter() - started)
+            artifacts[target] = Artifact(made.data, made.suffix, made.meta | ({"unchecked": trusted} if trusted else {}), perf_counter() - started)
         return Answer(artifacts, failures, aliases, clock.phases)
 
 
