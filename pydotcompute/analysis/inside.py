@@ -1,4 +1,4 @@
-"""Which indices are inside their arrays whatever the arguments are: proved from extents, counts, conditions, `requires`.
+"""Which indices are inside their arrays whatever the arguments are: proved from extents, counts and conditions.
 
 An access that is proved costs nothing; every other one is checked when it happens. So a proof may use nothing that
 holds only in a program without faults: neither that other accesses are inside, nor that loops come to their ends.
@@ -24,7 +24,6 @@ def marked(tree: t.KernelTree) -> t.KernelTree:
     """The tree with `inside` set at each access that is proved, wherever it is reached from."""
     walk = _Prover(tree)
     walk.block(tree.body, ())
-
 
     def marking(node: Any) -> Any:
         made = t.rebuilt(node, marking)
@@ -85,7 +84,7 @@ def _written(condition: Tree, symbols: Sequence[str]) -> t.Expr | None:
     """A condition on dimensions in the kernel's words; None where it has others."""
     if isinstance(condition, str):
         return t.Var(condition, "int64") if condition in symbols else None
-    if isinstance(condition, bool) or isinstance(condition, int):
+    if isinstance(condition, (bool, int)):
         return t.Const(condition, "bool" if isinstance(condition, bool) else "int64")
     if not isinstance(condition, Operation) or condition.op not in _WRITTEN:
         return None

@@ -2,7 +2,8 @@
 
 An artifact for a CPU is a shared object with two exports:
 
-`int32_t run(int64_t *words)`   takes the words as they are, computes, returns 0; 1 if an index was outside its array. Works without the GIL and without Python.
+`int32_t run(int64_t *words)`   takes the words as they are, computes, returns 0; 1 if an index was outside its
+    array. Works without the GIL and without Python.
 `PyObject *entry(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)`   METH_FASTCALL |
     METH_KEYWORDS: checks the arguments it knows how to check, fills the words, calls `run`; hands every other
     call unchanged to the Python callable in the exported variable `fallback`.

@@ -7,10 +7,10 @@ Sizes: none, one, odd, prime, around vector widths and block sizes, large, and t
 values: NaN, infinities and -0.0, to which the reference is held as well (unless the kernel says special: false),
 denormals and extremes, views that are not contiguous, arrays that begin where no vector would, guards around whatever a
 kernel writes and between elements that do not touch, elements that it should have written, two runs that differ in what
-outputs held before, and the interpreter in three orders. Code for a CPU checks the indices that are not proved to be inside,
-that of 'pydotcompute build --bounds' every index: where such artifacts are built, they are checked too. Calls that a
-vendor's BLAS serves are the target cpu:vendor, or cuda:vendor. Failures with one cause are one finding: the smallest
-case, how many others there are, the line, and the command that repeats it.
+outputs held before, and the interpreter in three orders. Code for a CPU checks
+the indices that are not proved to be inside, that of 'pydotcompute build --bounds' every index: where such artifacts
+are built, they are checked too. Calls that a vendor's BLAS serves are the target cpu:vendor, or cuda:vendor. Failures
+with one cause are one finding: the smallest case, how many others there are, the line, and the command that repeats it.
 
 An artifact whose source has changed since it was built fails. What cannot run here, or is not built, is listed as not
 run. The exit code is 1 if anything failed, or if no case ran of a kernel that is named, of any where none is."""
@@ -162,6 +162,7 @@ def _row(v: Any) -> dict[str, Any]:
     return {
         "kernel": v.kernel, "specialization": v.specialisation, "target": v.target,
         "status": "not run" if v.not_run else "failed" if v.failures else "ok", "reason": v.not_run,
-        "cases": v.cases, "cases_without_values": v.unheld, "unchecked": v.unchecked, "worst": v.worst if v.worst < float("inf") else None,
+        "cases": v.cases, "cases_without_values": v.unheld, "unchecked": v.unchecked,
+        "worst": v.worst if v.worst < float("inf") else None,
         "failures": [{"case": f.case, "seed": f.seed, "what": f.what, "command": f.command} for f in v.failures],
     }  # fmt: skip

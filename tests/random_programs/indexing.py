@@ -1,4 +1,4 @@
-"""Random kernels that index wildly: by data, by scalars, by arithmetic that wraps, under conditions that save some of it.
+"""Random kernels that index wildly: by data, by scalars, by arithmetic that wraps, under conditions that save some.
 
 They read `a`, `w` and `x` and update `h` by atomics, so that no race rule refuses them.
 """
@@ -13,7 +13,8 @@ HEADS = (
     ("for i in grid(n):", ("i",), "n"), ("for i, j in grid(n, m):", ("i", "j"), "n, m"),
     ("for i, j in grid(n, 3):", ("i", "j"), "n, 3"),
     ("for i in blocks(n):\n    for j in threads(m):", ("i", "j"), "n, m"),
-    ("for i in blocks(n):\n    t = shared((4,), int64)\n    for q in threads(4):\n        t[q] = q\n    for j in threads(4):", ("i", "j"), "n, 4"),
+    ("for i in blocks(n):\n    t = shared((4,), int64)\n    for q in threads(4):\n        t[q] = q\n"
+     "    for j in threads(4):", ("i", "j"), "n, 4"),
 )  # fmt: skip
 TYPES = ("int64", "int64", "int32", "int8", "uint8", "uint32", "uint64")
 EXTREMES = (0, 1, 2, 3, 5, 7, -1, -2, -5, 63, 64, 100, 127, 128, 255, -128, 2**31 - 1, 2**31, -(2**31), 2**32, 2**61,
@@ -43,7 +44,8 @@ class Indexing:
         self.extra = f'requires: ["{self.requires}"]' if self.requires else ""
         body = "\n".join("    " + line for line in [*head.splitlines(), *self.lines])
         k = self.rng.choice((0, 1, "c"))
-        helper = f"def pick(v, k, c):\n    if k >= {k}:\n        return v[k - {k}]\n    return v[{self.rng.choice(('k', 'c', '0', 'k + 1'))}]\n\n\n"
+        other = self.rng.choice(("k", "c", "0", "k + 1"))
+        helper = f"def pick(v, k, c):\n    if k >= {k}:\n        return v[k - {k}]\n    return v[{other}]\n\n\n"
         self.template = helper * self.helps + f"def f(a, x, w, c, g, h, b):\n{body}\n"
 
     def line(self, text: str) -> None:
@@ -106,8 +108,9 @@ class Indexing:
                 self.count += 1
                 place = f"v{self.count}"
                 self.line(f"{place} = {self.index()}")
-                low, high = self.rng.choice((("0", "N"), ("0", "n"), ("0", "m"), ("1", "N"), ("-1", "N"), ("0", "N + 1")))
-                self.line(f"if {self.condition(0, place) if self.rng.random() < 0.3 else f'{low} <= {place} < {high}'}:")
+                ends = self.rng.choice((("0", "N"), ("0", "n"), ("0", "m"), ("1", "N"), ("-1", "N"), ("0", "N + 1")))
+                between = f"{ends[0]} <= {place} < {ends[1]}"
+                self.line(f"if {self.condition(0, place) if self.rng.random() < 0.3 else between}:")
                 self.depth += 4
                 self.use(self.rng.choice((place, place, f"{place} - 1", f"{place} + 1", f"N - 1 - {place}")))
                 self.depth -= 4

@@ -34,7 +34,8 @@ class Enough(Exception):
 def tree_of(program: Indexing) -> t.KernelTree | None:
     """None where the language refuses it: a literal that does not fit, for one."""
     try:
-        return races.check(built_tree(signature=program.signature, template=program.template, extra=program.extra, types=""))
+        tree = built_tree(signature=program.signature, template=program.template, extra=program.extra, types="")
+        return races.check(tree)
     except DeclarationError:
         return None
 

@@ -59,7 +59,7 @@ def bind(
     vendor: Callable | None = None, fault: Callable | None = None,
 ) -> Callable:  # fmt: skip
     """The `entry` of a loaded artifact as a builtin function. What it does not serve goes to `fallback`; calls of the
-    sizes for which the artifact was told so go to `vendor`; `fault` gets the address of the fault words of a call."""
+    sizes for which the artifact was told so go to `vendor`; `fault` gets the address of a call's fault words."""
 
     def variable(symbol: str) -> Any:
         return ctypes.c_void_p.in_dll(library, symbol)
@@ -80,7 +80,8 @@ def bind(
         ("PyCFunction_NewEx", ctypes.pythonapi)
     )
     function = make(ctypes.addressof(method), None, None)
-    _kept.append((library, method, names, fallback, vendor, fault, [sys.intern(output) for output in outputs], function))
+    interned = [sys.intern(output) for output in outputs]
+    _kept.append((library, method, names, fallback, vendor, fault, interned, function))
     return function
 
 

@@ -223,7 +223,8 @@ def _write_entry(
             fill(code, p, p.fill, shapes, code.get(address))
     status = _run(code, words, [shapes.values[symbol] for symbol in symbols])
     if checks:
-        code.branch(code.equal(status, ir.Constant(I32, 1)), lambda: _raise(code, code.place(words, total, I64), results))
+        fault = code.place(words, total, I64)
+        code.branch(code.equal(status, ir.Constant(I32, 1)), lambda: _raise(code, fault, results))
     return_outputs(code, outputs, results, scratch, given)
 
 

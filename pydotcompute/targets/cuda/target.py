@@ -106,7 +106,8 @@ class CudaTarget(Target):
                 failures[target] = str(error)
                 continue
             clock.tick("CUDA compiler")
-            artifacts[target] = Artifact(made.data, made.suffix, made.meta | ({"unchecked": trusted} if trusted else {}), perf_counter() - started)
+            meta = made.meta | ({"unchecked": trusted} if trusted else {})
+            artifacts[target] = Artifact(made.data, made.suffix, meta, perf_counter() - started)
         return Answer(artifacts, failures, aliases, clock.phases)
 
 

@@ -22,7 +22,9 @@ def tree_of(*arguments, **settings):
     return check(built_tree(*arguments, **settings))
 
 
-def built_tree(body="", signature="(x: T[...]) -> (out: T[...])", types="{T: [float32]}", template="", extra="", choice=0):
+def built_tree(
+    body="", signature="(x: T[...]) -> (out: T[...])", types="{T: [float32]}", template="", extra="", choice=0
+):
     """The same, unchecked."""
     with tempfile.TemporaryDirectory() as folder:
         lines = ["version: 1", "kernels:", "  f:", f'    signature: "{signature}"']
@@ -46,7 +48,8 @@ class Kernel:
     def __init__(self, tree, target="cpu:x86-64-v3", bounds=False):
         self.tree, self.bounds = tree, bounds
         self.code = compile_kernel(tree, "f.py", [target], bounds=bounds)[target]
-        self.sites = lower(tree, bounds).faults.sites
+        faults = lower(tree, bounds).faults
+        self.sites, self.calls = faults.sites, faults.calls
         self.library = load(self.code)
         self.slots, self.count = abi.slots(tree.parameters, tree.symbols)
 
