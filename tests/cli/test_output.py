@@ -196,6 +196,7 @@ def test_cache_list_and_show(project, capsys):
     shown = dict(re.findall(r"^  (\S+(?: \S+)*?)  +(.*)$", out, re.MULTILINE))
     assert code == 0 and shown["state"] == "current when last built"
     assert os.path.isfile(shown["object"]) and os.path.getsize(shown["object"]) == int(shown["size"].split()[0])
+    assert shown["indices"] == "proved to be inside"
     assert shown["key: flag fastmath"] == "[contract]" and float(shown["seconds"]) > 0
     code, out, _ = call(capsys, "cache", "show", "scale", "--json")
     data = json.loads(out)
