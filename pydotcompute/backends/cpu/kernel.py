@@ -9,7 +9,6 @@ from ...artifact import abi
 from ...cache.manifest import Artifact
 from ...cache.objects import open_library
 from ...errors import KernelNotBuiltError
-from ..faults import told
 from . import native
 
 if TYPE_CHECKING:
@@ -61,5 +60,7 @@ class CPUKernel:
 
     def raise_fault(self, address: int) -> NoReturn:
         """Raise what the fault words there say. IndexError, in the interpreter's words."""
+        from ..faults import told
+
         site, call, extent, index = (ctypes.c_int64 * abi.FAULT_WORDS).from_address(address)
         raise IndexError(told(self.artifact, site, call, extent, index))

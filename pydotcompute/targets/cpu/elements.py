@@ -54,7 +54,7 @@ class Elements:
         for key, (name, array) in self.getters.items():
             components = [f"_array{label}" for label, _ in array.components]
             indices = [f"_i{axis}" for axis in range(len(array.extents))]
-            row, own = ["_row"] * key[-1], array.rebound(components)
+            row, own = ["_row"] * key[-1], array.rebound(components[0], components[1:])
             writer.line("")
             with writer.define(name, [FAULTS, "_site", CALL, *components, *row, *indices]):
                 with writer.if_(in_range(own, "_site", CALL, indices)):
