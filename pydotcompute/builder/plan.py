@@ -6,7 +6,6 @@ kept are out of date. It imports no compiler: a build with nothing to do costs l
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Mapping, NamedTuple
 

@@ -103,9 +103,11 @@ def _indices(meta: dict[str, Any]) -> str:
     """What becomes of an artifact's indices."""
     if sites := meta.get("sites"):
         return f"{len(sites)} checked in every call, the others proved to be inside"
-    if unchecked := meta.get("unchecked"):
-        return f"those of {unchecked} accesses neither proved to be inside nor checked"
-    return "proved to be inside"
+    unchecked = meta.get("unchecked")  # by targets of others: not said
+    if unchecked == 0:
+        return "proved to be inside"
+    some = f"{unchecked} access{'es' * (unchecked != 1)}" if unchecked else "all accesses"
+    return f"those of {some} neither proved to be inside nor checked"
 
 
 def _show(options: argparse.Namespace, root: str, folder: str) -> int:

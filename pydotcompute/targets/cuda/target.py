@@ -86,12 +86,12 @@ class CudaTarget(Target):
         kernel, params = job.kernel, dict(job.specialisation.params)
         path = job.write(".cuda-rendered.py", job.rendered.text)
         aliases: tuple[tuple[str, str], ...] = ()
-        trusted = 0
+        unchecked: dict[str, int] = {}  # a raw kernel has accesses that nobody looks at, and does not say how many
         if job.rendered.raw:
             make = compiler.raw_compiler(kernel, job.specialisation, job.rendered, path)
         else:
             tree = check(build_tree(kernel, job.specialisation, job.rendered))
-            aliases, trusted = tuple(sorted(tree.aliases)), len(unproved(tree))
+            aliases, unchecked = tuple(sorted(tree.aliases)), {"unchecked": len(unproved(tree))}
             clock.tick("front end")
             source = lower(tree, kernel.launch, params)
             path = job.write(".cuda.py", source.text)
@@ -106,7 +106,7 @@ class CudaTarget(Target):
                 failures[target] = str(error)
                 continue
             clock.tick("CUDA compiler")
-            meta = made.meta | ({"unchecked": trusted} if trusted else {})
+            meta = made.meta | unchecked
             artifacts[target] = Artifact(made.data, made.suffix, meta, perf_counter() - started)
         return Answer(artifacts, failures, aliases, clock.phases)
 
