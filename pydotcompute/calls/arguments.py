@@ -116,6 +116,10 @@ def check(record: KernelRecord, values: Mapping[str, Any], chosen: Mapping[str, 
             dimensions.check_rank(p._replace(dims=p.dims or ()), tuple(plain[p.name].shape))
             dimensions.agree(p, tuple(plain[p.name].shape))
     dimensions.require(signature.symbols, params, record.requires)
+    for p in signature.inputs:
+        if p.is_array:
+            dimensions.moderate(f"'{p.name}'", tuple(plain[p.name].shape))
+    dimensions.moderate("what is broadcast together", dimensions.leading or ())
     missing = {}
     for p in signature.outputs:
         shape = dimensions.output(p, params)
@@ -126,10 +130,6 @@ def check(record: KernelRecord, values: Mapping[str, Any], chosen: Mapping[str, 
                 f"{kernel}: output '{p.name}' must have shape {shape} ({describe(p)}), got {tuple(plain[p.name].shape)}"
             )
         dimensions.moderate(f"output '{p.name}'", shape)
-    for p in signature.inputs:
-        if p.is_array:
-            dimensions.moderate(f"'{p.name}'", tuple(plain[p.name].shape))
-    dimensions.moderate("what is broadcast together", dimensions.leading or ())
     present = [p for p in specialisation.parameters if (p.is_array or p.role == "out") and p.name in plain]
     for p in present:
         _check_memory(kernel, p, plain[p.name], arrays)
