@@ -9,11 +9,10 @@ an attribute, so that `hasattr` says no.
 from __future__ import annotations
 
 import os as _os
-from sys import _getframe
-from types import FrameType as _FrameType
 from typing import TYPE_CHECKING
 
 from .errors import KernelNotBuiltError
+from .runtime.module import faces as _faces
 
 if TYPE_CHECKING:
     from .runtime.kernel import Kernel
@@ -21,14 +20,6 @@ if TYPE_CHECKING:
 
 _PACKAGE = _os.path.dirname(_os.path.abspath(__file__))
 _library: KernelLibrary | None = None
-
-
-class _NotImported(KernelNotBuiltError, ImportError):
-    pass
-
-
-class _NoAttribute(KernelNotBuiltError, AttributeError):
-    pass
 
 
 def _load() -> KernelLibrary:
@@ -50,46 +41,9 @@ def _load() -> KernelLibrary:
     return _library
 
 
-def _is_imported(caller: _FrameType) -> bool:
-    """Whether the statement that asks is `from pydotcompute.kernels import NAME`: an AttributeError would be replaced
-    by words of Python's own there, and what to do would be lost."""
-    from opcode import opname
-
-    return opname[caller.f_code.co_code[caller.f_lasti]] == "IMPORT_FROM"
-
-
-def _attribute(name: str) -> Kernel | list[str]:
-    if name == "__all__":  # for `help`, and `from … import *`
-        return __dir__()
-    if name.startswith("_"):  # what the import system and others probe for
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        library = _load()
-        if name in library:
-            kernel = globals()[name] = library[name]
-            return kernel
-        told = library._unknown(name)
-        if "did you mean" not in told:
-            from .artifact.remedies import build_more
-
-            told += f"; if it is declared, {build_more(library._folder, library._root, name, 'this name')}"
-    except KernelNotBuiltError as error:
-        told = str(error)
-    if _is_imported(_getframe(1)):
-        raise _NotImported(told)
-    raise _NoAttribute(told)
-
-
 if TYPE_CHECKING:
 
     def __getattr__(name: str) -> Kernel: ...
 
 else:
-    __getattr__ = _attribute
-
-
-def __dir__() -> list[str]:
-    try:
-        return list(_load())
-    except KernelNotBuiltError:
-        return []
+    __getattr__, __dir__ = _faces(__name__, globals(), _load)

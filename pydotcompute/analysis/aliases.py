@@ -11,7 +11,7 @@ from .accesses import Access, Accesses, Scope, different, may_meet, other_iterat
 def alias_pairs(tree: t.KernelTree, found: Accesses) -> frozenset[tuple[str, str]]:
     """The pairs of C-contiguous array parameters of the same dtype and shape for which a call on one view means what
     the kernel means on two arrays."""
-    arrays = [p for p in tree.parameters if p.is_array and p.layout == "C"]
+    arrays = [p for p in tree.parameters if p.is_array and p.layout == "C" and p.role != "temp"]
     return frozenset(
         (written.name, other.name)
         for written in arrays

@@ -1,8 +1,8 @@
 """What an integer can be: bounds of polynomials from what is known of their unknowns, and whether index arithmetic
 stays within its type.
 
-No array of a call has more than ELEMENTS elements, so that neither a dimension of one nor a product of its dimensions
-is more (dimensions of 0 left out): calls see to it.
+No array of a call has ELEMENTS elements, so that neither a dimension of one nor a product of its dimensions reaches
+that (dimensions of 0 left out).
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ from __future__ import annotations
 import itertools
 from typing import Iterable, Mapping
 
-from ..artifact.dimensions import MOST_ELEMENTS
+from ..artifact.abi import ELEMENTS
 from . import affine
 from .affine import Atom, Constraint, Monomial, Poly
 
-ELEMENTS = MOST_ELEMENTS
 LEAST, MOST = -(1 << 63), (1 << 64) - 1  # of any integer type
 _BITS = {f"{prefix}int{bits}": bits for prefix in ("", "u") for bits in (8, 16, 32, 64)}
 

@@ -8,10 +8,11 @@ it is outside, which is an error of the program, of whose results nothing is pro
 
 from __future__ import annotations
 
+from ..artifact.abi import ELEMENTS
 from ..ir import tree as t
 from . import affine
 from .affine import Atom, Poly
-from .ranges import ELEMENTS, Ranges
+from .ranges import Ranges
 from .symbolic_state import State
 
 

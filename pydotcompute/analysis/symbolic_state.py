@@ -52,7 +52,7 @@ class State(ABC):
             if one in self.environment:
                 self.environment[other] = self.environment[one]
         for p in tree.parameters:
-            if not p.is_array and p.role != "out":
+            if not p.in_memory:
                 if p.name in self.environment:
                     continue  # a dimension, which an array may have said before
                 self.environment[p.name] = Value(affine.unknown(self.new(p.name, p.dtype)))

@@ -36,6 +36,9 @@ from typing import NamedTuple, Sequence
 from .signature import Parameter
 
 FAULT_WORDS = 4
+# No call has an array with as many elements, dims of 0 left out: index arithmetic that is proved not to wrap relies on
+# it. Memory is never that large; views that repeat their elements, and empty arrays, may say they are.
+ELEMENTS = 1 << 48
 
 
 class Slot(NamedTuple):
@@ -58,7 +61,7 @@ def slots(parameters: Sequence[Parameter], symbols: Sequence[str]) -> tuple[tupl
         index += words
 
     for p in parameters:
-        if not p.is_array and p.role != "out":
+        if not p.in_memory:
             add("scalar", p.name, 2 if p.dtype == "complex128" else 1)
             continue
         add("data", p.name)

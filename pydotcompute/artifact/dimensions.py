@@ -13,9 +13,6 @@ from typing import Any, Callable, Iterator, Mapping, NamedTuple, Union
 
 MOST_LEVELS = 100  # of nesting: compilers and Python itself have limits
 MOST_EXPONENT = 63  # of a power or shift
-# No array of a call has more elements, dimensions of 0 left out: proofs that an index is inside lean on it. No memory
-# is larger; but an array of size 0, or one whose strides are 0, could have any shape.
-MOST_ELEMENTS = 1 << 48
 
 
 class Operation(NamedTuple):

@@ -11,6 +11,12 @@ them; kinds:
               most MOST_CHUNKS; block-stride
     "one"     one block, also where nothing is counted
     "given"   the declaration's own grid: one to three numbers of blocks along x, y, z
+A kernel of several phases has "arguments" in each launch, and beside `launches` a `program`, which the host follows;
+its steps, in order, with expressions as above:
+    ["launch", k]                             the k-th launch
+    ["set", name, value], ["for", name, start, stop, step, steps]     integers, which launches get as ("symbol", name)
+    ["while", condition, steps], ["if", condition, steps, steps], ["break"], ["continue"]
+    ["read", name, dtype, k]                  wait for the launches before; the value in the k-th scratch array
 `scratch` is memory that the kernels of a call share: bytes of each array.
 `arguments` are those of every entry, in order: (kind, name, …), for each parameter
     scalar, not an output    ("scalar", name): its value; a complex one's two parts, ("scalar", name, "real" or "imag")
@@ -18,7 +24,8 @@ them; kinds:
     array, strided           address, then with an ellipsis a view, then for each trailing dim ("stride", name, axis)
     array, broadcast         address, view
     output scalar            address of its one element
-then ("symbol", name) for every dimension symbol and ("scratch", k) for each scratch array. A raw kernel has
+then ("symbol", name) for every dimension symbol and ("scratch", k) for each scratch array, in a kernel of several
+phases also where scalars are that outlast a phase; ("start", 0) is the place in it. A raw kernel has
 ("array", name, rank) for an array of numba.cuda's.
 
 A view, ("view", name, k) for its k-th word, describes the leading dims of an array that is not contiguous, merged where

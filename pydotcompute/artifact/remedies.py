@@ -42,13 +42,18 @@ def build_more(folder: str, root: str, words: str, target: str) -> str:
 def install(extra: str, *packages: str) -> str:
     """How the packages of an extra of ours are installed: "pip install …". Where the distribution that has our module
     is not known, or has no such extra, these packages themselves."""
-    found = owner(os.path.join(PACKAGE, "__init__.py"))
+    found = ourselves()
     if found is not None and extra in (found.metadata.get_all("Provides-Extra") or ()):
         return _command(found, f"[{extra}]")
     checkout = os.path.dirname(PACKAGE)
     if found is None and os.path.exists(os.path.join(checkout, "pyproject.toml")):
         return f"pip install -e '{checkout}[{extra}]'"
     return f"pip install {' '.join(packages)}"
+
+
+def ourselves() -> Distribution | None:
+    """The installed distribution that has this very package, whatever it is called."""
+    return owner(os.path.join(PACKAGE, "__init__.py"))
 
 
 def owner(path: str) -> Distribution | None:
@@ -71,6 +76,23 @@ def owner(path: str) -> Distribution | None:
 
 def title(found: Distribution) -> str:
     return f"{found.metadata['Name']} {found.version}"
+
+
+def source_requirement(extra: str) -> str:
+    """This very distribution with an extra, as a requirement of another's: by the place where it came from, if that is
+    no index, else by its version."""
+    found = ourselves()
+    if found is None:
+        return f"pydotcompute[{extra}] @ {_url(os.path.dirname(PACKAGE))}"
+    url = _direct_url(found).get("url")
+    name = f"{found.metadata['Name']}[{extra}]"
+    return f"{name} @ {url}" if url else f"{name}>={found.version}"
+
+
+def _url(folder: str) -> str:
+    from urllib.request import pathname2url
+
+    return f"file://{pathname2url(os.path.abspath(folder))}"
 
 
 def _command(found: Distribution, extra: str, options: str = "") -> str:

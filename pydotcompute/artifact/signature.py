@@ -20,16 +20,27 @@ class Parameter(NamedTuple):
     `dims` is None for a scalar (an output scalar is written `name[()]` in the kernel). `ellipsis` says that the
     dims begin with `...`: alone (`T[...]`, dims = ()) the array is seen flat, with `size` elements; with trailing
     dims (`T[..., n]`) the leading ones are seen as one, `rows`, so the kernel's rank is 1 + len(dims).
-    A dim is a symbol (str), a number (int) or, in outputs, an expression over them and params (artifact/dimensions).
+    A dim is a symbol (str), a number (int) or, in outputs and scratch, an expression over them and params
+    (artifact/dimensions).
     """
 
     name: str
     dtype: str  # a dtype, or a type variable
     dims: tuple[Tree, ...] | None
-    role: str  # "in" "inout" "out"
+    role: str  # "in" "inout" "out"; "temp": scratch, which the call allocates
     ellipsis: bool = False
     layout: str = "C"  # "C" "strided" "broadcast"
-    fill: str | None = None  # a literal: what an output holds before the kernel runs
+    fill: str | None = None  # a literal: what an output or scratch holds before the kernel runs
+
+    @property
+    def is_input(self) -> bool:
+        """Whether every call brings it."""
+        return self.role in ("in", "inout")
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether it has elements: all but scalar arguments."""
+        return self.is_array or not self.is_input
 
     @property
     def is_array(self) -> bool:
@@ -47,16 +58,25 @@ class Parameter(NamedTuple):
 
 class Signature(NamedTuple):
     text: str
-    parameters: tuple[Parameter, ...]  # inputs, then outputs
+    parameters: tuple[Parameter, ...]  # inputs, then outputs, then scratch
     symbols: tuple[str, ...]  # dimension symbols in order of first appearance, `size` and `rows` among them
 
     @property
     def inputs(self) -> tuple[Parameter, ...]:
-        return tuple(p for p in self.parameters if p.role != "out")
+        return tuple(p for p in self.parameters if p.is_input)
 
     @property
     def outputs(self) -> tuple[Parameter, ...]:
         return tuple(p for p in self.parameters if p.role == "out")
+
+    @property
+    def scratch(self) -> tuple[Parameter, ...]:
+        return tuple(p for p in self.parameters if p.role == "temp")
+
+    @property
+    def written(self) -> tuple[Parameter, ...]:
+        """What a caller finds changed."""
+        return tuple(p for p in self.parameters if p.role in ("inout", "out"))
 
 
 def fill_value(text: str, dtype: str) -> bool | int | float | complex:

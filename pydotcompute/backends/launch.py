@@ -4,13 +4,14 @@ needs one; artifact/launch.py says what the metadata means."""
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import Any, Callable, Mapping, NamedTuple, Protocol, Sequence
+from typing import Any, Callable, Iterator, Mapping, NamedTuple, Protocol, Sequence
 
 import numpy as np
 
 from ..artifact.dimensions import evaluate, from_data
 from ..artifact.launch import CHUNK_TERMS, MOST_CHUNKS, MOST_GRID, VIEW_LEVELS
 from ..artifact.signature import Parameter
+from .program import follow, host_names
 
 ADDRESS = 4  # which word of an array that a raw kernel gets is its address
 UNKNOWN = 1024  # blocks, where only the kernel knows its count
@@ -40,14 +41,31 @@ def launches(meta: Mapping[str, Any], names: Mapping[str, Any]) -> list[Launch]:
 
     names: dimensions and integer scalars of the call. Raises ValueError for a declared grid that no GPU runs.
     """
-    result = []
-    for item in meta["launches"]:
-        counts = [None if count is None else int(evaluate(from_data(count), names)) for count in item["grid"]["counts"]]
-        planned = _GRIDS[item["grid"]["kind"]](counts, item["block"])
-        if planned is not None:
-            grid, block = planned
-            result.append(Launch(item["entry"], grid, _three(item["shape"]) if "shape" in item else block))
-    return result
+    return [one for item in meta["launches"] if (one := _planned(item, names)) is not None]
+
+
+def _planned(item: Mapping[str, Any], names: Mapping[str, Any]) -> Launch | None:
+    counts = [None if count is None else int(evaluate(from_data(count), names)) for count in item["grid"]["counts"]]
+    planned = _GRIDS[item["grid"]["kind"]](counts, item["block"])
+    if planned is None:
+        return None
+    grid, block = planned
+    return Launch(item["entry"], grid, _three(item["shape"]) if "shape" in item else block)
+
+
+def steps(
+    meta: Mapping[str, Any], names: Mapping[str, Any], read: Callable[[int, str], bool | int]
+) -> Iterator[tuple[Launch, Mapping[str, Any], dict]]:
+    """The launches of a call, in order, as the host follows its program: each with the metadata that has its arguments,
+    and the integers that these have, the host's own among them. read: see `follow`."""
+    if "program" not in meta:
+        yield from ((one, meta, dict(names)) for one in launches(meta, names))
+        return
+    known = {name: 0 for name in host_names(meta["program"])} | dict(names)
+    for number in follow(meta["program"], known, read):
+        item = meta["launches"][number]
+        if (one := _planned(item, known)) is not None:
+            yield one, item, known
 
 
 def _grid(counts: list[int | None], block: int) -> tuple[Sizes, Sizes] | None:
@@ -210,5 +228,5 @@ def scalar_names(parameters: Sequence[Parameter], values: Mapping[str, Any]) -> 
     """The integer scalars of a call, which a launch may count with."""
     return {
         p.name: int(values[p.name])
-        for p in parameters if not p.is_array and p.role != "out" and np.dtype(p.dtype).kind in "iu"
+        for p in parameters if not p.in_memory and np.dtype(p.dtype).kind in "iu"
     }  # fmt: skip

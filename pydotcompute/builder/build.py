@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import Any, Callable, Mapping
 
+from ..cache import sources
 from ..cache.layout import KEYS, MANIFEST, PROJECT_CACHE, PROJECT_RENDERED
 from ..cache.writer import drop_damaged, explain_os_error, locked, make_private, read_manifest, sweep, write_manifest
 from ..declare.model import Declaration, Kernel, Rendered, Specialisation
@@ -49,6 +50,7 @@ class Project:
         from ..targets.registry import checked
 
         self.root, self.say, self.tools = root, say, tools
+        self.sources = sources.digests(root)  # before they are read: what changes meanwhile is not what was built
         self.cache = os.path.join(root, *PROJECT_CACHE)
         self.rendered_folder = os.path.join(root, *PROJECT_RENDERED)
         self.declaration: Declaration = checked(load(root, keep_going), keep_going)
@@ -117,15 +119,23 @@ def build(project: Project, request: Request, report: Callable[[Any], None]) -> 
     Failures of kernels are in the outcome and the plan. Raises BuildError where the cache cannot be written, and
     passes KeyboardInterrupt on after what was finished has been recorded.
     """
-    plan = project.plan(request)
-    if is_settled(project, plan):
-        return plan, Outcome()
+    plan, outcome = project.plan(request), Outcome()
     try:
-        make_private(project.cache)
-        with locked(project.cache, lambda who: project.say(f"waiting for {who}, which is building here")):
-            return _build_locked(project, request, report)
+        if not is_settled(project, plan):
+            make_private(project.cache)
+            with locked(project.cache, lambda who: project.say(f"waiting for {who}, which is building here")):
+                plan, outcome = _build_locked(project, request, report)
+        if _is_current(plan, outcome):
+            sources.record(project.root, project.sources)
     except OSError as error:
         raise BuildError(explain_os_error(error, project.cache)) from error
+    return plan, outcome
+
+
+def _is_current(plan: Plan, outcome: Outcome) -> bool:
+    """Whether everything in the cache, asked for or not, is what the sources say."""
+    old = [item for item in plan.items if item.reasons and item.name not in outcome.made]
+    return not (old or plan.failures or plan.refused)
 
 
 def _build_locked(project: Project, request: Request, report: Callable[[Any], None]) -> tuple[Plan, Outcome]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from typing import Any
+from typing import Any, Callable, Mapping
 
 from ..cache.layout import MANIFEST, object_path
 from ..cache.writer import object_fault, replace_file, write_manifest
@@ -15,20 +15,25 @@ from .plan import Name
 
 EXCHANGE = 2  # RENAME_EXCHANGE of renameat2(2)
 AT_FDCWD = -100
+# In the `__init__.py` of what may be replaced, beside bundles.
+MADE = "Written by 'pydotcompute build'; what is changed here is lost with the next one."
 
 
 class BundleError(Exception):
     """The bundle was not made; one line that says why."""
 
 
-def write_bundle(cache: str, manifest: dict[str, Any], wanted: set[Name], folder: str) -> tuple[int, int]:
+def write_bundle(
+    cache: str, manifest: dict[str, Any], wanted: set[Name], folder: str,
+    beside: Callable[[dict[str, Any]], Mapping[str, str]] = lambda manifest: {},
+) -> tuple[int, int]:  # fmt: skip
     """Write the wanted artifacts of `manifest`, which are current, to `folder`; returns how many, and their bytes.
 
-    Raises BundleError where `folder` is something else than a bundle or an object is damaged, OSError where the
-    disk refuses; `folder` is then as it was.
+    beside: from the manifest of the bundle, further files in it by name. Raises BundleError where `folder` is
+    something else than a bundle or an object is damaged, OSError where the disk refuses; `folder` is then as it was.
     """
     folder = os.path.abspath(folder)
-    if os.path.lexists(folder) and not _may_be_replaced(folder):
+    if os.path.lexists(folder) and not may_be_replaced(folder):
         raise BundleError(f"{folder}: not a bundle (no {MANIFEST} in it), so it is not replaced; name another folder")
     chosen = _selection(manifest, wanted)
     fresh = f"{folder}.new-{os.getpid()}"
@@ -48,6 +53,8 @@ def write_bundle(cache: str, manifest: dict[str, Any], wanted: set[Name], folder
             with open(os.path.join(cache, path), "rb") as file:
                 replace_file(os.path.join(fresh, path), file.read(), 0o644, sync=False)
             size += entry["size"]
+        for name, text in beside(chosen).items():
+            replace_file(os.path.join(fresh, name), text.encode(), 0o644, sync=False)
         write_manifest(fresh, chosen, 0o644)
         _swap(fresh, folder)
     finally:
@@ -55,10 +62,17 @@ def write_bundle(cache: str, manifest: dict[str, Any], wanted: set[Name], folder
     return count, size
 
 
-def _may_be_replaced(folder: str) -> bool:
+def may_be_replaced(folder: str) -> bool:
+    """Whether a folder is empty, a bundle, or the package that stands for one in a checkout."""
     if os.path.islink(folder) or not os.path.isdir(folder):
         return False
-    return not os.listdir(folder) or os.path.isfile(os.path.join(folder, MANIFEST))
+    if not os.listdir(folder) or os.path.isfile(os.path.join(folder, MANIFEST)):
+        return True
+    try:
+        with open(os.path.join(folder, "__init__.py"), encoding="utf-8") as file:
+            return MADE in file.read()
+    except (OSError, ValueError):
+        return False
 
 
 def _selection(manifest: dict[str, Any], wanted: set[Name]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Any, Callable, Mapping, NamedTuple
 
 
@@ -50,6 +51,35 @@ def _text(value: Any) -> str:
     return value
 
 
+def _inside(value: Any) -> str:
+    """A folder in the one of pyproject.toml, with forward slashes."""
+    path = os.path.normpath(_text(value)).replace(os.sep, "/")
+    if not value or os.path.isabs(path) or path.split("/")[0] == "..":
+        raise ValueError("expected a folder below that of pyproject.toml, as a relative path")
+    return path
+
+
+def _size(value: Any) -> int:
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?(B|KB|MB|GB)?", value) if isinstance(value, str) else None
+    if found:
+        return int(float(found[1]) * 1000 ** ("B", "KB", "MB", "GB").index(found[2] or "B"))
+    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        return value
+    raise ValueError('expected a number of bytes, or a text such as "20 MB"')
+
+
+def _yes_or_no(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("expected true or false")
+    return value
+
+
+def _platform(value: Any) -> str:
+    if not re.fullmatch(r"[a-z0-9_.]+", _text(value)):
+        raise ValueError('expected the platform of a wheel\'s tag, such as "any" or "manylinux_2_28_x86_64"')
+    return str(value)
+
+
 def _default_targets() -> list[str]:
     from ..targets.registry import default_targets
 
@@ -68,6 +98,13 @@ SETTINGS = (
             "how many processes compile at once"),
     Setting("linker", "", "PYDOTCOMPUTE_LINKER", True, _text, lambda: "",
             "a system linker in the place of LLD from the ziglang wheel"),
+    Setting("project", "", "", True, _inside, lambda: ".", "for packages: the folder of kernels.yaml"),
+    Setting("bundle", "", "", True, _inside, lambda: "", "for packages: the folder that becomes a package of kernels"),
+    Setting("size_budget", "", "", True, _size, lambda: 0, "for packages: the most bytes of machine code; 0: any"),
+    Setting("platform", "", "", True, _platform, lambda: "",
+            "for packages: of the wheel's tag, in the place of what the targets mean"),
+    Setting("auto_build", "", "", True, _yes_or_no, lambda: False,
+            "for packages: whether an editable install builds what changed, when it is imported"),
     Setting("target", "", "PYDOTCOMPUTE_TARGET", False, _text, lambda: "", "the target that loading takes"),
     Setting("threads", "", "PYDOTCOMPUTE_THREADS", False, _count, _processors,
             "the most threads that a call uses"),

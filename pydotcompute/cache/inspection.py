@@ -8,6 +8,7 @@ import stat
 from typing import Any, Callable, Iterator, NamedTuple
 
 from .layout import KEYS, MANIFEST, OBJECTS, object_path
+from .sources import SOURCES
 from .writer import TEMPORARY, locked, object_fault, read_manifest
 
 
@@ -117,7 +118,7 @@ def clear(folder: str, waiting: Callable[[str], None], others: tuple[str, ...] =
         return 0, 0
     count = size = 0
     with locked(folder, waiting):
-        places = [os.path.join(folder, name) for name in (MANIFEST, OBJECTS, KEYS)]
+        places = [os.path.join(folder, name) for name in (MANIFEST, SOURCES, OBJECTS, KEYS)]
         places += [os.path.join(folder, name) for name in os.listdir(folder) if name.startswith(TEMPORARY)]
         for place in (*places, *others):
             for path in _files_of(place):

@@ -31,6 +31,7 @@ For CPU artifacts `meta` has {"triple", "features": […]} ("features": what `cp
 from __future__ import annotations
 
 VERSION = 2
+READ_SINCE = {2: "0.1.0"}  # format version → the first version of this package that reads it
 MANIFEST = "manifest.json"
 OBJECTS = "objects"
 KEYS = "keys"

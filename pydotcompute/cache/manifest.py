@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..artifact import remedies
-from ..artifact.dimensions import Tree, from_data
+from ..artifact.dimensions import Tree, from_data, text as expression
 from ..artifact.signature import DTYPES, Parameter, Signature
 from ..errors import KernelNotBuiltError
 from .layout import MANIFEST, PROJECT_CACHE, VERSION, object_path
@@ -83,6 +83,19 @@ class KernelRecord(NamedTuple):
     vendor_when: Tree | None = None  # the condition under which it does so in the kernel's place; none: always
     targets: tuple[str, ...] = ()  # the declared ones
 
+    @property
+    def description(self) -> str:
+        """What `help` shows of a kernel: its line, the signature, what types and params there are, and conditions."""
+        lines = [self.doc, "", f"{self.name}{self.signature.text}"] if self.doc else [self.name + self.signature.text]
+        lines += [f"  {name}: {', '.join(dtypes)}" for name, dtypes in self.types.items()]
+        for name, (default, *others) in self.params.items():
+            choices = "".join(f" or {other}" for other in others)
+            lines.append(f"  {name}={default}{choices and f' (the default){choices}'}")
+        lines += [f"  requires {expression(condition)}" for condition in self.requires]
+        if self.signature.outputs:
+            lines += ["", "Outputs that are not given are allocated; what is returned are the outputs."]
+        return "\n".join(lines)
+
 
 def find(path: str) -> tuple[str, str]:
     """The folder with the manifest for a project or a bundle, and what `-C` is to get in a build command."""
@@ -132,17 +145,15 @@ def _parse(text: str) -> Any:
     """JSON → value. With the interpreter's own scanner, because the package around it costs 2 ms to import."""
     try:
         from _json import make_scanner
-    except ImportError:
-        import json
 
-        return json.loads(text)
-    try:
         value, end = make_scanner(_SCAN)(text, 0)  # type: ignore[arg-type]  # a context; the stubs say another thing
-    except StopIteration as error:
-        raise ValueError(f"no JSON at character {error.value}") from None
-    if text[end:].strip():
-        raise ValueError(f"more than one value, from character {end}")
-    return value
+        if not text[end:].strip():
+            return value
+    except (ImportError, StopIteration, SystemError):
+        pass  # what is wrong with a text the scanner can only say by the package: alone it fails without an exception
+    import json
+
+    return json.loads(text)
 
 
 class _SCAN:
@@ -218,7 +229,7 @@ def _parameter(p: dict[str, Any]) -> Parameter:
         dims = tuple(map(from_data, dims))
     fill = p.get("fill")
     role, layout = p.get("role", "in"), p.get("layout", "C")
-    if role not in ("in", "inout", "out") or layout not in ("C", "strided", "broadcast"):
+    if role not in ("in", "inout", "out", "temp") or layout not in ("C", "strided", "broadcast"):
         raise ValueError(f"role {role!r}, layout {layout!r}")
     return Parameter(
         _text(p["name"]), _text(p["dtype"]), dims, role, bool(p.get("ellipsis", False)), layout,

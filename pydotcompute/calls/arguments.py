@@ -5,7 +5,7 @@ The same rules and words on every backend: arrays are looked at through `arrays`
 
 from __future__ import annotations
 
-from typing import Any, Mapping, NamedTuple, Sequence
+from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 from ..artifact.signature import DTYPES, Parameter, Signature, fill_value
 from ..cache.manifest import KernelRecord, SpecialisationRecord, title
@@ -22,20 +22,24 @@ class Call(NamedTuple):
     dims: dict[str, int]  # every dimension symbol
     leading: Shape | None  # the shape of all `...`
     given: dict[str, Any]  # outputs as they were passed
-    missing: dict[str, Shape]  # outputs to allocate
+    missing: dict[str, Shape]  # outputs and scratch to allocate
     arrays: Any
+    poison: Callable[[str], Any] | None = None  # what scratch without a fill holds, by dtype; None: anything
 
     def complete(self) -> tuple[dict[str, Any], Any]:
-        """Allocate and fill outputs. The value of every parameter, and what the call returns."""
+        """Allocate and fill outputs and scratch. The value of every parameter, and what the call returns."""
         values, results = dict(self.values), []
         for p in self.specialisation.parameters:
-            if p.role != "out":
+            if p.is_input:
                 continue
             if p.name in self.missing:
                 values[p.name] = self.arrays.empty(self.missing[p.name], p.dtype)
             if p.fill is not None:
                 self.arrays.fill(values[p.name], fill_value(p.fill, p.dtype))
-            results.append((p, self.given.get(p.name, values[p.name])))
+            elif p.role == "temp" and self.poison:
+                self.arrays.fill(values[p.name], self.poison(p.dtype))
+            if p.role == "out":
+                results.append((p, self.given.get(p.name, values[p.name])))
 
         def finish() -> Any:
             final = [
@@ -53,8 +57,8 @@ def assign(
 
     Raises TypeError: too many, too few, unknown or doubled arguments.
     """
-    names = [p.name for p in signature.parameters]
     inputs = [p.name for p in signature.inputs]
+    names = inputs + [p.name for p in signature.outputs]
     if len(args) > len(names):
         takes = f"{len(inputs)} to {len(names)}" if len(names) > len(inputs) else f"{len(names)}"
         raise TypeError(f"{kernel} takes {takes} arguments ({', '.join(names)}), got {len(args)}")
@@ -89,7 +93,7 @@ def check(record: KernelRecord, values: Mapping[str, Any], chosen: Mapping[str, 
     kernel, signature = record.name, record.signature
     plain = {
         p.name: _plain(kernel, p, values[p.name], arrays)
-        for p in signature.parameters if p.name in values and (p.is_array or p.role == "out")
+        for p in signature.parameters if p.name in values and p.in_memory
     }  # fmt: skip
     types = _choose_types(record, values, plain)
     params = _choose_params(record, chosen)
@@ -102,7 +106,7 @@ def check(record: KernelRecord, values: Mapping[str, Any], chosen: Mapping[str, 
 
     dimensions = Dimensions(kernel)
     for p, concrete in zip(signature.parameters, specialisation.parameters):
-        if p.role == "out":
+        if not p.is_input:
             continue
         if p.is_array:
             dimensions.array(p, tuple(plain[p.name].shape))
@@ -116,12 +120,8 @@ def check(record: KernelRecord, values: Mapping[str, Any], chosen: Mapping[str, 
             dimensions.check_rank(p._replace(dims=p.dims or ()), tuple(plain[p.name].shape))
             dimensions.agree(p, tuple(plain[p.name].shape))
     dimensions.require(signature.symbols, params, record.requires)
-    for p in signature.inputs:
-        if p.is_array:
-            dimensions.moderate(f"'{p.name}'", tuple(plain[p.name].shape))
-    dimensions.moderate("what is broadcast together", dimensions.leading or ())
     missing = {}
-    for p in signature.outputs:
+    for p in (*signature.outputs, *signature.scratch):
         shape = dimensions.output(p, params)
         if p.name not in plain:
             missing[p.name] = shape
@@ -129,8 +129,7 @@ def check(record: KernelRecord, values: Mapping[str, Any], chosen: Mapping[str, 
             raise ValueError(
                 f"{kernel}: output '{p.name}' must have shape {shape} ({describe(p)}), got {tuple(plain[p.name].shape)}"
             )
-        dimensions.moderate(f"output '{p.name}'", shape)
-    present = [p for p in specialisation.parameters if (p.is_array or p.role == "out") and p.name in plain]
+    present = [p for p in specialisation.parameters if p.in_memory and p.name in plain]
     for p in present:
         _check_memory(kernel, p, plain[p.name], arrays)
     _check_places(kernel, present, plain, arrays)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from math import prod
 from typing import Any, Mapping, Sequence
 
-from ..artifact.dimensions import MOST_ELEMENTS, Tree, evaluate, shown, text
+from ..artifact.abi import ELEMENTS
+from ..artifact.dimensions import Tree, evaluate, shown, text
 from ..artifact.signature import Parameter
 
 Shape = tuple[int, ...]
@@ -51,7 +52,7 @@ class Dimensions:
                 self._bind(dim, size, f"'{p.name}' (shape {shape})", told)
 
     def check_rank(self, p: Parameter, shape: Shape) -> None:
-        """Refuse an array with too few or too many dimensions."""
+        """Refuse an array with too few or too many dimensions, or elements."""
         wanted, found = len(p.dims or ()), len(shape)
         if found < wanted or found > wanted and not p.ellipsis:
             least = "at least " if p.ellipsis else ""
@@ -59,6 +60,7 @@ class Dimensions:
                 f"{self.kernel}: '{p.name}' must have {least}{wanted} dimension{'s' * (wanted != 1)} "
                 f"({describe(p)}), got {found} (shape {shape})"
             )
+        self._check_size(p, shape)
 
     def join(self, arrays: Sequence[tuple[Parameter, Shape]]) -> None:
         """Find the shape of all `...` of the inputs: equal, or broadcast by NumPy's rule."""
@@ -88,7 +90,7 @@ class Dimensions:
             self._refuse_leading(p, leading)
 
     def output(self, p: Parameter, params: Mapping[str, Any]) -> Shape:
-        """The shape that an output must have. Raises ValueError for a negative dimension, or an unknown one."""
+        """The shape of an output or scratch. Raises ValueError for a negative dimension, or an unknown one."""
         names = {**self.values, **params}
         shape = []
         for dim in p.dims or ():
@@ -96,15 +98,16 @@ class Dimensions:
             if not isinstance(size, int) or size < 0:
                 said = f"{dim} = {size}" + ("" if isinstance(dim, str) else f" for {shown(dim, names)}")
                 problem = "is negative" if isinstance(size, int) else "is not a whole number"
-                raise ValueError(f"{self.kernel}: a dimension of output '{p.name}' {problem}: {said}")
+                what = "output" if p.role == "out" else "scratch"
+                raise ValueError(f"{self.kernel}: a dimension of {what} '{p.name}' {problem}: {said}")
             shape.append(int(size))  # a condition is a bool
-        if not p.ellipsis:
-            return tuple(shape)
-        if self.leading is None:
+        if p.ellipsis and self.leading is None:
             raise ValueError(
                 f"{self.kernel}: nothing says which shape output '{p.name}' ({describe(p)}) has; pass an array for it"
             )
-        return (*self.leading, *shape)
+        whole = (*(self.leading or ()), *shape) if p.ellipsis else tuple(shape)
+        self._check_size(p, whole)
+        return whole
 
     def require(self, symbols: Sequence[str], params: Mapping[str, Any], requires: Sequence[Tree]) -> None:
         """Every input and given output is there: give `size` and `rows` their value, and check the conditions."""
@@ -120,11 +123,10 @@ class Dimensions:
             if not evaluate(condition, names):
                 raise ValueError(f"{self.kernel}: requires {text(condition)}, got {shown(condition, names)}")
 
-    def moderate(self, what: str, shape: Shape) -> None:
-        """Refuse more elements than any memory has. An array without any, or with strides of 0, may have that shape,
-        but kernels may not: they compute with their dimensions."""
-        if prod(size or 1 for size in shape) > MOST_ELEMENTS:
-            raise ValueError(f"{self.kernel}: {what} has shape {shape}, more than 2**48 elements, zeros left out")
+    def _check_size(self, p: Parameter, shape: Shape) -> None:
+        if prod(size or 1 for size in shape) >= ELEMENTS:
+            most = f"fewer than 2**{ELEMENTS.bit_length() - 1} elements (sizes of 0 left out)"
+            raise ValueError(f"{self.kernel}: '{p.name}' has shape {shape}; kernels take arrays of {most}")
 
     def _bind(self, symbol: str, value: int, origin: str, told: str) -> None:
         known = self.values.setdefault(symbol, value)

@@ -78,6 +78,8 @@ def draw(
 
     for p in kernel.signature.parameters:
         dtype, apart = np.dtype(types.get(p.dtype, p.dtype)), strided and p.layout != "C"
+        if p.role == "temp":
+            continue  # the call's own
         if p.role == "out":
             outputs[p.name], buffers[p.name] = guarded(_shape(p, names, leading), dtype, shift())
         elif not p.is_array:
@@ -187,7 +189,7 @@ def _custom(
 
 def _inputs_of(kernel: Kernel) -> tuple[str, ...]:
     """The arguments of a kernel, without its outputs."""
-    return tuple(p.name for p in kernel.signature.parameters if p.role != "out")
+    return tuple(p.name for p in kernel.signature.inputs)
 
 
 def from_file(place: str, root: str) -> Any:

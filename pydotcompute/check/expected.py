@@ -64,7 +64,7 @@ class Expected:
         except Exception as error:  # whatever it raises is the finding
             return f"{type(error).__name__}: {error}"
         both = {**arguments, **outputs}
-        return {p.name: both[p.name] for p in self.kernel.signature.parameters if p.writable}
+        return {p.name: both[p.name] for p in self.kernel.signature.written}
 
     def of_order(self, order: str, name: str, got: np.ndarray) -> np.ndarray:
         """What the interpreter gives in an order; of values that met by `scatter`, the nearest to what was got."""
@@ -133,7 +133,7 @@ class Expected:
     @property
     def _written(self) -> dict[str, np.ndarray]:
         both = {**self.case.arguments, **self.case.outputs}
-        return {p.name: both[p.name] for p in self.kernel.signature.parameters if p.writable}
+        return {p.name: both[p.name] for p in self.kernel.signature.written}
 
     def _fitting(self, result: tuple[Any, ...]) -> tuple[np.ndarray, ...]:
         """As arrays of numbers, each of the shape of what it is the reference of. Raises FaultyDeclaration."""

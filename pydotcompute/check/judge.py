@@ -8,6 +8,7 @@ import numpy as np
 
 from ..declare.model import Kernel, Specialisation
 from ..errors import BackendNotAvailableError
+from ..interpreter.runtime import poisoned
 from ..runtime.kernel import Kernel as Callable
 from . import draw, measure, memory
 from .expected import Expected
@@ -77,18 +78,18 @@ def findings(
     if kind == "misaligned" and (wrong := _takes_unaligned(call, target, specialisation, case)):
         yield Found(wrong, cause="alignment")
     both = {**case.arguments, **case.outputs}
-    written = {p.name: both[p.name] for p in kernel.signature.parameters if p.writable}
+    written = {p.name: both[p.name] for p in kernel.signature.written}
     before = {name: np.array(both[name]) for name in written if name not in case.outputs}
     runs: list[dict[str, np.ndarray]] = []
     poisons = {name: np.ones(array.shape, bool) for name, array in case.outputs.items()}
-    for second in (False, True) if case.outputs else (False,):
+    for second in (False, True) if case.outputs or kernel.signature.scratch else (False,):
         for name, array in written.items():
             if name in case.outputs:
                 memory.poison(array, second)
             else:
                 array[...] = before[name]
         try:
-            call(**_arguments(target, specialisation, case))
+            _run(call, kernel, second, _arguments(target, specialisation, case))
         except Exception as error:  # whatever a call raises is the finding
             text = f"{type(error).__name__}: {error}"
             known = [_raised(value) if isinstance(value, str) else "" for value in expected.interpreted.values()]
@@ -114,12 +115,23 @@ def findings(
     for name in written:
         if missing := int(np.count_nonzero(poisons.get(name, ()))):
             told = f"'{name}': {counted(missing, 'element')} {_were(missing)} not written, or only added to"
-            forward = expected.interpreted.get("forward")
-            assert not isinstance(forward, str)
-            agree = None if forward is None else _unwritten(forward[name]) == missing
+            agree, _ = _agreement(kernel, name, runs[0][name], expected)
             yield Found(told, cause=UNWRITTEN, about=name, agree=agree)
         else:
             yield from _values(kernel, name, [run[name] for run in runs], kind, expected, list(written).index(name))
+
+
+def _run(call: Callable, kernel: Kernel, second: bool, arguments: dict[str, Any]) -> None:
+    """The call; its scratch holds poison, in a second run another."""
+    if not kernel.signature.scratch:
+        call(**arguments)
+        return
+    dispatcher = call._dispatcher
+    dispatcher.poison = lambda dtype: poisoned(second, (1,), dtype)[0]
+    try:
+        dispatcher.call(**arguments)
+    finally:
+        dispatcher.poison = None
 
 
 def _raised(error: str) -> str:
@@ -133,8 +145,13 @@ def _were(number: int) -> str:
     return "was" if number == 1 else "were"
 
 
-def _unwritten(array: np.ndarray) -> int:
-    return int(np.count_nonzero(memory.unwritten(array)))
+def _agreement(kernel: Kernel, name: str, got: np.ndarray, expected: Expected) -> tuple[bool | None, Any]:
+    """Whether the interpreter, whose outputs held the same before, leaves an output as the first run of the machine
+    code left it, and as what; (None, None) where it is not asked."""
+    if not expected.interpreted:
+        return None, None
+    first = expected.of_order("forward", name, got)
+    return not compared(kernel, name, got, first, "", zeros=True)[0], first
 
 
 def _values(
@@ -143,8 +160,7 @@ def _values(
     """One output, as each run left it, against the reference and the interpreter: the first that it is held to in vain
     is what is found."""
     interpreted = expected.interpreted
-    first = expected.of_order("forward", name, runs[0]) if interpreted else None
-    agree = None if first is None else not compared(kernel, name, runs[0], first, "", zeros=True)[0]
+    agree, first = _agreement(kernel, name, runs[0], expected)
     tried: list[tuple[int, np.ndarray, str, np.ndarray, Any]] = []
     for again, got in enumerate(runs):
         for against, wanted, held in _references(kernel, kind, expected, number):

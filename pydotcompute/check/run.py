@@ -141,7 +141,7 @@ class _Plan(NamedTuple):
 
     def dead(self, unit: Unit, death: Death) -> Verdict:
         what = f"the process ended {death.how} in this case"
-        found = Found(what, cause=ENDED, about=next(p.name for p in unit.kernel.signature.parameters if p.writable))
+        found = Found(what, cause=ENDED, about=next(p.name for p in unit.kernel.signature.written))
         last = self._failure(unit, death.target, death.cases[-1] if death.cases else "-", found)
         told = (death.target, len(death.cases), np.inf, (*death.found, last), "")
         return Verdict(unit.kernel.name, str(unit.specialisation), *told)

@@ -11,6 +11,7 @@ import sys
 from typing import NoReturn
 
 COMMANDS = {
+    "init": "write the first files of a project, or of a package",
     "build": "compile every kernel that is not up to date",
     "check": "hold the built artifacts to their references",
     "bench": "measure calls, starts, kernels, functions, builds and devices",

@@ -44,8 +44,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--timings", action="store_true", help="print what each phase and artifact took")
     parser.add_argument(
-        "--bundle", metavar="DIR", help="then write what was asked for to DIR: what a wheel ships and load() takes"
-    )
+        "--bundle", metavar="DIR",
+        help="then write what was asked for to DIR: what a wheel ships, a package to import, and what load() takes",
+    )  # fmt: skip
+    parser.add_argument(
+        "--stubs", metavar="FILE.pyi", type=_stub_file,
+        help="then write type stubs to FILE.pyi: each kernel, and a class Library that has them",
+    )  # fmt: skip
+
+
+def _stub_file(text: str) -> str:
+    if not text.endswith(".pyi"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no stub file: name one that ends in .pyi")
+    return text
 
 
 def run(options: argparse.Namespace) -> int:
@@ -81,6 +92,10 @@ def run(options: argparse.Namespace) -> int:
         say(f"{options.bundle}: no bundle was made, because of the failures")
     elif options.bundle:
         _bundle(project, plan, options.bundle)
+    if options.stubs and not failed:
+        from ..packaging.package import write_stubs
+
+        say(f"{options.stubs}: stubs of {count(write_stubs(project, plan, options.stubs), 'kernel')}")
     if options.json:
         print_json(data)
     elif options.timings:
@@ -190,15 +205,9 @@ class _Printer:
 
 
 def _bundle(project: Any, plan: Any, folder: str) -> None:
-    from ..builder.build import BuildError
-    from ..builder.bundle import write_bundle
-    from ..cache.writer import explain_os_error, read_manifest
+    from ..packaging.package import write_package
 
-    manifest, _ = read_manifest(project.cache)
-    try:
-        number, size = write_bundle(project.cache, manifest, {item.name for item in plan.wanted}, folder)
-    except OSError as error:
-        raise BuildError(explain_os_error(error, folder)) from error
+    number, size = write_package(project, plan, folder)
     say(f"{folder}: {count(number, 'artifact')}, {size_text(size)}")
 
 

@@ -2,6 +2,7 @@
 
   pydotcompute cache dir                    where it is
   pydotcompute cache list softmax           its artifacts, with size and state
+  pydotcompute cache list --installed       those of every bundle that installed packages bring
   pydotcompute cache show softmax           everything known of them: key, object, what the processor needs, timings
   pydotcompute cache verify                 read every object, compare it with its digest; exit code 1 if one is bad
   pydotcompute cache clear                  remove it all; the next build makes it again
@@ -34,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add_common(action)
         if name == "list":
             action.add_argument("kernels", nargs="*", metavar="KERNEL", help="of these alone")
+            action.add_argument("--installed", action="store_true", help="of all bundles of installed packages")
         if name == "show":
             action.add_argument("kernel", metavar="KERNEL", help="a kernel in the cache")
             action.add_argument("specialization", nargs="?", metavar="SPECIALIZATION", help="e.g. T=float32")
@@ -44,6 +46,8 @@ def run(options: argparse.Namespace) -> int:
     from ..cache.layout import MANIFEST, PROJECT_CACHE
 
     root = project_root(options)
+    if options.action == "list" and options.installed:
+        return _list_installed(options)
     is_bundle = os.path.isfile(os.path.join(root, MANIFEST))
     if is_bundle and options.action == "clear":
         from . import UsageError
@@ -110,6 +114,31 @@ def _indices(meta: dict[str, Any]) -> str:
     return f"those of {some} neither proved to be inside nor checked"
 
 
+def _list_installed(options: argparse.Namespace) -> int:
+    from ..cache.inspection import rows
+    from ..runtime.installed import installed
+
+    libraries = installed()
+    found = []
+    for name, distribution, library, problem in libraries:
+        if library is None:
+            say(problem)
+            continue
+        manifest = _manifest(library._root, library._folder)
+        found += [(name, distribution, row) for row in rows(manifest)]
+    check_names(options.kernels, {row.kernel for _, _, row in found}, "kernel", "the installed bundles")
+    found = [entry for entry in found if not options.kernels or entry[2].kernel in options.kernels]
+    if options.json:
+        print_json([{"library": name, "distribution": title, **row._asdict()} for name, title, row in found])
+        return 0
+    lines = [(name, row.kernel, row.specialization, row.target, size_text(row.size)) for name, _, row in found]
+    if lines:
+        print(table(lines, right=(4,)))
+    for name, distribution, library, _ in libraries:
+        say(f"{name}: {distribution}" + (f", in {library._root}" if library is not None else ", not usable"))
+    return 0
+
+
 def _show(options: argparse.Namespace, root: str, folder: str) -> int:
     from ..cache.inspection import rows
     from ..cache.layout import object_path
@@ -163,12 +192,14 @@ def _show(options: argparse.Namespace, root: str, folder: str) -> int:
 
 
 def _records(folder: str, keys: list[str]) -> dict[str, Any]:
-    """What the store remembers of these keys; nothing where there is none to read."""
+    """What the store, or a bundle's metadata.json, says of these keys; nothing where there is none to read."""
     from ..cache.layout import KEYS
 
     place = os.path.join(folder, KEYS)
     if not os.path.isdir(place):
-        return {}
+        from ..packaging.package import read_metadata
+
+        return {key: found for key, found in read_metadata(folder).items() if key in keys}
     from ..builder.outcome import record_name
     from ..cache.store import open_store
 

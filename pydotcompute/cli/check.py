@@ -2,6 +2,7 @@
 
   pydotcompute check                        all kernels, all targets that this machine runs
   pydotcompute check softmax -t cpu:x86-64-v3
+  pydotcompute check --bundle DIR --require cpu:x86-64-v3 --require cuda:sm_90
 
 Sizes: none, one, odd, prime, around vector widths and block sizes, large, and those declared. Besides ordinary
 values: NaN, infinities and -0.0, to which the reference is held as well (unless the kernel says special: false),
@@ -13,16 +14,20 @@ are built, they are checked too. Calls that a vendor's BLAS serves are the targe
 with one cause are one finding: the smallest case, how many others there are, the line, and the command that repeats it.
 
 An artifact whose source has changed since it was built fails. What cannot run here, or is not built, is listed as not
-run. The exit code is 1 if anything failed, or if no case ran of a kernel that is named, of any where none is."""
+run. The exit code is 1 if anything failed, or if no case ran of a kernel that is named, of any where none is.
+
+With --bundle nothing runs, and nothing but NumPy is needed: each choice of types and params must have an artifact for
+every required target, and each object must be what the manifest says. The exit code is 1 if there is a hole."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from typing import Any, Collection
 
 from .arguments import add_common, check_names, print_json, project_root
-from .terminal import paint, say
+from .terminal import count, paint, say
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,10 +40,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--specialization", help="only this one, e.g. T=float32")
     parser.add_argument("--seed", type=_seed, default=0, help="draw other inputs: a number from 0 (default: 0)")
     parser.add_argument("--quick", action="store_true", help="small sizes alone, and references before the interpreter")
+    parser.add_argument("--bundle", metavar="DIR", help="look for holes in this bundle instead")
+    parser.add_argument(
+        "--require", metavar="TARGET", action="append", default=[], help="of a bundle: a target that all must have"
+    )
     parser.add_argument("--case", help="only this case, as a failure prints it")
 
 
 def run(options: argparse.Namespace) -> int:
+    from . import UsageError
+
+    if options.bundle is not None:
+        return _check_bundle(options)
+    if options.require:
+        raise UsageError("--require is asked of a bundle: name it with --bundle DIR")
     from .. import declare
     from ..check.run import built_targets, check
     from ..check.verdict import counted, grouped
@@ -79,6 +94,29 @@ def run(options: argparse.Namespace) -> int:
     )
     ran = {v.kernel for v in verdicts if v.cases}
     return 1 if failed or not ran or set(options.kernels) - ran else 0
+
+
+def _check_bundle(options: argparse.Namespace) -> int:
+    from ..cache import manifest
+    from ..check.holes import holes
+    from ..targets.registry import canonical, problem
+    from . import UsageError
+
+    if options.targets or options.case or options.specialization:
+        raise UsageError("nothing runs of a bundle: --bundle goes with --require, kernels and --json alone")
+    for target in options.require:
+        if found := problem(target):
+            raise UsageError("; ".join(filter(None, found)))
+    path = os.path.join(project_root(options), options.bundle)
+    check_names(options.kernels, manifest.read(*manifest.find(path)), "kernel", path)
+    number, missing = holes(path, map(canonical, options.require), options.kernels)
+    if options.json:
+        print_json({"version": 1, "artifacts": number, "holes": [hole._asdict() for hole in missing]})
+    else:
+        print("\n".join(map(str, missing)), end="\n" if missing else "")
+    told = f" with {', '.join(options.require)} for all" if options.require and not missing else ""
+    say(f"{path}: {count(number, 'artifact')}, {count(missing, 'hole')}{told}")
+    return 1 if missing or not number else 0
 
 
 def _seed(text: str) -> int:

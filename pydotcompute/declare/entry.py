@@ -219,7 +219,7 @@ class Entry:
         if (node := self.node.get("reference")) is None:
             return None
         signature = self.signature
-        written = [p.name for p in signature.parameters if p.writable]
+        written = [p.name for p in signature.written]
         names = (*(p.name for p in signature.inputs), *self.numbers, "np")
 
         def one(item: Node, several: bool) -> str:

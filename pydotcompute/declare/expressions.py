@@ -100,7 +100,7 @@ def _tree(node: ast.expr) -> tuple[Tree, int]:
             return name, 0
         case ast.UnaryOp(op=ast.UAdd(), operand=operand):
             return _operation("+", [ast.Constant(0), operand])  # +True is 1
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as n)) if type(n) is not bool:
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as n)) if type(n) is not bool and n:
             return -n, 0
         case ast.UnaryOp(op=op, operand=operand):
             return _operation(_OPERATORS[type(op)], [operand])

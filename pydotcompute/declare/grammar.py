@@ -12,6 +12,7 @@ from .names import dtype_problem, near
 
 QUALIFIERS = ("inout", "strided", "broadcast")
 ORDERS = ((), ("inout",), ("strided",), ("inout", "strided"), ("broadcast",))
+_NOUNS = {"in": ("an argument", "arguments"), "out": ("an output", "outputs"), "temp": ("scratch", "scratch")}
 INT64_MAX = 2**63 - 1
 TOKEN = re.compile(r"\s*(?:(?P<name>[A-Za-z_]\w*)|(?P<number>[0-9]+)|(?P<op>\.\.\.|->|.)|(?P<end>$))", re.DOTALL)
 WRITE = 'write "(x: float32[n]) -> (out: float32[n])"'
@@ -84,20 +85,20 @@ class Reader:
 
     def group(self, role: str) -> list[Written]:
         """`(parameter, …)`; a comma may end it."""
-        self.expect("(", "before the arguments" if role == "in" else "before the outputs", WRITE)
+        self.expect("(", f"before the {_NOUNS[role][1]}", WRITE)
         result = []
         while self.peek.text != ")":
             result.append(self.parameter(role))
             if self.peek.text != ",":
                 break
             self.next()
-        self.expect(")", f"or ',' after {'an argument' if role == 'in' else 'an output'}" if result else "or a name")
+        self.expect(")", f"or ',' after {_NOUNS[role][0]}" if result else "or a name")
         return result
 
     def parameter(self, role: str) -> Written:
         name = self.next()
         if name.kind != "name":
-            raise self.fail(name, f"expected the name of an {'argument' if role == 'in' else 'output'}, found {name}")
+            raise self.fail(name, f"expected the name of {_NOUNS[role][0]}, found {name}")
         self.expect(":", f"after '{name.text}'", f"write {name.text}: float32[n]")
         words = []
         while self.peek.kind == "name":
@@ -138,8 +139,9 @@ class Reader:
         for token in tokens:
             if token.text not in QUALIFIERS:
                 raise self.fail(token, f"unknown word '{token.text}' before the dtype", near(token.text, QUALIFIERS))
-            if role == "out":
-                raise self.fail(token, f"an output cannot be {token.text}", "outputs are C-contiguous")
+            if role != "in":
+                hint = "outputs are C-contiguous" if role == "out" else "scratch is C-contiguous"
+                raise self.fail(token, f"{_NOUNS[role][0]} cannot be {token.text}", hint)
         if tuple(t.text for t in tokens) not in ORDERS:
             together = " ".join(t.text for t in tokens)
             hint = "write inout, strided, inout strided or broadcast"
@@ -187,7 +189,7 @@ class Reader:
         return Dim(self.text[first.offset : end], first, end)
 
     def fill(self, equals: Token, role: str, dtype: str) -> str:
-        if role != "out":
+        if role == "in":
             raise self.fail(equals, "an argument has no fill", "only an output can be filled")
         first, start = self.peek, self.index
         while self.peek.kind != "end" and self.peek.text not in (",", ")"):

@@ -1,4 +1,5 @@
-"""Signatures: `(a: T, x: inout T[n]) -> (out: T[n + 1] = 0)` parsed, its names and symbols checked, and printed."""
+"""Signatures: `(a: T, x: inout T[n]) -> (out: T[n + 1] = 0) temp (q: T[n])` parsed, its names and symbols checked, and
+printed."""
 
 from __future__ import annotations
 
@@ -35,9 +36,14 @@ def parse_signature(
     if reader.peek.text == "->":
         reader.next()
         outputs = reader.group("out")
+    scratch: list[Written] = []
+    if reader.peek.text == "temp":
+        reader.next()
+        scratch = reader.group("temp")
     if reader.peek.kind != "end":
-        raise reader.fail(reader.peek, f"expected {'the end' if outputs else repr('->')}, found {reader.peek}", WRITE)
-    written = [*inputs, *outputs]
+        expected = "the end" if outputs or scratch else "'->'"
+        raise reader.fail(reader.peek, f"expected {expected}, found {reader.peek}", WRITE)
+    written = [*inputs, *outputs, *scratch]
     symbols = _check_names(reader, written)
     parameters = tuple(w.parameter for w in written)
     offsets = {w.parameter.name: w.token.offset for w in written}
@@ -53,9 +59,10 @@ def print_signature(parameters: Sequence[Parameter]) -> str:
         fill = "" if p.fill is None else f" = {p.fill}"
         return f"{p.name}: {' '.join([*words, p.dtype])}{dims}{fill}"
 
-    inputs = ", ".join(one(p) for p in parameters if p.role != "out")
+    inputs = ", ".join(one(p) for p in parameters if p.is_input)
     outputs = ", ".join(one(p) for p in parameters if p.role == "out")
-    return f"({inputs}) -> ({outputs})"
+    scratch = ", ".join(one(p) for p in parameters if p.role == "temp")
+    return f"({inputs}) -> ({outputs})" + (f" temp ({scratch})" if scratch else "")
 
 
 def _check_names(reader: Reader, written: list[Written]) -> tuple[str, ...]:
@@ -65,10 +72,10 @@ def _check_names(reader: Reader, written: list[Written]) -> tuple[str, ...]:
     """
     parameters = _parameters(reader, written)
     implied = _implied(reader, written)
-    shaped = any(w.parameter.ellipsis and w.parameter.role != "out" for w in written)
+    shaped = any(w.parameter.ellipsis and w.parameter.is_input for w in written)
     bound = dict.fromkeys(implied) if shaped else {}
     for w in written:
-        for dim in w.dims if w.parameter.role != "out" else ():
+        for dim in w.dims if w.parameter.is_input else ():
             if isinstance(dim.value, str):
                 _check_symbol(reader, dim, parameters)
                 bound[dim.value] = None
@@ -84,7 +91,7 @@ def _check_names(reader: Reader, written: list[Written]) -> tuple[str, ...]:
         values: list[Tree] = []
         for dim in w.dims:
             named = isinstance(dim.value, str)
-            values.append(_output_dim(reader, dim, known, parameters) if named and p.role == "out" else dim.value)
+            values.append(_output_dim(reader, dim, known, parameters) if named and not p.is_input else dim.value)
             used = expressions.used_names(dim.value) if isinstance(dim.value, str) else []
             symbols |= {name: None for name in used if name not in reader.params}
         if w.dims:
@@ -118,7 +125,7 @@ def _implied(reader: Reader, written: list[Written]) -> tuple[str, ...]:
         name, meaning, dims = ("rows", "rows", "..., n") if w.parameter.dims else ("size", "elements", "...")
         for other in written:
             tokens = [other.token] if other.parameter.name == name else []
-            if other.parameter.role != "out":
+            if other.parameter.is_input:
                 tokens += [dim.token for dim in other.dims if dim.value == name]
             for token in tokens:
                 message = f"'{name}' already means the number of {meaning} of {w.parameter.dtype}[{dims}]"
@@ -150,7 +157,7 @@ def _refuse_other_parameters(reader: Reader, dim: Dim, name: str, parameters: di
     if p is None or _binds(reader, p):
         return
     what = "an array" if p.is_array else f"a scalar of type {' or '.join(reader.dtypes(p.dtype))}"
-    what = "an output" if p.role == "out" else what
+    what = what if p.is_input else "an output" if p.role == "out" else "scratch"
     hint = "a dimension is a symbol or an integer scalar argument"
     raise reader.fail(dim.token, f"'{name}' cannot be a dimension: it is {what}", hint)
 

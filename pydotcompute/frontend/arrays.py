@@ -20,6 +20,12 @@ _PLACES = {
     "private": ("blocks", "one per block: write it first in the body of `for b in blocks(k)`"),
     "local": ("grid or threads", "one per iteration: write it first in the body of `for i in grid(n)` or `threads(n)`"),
 }
+_PLAIN = {
+    "scatter": "a[i] = value",
+    "atomic_add": "a[i] += value",
+    "atomic_min": "a[i] = min(a[i], value)",
+    "atomic_max": "a[i] = max(a[i], value)",
+}  # the statement that each stands for
 
 
 def new(s: Scope, node: ast.Assign) -> tree.NewArray:
@@ -32,9 +38,15 @@ def new(s: Scope, node: ast.Assign) -> tree.NewArray:
     places, hint = _PLACES[kind]
     if s.helper:
         s.refuse(call, f"`{kind}` in a helper, which has scalars only", "make it in the kernel")
-    if s.place not in places.split(" or "):
+    alone = s.place == "top" and not s.parallel  # the whole kernel is one iteration
+    if s.place not in places.split(" or ") and not (alone and kind == "local"):
+        if alone or kind == "private" and s.place != "top":
+            hint = f"write `local(…)`, an array of the {'kernel' if alone else 'iteration'}'s own"
+        elif s.place == "top":
+            hint += "; for one of the call declare it in the signature: `temp (q: T[n])`"
         s.refuse(call, f"`{kind}` outside the body of {places}", hint)
     if s.depth:
+        hint = "write it first, before them" if alone else hint
         s.refuse(call, f"`{kind}` under `if`, `for` or `while`", hint)
     if len(call.args) != 2:
         s.refuse(
@@ -96,11 +108,11 @@ def update(s: Scope, call: ast.Call) -> tree.Atomic | tree.Scatter:
     """`atomic_add(a, i, v)`: the statement `a[i] += v`, whichever iterations meet; `scatter(a, i, v)`: `a[i] = v`,
     where any of the values that meet may stay. Without an index for an output without dimensions."""
     name = called(call)
-    plain = "a[i] = value" if name == "scatter" else "a[i] += value"
+    plain = _PLAIN[name]
     if s.helper:
         s.refuse(call, f"`{name}` in a helper, which only reads arrays", "return the value instead")
     if s.place not in ("grid", "blocks", "threads"):
-        s.refuse(call, f"`{name}` outside a parallel loop", "move it into the loop")
+        s.refuse(call, f"`{name}` outside a parallel loop", f"nothing else runs at this time: write `{plain}`")
     wrong = f"`{name}` takes 3 arguments, found {len(call.args)}"
     if not 2 <= len(call.args) <= 3:
         s.refuse(call, wrong, f"write `{name}(a, i, value)`")

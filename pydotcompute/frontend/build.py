@@ -25,12 +25,8 @@ def build_tree(kernel: Kernel, specialisation: Specialisation, rendered: Rendere
     s.final = True
     s.begin()
     built = statements.block(s, body)
-    if s.main is None:
-        module.refuse(
-            module.function,
-            f"kernel `{kernel.name}` has no parallel loop",
-            "write `for i in grid(size):`, `for b in blocks(rows):`, or a reduction over grid",
-        )
+    if not s.parallel:
+        built = [_once(s, built)]
     locals_ = {name: s.type_of(name).dtype for name in s.plain if name in s.now}
     return tree.KernelTree(
         name=kernel.name,
@@ -46,11 +42,17 @@ def build_tree(kernel: Kernel, specialisation: Specialisation, rendered: Rendere
     )
 
 
+def _once(s: Scope, body: list[tree.Stmt]) -> tree.Stmt:
+    """A kernel without a parallel loop: it runs as one block, of one iteration."""
+    index = s.fresh("once_", "int64")
+    return tree.Parallel("grid", (index,), (tree.Const(1, "int64"),), tuple(body), at=s.at(s.function))
+
+
 def _scope(module: modules.Module, parts: Parts) -> Scope:
     """The kernel's names: its arguments, and its dimensions, which are weak."""
     s = Scope(module, module.function, parts)
     for p in module.parameters:
-        if p.is_array or p.role == "out":
+        if p.in_memory:
             leading = ("rows" if p.dims else "size",) if p.ellipsis else ()
             s.arrays[p.name] = Array(p.name, p.rank, p.dtype, p.role, (*leading, *(p.dims or ())))
         else:

@@ -201,7 +201,6 @@ def _index(s: Scope, node: ast.expr, array: Array, axis: int) -> tree.Expr:
 
 
 def check_access(s: Scope, node: ast.AST, name: str, array: Array, action: str) -> None:
-    written = array.kind in ("out", "inout")
     if action != "read":
         if s.helper:
             s.refuse(node, f"a helper only reads arrays, and `{name}` is {action} here", "return the value instead")
@@ -211,22 +210,6 @@ def check_access(s: Scope, node: ast.AST, name: str, array: Array, action: str) 
                 f"`{name}` is an input and cannot be {action}",
                 f"declare it `inout`, or an output, in the signature: `{name}: inout …`",
             )
-        if s.place == "set-up":
-            s.refuse(
-                node,
-                f"`{name}` is {action} before the parallel loop",
-                "store in the loop, or after a reduction over grid",
-            )
-        if s.place == "after" and (array.rank or action == "updated"):
-            s.refuse(
-                node,
-                f"`{name}` is {action} after the reduction over grid, where only scalar outputs may be",
-                "make it an output without dimensions, or use a kernel of its own",
-            )
-    elif written and s.place == "set-up":
-        s.refuse(node, f"`{name}` is read before the parallel loop, which may write it", "read it in the loop")
-    elif written and array.rank and s.place == "after":
-        s.refuse(node, f"`{name}` is read after the parallel loop, which may write it", "use a kernel of its own")
 
 
 # --------------------------------------------------------------------------------------------------- calls

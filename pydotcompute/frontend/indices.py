@@ -36,14 +36,6 @@ def check_place(s: Scope, node: ast.AST, kind: str, reduction: bool = False) -> 
     if s.place in ("grid", "blocks", "threads"):
         hint = "write `threads`" if s.place == "blocks" else "write `range` for the inner loop"
         s.refuse(node, f"{what} inside `{s.place}`", hint)
-    if s.main is not None:
-        s.refuse(
-            node,
-            f"a second parallel loop: the first is on line {s.module.line(s.main)}",
-            "put both into one loop, or make two kernels",
-        )
-    if s.depth:
-        s.refuse(node, f"{what} under `if`, `for` or `while`", "move it to the top level, and the rest inside it")
 
 
 def targets(s: Scope, target: ast.expr, call: ast.expr) -> list[str]:

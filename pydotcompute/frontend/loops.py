@@ -9,9 +9,10 @@ from ..ir import tree
 from . import expressions, reductions, uint64_ranges
 from .indices import bind_index, check_place, counts, targets, whole
 from .module import near
-from .names import bindings, parallel_kind
+from .names import bindings
 from .promotion import Type, Value, convert
 from .scope import SET, Loop, Scope, State, Unreadable, merge
+from .syntax import parallel_kind
 
 
 def build_for(s: Scope, node: ast.For) -> list[tree.Stmt]:
@@ -37,7 +38,7 @@ def _fitting(s: Scope) -> str:
     """The loop that may stand in this place."""
     if s.place == "blocks" and not s.depth:
         return "threads"
-    return "range" if s.place in ("grid", "blocks", "threads", "helper") or s.depth or s.main else "grid"
+    return "grid" if s.place == "top" and not s.depth else "range"
 
 
 # ---------------------------------------------------------------------------------------------- sequential
@@ -213,6 +214,4 @@ def _parallel(s: Scope, node: ast.For, kind: str) -> tree.Parallel:
                 f"`{name}` belongs to an iteration of the parallel loop of line {line} and cannot be read after it",
                 "reduce it, `s += e`, or store it into an array",
             )
-    if kind in ("grid", "blocks"):
-        s.main, s.place = node, "after" if kind == "grid" and loop.reductions else "end"
     return tree.Parallel(kind, indices, limits, tuple(body), reductions.of_loop(s, loop), at=at)

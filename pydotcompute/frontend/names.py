@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from typing import Iterator
 
-from ..ir.functions import ARRAYS, LOOPS
+from ..ir.functions import ARRAYS
 from .module import place
 from .scope import Scope, element
+from .syntax import parallel_kind
 
 
 def collect(s: Scope) -> None:
@@ -56,13 +57,6 @@ def array_kind(value: ast.expr) -> str | None:
     """`shared`, `private` or `local`, if the value is a call of one."""
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in ARRAYS:
         return value.func.id
-    return None
-
-
-def parallel_kind(iterable: ast.expr) -> str | None:
-    """`grid`, `blocks` or `threads`, if that is what a `for` runs over."""
-    if isinstance(iterable, ast.Call) and isinstance(iterable.func, ast.Name) and iterable.func.id in LOOPS:
-        return iterable.func.id
     return None
 
 

@@ -8,10 +8,9 @@ from ..ir import tree
 from ..ir.dtypes import kind_of
 from ..ir.operations import COMPARED, REDUCTIONS, SYMBOLS, UPDATES, of_bools, sum_type
 from . import expressions, indices, operators
-from .names import parallel_kind
 from .promotion import Type, Value, constant, convert, held, truth
 from .scope import Loop, Scope
-from .syntax import called
+from .syntax import called, parallel_kind
 
 _UPDATES = {node: UPDATES[s] for node, s in SYMBOLS.items() if issubclass(node, ast.operator) and s in UPDATES}
 _FORMS = f"`{' '.join(f'{symbol}=' for symbol in UPDATES)}`, `s = min(s, e)` or `s = max(s, e)`"
@@ -50,8 +49,6 @@ def functional(s: Scope, node: ast.Call) -> Value:
     reduction = tree.Reduction(name, op, type_.dtype, start, operand)
     assert s.before_statement is not None  # see `check_place`
     s.before_statement.append(tree.Parallel(kind, bound, counts, body, (reduction,), at=at))
-    if kind == "grid":
-        s.main, s.place = node, "after"
     return Value(tree.Var(name, type_.dtype, at=at), type_.weak)
 
 

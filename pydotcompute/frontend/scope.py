@@ -14,9 +14,10 @@ from ..ir.functions import CONSTANTS, FUNCTIONS, LOOPS, WORDS
 from . import promotion
 from .module import Module, near
 from .promotion import Type, Value
-from .syntax import BUILTINS
+from .syntax import BUILTINS, parallel_kind
 
 SET = "set"
+SIGNATURE = ("in", "out", "inout", "temp")  # the kinds of arrays that are not the kernel's own
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Array:
     name: str  # in the tree
     rank: int
     dtype: str
-    kind: str  # "in" "out" "inout" "shared" "private" "local"
+    kind: str  # "in" "out" "inout" "temp" "shared" "private" "local"
     dims: tuple[Tree, ...] = ()  # for hints: how the user calls the extents
     parameter: str | None = None  # of a helper's argument: the kernel's array behind it
 
@@ -84,6 +85,7 @@ class Scope:
 
     def __init__(self, module: Module, function: ast.FunctionDef, parts: Parts, helper: bool = False):
         self.module, self.function, self.parts, self.helper = module, function, parts, helper
+        self.parallel = any(parallel_kind(node) for node in ast.walk(function))  # else it runs as one block
         self.arrays: dict[str, Array] = {}
         self.given: dict[str, tuple[str, Type]] = {}  # scalar arguments and dimensions: name in the tree, type
         self.assigned: dict[str, ast.AST] = {}  # locals → where first assigned
@@ -102,14 +104,13 @@ class Scope:
         self.state: State | None = {}  # None: never reached
         self.shadow: dict[str, str] = {}  # live indices of parallel loops and reductions → name in the tree
         self.loops: list[Loop] = []
-        self.place = "helper" if self.helper else "set-up"  # "grid" "blocks" "threads" "after"
+        self.place = "helper" if self.helper else "top"  # "grid" "blocks" "threads"
         self.depth = 0  # of if, for, while around, within the place
         self.before_statement: list[tree.Stmt] | None = []  # where reductions of an expression go; None: nowhere
         self.lazy = ""  # why nowhere
         self.locals: dict[str, str] = {}  # of the tree
         self.kernel_arrays: dict[str, tree.NewArray] = {}
-        self.arrays = {name: a for name, a in self.arrays.items() if a.kind in ("in", "out", "inout")}
-        self.main: ast.AST | None = None
+        self.arrays = {name: a for name, a in self.arrays.items() if a.kind in SIGNATURE}
         self.results: tuple[int, ast.AST] | None = None  # of a helper: how many, and where first
 
     @property
@@ -212,7 +213,7 @@ class Scope:
 
     def check_set(self, node: ast.Name) -> None:
         name = node.id
-        fixed = name in self.arrays and self.arrays[name].kind in ("in", "out", "inout")
+        fixed = name in self.arrays and self.arrays[name].kind in SIGNATURE
         if fixed or self.state is None:
             return
         state = self.state.get(name)

@@ -7,7 +7,7 @@ import ast
 from ..ir import tree
 from ..ir.functions import UPDATES
 from . import arrays, expressions, loops, operators, reductions
-from .names import array_kind, bindings, parallel_kind
+from .names import array_kind, bindings
 from .promotion import Value, convert
 from .scope import SET, Scope, merge
 
@@ -18,13 +18,6 @@ def block(s: Scope, body: list[ast.stmt]) -> list[tree.Stmt]:
     for position, node in enumerate(body):
         if s.state is None:
             break
-        parallel = isinstance(node, ast.For) and parallel_kind(node.iter)  # which is refused as a second
-        if s.main is not None and s.place == "end" and not isinstance(node, ast.Pass) and not parallel:
-            s.refuse(
-                node,
-                f"a statement after the parallel loop of line {s.module.line(s.main)}",
-                "only a reduction over grid is followed by others; move it into the loop",
-            )
         outer, s.before_statement = s.before_statement, []
         if s.helper and isinstance(node, ast.If) and _returns(node):
             # A branch returns: the rest of the statements becomes the rest of each branch that does not.

@@ -6,7 +6,7 @@ import ast
 from typing import Callable, NoReturn
 
 from ..artifact.signature import DTYPES
-from ..ir.functions import CONSTANTS, FUNCTIONS
+from ..ir.functions import CONSTANTS, FUNCTIONS, LOOPS
 from ..ir.operations import FUNCTIONAL
 
 MOST_BLOCKS = 60  # Python itself stops at 100; an `elif` is one block deeper than its `if`
@@ -134,8 +134,13 @@ def called(node: ast.expr) -> str:
     return node.func.id
 
 
-def _is_name(node: ast.expr, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
+def parallel_kind(node: ast.AST) -> str | None:
+    """`grid`, `blocks` or `threads`, if that is what a loop or a reduction runs over."""
+    return called(node) if isinstance(node, ast.Call) and _is_name(node.func, *LOOPS) else None
+
+
+def _is_name(node: ast.expr, *names: str) -> bool:
+    return isinstance(node, ast.Name) and node.id in names
 
 
 def _expression(node: ast.expr, refuse: Refuse, loop: str) -> None:

@@ -60,7 +60,7 @@ def run(
     values = {}
     for parameter in tree.parameters:
         given = arguments[parameter.name]
-        scalar = not parameter.is_array and parameter.role != "out"
+        scalar = not parameter.in_memory
         values[source.arguments[parameter.name]] = arithmetic.value(given, parameter.dtype) if scalar else given
     for symbol in tree.symbols:
         values[source.arguments[symbol]] = int(dims[symbol])

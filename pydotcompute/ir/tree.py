@@ -307,8 +307,9 @@ class HelperParameter:
 
 @dataclass(frozen=True)
 class KernelTree:
-    """`body` is scalar set-up, then at most one grid or blocks Parallel, then (after a reduction over grid) the
-    statements that run once."""
+    """`body` is a sequential program: at its top level, and under its If, For and While, stand the grid and blocks
+    loops, each of which is finished before what follows it. There is at least one: a kernel that is written without
+    is the body of a grid of one iteration."""
 
     name: str
     parameters: tuple[Parameter, ...]  # with concrete dtypes
@@ -324,6 +325,7 @@ class KernelTree:
 
     @property
     def main(self) -> Parallel | None:
+        """The first parallel loop that stands at the top level itself."""
         return next((s for s in self.body if isinstance(s, Parallel)), None)
 
 

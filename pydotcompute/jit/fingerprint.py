@@ -12,6 +12,8 @@ import dis
 import sys
 import types
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -29,9 +31,25 @@ class Unknown(ValueError):
     """Something that a function refers to has no content to tell it by."""
 
 
+@dataclass
+class Seen:
+    """What a walk has come by: functions by id, each with its number; every name that they mention; and the modules
+    that they keep, as in `m = module` and `helper(module, x)`: such a module may give any of the names."""
+
+    functions: dict[int, int] = field(default_factory=dict)
+    names: dict[str, None] = field(default_factory=dict)
+    modules: list[types.ModuleType] = field(default_factory=list)
+
+    def number(self, module: types.ModuleType) -> int:
+        if module not in self.modules:
+            self.modules.append(module)
+        return self.modules.index(module)
+
+
 def fingerprint(function: types.FunctionType) -> str:
     """Equal texts: equal functions, whatever file, line or process they come from. Raises Unknown."""
-    return "\n".join(_function(function, {}))
+    seen = Seen()
+    return "\n".join([*_function(function, seen), *_kept(seen)])
 
 
 def type_text(given: numba_types.Type) -> str:
@@ -54,18 +72,19 @@ def type_text(given: numba_types.Type) -> str:
     raise Unknown(f"the type {given}")
 
 
-def _function(function: types.FunctionType, seen: dict[int, int]) -> Iterator[str]:
-    if id(function) in seen:  # it calls itself, or was described before
-        yield f"function {seen[id(function)]}"
+def _function(function: types.FunctionType, seen: Seen) -> Iterator[str]:
+    if id(function) in seen.functions:  # it calls itself, or was described before
+        yield f"function {seen.functions[id(function)]}"
         return
-    seen[id(function)] = len(seen)
+    seen.functions[id(function)] = len(seen.functions)
     code = function.__code__
-    yield f"function {seen[id(function)]} {function.__name__}"
+    yield f"function {seen.functions[id(function)]} {function.__name__}"
     yield from _code(code, seen)
     yield from _value(function.__defaults__, seen)
     yield from _value(tuple(sorted((function.__kwdefaults__ or {}).items())), seen)
     cells = dict(zip(code.co_freevars, function.__closure__ or ()))
-    everything = tuple(dict.fromkeys(_names(code)))
+    names = tuple(dict.fromkeys(_names(code)))
+    seen.names.update(dict.fromkeys(names))
     for where, name, attributes in dict.fromkeys(_loads(code)):
         if where == "closure" and name in cells:
             try:
@@ -77,11 +96,11 @@ def _function(function: types.FunctionType, seen: dict[int, int]) -> Iterator[st
         else:  # a builtin, or a variable of a function around this piece of code
             continue
         yield f"{where} {name}"
-        yield from _taken(value, attributes, everything, seen)
-    yield from _attribute_overloads(everything, seen)
+        yield from _taken(value, attributes, seen)
+    yield from _attribute_overloads(names, seen)
 
 
-def _code(code: types.CodeType, seen: dict[int, int]) -> Iterator[str]:
+def _code(code: types.CodeType, seen: Seen) -> Iterator[str]:
     yield f"code {code.co_code.hex()} {code.co_argcount} {code.co_kwonlyargcount} {code.co_flags}"
     yield f"{code.co_names} {code.co_varnames} {code.co_freevars} {code.co_cellvars}"
     yield f"exceptions {getattr(code, 'co_exceptiontable', b'').hex()}"
@@ -121,11 +140,8 @@ def _loads(code: types.CodeType) -> Iterator[tuple[str, str, tuple[str, ...]]]:
                 chain = [instruction.argval]
 
 
-def _taken(
-    value: Any, attributes: tuple[str, ...], everything: tuple[str, ...], seen: dict[int, int]
-) -> Iterator[str]:
-    """What `value.attribute…` is, through modules. A module that is kept, as in `m = module`, may give any of the
-    names that the function mentions anywhere."""
+def _taken(value: Any, attributes: tuple[str, ...], seen: Seen) -> Iterator[str]:
+    """What `value.attribute…` is, through modules."""
     for name in attributes:
         if not isinstance(value, types.ModuleType) or _is_versioned(value.__name__):
             break
@@ -136,33 +152,31 @@ def _taken(
             return
         yield f"attribute {name}"
         value = vars(value)[name]
+    yield from _module_or_value(value, seen)
+
+
+def _module_or_value(value: Any, seen: Seen) -> Iterator[str]:
+    if isinstance(value, types.ModuleType) and not _is_versioned(value.__name__):
+        yield f"module {seen.number(value)}"
     else:
-        if isinstance(value, types.ModuleType) and not _is_versioned(value.__name__):
-            yield from _kept(value, everything, seen)
-            return
-    yield from _value(value, seen)
+        yield from _value(value, seen)
 
 
-def _kept(module: types.ModuleType, everything: tuple[str, ...], seen: dict[int, int]) -> Iterator[str]:
-    modules = [module]
-    for each in modules:  # grows on the way
-        yield f"module {modules.index(each)}"
-        if "__getattr__" in vars(each):
-            raise Unknown(f"what {each.__name__} has is made when it is asked for")
-        for name in everything:
-            if name not in vars(each):
-                continue
-            value = vars(each)[name]
-            yield f"attribute {name}"
-            if not isinstance(value, types.ModuleType) or _is_versioned(value.__name__):
-                yield from _value(value, seen)
-                continue
-            if value not in modules:
-                modules.append(value)
-            yield f"module {modules.index(value)}"
+def _kept(seen: Seen) -> Iterator[str]:
+    """What the modules that are kept have under any of the names, until that brings neither more modules nor names."""
+    done: set[tuple[int, str]] = set()
+    while pairs := [p for p in product(range(len(seen.modules)), seen.names) if p not in done]:
+        done.update(pairs)
+        for number, name in pairs:
+            module = seen.modules[number]
+            if "__getattr__" in vars(module):
+                raise Unknown(f"what {module.__name__} has is made when it is asked for")
+            if name in vars(module):
+                yield f"attribute {name} of module {number}"
+                yield from _module_or_value(vars(module)[name], seen)
 
 
-def _value(value: Any, seen: dict[int, int]) -> Iterator[str]:
+def _value(value: Any, seen: Seen) -> Iterator[str]:
     if value is None or value is Ellipsis or type(value) in (bool, int, float, complex, str, bytes):
         yield f"{type(value).__name__} {value!r}"
     elif isinstance(value, (tuple, list, set, frozenset)):
@@ -194,7 +208,7 @@ def _value(value: Any, seen: dict[int, int]) -> Iterator[str]:
         raise Unknown(f"{type(value).__module__}.{type(value).__qualname__}")
 
 
-def _compiled(dispatcher: Any, seen: dict[int, int]) -> Iterator[str]:
+def _compiled(dispatcher: Any, seen: Seen) -> Iterator[str]:
     """A function that Numba compiles: how it is told to, and for which types alone, if it was told."""
     yield "compiled"
     for name, option in sorted(getattr(dispatcher, "targetoptions", {}).items()):
@@ -207,7 +221,7 @@ def _compiled(dispatcher: Any, seen: dict[int, int]) -> Iterator[str]:
     yield from _function(dispatcher.py_func, seen)
 
 
-def _overloads(value: Any, seen: dict[int, int]) -> Iterator[str]:
+def _overloads(value: Any, seen: Seen) -> Iterator[str]:
     """What users have told Numba to compile in the place of this function, as `register_jitable` does too."""
     for registry in _registries():
         for registered, meaning in registry.globals:
@@ -216,7 +230,7 @@ def _overloads(value: Any, seen: dict[int, int]) -> Iterator[str]:
                     yield from _overload(template, seen)
 
 
-def _attribute_overloads(names: tuple[str, ...], seen: dict[int, int]) -> Iterator[str]:
+def _attribute_overloads(names: tuple[str, ...], seen: Seen) -> Iterator[str]:
     """Methods and attributes of these names that users have added to Numba's types."""
     for registry in _registries():
         for template in registry.attributes:
@@ -224,7 +238,7 @@ def _attribute_overloads(names: tuple[str, ...], seen: dict[int, int]) -> Iterat
                 yield from _overload(template, seen)
 
 
-def _overload(template: Any, seen: dict[int, int]) -> Iterator[str]:
+def _overload(template: Any, seen: Seen) -> Iterator[str]:
     function = getattr(template, "_overload_func", None)
     if isinstance(function, types.FunctionType) and not _is_versioned(function.__module__):
         yield f"overload {getattr(template, '_attr', '')}"

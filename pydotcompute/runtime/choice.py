@@ -39,6 +39,13 @@ class Which(NamedTuple):
         """The target of the artifact that would run."""
         return self.artifact.target if self.artifact else None
 
+    @property
+    def waits(self) -> bool:
+        """Whether a call waits for the device, to know what to launch next."""
+        from ..backends.program import waits
+
+        return self.artifact is not None and waits(self.artifact.meta.get("program", ()))
+
     def handed_to(self, vendor: str, when: Tree | None) -> Which:
         """The same where a vendor's function serves the call, because of the condition `when`."""
         reason = f"{vendor} is declared to be faster" + (f" where {when}" if when else "")
@@ -53,6 +60,8 @@ class Which(NamedTuple):
     def __str__(self) -> str:
         head = title(self.kernel, self.specialization)
         lines = [f"{head} runs as {self.target}: {self.artifact.path}" if self.artifact else self.missing]
+        if self.waits:
+            lines.append("  a call waits for the device: what it computes decides what is launched next")
         if self.vendor:
             lines = [f"{head} is served by {self.vendor}"]
         return "\n".join([*lines, *(f"  not {rejected}" for rejected in self.rejected)])

@@ -48,6 +48,7 @@ class Dispatcher:
         self.function: Callable[..., Any] | None = None  # that entry
         self.glanced = False
         self.launch_cache: Any = None  # serves calls like an earlier one, or says NotImplemented
+        self.poison: Callable[[str], Any] | None = None  # what scratch that has no fill is to hold, by dtype
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """Check the arguments and run the kernel. Raises what language rules and missing artifacts demand."""
@@ -55,11 +56,11 @@ class Dispatcher:
             return self._call_on_stream(kwargs.pop("stream"), args, kwargs)
         if "backend" in kwargs:
             return self._call_on(kwargs.pop("backend"), args, kwargs)
-        if self.launch_cache is not None:
+        if self.launch_cache is not None and self.poison is None:
             result = self.launch_cache(args, kwargs)
             if result is not NotImplemented:
                 return result
-        if not self.glanced:
+        if not self.glanced and self.poison is None:
             self.glanced = True
             if self._load_for(args) and self.function is not None:
                 return self.function(*args, **kwargs)  # which comes back here if it does not serve the call
@@ -67,6 +68,7 @@ class Dispatcher:
         if adopted:
             return self._call_adopted(adopted, args, kwargs)
         call, backend = self.checked(args, kwargs)
+        call = call if self.poison is None else call._replace(poison=self.poison)
         key = (call.specialisation.name, backend)
         loaded = self.loaded.get(key)
         if loaded is None:
@@ -217,7 +219,7 @@ class Dispatcher:
     def _backend(self, values: Mapping[str, Any], moved: bool) -> Backend:
         owners: dict[str, str] = {}
         for p in self.record.signature.parameters:
-            if (p.is_array or p.role == "out") and p.name in values:
+            if p.in_memory and p.name in values:
                 owner = owner_of(values[p.name])
                 if owner:
                     owners.setdefault(owner, p.name)

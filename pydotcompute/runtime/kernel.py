@@ -10,6 +10,7 @@ from .dispatch import Dispatcher
 
 if TYPE_CHECKING:
     import inspect
+    from typing import Self
 
     from .choice import Which
 
@@ -49,7 +50,7 @@ class Kernel(partial[Any]):
         self = super().__new__(cls, dispatcher.call)
         self._record, self._root, self._dispatcher, self._reopen = record, root, dispatcher, reopen
         self.__name__ = self.__qualname__ = record.name
-        self.__doc__ = f"{record.doc}\n\n{record.name}{record.signature.text}".strip()
+        self.__doc__ = record.description
         dispatcher.prepend = self._put_first
         return self
 
@@ -95,7 +96,8 @@ class Kernel(partial[Any]):
         kind, absent = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
         signature, params = self._record.signature, self._record.params
         listed = [
-            inspect.Parameter(p.name, kind, default=None if p.role == "out" else absent) for p in signature.parameters
+            inspect.Parameter(p.name, kind, default=absent if p.is_input else None)
+            for p in (*signature.inputs, *signature.outputs)
         ]
         listed += [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=c[0]) for n, c in params.items()]
         return inspect.Signature(listed)
@@ -106,7 +108,7 @@ class Kernel(partial[Any]):
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopened, (*self._reopen, self._record.name)
 
-    def __get__(self, instance: Any, owner: Any = None) -> Kernel:
+    def __get__(self, instance: Any, owner: Any = None) -> Self:
         return self  # as an attribute of a class it stays what it is, like any builtin function
 
 

@@ -32,7 +32,7 @@ def run_on(
     moved: dict[str, Any] = {}
     for p in checked.specialisation.parameters:
         if p.name in checked.values:
-            array = p.is_array or p.role == "out"
+            array = p.in_memory
             moved[p.name] = backend.to_device(checked.values[p.name]) if array else values[p.name]
     results = call(**moved, **chosen)
     outputs = [p.name for p in record.signature.outputs]

@@ -152,6 +152,10 @@ class Target(ABC):
         """Tool → version, of all that it really uses. `linker`: the setting."""
         return {tool: tools.package_version(*names) for tool, names in self.distributions.items()}
 
+    def platforms(self, target: str) -> tuple[str, ...]:
+        """The platform tags of wheels that may hold artifacts for one of its targets; none: any wheel may."""
+        return ()
+
     def code(self) -> tuple[str, ...]:
         """The folders, as absolute paths, with the code that reaches its artifacts, but for what all targets share."""
         return (os.path.dirname(os.path.abspath(sys.modules[type(self).__module__].__file__ or "")),)

@@ -8,7 +8,7 @@ import pytest
 from tests.targets.cpu.compiled import Kernel, tree_of
 from tests.targets.cuda.cuda_support import loop
 from entries import Native, f4
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support import array, tree, write_kernel
 
@@ -86,6 +86,7 @@ def test_the_value_is_python_s(node):
 
 @settings(max_examples=400)
 @given(TREES)
+@example(Operation("neg", (Operation("neg", (0,)),)))
 def test_text_and_data_come_back(node):
     assert from_data(json.loads(json.dumps(data(node)))) == node
     again = tree(text(node))

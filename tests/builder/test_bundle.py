@@ -18,6 +18,7 @@ LOAD = (
     "lib = pydotcompute.load(sys.argv[1], strict=True)\n"
     "print(*lib.cube(np.arange(5, dtype='float32')).tolist())\n"
 )
+PACKAGE = {"manifest.json", "metadata.json", "__init__.py", "__init__.pyi", "py.typed"}
 
 
 def bundle(root, folder, *arguments):
@@ -53,7 +54,7 @@ def test_a_bundle_has_the_manifest_and_its_objects_and_nothing_else(built, tmp_p
         for specialisation in header["specializations"].values()
         for entry in specialisation["artifacts"].values()
     ]
-    assert set(contents(folder)) == {"manifest.json"} | {
+    assert set(contents(folder)) == PACKAGE | {
         f"objects/{entry['object'][:2]}/{entry['object']}{entry['suffix']}" for entry in entries
     }
     for entry in entries:
@@ -87,7 +88,7 @@ def test_a_bundle_replaces_the_one_before_it(built, tmp_path):
     edit(built, "templates/cube.py.j2", "x * x * x", "x * x + x")
     assert bundle(built, folder, "cube").returncode == 0
     after = contents(folder)
-    assert before.keys() & after.keys() == {"manifest.json"}
+    assert before.keys() & after.keys() == PACKAGE
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("b")] == ["b"]
 
 

@@ -72,7 +72,7 @@ RAW = """\
       if i < x.shape[0]:
           out[i] = x[i] * {{ SCALE }}
 """
-TARGETS = ("cpu:x86-64-v2", "cpu:x86-64-v3+bounds", "cuda:compute_80", "cuda:sm_75")
+TARGETS = ("cpu:x86-64-v2", "cpu:x86-64-v3+bounds", "cuda:compute_80", "cuda:sm_75", "opencl:1.2")
 # What messages alone are told with, and what code with checks of indices blames: these of Rendered are in its key.
 # Of a job: its parts above, the target, the folder that sources are shown in, and the linker, which is among the tools.
 JOB = {f"Job.{name}" for name in ("kernel", "specialisation", "rendered", "targets", "folder", "linker")}
@@ -204,7 +204,7 @@ def test_what_is_read_changes_the_key(root, name, target):
     assert looked_at > 10
 
 
-@pytest.mark.parametrize("target", ["cpu:x86-64-v2", "cuda:compute_80"])
+@pytest.mark.parametrize("target", ["cpu:x86-64-v2", "cuda:compute_80", "opencl:1.2"])
 def test_what_is_in_no_key_changes_no_byte(root, tmp_path, target):
     """Other lines, another folder: the places that messages name, and where rendered sources go."""
     job = job_of(root, "product", target)

@@ -30,8 +30,20 @@ SCATTER = """
     reference: references.py:last
     inputs: {index: {low: 0, high: 3 if n > 3 else n}}
 """
+SCRATCH = """
+    signature: "(x: T[n]) -> (out: T[n]) temp (q: T[n + 1] = 0)"
+    types: {T: [float32]}
+    body: |
+      for i in range(n):
+          q[i] = x[i]
+      for i in range(n):
+          out[i] = q[i + 1]
+    reference: np.append(x, np.float32(0))[1:]
+"""
 CASES = {
     "right": (RIGHT, None),
+    "scratch": (SCRATCH, None),
+    "scratch_that_nobody_set": (SCRATCH.replace(" = 0)", ")"), "1 element was not written"),
     "reference": (RIGHT.replace("reference: a * x", "reference: a * x + 1"), "by the reference"),
     "tolerance": (
         RIGHT.replace("reference: a * x", "reference: a * x * (1 + 1e-5)\n    tolerance: 1e-6"), "tolerance 1e-06"
@@ -132,7 +144,7 @@ CASES = {
     ),
     "negative": (TRUSTED.replace("a * x[i]\n", "a * x[i - 1]\n"), "the interpreter (forward) raised IndexError"),
 }  # fmt: skip
-UNREPEATED = ("right", "any_of_several", "hang", "wrong_then_far_away")
+UNREPEATED = ("right", "any_of_several", "scratch", "hang", "wrong_then_far_away")
 REFERENCES = """
 import numpy as np
 
@@ -164,8 +176,9 @@ def project(tmp_path_factory):
     return folder
 
 
-def test_of_values_that_meet_any_one_is_right(project):
-    done = check("any_of_several", "-C", str(project))
+@pytest.mark.parametrize("name", ["any_of_several", "scratch"])
+def test_what_is_right_in_more_than_one_way(project, name):
+    done = check(name, "-C", str(project))
     assert done.returncode == 0, done.stdout
 
 

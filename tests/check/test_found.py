@@ -42,6 +42,8 @@ WRONG = {
                            "reference: x", r"n=1, seed 0: out\[0\] is 3\.40.*e\+38, by the reference"),
     "smaller_of_what_was": ('"(x: float32[n]) -> (out: float32[n])"', "for i in grid(n):\n    out[i] = where(out[i] < x[i], out[i], x[i])",
                             "reference: x", r"out\[\d+\] is -?3\.40.*e\+38, by the reference .*; it is right where the output held something else"),
+    "larger_of_what_was_in_bytes": ('"(x: uint8[n]) -> (out: uint8[n])"', "for i in grid(n):\n    out[i] = max(out[i], x[i])",
+                                    "reference: x", r"'out': 1 element was not written, or only added to"),
     "hole_in_bytes": ('"(x: uint8[n]) -> (out: uint8[n])"', "for i in grid(n):\n    if i != 0:\n        out[i] = x[i]",
                       "reference: x", r"n=1, seed 0: 'out': 1 element was not written"),
     "hole_of_a_kernel_array": ('"(x: float32[n]) -> (out: float32[n])"',
@@ -118,6 +120,12 @@ def test_a_finding_says_all_there_is_to_know(project):
     assert lines[5].index("out[i]") == lines[6].index("^") and lines[6].strip() == "^"
     assert lines[7] == "    interpreter and machine code agree"
     assert lines[8].startswith("    repeat: pydotcompute check drops_nan -C ") and len(lines) == 9
+
+
+@pytest.mark.parametrize("name", ["never_set", "larger_of_what_was_in_bytes", "hole_in_bytes"])
+def test_what_the_interpreter_does_not_set_either_is_no_difference(project, name):
+    lines = check(name, "-C", str(project), "-t", "cpu:x86-64-v2").stdout.splitlines()
+    assert "    interpreter and machine code agree" in lines
 
 
 def test_findings_as_json(project):

@@ -31,6 +31,8 @@ def parse(text):
         ("() -> (x: T)", Parameter("x", "T", None, "out")),
         ("() -> (x: T = -1.5)", Parameter("x", "T", None, "out", fill="-1.5")),
         ("() -> (x: bool[3] = true)", Parameter("x", "bool", (3,), "out", fill="True")),
+        ("() temp (x: T[ TILE*2 ,4])", Parameter("x", "T", (Operation("*", ("TILE", 2)), 4), "temp")),
+        ("() -> () temp (x: int8[3] = 7)", Parameter("x", "int8", (3,), "temp", fill="7")),
         ("() -> (x: T[ TILE*2 ,4])", Parameter("x", "T", (Operation("*", ("TILE", 2)), 4), "out")),
     ],
 )
@@ -94,13 +96,15 @@ def parameters(draw):
         Operation("+", ("m", "n")), Operation("*", (2, "n")), "TILE", Operation("%", ("n", 3)),
         Operation("//", (Operation("min", ("m", "TILE")), 2)),
     ])  # fmt: skip
-    for name in chosen[count:]:
+    outputs = draw(st.integers(count, len(chosen)))
+    for k, name in enumerate(chosen[count:], count):
         dims = draw(st.none() | st.lists(expressions, max_size=3).map(tuple))
         ellipsis = dims is not None and (not dims or draw(st.booleans()))
         dtype = draw(dtypes)
         fills = ["0", "1", "7"] if "int" in dtype or dtype == "I" else ["0", "-inf", "nan", "1e-6"]
         fills = ["True", "False"] if dtype == "bool" else fills
-        result.append(Parameter(name, dtype, dims, "out", ellipsis, fill=draw(st.none() | st.sampled_from(fills))))
+        role = "out" if k < outputs else "temp"
+        result.append(Parameter(name, dtype, dims, role, ellipsis, fill=draw(st.none() | st.sampled_from(fills))))
     return tuple(result)
 
 
@@ -111,7 +115,7 @@ def test_printed_and_parsed_again(written):
 
 
 words = st.sampled_from(
-    ["(", ")", "[", "]", ",", ":", "->", "=", "...", "..", "inout", "strided", "broadcast", "T", "float32", "n", "x",
+    ["(", ")", "[", "]", ",", ":", "->", "=", "...", "..", "inout", "strided", "broadcast", "temp", "T", "float32", "n", "x",
      "y", "size", "rows", "exp", "0", "-1", "+", "*", " ", "\n", "max", "if", "é", "'", "#", "lambda", "9" * 30]
 )  # fmt: skip
 

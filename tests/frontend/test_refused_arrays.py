@@ -8,7 +8,26 @@ CASES = [
         "grid",
         "t = §private(3, T)",
         "`private` outside the body of blocks",
-        "one per block: write it first in the body of `for b in blocks(k)`",
+        "write `local(…)`, an array of the iteration's own",
+    ),
+    (
+        "kernel",
+        "t = §shared(3, T)",
+        "`shared` outside the body of blocks",
+        "write `local(…)`, an array of the kernel's own",
+    ),
+    (
+        "kernel",
+        "if n > 3:\n    t = §local(3, T)",
+        "`local` under `if`, `for` or `while`",
+        "write it first, before them",
+    ),
+    (
+        "kernel",
+        "t = §local(3, T)\nfor i in grid(n):\n    pass",
+        "`local` outside the body of grid or threads",
+        "one per iteration: write it first in the body of `for i in grid(n)` or `threads(n)`; "
+        "for one of the call declare it in the signature: `temp (q: T[n])`",
     ),
     (
         "blocks",
@@ -83,7 +102,7 @@ CASES = [
         "kernel",
         "§atomic_add(count, 0, 1)\nfor i in grid(n):\n    pass",
         "`atomic_add` outside a parallel loop",
-        "move it into the loop",
+        "nothing else runs at this time: write `a[i] += value`",
     ),
 ]
 

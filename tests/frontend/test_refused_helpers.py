@@ -188,11 +188,6 @@ CASES = [
     ("def g(v):\n    return v\n{kernel}        out[i] = §g + 3", "`g` is a helper, not a value", "call it: `g(…)`"),
     ("def g(v):\n    return v\n{kernel}        out[i] = §gg(3)", "unknown function `gg`", "did you mean `g`?"),
     (
-        "§def f(a, x, k, u, b, out, count):\n    pass",
-        "kernel `f` has no parallel loop",
-        "write `for i in grid(size):`, `for b in blocks(rows):`, or a reduction over grid",
-    ),
-    (
         "def f(a, x, k, u, b, out, count):\n    for i in grid(n):\n        v = §exp",
         "`exp` is a function of the kernel language, not a value",
         "write `exp(…)`",

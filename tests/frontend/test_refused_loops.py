@@ -46,30 +46,6 @@ CASES = [
     ("kernel", "§continue", "`continue` outside a loop", "leave it out"),
     (
         "kernel",
-        "for i in grid(n):\n    pass\nfor j in §grid(n):\n    pass",
-        "a second parallel loop: the first is on line 8",
-        "put both into one loop, or make two kernels",
-    ),
-    (
-        "kernel",
-        "for i in grid(n):\n    out[i] = 0\n§v = 1",
-        "a statement after the parallel loop of line 8",
-        "only a reduction over grid is followed by others; move it into the loop",
-    ),
-    (
-        "kernel",
-        "if n > 3:\n    for i in §grid(n):\n        out[i] = 0",
-        "`grid` under `if`, `for` or `while`",
-        "move it to the top level, and the rest inside it",
-    ),
-    (
-        "kernel",
-        "for j in range(3):\n    for i in §grid(n):\n        out[i] = 0",
-        "`grid` under `if`, `for` or `while`",
-        "move it to the top level, and the rest inside it",
-    ),
-    (
-        "kernel",
         "for i in grid(n):\n    for c in §threads(n):\n        out[c] = 0",
         "`threads` inside `grid`",
         "write `range`, or make the outer loop `blocks`",
@@ -145,9 +121,15 @@ CASES = [
     ("kernel", "for i in grid(§a):\n    out[i] = 0", "`grid` takes integers, not float32", "convert it: int64(…)"),
     (
         "kernel",
-        "for i in grid(n):\n    v = x[i]\nfor j in §grid(n):\n    out[j] = v",
-        "a second parallel loop: the first is on line 8",
-        "put both into one loop, or make two kernels",
+        "for i in grid(n):\n    v = x[i]\nfor j in grid(n):\n    out[j] = §v",
+        "`v` belongs to an iteration of the parallel loop of line 8 and cannot be read after it",
+        "reduce it, `s += e`, or store it into an array",
+    ),
+    (
+        "kernel",
+        "v = 0.0\nfor t in range(3):\n    for i in grid(n):\n        out[i] = §v\n        v = x[i]",
+        "`v` carries a value from one iteration of the parallel loop of line 10 to the next",
+        "an accumulator appears in its update alone: `+= -= *= &= |= ^=`, `s = min(s, e)` or `s = max(s, e)`",
     ),
     (
         "blocks",
@@ -298,45 +280,10 @@ CASES = [
     ("blocks", "v = sum(x[c] for §r in threads(n))", "`r` is already the index of a loop here", "choose another name"),
     (
         "kernel",
-        "if a > 0:\n    s = sum(x[i] for i in §grid(n))",
-        "a reduction over grid under `if`, `for` or `while`",
-        "move it to the top level, and the rest inside it",
-    ),
-    (
-        "kernel",
-        "s = sum(x[i] for i in grid(n))\nt = sum(x[i] for i in §grid(n))",
-        "a second parallel loop: the first is on line 8",
-        "put both into one loop, or make two kernels",
-    ),
-    (
-        "kernel",
-        "s = sum(x[i] for i in grid(n))\n§out[0] = s",
-        "`out` is stored into after the reduction over grid, where only scalar outputs may be",
-        "make it an output without dimensions, or use a kernel of its own",
-    ),
-    (
-        "kernel",
-        "s = sum(x[i] for i in grid(n))\nt = §out[0]",
-        "`out` is read after the parallel loop, which may write it",
-        "use a kernel of its own",
-    ),
-    (
-        "kernel",
-        "§out[0] = 1\nfor i in grid(n):\n    pass",
-        "`out` is stored into before the parallel loop",
-        "store in the loop, or after a reduction over grid",
-    ),
-    (
-        "kernel",
-        "s = §out[0]\nfor i in grid(n):\n    pass",
-        "`out` is read before the parallel loop, which may write it",
-        "read it in the loop",
-    ),
-    (
-        "kernel",
         "t = §shared(3, T)\nfor i in grid(n):\n    pass",
         "`shared` outside the body of blocks",
-        "one per block: write it first in the body of `for b in blocks(k)`",
+        "one per block: write it first in the body of `for b in blocks(k)`; "
+        "for one of the call declare it in the signature: `temp (q: T[n])`",
     ),
     (
         "grid",

@@ -55,7 +55,7 @@ class Program:
         here = ["closure", "tuple", "jitable"]
         if self.module[caller] == self.module[called]:
             return ["name", "alias", *here]
-        return ["import", "as", "chain", "module", "local", "module closure", "from", *here]
+        return ["import", "as", "chain", "module", "local", "module closure", "given", "from", *here]
 
     def reachable(self) -> set[int]:
         found = [self.count - 1]
@@ -113,7 +113,12 @@ class Program:
                 before += ["from numba.extending import register_jitable", "@register_jitable",
                            f"def j{k}_{n}(x):", f"    return {whole}(x) - 1"]  # fmt: skip
                 whole = f"j{k}_{n}"
-            terms.append(f"{whole}(x)")
+            if way == "given":
+                before += ["from numba.extending import register_jitable", "@register_jitable",
+                           f"def g{k}_{n}(m, x):", f"    return m.{name}(x)"]  # fmt: skip
+                terms.append(f"g{k}_{n}({module}, x)")
+            else:
+                terms.append(f"{whole}(x)")
         last = k == self.count - 1
         header = "def kernel(x, out):" if last else f"def f{k}(x{default}):"
         result = f"x * {number} + {' + 2 * '.join(terms or ['0'])}"
@@ -171,7 +176,7 @@ def run(folder, states: list[dict[str, str]], program: str = CHILD) -> list[tupl
     return [(float(value), int(hits)) for value, hits in pairs]
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(8))
 def test_what_can_be_reached_is_compiled_anew_and_nothing_else(tmp_path, monkeypatch, seed):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     program = Program(seed)

@@ -5,20 +5,22 @@ from __future__ import annotations
 import textwrap
 from random import Random
 
-from .blocks import Blocks
 from .elements import bare
 from .helpers import Helper, write_helpers
+from .phases import Phases
 from .scope import Array, Scope
 from .values import DTYPES, FLOATS, INTEGERS, Expr
 
-_FORMS = ("grid", "blocks", "grid_reduction", "grid", "blocks", "whole", "blocks", "tiles")
+_FORMS = (
+    "grid", "blocks", "grid_reduction", "phases", "grid", "blocks", "whole", "sequential", "blocks", "tiles", "phases",
+)  # fmt: skip
 ELEMENTARY = {
     1: "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh erf erfc rsqrt cbrt".split(),
     2: "atan2 hypot pow".split(),
 }
 
 
-class Program(Blocks):
+class Program(Phases):
     """`entry` is its text in kernels.yaml, `template` that of its template, if it has one."""
 
     def __init__(self, seed: int, name: str = "k", form: str = "", style: str = ""):

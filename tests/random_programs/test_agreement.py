@@ -8,6 +8,7 @@ its seed, and made small by `python -m tests.random_programs.minimise SEED`.
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections import Counter
 
@@ -78,6 +79,18 @@ def test_the_generator_reaches_the_whole_grammar():
         text = f"{program.entry}\n{program.template}"
         words.update(word for word in GRAMMAR if word in text)
     assert [word for word in GRAMMAR if words[word] < 2] == []
+
+
+def test_the_generator_makes_sequential_programs_and_phases():
+    found = Counter()
+    for seed in range(400):
+        program = Program(seed)
+        lines = [line for line in program.lines if re.search(r"\b(grid|blocks)\(", line)]
+        found["sequential"] += not lines
+        found["several loops"] += len(lines) > 1
+        found["a loop in control"] += any(line.startswith(" ") for line in lines)
+        found["a store between"] += any(re.match(r"\w+\[\(\)\] = ", line) for line in program.lines[:-1])
+    assert all(found[what] > 9 for what in ("sequential", "several loops", "a loop in control", "a store between"))
 
 
 GRAMMAR = (

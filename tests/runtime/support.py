@@ -174,7 +174,7 @@ def signature_text(parameters) -> str:
         tail = f"[{dims}]" if p.is_array else ""
         return " ".join([f"{p.name}:", *words, p.dtype + tail, *(["=", p.fill] if p.fill else [])])
 
-    inputs = ", ".join(one(p) for p in parameters if p.role != "out")
+    inputs = ", ".join(one(p) for p in parameters if p.is_input)
     return f"({inputs}) -> ({', '.join(one(p) for p in parameters if p.role == 'out')})"
 
 

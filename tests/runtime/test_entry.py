@@ -1,9 +1,13 @@
 """Native entry points: which calls they serve, and that they mean what the Python path means."""
 
+import inspect
+import sys
+import tracemalloc
+
 import numpy as np
 import pytest
-from entries import SIGNATURES, Native, f4
-from support import array, scalar, write_kernel, write_saxpy
+from entries import SIGNATURES, Native, Refused, f4
+from support import array, read_seen, scalar, write_kernel, write_saxpy
 
 import pydotcompute
 from pydotcompute.backends.cpu.kernel import CPUKernel
@@ -122,6 +126,52 @@ def test_fills_are_written_before_the_kernel_runs(tmp_path):
         for got, mine in zip(run(f4(3), *given), given):
             assert got is mine
         assert given[0][0] == -np.inf and given[1].sum() == -18 and given[2].sum() == 7.5 and given[4] == 200
+
+
+def test_scratch_lives_as_long_as_the_call(tmp_path):
+    """Both paths allocate it, fill it, and give it back; nobody passes it."""
+    parameters = [
+        array("x", "float32", "n"), array("o", "float32", "n", role="out"), scalar("e", "float64", "out"),
+        array("q", "float32", "n * n", role="temp", fill="2"), array("w", "int64", 1 << 20, role="temp"),
+        scalar("s", "int64", "temp", fill="5"),
+    ]  # fmt: skip
+    native = Native(write_kernel(tmp_path, "k", parameters))
+    loaded = next(iter(native.bound.values()))[0]
+    for run in (native.entry(), native.kernel._dispatcher.call):
+        made = run(f4(3))
+        assert [type(a) for a in made] == [np.ndarray, np.float64] and made[0].shape == (3,)
+        x, o, e, q, w, s = read_seen(loaded.library, loaded.artifact)[:6]
+        assert len({x, o, e, q, w, s}) == 6 and all((x, o, e, q, w, s))
+        with pytest.raises((TypeError, Refused)):
+            run(f4(3), f4(3), np.zeros(()), f4(9))
+        given, total = f4(3), np.zeros(())
+        before = sys.getrefcount(given), sys.getrefcount(total)
+        tracemalloc.start()
+        for k in range(50):
+            assert run(f4(3), given, total) == (given, total)
+            run(f4(3))
+        left, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert left < 1 << 20 and 1 << 23 <= most < 1 << 25
+        assert (sys.getrefcount(given), sys.getrefcount(total)) == before
+    assert inspect.signature(native.kernel).parameters.keys() == {"x", "o", "e"}
+
+
+def test_scratch_that_cannot_be_had(tmp_path):
+    parameters = [
+        scalar("n", "int64"), array("o", "float32", 2, role="out"), scalar("e", "float64", "out"),
+        array("p", "int8", "n - 1", role="temp"), array("q", "float64", "n * 4", role="temp"),
+    ]  # fmt: skip
+    native = Native(write_kernel(tmp_path, "k", parameters))
+    given, total = f4(2), np.zeros(())
+    before = sys.getrefcount(given), sys.getrefcount(total)
+    assert native.serves(1) and not native.serves(0) and not native.serves(0, given, total)
+    assert not native.serves(1 << 45) and not native.serves(1 << 45, given, total)
+    assert (sys.getrefcount(given), sys.getrefcount(total)) == before
+    with pytest.raises(ValueError, match="k: a dimension of scratch 'p' is negative: n - 1 = -1 for n = 0"):
+        native.kernel(0)
+    with pytest.raises(MemoryError):
+        native.kernel(1 << 45, given, total)
 
 
 def test_written_views_whose_elements_meet_are_handed_on(kernels):

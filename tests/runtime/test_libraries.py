@@ -52,7 +52,10 @@ def test_a_kernel_knows_itself(tmp_path):
     for _ in range(2):
         assert saxpy.signature == "(a: T, x: T[...], y: T[...]) -> (out: T[...])"
         assert saxpy.doc == "a * x + y" and saxpy.__name__ == "saxpy"
-        assert saxpy.__doc__ == "a * x + y\n\nsaxpy(a: T, x: T[...], y: T[...]) -> (out: T[...])"
+        assert saxpy.__doc__ == (
+            "a * x + y\n\nsaxpy(a: T, x: T[...], y: T[...]) -> (out: T[...])\n  T: float32, float64\n\n"
+            "Outputs that are not given are allocated; what is returned are the outputs."
+        )
         assert repr(saxpy) == "<kernel saxpy(a: T, x: T[...], y: T[...]) -> (out: T[...])>"
         assert [str(s) for s in saxpy.specializations] == ["T=float32", "T=float64"]
         assert saxpy.specializations[0].targets == ("cpu:x86-64",) and saxpy.specializations[0].types == {

@@ -61,6 +61,41 @@ def test_a_library_that_is_no_kernel(tmp_path):
         pydotcompute.load(tmp_path).saxpy(1.0, X, X)
 
 
+WITHOUT_JSON = """
+import sys
+from pydotcompute import KernelNotBuiltError
+from pydotcompute.cache import manifest
+
+path, folder = f"{sys.argv[1]}/manifest.json", sys.argv[1]
+whole = open(path).read()
+damages = [damage(whole, k) for k in range(0, len(whole), 7) for damage in (
+    lambda text, k: text[:k], lambda text, k: text[:k] + text[k + 1:], lambda text, k: text[:k] + '"' + text[k:],
+    lambda text, k: text[:k] + "\\0" + text[k + 1:],
+)]
+refused = 0
+for text in damages:
+    with open(path, "w") as file:
+        file.write(text)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "json"]:
+        del sys.modules[name]
+    try:
+        manifest.read(folder, folder)
+    except KernelNotBuiltError as error:
+        refused += "is damaged (" in str(error)
+print(refused, len(damages))
+"""
+
+
+def test_damages_where_nobody_has_imported_json(tmp_path):
+    """The interpreter's scanner, of which the manifest is read, says by that package what is wrong with a text."""
+    write_saxpy(tmp_path)
+    command = [sys.executable, "-c", WITHOUT_JSON, str(manifest_of(tmp_path).parent)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    refused, tried = map(int, done.stdout.split())
+    assert refused > tried / 2 > 50
+
+
 def test_damaged_manifests(tmp_path):
     write_saxpy(tmp_path)
     path, whole = manifest_of(tmp_path), manifest_of(tmp_path).read_text()

@@ -189,11 +189,3 @@ def test_python_refuses_sources_that_say_something_else(project, tmp_path):
     with pytest.raises(KernelNotBuiltError, match="scale.python needs the sources, and there is no "):
         lib.scale.python(np.zeros(3, "f4"), 1.0)
     assert lib.scale(np.zeros(3, "f4"), 1.0) is None
-
-
-def test_more_elements_than_any_memory_has_are_refused(lib):
-    """Kernels compute with dimensions, and what is proved of an index leans on their size."""
-    many = np.broadcast_to(np.float32(1), (2**49, 1))
-    for call in doors(lib.diff):
-        with pytest.raises(ValueError, match=r"'x' has shape \(562949953421312, 1\), more than 2\*\*48 elements"):
-            call(many)

@@ -41,9 +41,11 @@ KERNELS = {
                scalar("f", "float32"), scalar("z", "complex64")], {}),
     "full": ([scalar("n", "int64"), scalar("value", "T"), array("out", "T", "n", role="out")], T),
     "shaped": ([scalar("value", "T"), array("out", "T", ..., role="out")], T),
+    "table": ([scalar("n", "int64"), scalar("m", "int64"), array("out", "float32", "n", "m", role="out")], {}),
     "total": ([array("x", "float64", ...), scalar("sum", "float64", "out")], {}),
 }  # fmt: skip
 
+TOO_MANY = "kernels take arrays of fewer than 2**48 elements (sizes of 0 left out)"
 ERRORS = [
     # ------------------------------------------------------------------------------------- which is which
     ("saxpy", (2.0, X), {}, TypeError,
@@ -54,6 +56,16 @@ ERRORS = [
     ("saxpy", (2.0, X, X), {"x": X}, TypeError, "saxpy got two values for argument 'x'"),
     ("saxpy", (2.0, X), {"yy": X}, TypeError, "saxpy has no argument 'yy'; did you mean 'y'?"),
     ("saxpy", (2.0, X, X), {"where": X}, TypeError, "saxpy has no argument 'where'; it takes a, x, y, out"),
+    # ------------------------------------------------------------------------- more elements than memory has
+    ("matmul", (np.empty((2**47, 0), "f4"), np.empty((0, 2), "f4")), {}, ValueError,
+     f"matmul: 'out' has shape (140737488355328, 2); {TOO_MANY}"),
+    ("matmul", (np.empty((2**50, 0), "f4"), np.empty((0, 0), "f4")), {}, ValueError,
+     f"matmul: 'a' has shape (1125899906842624, 0); {TOO_MANY}"),
+    ("add", (np.broadcast_to(X[:1], (2**24, 2**24)), X[:1]), {}, ValueError,
+     f"add: 'x' has shape (16777216, 16777216); {TOO_MANY}"),
+    ("total", (np.empty((2**50, 0)),), {}, ValueError, f"total: 'x' has shape (1125899906842624, 0); {TOO_MANY}"),
+    ("table", (2**50, 0), {}, ValueError, f"table: 'out' has shape (1125899906842624, 0); {TOO_MANY}"),
+    ("full", (2**48, np.float32(1)), {}, ValueError, f"full: 'out' has shape (281474976710656,); {TOO_MANY}"),
     # --------------------------------------------------------------------------------------------- dtypes
     ("saxpy", (2.0, X.astype("i4"), X), {}, TypeError, "saxpy: 'x' must be float32 or float64, got int32"),
     ("saxpy", (2.0, X, X.astype("f8")), {}, TypeError, "saxpy: 'y' is float64, but 'x' is float32: both are T"),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping
+from functools import partial
+from typing import Any, Callable, Mapping, Sequence
 
 import cupy
 from cupy.cuda import function
@@ -11,7 +12,7 @@ from ...cache.manifest import Artifact
 from ...cache.objects import read
 from ...calls.arguments import Call
 from ...errors import AllocationError, ArtifactRefusedError, KernelNotBuiltError
-from ..launch import Device, arguments as arguments_of, fits, launches as launches_of, scalar_names
+from ..launch import Device, Launch, arguments as arguments_of, fits, launches as launches_of, scalar_names, steps
 from . import (
     arrays as cuda_arrays,
     context as cuda_context,
@@ -71,10 +72,20 @@ class CUDAKernel:
         with self.backend.running(self.artifact.kernel):
             values, finish = call.complete()
             launches, arguments, copied = self._launch(call, values)
-            if keep and not copied:
+            if keep and not copied and "program" not in self.artifact.meta:  # whose launches differ with the sizes
                 handles = [(self.functions[one.entry].ptr, one) for one in launches]
                 keep(self.artifact.meta, self.backend, handles, arguments)
             return finish()
+
+    def _read(self, scratch: Sequence[Any], place: int, dtype: str) -> bool | int:
+        """What decides about the launches that follow. Raises RuntimeError while the stream captures: a graph cannot
+        wait."""
+        if cuda_streams.captures(cupy.cuda.get_current_stream().ptr):
+            raise RuntimeError(
+                f"{self.artifact.kernel} waits for what it computes to know what to launch next, and the current "
+                "stream is capturing a graph, which cannot wait: call it outside of the capture"
+            )
+        return scratch[place].get().view(dtype)[0].item()
 
     def _launch(self, call: Call, values: dict[str, Any]) -> tuple[list, list, list]:
         """The launches, their arguments, and arrays that had to be copied."""
@@ -89,16 +100,26 @@ class CUDAKernel:
                     values[p.name] = whole
         scratch = [cupy.empty(size, cupy.uint8) for size in artifact.meta["scratch"]]
         names = {**call.dims, **scalar_names(artifact.parameters, values)}
-        arguments = arguments_of(
-            artifact.meta, artifact.parameters, values, call.dims, call.leading, cuda_arrays.address,
-            [cuda_arrays.address(s) for s in scratch],
-        )  # fmt: skip
-        launches = launches_of(artifact.meta, names)
-        for launch in launches:
-            self.functions[launch.entry](launch.grid, launch.block, tuple(arguments))
+        addresses = [cuda_arrays.address(s) for s in scratch]
+
+        def arguments_from(meta: Mapping[str, Any], dims: Mapping[str, int]) -> list:
+            return arguments_of(
+                meta, artifact.parameters, values, dims, call.leading, cuda_arrays.address, addresses
+            )  # fmt: skip
+
+        launches: list[Launch] = []
+        arguments: list[Any] = []
+        if "program" in artifact.meta:
+            for launch, meta, known in steps(artifact.meta, names, partial(self._read, scratch)):
+                self.functions[launch.entry](launch.grid, launch.block, tuple(arguments_from(meta, known)))
+        else:
+            launches, arguments = launches_of(artifact.meta, names), arguments_from(artifact.meta, call.dims)
+            for launch in launches:
+                self.functions[launch.entry](launch.grid, launch.block, tuple(arguments))
         for p, array, whole in copied:
             if p.writable:
                 cuda_copies.copy(array, whole)
-        if (scratch or copied) and cuda_streams.captures(cupy.cuda.get_current_stream().ptr):
-            self.backend.keep_captured((scratch, copied))
+        temporary = [values[p.name] for p in artifact.parameters if p.role == "temp"]
+        if (scratch or temporary or copied) and cuda_streams.captures(cupy.cuda.get_current_stream().ptr):
+            self.backend.keep_captured((scratch, temporary, copied))
         return launches, arguments, copied

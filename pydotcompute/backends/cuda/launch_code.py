@@ -39,7 +39,7 @@ def launch_code(
     arrays, complex scalars, scalars of other libraries. See `LaunchCache.remember`."""
     where = {name: k for k, (name, value) in enumerate(zip(names, values)) if value is not None}
     parameters = {p.name: p for p in call.specialisation.parameters}
-    present = [p for p in parameters.values() if (p.is_array or p.role == "out") and p.name in where]
+    present = [p for p in parameters.values() if p.in_memory and p.name in where]
     if any(type(values[where[p.name]]) is not cupy.ndarray for p in present):
         return None
     known: dict[str, Any] = {"NotImplemented": NotImplemented}  # what the function sees
@@ -63,7 +63,7 @@ def launch_code(
         if kind == "scratch":
             made.append(f"s{which} = {name(cupy.empty, 'empty')}({meta['scratch'][which]}, 'uint8')")
             texts[at] = f"s{which}.data.ptr"
-            scratch.append(which)
+            scratch.append(f"s{which}")
         elif kind in ("data", "array") and which in call.missing:
             texts[at] = f"{which}_made.data.ptr"
         elif kind in ("data", "array"):
@@ -71,7 +71,8 @@ def launch_code(
     for p in parameters.values():
         if p.name in call.missing:
             made.append(f"{p.name}_made = {name(cupy.empty, 'empty')}({call.missing[p.name]}, {p.dtype!r})")
-        if p.role == "out" and p.fill is not None:
+            scratch += [f"{p.name}_made"] if p.role == "temp" else []
+        if not p.is_input and p.fill is not None:
             value = name(fill_value(p.fill, p.dtype), "value")
             filled.append(f"{name(cuda_arrays.fill, 'fill')}({_output(p, call, where)}, {value})")
     offsets, size = _offsets(formats)
@@ -120,7 +121,7 @@ def launch_code(
         *(f"        {line}" for line in filled),
         *(f"        {line}" for line in launching),  # the driver copies the buffer before a launch returns
         "        give(used)",
-        *([f"        if captures(current): keep(({', '.join(f's{k}' for k in scratch)},))"] if scratch else []),
+        *([f"        if captures(current): keep(({', '.join(scratch)},))"] if scratch else []),
         "    except refused:",
         "        return NotImplemented",
         "    except failed as error:",

@@ -12,7 +12,7 @@ from ...cache.manifest import Artifact
 from ...cache.objects import read
 from ...calls.arguments import Call
 from ...errors import AllocationError, KernelNotBuiltError
-from ..launch import fits, launches, scalar_names
+from ..launch import fits, scalar_names, steps
 from . import devices, programs
 from .arrays import read as to_host, write
 from .launch import arguments
@@ -64,17 +64,24 @@ class OpenCLKernel:
                     whole = self.backend.to_device(np.ascontiguousarray(seen))
                     copied.append((p, array, whole))
                     values[p.name] = whole
-        present = {p.name: values[p.name] for p in artifact.parameters if p.is_array or p.role == "out"}
+        present = {p.name: values[p.name] for p in artifact.parameters if p.in_memory}
         queue = self.backend.queue_of(present.values())
         scratch = [cl.Buffer(self.backend.context, cl.mem_flags.READ_WRITE, size) for size in artifact.meta["scratch"]]
-        given = arguments(
-            artifact.meta, artifact.parameters, values, call.dims, call.leading,
-            lambda array: array.base_data if array.base_data is not None else self.backend.nothing,
-            lambda array: array.offset if array.base_data is not None else 0, scratch,
-        )  # fmt: skip
         names = {**call.dims, **scalar_names(artifact.parameters, values)}
         events = [event for array in present.values() for event in array.events]
-        for launch in launches(artifact.meta, names):
+
+        def read(place: int, dtype: str) -> bool | int:
+            """What decides about the launches that follow."""
+            found = np.empty(1, dtype)
+            cl.enqueue_copy(queue, found, scratch[place], is_blocking=True, wait_for=events)
+            return found[0].item()
+
+        for launch, meta, known in steps(artifact.meta, names, read):
+            given = arguments(
+                meta, artifact.parameters, values, known, call.leading,
+                lambda array: array.base_data if array.base_data is not None else self.backend.nothing,
+                lambda array: array.offset if array.base_data is not None else 0, scratch,
+            )  # fmt: skip
             whole_grid = tuple(g * b for g, b in zip(launch.grid, launch.block, strict=True))
             with self.lock:
                 function = self.functions[launch.entry]

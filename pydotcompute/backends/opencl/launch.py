@@ -33,6 +33,8 @@ def arguments(
             result.append(np.int64(dims[name]))
         elif kind == "scratch":
             result.append(scratch[name])
+        elif kind == "start":
+            result.append(np.int64(name))
         elif kind == "scalar":
             value = getattr(values[name], rest[0]) if rest else values[name]
             result.append(PASSED.get(known[name].dtype, lambda v: v)(value))

@@ -56,7 +56,7 @@ def arrays_of(tree: KernelTree, names: Names, atomic: set[str]) -> dict[str, Arr
     """Every array of the kernel by its name; parameters are numbered from 0, kernel arrays -1, -2, …."""
     found = {}
     for number, p in enumerate(tree.parameters):
-        if p.is_array or p.role == "out":
+        if p.in_memory:
             found[p.name] = of_parameter(p, number, names, p.name in atomic)
     for number, a in enumerate(tree.arrays.values()):
         local = a.name in atomic

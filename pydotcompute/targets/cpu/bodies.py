@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from ...ir.tree import Assign, AssignTuple, For, Parallel, Stmt, walk
+from ...ir.tree import Assign, AssignTuple, For, Parallel, Stmt, children, walk
 
 
 def body_size(loop: Parallel) -> int:
@@ -12,15 +12,16 @@ def body_size(loop: Parallel) -> int:
     return sum(1 for s in loop.body for _ in walk(s))
 
 
-def assigned(body: Iterable[Stmt]) -> set[str]:
-    """The scalars that statements set."""
+def assigned(body: Iterable[Stmt], into: Callable[[Stmt], bool] = lambda s: True) -> set[str]:
+    """The scalars that statements set; `into`: whether to look at what is inside one."""
     names: set[str] = set()
     for s in body:
-        for node in walk(s):
-            if isinstance(node, (Assign, For)):
-                names.add(node.name)
-            elif isinstance(node, AssignTuple):
-                names |= set(node.names)
-            elif isinstance(node, Parallel):
-                names |= {r.name for r in node.reductions}
+        if isinstance(s, (Assign, For)):
+            names.add(s.name)
+        elif isinstance(s, AssignTuple):
+            names |= set(s.names)
+        elif isinstance(s, Parallel):
+            names |= {r.name for r in s.reductions}
+        if into(s):
+            names |= assigned((node for node in children(s) if isinstance(node, Stmt)), into)
     return names

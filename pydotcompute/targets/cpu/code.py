@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ...ir.tree import Accumulate, Atomic, If, KernelTree, Parallel, Scatter, Store
 from ..llvm.array_scope import ArrayScope
 from ..llvm.expressions import Expressions, contracts
@@ -22,7 +24,11 @@ from .stores import Stores
 
 
 class Code:
-    def __init__(self, tree: KernelTree, names: Names, arrays: dict[str, Array], bounds: bool):
+    """phase: what writes a loop over grid or blocks where it stands."""
+
+    def __init__(
+        self, tree: KernelTree, names: Names, arrays: dict[str, Array], bounds: bool, phase: Callable[[Parallel], None]
+    ):
         self.names, self.writer, self.arrays = names, Writer(names), ArrayScope(arrays)
         self.faults = Faults(self.writer, tree, bounds)
         self.elements = Elements(self.writer, self.arrays, self.faults)
@@ -36,7 +42,8 @@ class Code:
             self.writer, self.expressions,
             {
                 Store: self.stores.store, Scatter: self.stores.scatter, Atomic: self.stores.atomic,
-                Accumulate: self.reductions.accumulate, If: self.branch, Parallel: lambda s: self.loops.parallel(s),
+                Accumulate: self.reductions.accumulate, If: self.branch,
+                Parallel: lambda s: self.loops.parallel(s) if s.kind == "threads" else phase(s),
             },
             self.faults.leave,
         )  # fmt: skip

@@ -31,9 +31,8 @@ LEVELS = ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
 ALLOWED_SYMBOLS = frozenset(("pthread_create", "pthread_join", "memcpy", "memmove", "memset"))
 _WORDS = types.CPointer(types.int64)
 _SIGNATURES = {
-    "begin": types.int64(_WORDS, _WORDS),
-    "body": types.int64(_WORDS, _WORDS, _WORDS, types.int64, types.int64, types.int64),
-    "finish": types.int64(_WORDS, _WORDS, _WORDS, types.int64),
+    "drive": types.int64(_WORDS, _WORDS, _WORDS),
+    "body": types.int64(_WORDS, _WORDS, _WORDS, types.int64, types.int64, types.int64, types.int64),
 }
 
 
@@ -59,7 +58,7 @@ def kernel_ir(source: CpuSource, source_file: str) -> str:
     try:
         exec(builtins.compile(source.text, source_file, "exec"), names)
         for name, results in source.functions.items():
-            compute = name in ("compute", "compute_shared")
+            compute = name in source.loops
             names[name] = subroutine(
                 names[name],
                 _result(results),

@@ -56,17 +56,18 @@ def entry_ir(
     requires: Sequence[Tree] = (),
     params: Mapping[str, int | float | bool] | None = None,
     vendor: Tree | None = None,
+    has_loops: bool = False,
     checks: bool = False,
 ) -> str:
     """LLVM IR of a module that defines `entry` and its variables, and expects `run`.
 
-    parameters: inputs, then outputs, with concrete dtypes. symbols: the dimension symbols, as for `abi.slots`.
-    aliases: pairs of names that may be the same view. declared, types: the parameters before types were chosen, and
-    the dtypes that each type variable may have (None: there are no type variables). requires: conditions on
-    dimensions and params; params: the values of this specialisation. vendor: the condition on them under which the
-    callable in `vendor` gets a call's arguments, inputs then outputs, all checked, by position. checks: `run` looks at
-    indices, and its words end in those of a fault. Where an expression
-    is more than integer arithmetic, the entry hands every call on.
+    parameters: inputs, then outputs, then scratch, with concrete dtypes. symbols: the dimension symbols, as for
+    `abi.slots`. aliases: pairs of names that may be the same view. declared, types: the parameters before types were
+    chosen, and the dtypes that each type variable may have (None: there are no type variables). requires: conditions
+    on dimensions and params; params: the values of this specialisation. vendor: the condition on them under which the
+    callable in `vendor` gets a call's arguments, inputs then outputs, all checked, by position. Where an expression
+    is more than integer arithmetic, the entry hands every call on. has_loops: how long a call takes does not follow
+    from its dimensions. checks: `run` looks at indices, and its words end in those of a fault.
     """
     code = Code((*EXPORTS[1:], "fault") if checks else EXPORTS[1:])
     code.begin("entry", [PTR, PTR, I64, PTR])
@@ -75,7 +76,7 @@ def entry_ir(
     conditions = (*requires, *(() if vendor is None else (vendor,)))
     if _is_servable(parameters, symbols, conditions, constants):
         decisive = _decisive(declared or parameters, types or {})
-        _write_entry(code, parameters, symbols, aliases, decisive, requires, constants, vendor, checks)
+        _write_entry(code, parameters, symbols, aliases, decisive, requires, constants, vendor, has_loops, checks)
     else:
         code.b.branch(code.refuse)
     return str(code.module)
@@ -85,7 +86,7 @@ def _is_servable(
     parameters: Sequence[Parameter], symbols: Sequence[str], requires: Sequence[Tree], params: Mapping[str, int]
 ) -> bool:
     """Whether every symbol, every condition and every shape of an output follows from the inputs by arithmetic."""
-    inputs = [p for p in parameters if p.role != "out"]
+    inputs = [p for p in parameters if p.is_input]
     leading = any(p.ellipsis for p in inputs)
     bound = {d for p in inputs for d in p.dims or () if isinstance(d, str)}
     bound |= {p.name for p in inputs if _may_be_dimension(p)}
@@ -94,8 +95,8 @@ def _is_servable(
     for p in parameters:
         if p.dtype not in TYPE_NUMBERS or p.ellipsis and not leading:
             return False
-        trees = [d for d in p.dims or () if not isinstance(d, int) and (p.role == "out" or d not in bound)]
-        if any(p.role != "out" or not can_write(tree, bound | set(params)) for tree in trees):
+        trees = [d for d in p.dims or () if not isinstance(d, int) and (not p.is_input or d not in bound)]
+        if any(p.is_input or not can_write(tree, bound | set(params)) for tree in trees):
             return False
     return bound.issuperset(symbols) and all(can_write(tree, bound | set(params)) for tree in requires)
 
@@ -106,7 +107,7 @@ def _may_be_dimension(p: Parameter) -> bool:
 
 def _decisive(declared: Sequence[Parameter], types: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
     """Scalars whose type variable no input array decides → the dtypes it may have."""
-    decided = {p.dtype for p in declared if p.is_array and p.role != "out"}
+    decided = {p.dtype for p in declared if p.is_array and p.is_input}
     return {
         p.name: types[p.dtype] for p in declared
         if not p.is_array and p.role == "in" and p.dtype in types and p.dtype not in decided
@@ -130,12 +131,13 @@ def _write_refusal(code: Code) -> None:
 def _write_entry(
     code: Code, parameters: Sequence[Parameter], symbols: Sequence[str], aliases: Collection[tuple[str, str]],
     decisive: Mapping[str, Sequence[str]], requires: Sequence[Tree], params: Mapping[str, int], vendor: Tree | None,
-    checks: bool,
+    has_loops: bool, checks: bool,
 ) -> None:  # fmt: skip
     b = code.b
     items, shapes = code.function.args[1], Shapes(code)
-    inputs = [p for p in parameters if p.role != "out"]
+    inputs = [p for p in parameters if p.is_input]
     outputs = [p for p in parameters if p.role == "out"]
+    temporary = [p for p in parameters if p.role == "temp"]
     layout, total = abi.slots(parameters, symbols)
     words = code.stack(I64, max(total + checks * abi.FAULT_WORDS, 1))
     place = {(s.kind, s.name, s.axis): s.index for s in layout}
@@ -163,15 +165,12 @@ def _write_entry(
         if array.parameter.layout != "broadcast":
             shapes.agree(array)
     _check_overlap(code, [(a, other) for i, a in enumerate(arrays) for other in arrays[:i]], aliases)
-    _compute_dimensions(code, shapes, outputs, requires, params)
-    shapes.moderate(parameters)
+    _compute_dimensions(code, shapes, [*outputs, *temporary], requires, params)
 
     # What is returned is owned from here on: nothing after this refuses without giving it back.
     results = [code.stack(PTR) for _ in outputs]
     addresses = [code.place(words, place["data", p.name, 0], I64) for p in outputs]
     scratch = [code.stack(I64, 2) for _ in outputs]
-    for result in results if checks else ():
-        code.put(code.null, result)
     for array in arrays:
         _put_array(code, array, shapes, words, place)
     for symbol in symbols:
@@ -182,7 +181,8 @@ def _write_entry(
             return
         other = code.variable("vendor")
         faster = truth(code, write(code, vendor, {**shapes.symbols, **params}))
-        count = b.select(given, i64(len(parameters)), i64(len(inputs)))  # keywords' values lie behind the others
+        # keywords' values lie behind the others
+        count = b.select(given, i64(len(inputs) + len(outputs)), i64(len(inputs)))
 
         def give() -> None:
             b.ret(code.call("PyObject_Vectorcall", PTR, other, items, count, code.null))
@@ -216,12 +216,22 @@ def _write_entry(
             else:
                 code.put(b.ptrtoint(scratch[k], I64), addresses[k])
 
+    for result in results:
+        code.put(code.null, result)
     if outputs:
         code.branch(given, take_given, allocate)
-    for p, address in zip(outputs, addresses):
+    own: list[Value] = []  # arrays that live as long as the call
+    for p in temporary:
+        if p.is_array:
+            own.append(new_array(code, p, shapes, [*own, *(code.get(result, PTR) for result in results)]))
+        address = code.at(own[-1], 16, I64) if p.is_array else b.ptrtoint(code.stack(I64, 2), I64)
+        code.put(address, words, place["data", p.name, 0])
+    for p in (*outputs, *temporary):
         if p.fill is not None:
-            fill(code, p, p.fill, shapes, code.get(address))
-    status = _run(code, words, [shapes.values[symbol] for symbol in symbols])
+            fill(code, p, p.fill, shapes, code.element(words, place["data", p.name, 0], I64))
+    status = _run(code, words, [shapes.values[symbol] for symbol in symbols], has_loops)
+    for array in own:
+        code.call("Py_DecRef", VOID, array)
     if checks:
         fault = code.place(words, total, I64)
         code.branch(code.equal(status, ir.Constant(I32, 1)), lambda: _raise(code, fault, results))
@@ -328,8 +338,8 @@ def _raise(code: Code, fault: Value, results: Sequence[Value]) -> None:
     code.b.ret(code.null)
 
 
-def _run(code: Code, words: Value, dimensions: Sequence[Value]) -> Value:
-    """Call `run`, without the GIL where that pays; what it returns."""
+def _run(code: Code, words: Value, dimensions: Sequence[Value], has_loops: bool) -> Value:
+    """Call `run`, without the GIL where that pays, or may; what it returns."""
     status = code.stack(I32)
     b, work = code.b, ir.Constant(F64, 1.0)
     for dimension in dimensions:
@@ -340,6 +350,9 @@ def _run(code: Code, words: Value, dimensions: Sequence[Value]) -> Value:
         code.put(code.call("run", I32, words), status)
         code.call("PyEval_RestoreThread", VOID, thread)
 
+    if has_loops:
+        release()
+        return code.get(status, I32)
     large = b.fcmp_ordered(">", work, ir.Constant(F64, float(RELEASE_GIL_ABOVE)))
     code.branch(large, release, lambda: code.put(code.call("run", I32, words), status))
     return code.get(status, I32)

@@ -5,13 +5,14 @@ Whatever is not plainly right refuses the call; what may be right all the same i
 
 from __future__ import annotations
 
-from typing import NamedTuple, Sequence
+from typing import NamedTuple
 
 from llvmlite import ir
 
-from ...artifact.dimensions import MOST_ELEMENTS, Tree
+from ...artifact.abi import ELEMENTS
+from ...artifact.dimensions import Tree
 from ...artifact.signature import DTYPE_BYTES, Parameter
-from .entry_code import F32, F64, I8, I32, I64, PTR, Code, Value, i64
+from .entry_code import F32, F64, I1, I8, I32, I64, PTR, Code, Value, i64
 
 TYPE_NUMBERS = {  # NumPy's, where long is 64 bits wide; two of them are int64, two uint64
     "bool": (0,), "int8": (1,), "int16": (3,), "int32": (5,), "int64": (7, 9), "uint8": (2,), "uint16": (4,),
@@ -33,7 +34,7 @@ class Array(NamedTuple):
 
 
 def read_array(code: Code, p: Parameter, item: Value) -> Array:
-    """Type, byte order, dtype, rank, layout; not yet the shape."""
+    """Type, byte order, dtype, rank, layout, and that it is not too large; not yet the shape."""
     b = code.b
     code.require(code.equal(code.at(item, 8, PTR), code.variable("ndarray_type")))
     descr = code.at(item, 56, PTR)
@@ -51,7 +52,22 @@ def read_array(code: Code, p: Parameter, item: Value) -> Array:
     wanted = ALIGNED | (CONTIGUOUS if p.layout == "C" else 0) | (WRITEABLE if p.writable else 0)
     flags = b.and_(code.at(item, 64, I32), ir.Constant(I32, wanted))
     code.require(code.equal(flags, ir.Constant(I32, wanted)))
-    return Array(p, code.at(item, 16, I64), nd, code.at(item, 32, PTR), code.at(item, 40, PTR))
+    dims = code.at(item, 32, PTR)
+    code.require(is_countable(code, known if not p.ellipsis else nd, dims))
+    return Array(p, code.at(item, 16, I64), nd, dims, code.at(item, 40, PTR))
+
+
+def is_countable(code: Code, number: Value, sizes: Value) -> Value:
+    """Whether so many sizes, those that are 0 left out, surely have a product below ELEMENTS: by their bits."""
+    bits = code.stack(I64)
+    code.put(i64(0), bits)
+
+    def add(i: Value) -> None:
+        unused = code.b.ctlz(code.element(sizes, i, I64), ir.Constant(I1, 0))
+        code.put(code.b.add(code.get(bits), code.b.sub(i64(64), unused)), bits)
+
+    code.loop(number, add)
+    return code.b.icmp_signed("<", code.get(bits), i64(ELEMENTS.bit_length()))
 
 
 def read_scalar(code: Code, p: Parameter, item: Value, word: Value) -> Value | None:
@@ -141,7 +157,6 @@ class Shapes:
         self.values: dict[Tree, Value] = {}  # of symbols, and of the expressions of outputs
         self.leading: tuple[Value, Value] | None = None  # how many dims, address of their sizes
         self.count: Value | None = None  # their product
-        self.reach: Value = ir.Constant(F64, 1.0)  # the same, zeros left out and not wrapped
 
     def bind(self, dim: Tree, value: Value) -> None:
         if dim in self.values:
@@ -167,22 +182,6 @@ class Shapes:
                 code.require(code.equal(value, i64(dim)))
             else:
                 self.bind(dim, value)
-
-    def moderate(self, parameters: Sequence[Parameter]) -> None:
-        """Refuse arrays of more elements than any memory has, see artifact/dimensions.py."""
-        b, told = self.code.b, set()
-        for p in parameters:
-            if not p.is_array or (p.ellipsis, p.dims) in told or p.layout == "C" and not p.ellipsis and p.rank < 2:
-                continue  # nor is there such an array that is contiguous
-            told.add((p.ellipsis, p.dims))
-            count = self.reach if p.ellipsis else ir.Constant(F64, 1.0)
-            for dim in p.dims or ():
-                count = b.fmul(count, self._at_least_one(self.of(dim)))
-            self.code.require(b.fcmp_ordered("<=", count, ir.Constant(F64, float(MOST_ELEMENTS))))
-
-    def _at_least_one(self, size: Value) -> Value:
-        b = self.code.b
-        return b.sitofp(b.select(b.icmp_signed(">", size, i64(1)), size, i64(1)), F64)
 
     def agree(self, array: Array) -> None:
         """The leading dims are those of the first array that has a `...`."""
@@ -226,17 +225,10 @@ class Shapes:
     def _lead(self, number: Value, sizes: Value) -> None:
         """These are the leading dims."""
         self.leading, code = (number, sizes), self.code
-        product, reach = code.stack(I64), code.stack(F64)
+        product = code.stack(I64)
         code.put(i64(1), product)
-        code.put(ir.Constant(F64, 1.0), reach)
-
-        def take(i: Value) -> None:
-            size = code.element(sizes, i, I64)
-            code.put(code.b.mul(code.get(product), size), product)
-            code.put(code.b.fmul(code.get(reach, F64), self._at_least_one(size)), reach)
-
-        code.loop(number, take)
-        self.count, self.reach = code.get(product), code.get(reach, F64)
+        code.loop(number, lambda i: code.put(code.b.mul(code.get(product), code.element(sizes, i, I64)), product))
+        self.count = code.get(product)
 
     def view(self, array: Array) -> Value:
         """The descriptor of abi.py: how the leading dims of an array lie in memory, stride 0 where it is repeated."""

@@ -8,7 +8,7 @@ import numpy as np
 from llvmlite import ir
 
 from ...artifact.signature import Parameter, fill_value
-from .entry_arguments import MOST_DIMS, TYPE_NUMBERS, Shapes
+from .entry_arguments import MOST_DIMS, TYPE_NUMBERS, Shapes, is_countable
 from .entry_code import I32, I64, PTR, VOID, Code, Value, i64
 
 ARRAY_NEW, ARRAY_SCALAR, DESCR_FROM_TYPE = 93, 60, 45  # numbers in PyArray_API
@@ -35,6 +35,7 @@ def new_array(code: Code, p: Parameter, shapes: Shapes, made: Sequence[Value]) -
         code.put(i64(dim) if isinstance(dim, int) else shapes.values[dim], size, b.add(before, i64(axis)))
     if p.ellipsis:
         code.loop(before, lambda i: code.put(code.element(sizes, i, I64), size, i))
+    code.branch(code.b.not_(is_countable(code, nd, size)), give_up)
     array = code.numpy(
         ARRAY_NEW, PTR, code.variable("ndarray_type"), b.trunc(nd, I32), size,
         ir.Constant(I32, TYPE_NUMBERS[p.dtype][0]), code.null, code.null, ir.Constant(I32, 0), ir.Constant(I32, 0),

@@ -1,15 +1,15 @@
-"""The typed tree as Python for the CPU compiler: a module of three functions that `run` calls, and what they need.
+"""The typed tree as Python for the CPU compiler: a module of two functions that `run` calls, and what they need.
 
-    begin(words, state) -> units         the scalar set-up; its results and the counts go to `state`; how many work
-                                         items there are: iterations of a grid, blocks, or chunks of a reduction
-    body(words, state, partials, start, stop, alone) -> 0
-                                         these work items; `alone`: no other thread runs
-    finish(words, state, partials, units) -> 0
-                                         combine the chunks of a reduction over a grid, then what follows the loop
+    drive(words, state, partials) -> 0   the sequential program; at each of its parallel loops, a phase, it puts the
+                                         counts and the scalars that the loop reads into `state`, has all its work items
+                                         done (`run_phase`), and combines the chunks of its reductions
+    body(words, state, partials, start, stop, alone, phase) -> 0
+                                         these work items of a phase: iterations of a grid, blocks, or chunks of a
+                                         reduction; `alone`: no other thread runs
 
 `words` is the argument block (artifact/abi.py). `state`: word 0 is the number of work items worth a slice, then the
-counts of the main loop, then the scalars of the set-up, two words each. `partials`: 512 words for each reduction over a
-grid.
+counts of the phase, then the scalars that phases read, two words each. `partials`: 512 words for each reduction over a
+grid of a phase.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from math import prod
 from ...analysis.cost import ATOMIC, SLICE, cost_of
 from ...artifact import abi
 from ...errors import Position
-from ...ir.tree import Assign, AssignTuple, Atomic, KernelTree, Parallel, all_names, walk
+from ...ir.tree import Atomic, KernelTree, NewArray, Parallel, Reduction, Var, all_names, walk
 from ..llvm.expressions import constant
 from ..llvm.words import COMBINE
 from ..names import Names
+from ..phases import phases_of
 from .arrays import arrays_of
 from .bodies import assigned
 from .code import Code
@@ -36,7 +37,7 @@ from .loop_reductions import Lanes
 CHUNKS = 256
 RESERVED = (
     "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128 bool inf nan range True "
-    "False None begin body finish compute compute_shared words state partials start stop alone units"
+    "False None drive body words state partials start stop alone phase"
 ).split()
 
 
@@ -46,14 +47,27 @@ class CpuSource:
 
     text: str
     positions: tuple[Position | None, ...]  # line k + 1 of the text comes from positions[k]
-    functions: dict[str, tuple[str, ...]]  # functions besides begin, body and finish, callees first → result types
-    unaliased: frozenset[str]  # parameters of `compute` that no other one overlaps
+    functions: dict[str, tuple[str, ...]]  # functions besides drive and body, callees first → result types
+    loops: frozenset[str]  # of these, those of phases
+    unaliased: frozenset[str]  # their parameters that no other one overlaps
     fastmath: tuple[str, ...]
     state_words: int
     partial_words: int
     words: int  # without the fault words
     faults: Faults  # what the fault words number; they are there if `faults.any`
     kernel: str
+
+
+class _Phase:
+    """A parallel loop of the sequential program, and how it is called."""
+
+    def __init__(self, number: int, loop: Parallel):
+        self.number, self.loop = number, loop
+        self.reductions = loop.reductions if loop.kind == "grid" else ()
+        self.counts: tuple[str, ...] = ()  # names of how many iterations along each index
+        self.functions: list[str] = []  # alone; and beside other threads, where that differs
+        self.reads: set[str] = set()  # the scalars of the sequential program that it reads
+        self.atomic = False  # whether it updates arguments or outputs by atomics
 
 
 def lower(tree: KernelTree, bounds: bool = False) -> CpuSource:
@@ -64,41 +78,50 @@ def lower(tree: KernelTree, bounds: bool = False) -> CpuSource:
 class _Module:
     def __init__(self, tree: KernelTree, bounds: bool):
         self.tree = tree
-        self.main = tree.main
-        where = tree.body.index(self.main) if self.main else len(tree.body)
-        self.before, self.after = tree.body[:where], tree.body[where + 1 :]
+        self.phases = [_Phase(k, loop) for k, loop in enumerate(phases_of(tree))]
         from .namespace import INTRINSIC_NAMES  # here, because it imports Numba
 
         self.names = Names(all_names(tree), frozenset((*RESERVED, *INTRINSIC_NAMES)).__contains__)
         updated = {n.array for s in tree.body for n in walk(s) if isinstance(n, Atomic)}
         self.arrays = arrays_of(tree, self.names, updated)
-        self.atomic = bool(updated & {p.name for p in tree.parameters})
         self.slots, self.words = abi.slots(tree.parameters, tree.symbols)
-        self.code = Code(tree, self.names, self.arrays, bounds)
+        self.code = Code(tree, self.names, self.arrays, bounds, self.write_phase)
         self.checks = self.code.faults.any
         self.writer, self.write = self.code.writer, self.code.expressions.text
-        self.saved = [n for n in sorted(assigned(self.before))]  # the locals of the set-up
-        self.counts = tuple(self.names.fresh("_count") for _ in self.main.counts) if self.main else ()
-        self.state_words = 1 + len(self.counts) + 2 * len(self.saved)
+        most = 0
+        outside = assigned(tree.body, into=lambda s: not isinstance(s, Parallel))
+        for phase in self.phases:
+            phase.atomic = any(isinstance(n, Atomic) and n.array in self.parameters for n in walk(phase.loop))
+            phase.counts = tuple(self.names.fresh("_count") for _ in phase.loop.counts)
+            phase.functions = [self.names.fresh("compute")] + [self.names.fresh("compute_shared")] * phase.atomic
+            phase.reads = {n.name for n in walk(phase.loop) if isinstance(n, Var)} & outside
+            most = max(most, len(phase.counts))
+        saved = sorted(set().union(*(phase.reads for phase in self.phases)))
+        self.places = {name: 1 + most + 2 * k for k, name in enumerate(saved)}  # the words of scalars in the state
+        self.state_words = 1 + most + 2 * len(saved)
+
+    @property
+    def parameters(self) -> set[str]:
+        return {p.name for p in self.tree.parameters}
 
     def source(self) -> CpuSource:
         code = self.code
-        self.write_begin()
-        variants = ["compute", "compute_shared"] if self.atomic else ["compute"]
-        for name in variants:
-            code.stores.shared = name == "compute_shared"
-            self.write_compute(name)
-        self.write_body(variants)
-        self.write_finish()
-        code.stores.shared = self.atomic
+        for phase in self.phases:
+            for name in phase.functions:
+                code.stores.shared = phase.atomic and name == phase.functions[-1]
+                self.write_compute(phase, name)
+        code.stores.shared = any(phase.atomic for phase in self.phases)
+        self.write_body()
+        self.write_drive()
         code.faults.call = CALL
         code.helpers.define(code.statements)
+        code.elements.define()
         order = {h.name: k for k, h in enumerate(self.tree.helpers)}
         made = sorted(code.helpers.made.values(), key=lambda m: (order[m.helper.name], m.name))
-        code.elements.define()
         functions: dict[str, tuple[str, ...]] = {name: (array.dtype,) for name, array in code.elements.getters.values()}
         functions |= {m.name: m.helper.types for m in made}
-        functions |= {name: ("int64",) for name in variants}
+        loops = [name for phase in self.phases for name in phase.functions]
+        functions |= {name: ("int64",) for name in loops}
         aliased = {name for pair in self.tree.aliases for name in pair}
         parameters = [p.name for p in self.tree.parameters if p.name in self.arrays and p.name not in aliased]
         fastmath = tuple(sorted(set(self.tree.fastmath) - {"contract"}))
@@ -108,10 +131,11 @@ class _Module:
             "\n".join(self.writer.lines) + "\n",
             tuple(self.writer.positions),
             functions,
+            frozenset(loops),
             frozenset(self.names.of(p) for p in parameters),
             fastmath,
             self.state_words,
-            2 * CHUNKS * len(self.main.reductions if self.main and self.main.kind == "grid" else ()),
+            2 * CHUNKS * max((len(phase.reductions) for phase in self.phases), default=0),
             self.words,
             code.faults,
             self.tree.name,
@@ -145,64 +169,72 @@ class _Module:
         if self.checks:
             self.writer.assign(FAULTS, f"advance(words, int64({8 * self.words}))")
 
-    def restore(self) -> None:
-        """The counts of the main loop and the scalars of the set-up, from the state."""
-        for k, count in enumerate(self.counts):
+    def restore(self, phase: _Phase) -> None:
+        """The counts of the loop and the scalars that it reads, from the state."""
+        for k, count in enumerate(phase.counts):
             self.writer.assign(count, f"word_int64(state, int64({1 + k}))")
-        for name, index in self.places():
-            self.writer.assign(self.names.of(name), f"word_{self.tree.locals[name]}(state, int64({index}))")
-
-    def places(self) -> list[tuple[str, int]]:
-        """The scalars of the set-up and their words in the state."""
-        return [(name, 1 + len(self.counts) + 2 * k) for k, name in enumerate(self.saved)]
+        for name in sorted(phase.reads):
+            dtype = self.tree.locals[name]
+            self.writer.assign(self.names.of(name), f"word_{dtype}(state, int64({self.places[name]}))")
 
     # ------------------------------------------------------------------------------------------- functions
 
-    def write_begin(self) -> None:
-        writer, main = self.writer, self.main
-        with writer.define("begin", ["words", "state"]):
-            self.unpack()
-            for name, _ in self.places():
-                if not self.certainly_set(name):
-                    writer.assign(self.names.of(name), constant(0, self.tree.locals[name]))
-            with self.stacks_first():
-                self.code.statements.write(self.before)
-            for name, index in self.places():
-                writer.line(f"set_word_{self.tree.locals[name]}(state, int64({index}), {self.names.of(name)})")
-            if main is None:
-                writer.return_("int64(0)")
-                return
-            total = ""
-            for k, (name, count) in enumerate(zip(self.counts, main.counts, strict=True)):
-                writer.assign(name, f"maximum({self.write(count)}, int64(0))")
-                writer.line(f"set_word_int64(state, int64({1 + k}), {name})")
-                total = f"times({total}, {name})" if total else name
-            self.write_slice(main, total)
-
-    def write_slice(self, main: Parallel, total: str) -> None:
-        """The number of work items worth a slice, and how many there are of `total` iterations."""
+    def write_drive(self) -> None:
         writer = self.writer
-        known = {s for s in self.tree.symbols} | set(self.saved)
-        known |= {p.name for p in self.tree.parameters if not p.is_array and p.role != "out"}
+        writer.line("")
+        with writer.define("drive", ["words", "state", "partials"]):
+            self.unpack()
+            for name in self.places:  # on some ways to a phase that reads it in some iterations it may not be set
+                writer.assign(self.names.of(name), constant(0, self.tree.locals[name]))
+            with self.stacks_first():
+                self.code.statements.write(self.tree.body)
+            writer.return_("int64(0)")
+
+    def write_phase(self, loop: Parallel) -> None:
+        """A parallel loop, where it stands in the sequential program."""
+        writer = self.writer
+        phase = next(p for p in self.phases if p.loop is loop)
+        for name in sorted(phase.reads):
+            value = f"int64({self.places[name]}), {self.names.of(name)}"
+            writer.line(f"set_word_{self.tree.locals[name]}(state, {value})")
+        total = ""
+        for k, (name, count) in enumerate(zip(phase.counts, loop.counts, strict=True)):
+            writer.assign(name, f"maximum({self.write(count)}, int64(0))")
+            writer.line(f"set_word_int64(state, int64({1 + k}), {name})")
+            total = f"times({total}, {name})" if total else name
+        units = self.write_slice(phase, total)
+        writer.line(f"run_phase(words, state, partials, {units}, int64({phase.number}))")
+        for k, r in enumerate(phase.reductions):
+            self.write_combined(r, f"advance(partials, int64({8 * 2 * CHUNKS * k}))", units)
+
+    def write_combined(self, r: Reduction, part: str, units: str) -> None:
+        """The result of a reduction over a grid, out of those of its chunks."""
+        name = self.names.of(r.name)
+        dtype = r.operand_type if r.op in ("argmin", "argmax") else r.type
+        result = f"combine_{r.op}_{dtype}({part}, {units})"
+        if r.op not in ("argmin", "argmax"):
+            begin = self.write(r.start) if r.start is not None else name
+            result = f"{COMBINE[r.op]}({begin}, {result})"
+        self.writer.assign(name, result)
+
+    def write_slice(self, phase: _Phase, total: str) -> str:
+        """Put the number of work items that are worth a slice into the state; how many there are of `total`
+        iterations."""
+        writer, main = self.writer, phase.loop
+        known = {*self.tree.symbols, *self.places}
+        known |= {p.name for p in self.tree.parameters if not p.in_memory}
         helpers = {h.name: h for h in self.tree.helpers}
         cost = cost_of(main.body, known, self.write, helpers, atomic=ATOMIC)
         rest = cost_of(main.body, known, self.write, helpers)
-        if main.kind == "grid" and main.reductions:
+        if phase.reductions:
             chunk = writer.held("_chunk", f"chunk_size({total})")
             writer.line(f"set_word_int64(state, int64(0), slice_of({SLICE}, mul({chunk}, {cost})))")
-            writer.return_(f"turns(int64(0), {total}, {chunk})")
-        else:
-            units = f"slice_of({SLICE}, {cost})"
-            if self.atomic:  # several threads pay where there is other work
-                units = f"select(gt({cost}, shl({rest}, int64(1))), maximum({total}, int64(1)), {units})"
-            writer.line(f"set_word_int64(state, int64(0), {units})")
-            writer.return_(total)
-
-    def certainly_set(self, name: str) -> bool:
-        return any(
-            (isinstance(s, Assign) and s.name == name) or (isinstance(s, AssignTuple) and name in s.names)
-            for s in self.before
-        )
+            return writer.held("_units", f"turns(int64(0), {total}, {chunk})")
+        units = f"slice_of({SLICE}, {cost})"
+        if phase.atomic:  # several threads pay where there is other work
+            units = f"select(gt({cost}, shl({rest}, int64(1))), maximum({total}, int64(1)), {units})"
+        writer.line(f"set_word_int64(state, int64(0), {units})")
+        return total
 
     @contextmanager
     def stacks_first(self) -> Iterator[None]:
@@ -214,43 +246,38 @@ class _Module:
             for line in stacks:
                 self.writer.line(line)
 
-    def write_compute(self, name: str) -> None:
-        writer = self.writer
+    def write_compute(self, phase: _Phase, name: str) -> None:
+        writer, loop = self.writer, phase.loop
         writer.line("")
         parameters = [argument for argument, _ in self.arguments()] + ["words"] * self.checks
         with writer.define(name, [*parameters, "state", "partials", "start", "stop"]):
             if self.checks:
                 writer.assign(FAULTS, f"advance(words, int64({8 * self.words}))")
-            self.restore()
-            for a in self.tree.arrays.values():  # on the stack of this function
+            self.restore(phase)
+            for a in (n for n in walk(loop) if isinstance(n, NewArray)):  # on the stack of this function
                 writer.assign(self.arrays[a.name].pointer, f"stack_{a.dtype}({prod(a.shape)})")
-            if self.main is not None:
-                with self.stacks_first():
-                    self.write_main(self.main)
+            with self.stacks_first():
+                if loop.kind == "blocks":
+                    self.code.loops.blocks(loop, phase.counts, "start", "stop")
+                elif phase.reductions:
+                    self.write_chunks(loop, phase.counts)
+                else:
+                    self.code.loops.flat(loop, Lanes(counts=phase.counts), "start", "stop")
             writer.return_("int64(0)")
 
-    def write_main(self, main: Parallel) -> None:
-        loops = self.code.loops
-        if main.kind == "blocks":
-            loops.blocks(main, self.counts, "start", "stop")
-        elif main.reductions:
-            self.write_chunks(main)
-        else:
-            loops.flat(main, Lanes(counts=self.counts), "start", "stop")
-
-    def write_chunks(self, main: Parallel) -> None:
+    def write_chunks(self, main: Parallel, counts: tuple[str, ...]) -> None:
         """A reduction over a grid: chunks `start` to `stop`, a partial value for each."""
         writer, reductions = self.writer, self.code.reductions
         chunk, number, first, last, total = (
             self.names.fresh(n) for n in ("_chunk", "_number", "_from", "_to", "_total")
         )
-        writer.assign(total, reduce(lambda product, count: f"times({product}, {count})", self.counts))
+        writer.assign(total, reduce(lambda product, count: f"times({product}, {count})", counts))
         writer.assign(chunk, f"chunk_size({total})")
         with writer.for_(number, "start", "stop"):
             writer.assign(first, f"at({number}, {chunk}, int64(0))")
             writer.assign(last, f"minimum({total}, add({first}, {chunk}))")
-            length = self.counts[-1] if len(self.counts) > 1 else f"sub({last}, {first})"
-            lanes = reductions.open(main, self.counts, length, from_identity=True)
+            length = counts[-1] if len(counts) > 1 else f"sub({last}, {first})"
+            lanes = reductions.open(main, counts, length, from_identity=True)
             self.code.loops.flat(main, lanes, first, last)
             reductions.close(lanes)
             by_name = {lane.reduction.name: lane for lane in lanes.each}
@@ -262,33 +289,16 @@ class _Module:
                 else:
                     writer.line(f"set_word_{r.type}(partials, {place}, {name})")
 
-    def write_body(self, variants: list[str]) -> None:
+    def write_body(self) -> None:
         writer = self.writer
         writer.line("")
-        with writer.define("body", ["words", "state", "partials", "start", "stop", "alone"]):
-            arguments = [expression for _, expression in self.arguments()] + ["words"] * self.checks
-            call = f"({', '.join([*arguments, 'state', 'partials', 'start', 'stop'])})"
-            if len(variants) > 1:
-                with writer.if_("ne(alone, int64(0))"):
-                    writer.return_(f"{variants[0]}{call}")
-            writer.return_(f"{variants[-1]}{call}")
-
-    def write_finish(self) -> None:
-        writer, main = self.writer, self.main
-        writer.line("")
-        with writer.define("finish", ["words", "state", "partials", "units"]):
-            self.unpack()
-            self.restore()
-            if main is not None and main.kind == "grid":
-                for k, r in enumerate(main.reductions):
-                    part = f"advance(partials, int64({8 * 2 * CHUNKS * k}))"
-                    dtype = r.operand_type if r.op in ("argmin", "argmax") else r.type
-                    result = f"combine_{r.op}_{dtype}({part}, units)"
-                    name = self.names.of(r.name)
-                    if r.op not in ("argmin", "argmax"):
-                        begin = self.write(r.start) if r.start is not None else name
-                        result = f"{COMBINE[r.op]}({begin}, {result})"
-                    writer.assign(name, result)
-            with self.stacks_first():
-                self.code.statements.write(self.after)
+        arguments = [expression for _, expression in self.arguments()] + ["words"] * self.checks
+        call = f"({', '.join([*arguments, 'state', 'partials', 'start', 'stop'])})"
+        with writer.define("body", ["words", "state", "partials", "start", "stop", "alone", "phase"]):
+            for phase in self.phases:
+                with writer.if_(f"eq(phase, int64({phase.number}))"):
+                    if phase.atomic:
+                        with writer.if_("ne(alone, int64(0))"):
+                            writer.return_(f"{phase.functions[0]}{call}")
+                    writer.return_(f"{phase.functions[-1]}{call}")
             writer.return_("int64(0)")

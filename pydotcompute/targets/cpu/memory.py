@@ -58,6 +58,17 @@ def peek(typing_context, words):
     return types.int64(words), emit
 
 
+@intrinsic
+def run_phase(typing_context, words, state, partials, units, phase):
+    """So many work items of a phase, slices of them on other threads where that pays: `share` of `run.py`. They are
+    done when it returns."""
+
+    def emit(context, b, signature, values):
+        call(b, "share", ir.VoidType(), *values)
+
+    return types.void(words, state, partials, types.int64, types.int64), emit
+
+
 def _at_word(b, words, index):
     return b.gep(words, [index], inbounds=True, source_etype=I64)
 
@@ -103,6 +114,7 @@ def memory() -> dict[str, Callable]:
         "independent": independent,
         "claim": claim,
         "peek": peek,
+        "run_phase": run_phase,
     }
     for dtype, t in CPU.numba_types.items():
         made[f"stack_{dtype}"] = new_array(t, on_stack(STACK_ALIGNMENT))

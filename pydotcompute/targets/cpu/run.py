@@ -1,21 +1,23 @@
-"""The exported `run` of a CPU artifact, as LLVM IR: slices of the work on this thread and, where it pays, on others.
+"""The exported `run` of a CPU artifact, as LLVM IR, and `share`, which does a phase: slices of its work on this thread
+and, where it pays, on others.
 
-It calls the three functions of the lowered kernel (targets/cpu/lowering.py). Threads are made for the call and joined
-before it returns; slices are handed out one after the other by an atomic counter, so a slow thread takes fewer of
-them. If a thread cannot be made, those that exist do the work.
+`run` calls the two functions of the lowered kernel (targets/cpu/lowering.py): `drive`, which calls `share` for each
+phase, which calls `body`. Threads are made for the phase and joined before it returns; slices are handed out one after
+the other by an atomic counter, so a slow thread takes fewer of them. If a thread cannot be made, those that exist do
+the work.
 """
 
 from __future__ import annotations
 
 MAXIMUM_THREADS = 256
-_CONTEXT = "{ ptr, ptr, ptr, i64, i64, i64 }"  # words, state, partials, next unit, units, units of a slice
+_CONTEXT = "{ ptr, ptr, ptr, i64, i64, i64, i64 }"  # words, state, partials, next unit, units, of a slice, phase
 
+_COMMON = "ptr %result, ptr %error, ptr %words, ptr %state, ptr %partials"
 _TEMPLATE = """
 @threads = global i32 1
 
-declare i32 @begin(ptr, ptr, ptr, ptr)
-declare i32 @body(ptr, ptr, ptr, ptr, ptr, i64, i64, i64)
-declare i32 @finish(ptr, ptr, ptr, ptr, ptr, i64)
+declare i32 @drive(ptr, ptr, ptr, ptr, ptr)
+declare i32 @body(ptr, ptr, ptr, ptr, ptr, i64, i64, i64, i64)
 declare i32 @pthread_create(ptr, ptr, ptr, ptr)
 declare i32 @pthread_join(i64, ptr)
 
@@ -32,6 +34,8 @@ define internal ptr @work(ptr %context) {{
   %units = load i64, ptr %units.at
   %slice.at = getelementptr {context}, ptr %context, i32 0, i32 5
   %slice = load i64, ptr %slice.at
+  %phase.at = getelementptr {context}, ptr %context, i32 0, i32 6
+  %phase = load i64, ptr %phase.at
   br label %take
 take:
   {look_first}
@@ -41,7 +45,7 @@ take:
 compute:
   %end = add i64 %start, %slice
   %stop = call i64 @llvm.smin.i64(i64 %end, i64 %units)
-  %status = call i32 @body(ptr %result, ptr %error, ptr %words, ptr %state, ptr %partials, i64 %start, i64 %stop, i64 0)
+  %status = call i32 @body({common}, i64 %start, i64 %stop, i64 0, i64 %phase)
   br label %take
 done:
   ret ptr null
@@ -49,18 +53,13 @@ done:
 
 declare i64 @llvm.smin.i64(i64, i64)
 
-define i32 @run(ptr %words) {{
+define void @share(ptr %words, ptr %state, ptr %partials, i64 %units, i64 %phase) {{
 entry:
   %result = alloca i64
   %error = alloca ptr
-  %state = alloca [{state_words} x i64], align 64
-  %partials = alloca [{partial_words} x i64], align 64
   %context = alloca {context}
   %others = alloca [{maximum} x i64]
-  {clear_fault}
-  %begun = call i32 @begin(ptr %result, ptr %error, ptr %words, ptr %state)
   {look_begun}
-  %units = load i64, ptr %result
   %some = icmp sgt i64 %units, 0
   br i1 %some, label %divide, label %finish
 divide:
@@ -73,7 +72,7 @@ divide:
   %several = and i1 %several.allowed, %several.slices
   br i1 %several, label %share, label %alone
 alone:
-  %status = call i32 @body(ptr %result, ptr %error, ptr %words, ptr %state, ptr %partials, i64 0, i64 %units, i64 1)
+  %status = call i32 @body({common}, i64 0, i64 %units, i64 1, i64 %phase)
   br label %finish
 share:
   %padded = add i64 %units, %slice
@@ -85,12 +84,14 @@ share:
   %next.at = getelementptr {context}, ptr %context, i32 0, i32 3
   %units.at = getelementptr {context}, ptr %context, i32 0, i32 4
   %slice.at = getelementptr {context}, ptr %context, i32 0, i32 5
+  %phase.at = getelementptr {context}, ptr %context, i32 0, i32 6
   store ptr %words, ptr %context
   store ptr %state, ptr %state.at
   store ptr %partials, ptr %partials.at
   store i64 0, ptr %next.at
   store i64 %units, ptr %units.at
   store i64 %slice, ptr %slice.at
+  store i64 %phase, ptr %phase.at
   br label %create
 create:
   %made = phi i64 [ 0, %share ], [ %made.next, %created ]
@@ -119,8 +120,16 @@ wait:
   %joined = call i32 @pthread_join(i64 %one, ptr null)
   br label %join
 finish:
-  {look_computed}
-  %finished = call i32 @finish(ptr %result, ptr %error, ptr %words, ptr %state, ptr %partials, i64 %units)
+  ret void
+}}
+
+define i32 @run(ptr %words) {{
+  %result = alloca i64
+  %error = alloca ptr
+  %state = alloca [{state_words} x i64], align 64
+  %partials = alloca [{partial_words} x i64], align 64
+  {clear_fault}
+  %status = call i32 @drive({common})
   {result}
 }}
 """
@@ -134,7 +143,8 @@ _LOOK = """%{label}.at = getelementptr i64, ptr %words, i64 {words}
 
 
 def run_ir(state_words: int, partial_words: int, words: int, checks: bool) -> str:
-    """LLVM IR of `run` and the variable `threads`. words: how many a call has before the fault words, if it checks."""
+    """LLVM IR of `run` and the variable `threads`. words: how many a call has before the fault words, if it checks:
+    then no slice and no phase begins after a fault."""
 
     def look(label: str, other: str) -> str:
         return _LOOK.format(label=label, words=words, other=other) if checks else ""
@@ -145,11 +155,11 @@ def run_ir(state_words: int, partial_words: int, words: int, checks: bool) -> st
         partial_words=max(1, partial_words),
         maximum=MAXIMUM_THREADS,
         context=_CONTEXT,
+        common=_COMMON,
         clear_fault=f"{fault}\n  store i64 0, ptr %fault.at" if checks else "",
         look_first=look("whole", "done"),
-        look_begun=look("begun.well", "end"),
-        look_computed=look("computed.well", "end"),
-        result="br label %end\nend:\n  %fault = load i64, ptr %fault.at\n  %found = icmp ne i64 %fault, 0\n"
+        look_begun=look("begun.well", "finish"),
+        result="%fault = load i64, ptr %fault.at\n  %found = icmp ne i64 %fault, 0\n"
         "  %code = zext i1 %found to i32\n  ret i32 %code"
         if checks
         else "ret i32 0",

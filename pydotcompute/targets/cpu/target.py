@@ -46,6 +46,10 @@ class CpuTarget(Target):
         name = text.removeprefix("cpu:").lower().replace("-", "_").replace(".", "").removeprefix("x86_64_")
         return next((f"cpu:{level}" for level, others in OTHER_NAMES.items() if name in others.split()), "")
 
+    def platforms(self, target: str) -> tuple[str, ...]:
+        # Its objects name no version of glibc and need no library but the one that every process has.
+        return ("manylinux_2_17_x86_64",)
+
     def missing(self) -> str:
         return next((not_installed(module) for module in ("numba", "llvmlite") if find_spec(module) is None), "")
 
@@ -61,6 +65,7 @@ class CpuTarget(Target):
             from ...analysis.inside import unproved
             from ...analysis.races import check
             from ...frontend.build import build_tree
+            from ..phases import has_sequential_loops
             from .compiler import TRIPLE, emit_object, entry_object, host_cpu, kernel_ir
             from .entry import entry_ir
             from .link import link
@@ -82,6 +87,7 @@ class CpuTarget(Target):
             tree.parameters, tree.symbols, tree.aliases, declared=job.kernel.signature.parameters,
             types=job.kernel.types, requires=job.kernel.requires, params=dict(job.specialisation.params),
             vendor=job.kernel.vendor.get("when", True) if job.kernel.vendor else None, checks=source.faults.any,
+            has_loops=has_sequential_loops(tree),
         )  # fmt: skip
         entry = entry_object(ir, job.kernel.name)
         clock.tick("entry point")

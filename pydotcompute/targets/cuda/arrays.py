@@ -52,7 +52,7 @@ class Array(arrays.Array):
 
 def arrays_of(tree: KernelTree, names: Names) -> dict[str, Array]:
     """Every array of the kernel by its name."""
-    found = {p.name: _of_parameter(p, names) for p in tree.parameters if p.is_array or p.role == "out"}
+    found = {p.name: _of_parameter(p, names) for p in tree.parameters if p.in_memory}
     return found | {a.name: _of_kernel_array(a, names) for a in tree.arrays.values()}
 
 
@@ -71,7 +71,7 @@ def arguments_of(tree: KernelTree, names: Names) -> list[tuple[tuple[str | int, 
     ("symbol", name)."""
     result: list[tuple[tuple[str | int, ...], str, str]] = []
     for p in tree.parameters:
-        if not p.is_array and p.role != "out":
+        if not p.in_memory:
             # One that is a dimension too is known by that, as int64.
             own = names.part(p.name, "given") if p.name in tree.symbols else names.of(p.name)
             if p.dtype in COMPLEX:
@@ -89,5 +89,5 @@ def arguments_of(tree: KernelTree, names: Names) -> list[tuple[tuple[str | int, 
 
 def complex_scalars(tree: KernelTree, names: Names) -> list[tuple[str, str, str]]:
     """(name, name of its real part, of its imaginary part) of every complex scalar."""
-    found = [p.name for p in tree.parameters if not p.is_array and p.role != "out" and p.dtype in COMPLEX]
+    found = [p.name for p in tree.parameters if not p.in_memory and p.dtype in COMPLEX]
     return [(names.of(n), names.part(n, "real"), names.part(n, "imag")) for n in found]

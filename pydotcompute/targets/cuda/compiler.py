@@ -67,6 +67,7 @@ def source_compiler(source: CudaSource, source_file: str, name: str) -> Make:
         "arguments": [list(a) for a in source.arguments],
         "launches": list(source.launches),
         "scratch": list(source.scratch),
+        **({"program": list(source.program)} if source.program else {}),
     }
     modules: dict[tuple[int, int], list[str]] = {}  # by generation
 
@@ -96,7 +97,7 @@ def raw_compiler(kernel: Kernel, specialisation: Specialisation, rendered: Rende
                 kernel.positions.get(f"signature.{p.name}", kernel.at),
                 "a raw kernel takes C-contiguous arrays, and strided ones without `...`",
             )
-        if not p.is_array and p.role != "out":
+        if not p.in_memory:
             arguments.append(dtype)
             parts = ("real", "imag") if dtype.startswith("complex") else ("",)
             described += [["scalar", p.name, part] if part else ["scalar", p.name] for part in parts]

@@ -16,7 +16,7 @@ them; kinds:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -28,6 +28,7 @@ from ...errors import DeclarationError, Position
 from ...ir.tree import Assign, Const, KernelTree, Parallel, all_names, walk
 from ..geometry import assigned, block_of, expression, up_to_three
 from ..names import Names
+from ..phases import Split, split
 from .arrays import arguments_of, arrays_of, complex_scalars
 from .code import Code
 from .counts import held_counts
@@ -59,23 +60,41 @@ class CudaSource:
     launches: tuple[dict[str, Any], ...]
     scratch: tuple[int, ...]
     block: int
+    program: tuple[Any, ...] = ()  # where the host follows control: see artifact/launch.py
 
 
 def lower(tree: KernelTree, launch: dict[str, Any] | None = None, params: dict[str, Any] | None = None) -> CudaSource:
     """Generated Python of one specialisation. `launch` is the declaration's; `params` the specialisation's values.
     Raises DeclarationError for a block that no GPU runs."""
-    return _Module(tree, launch or {}, params or {}).source()
+    from .namespace import NAMES  # here, because it imports Numba
+
+    parts = split(tree)
+    names = Names(all_names(tree) | (parts.names if parts else set()), frozenset((*RESERVED, *NAMES)).__contains__)
+    if parts is None:
+        return _Module(tree, launch or {}, params or {}, names).source()
+    return _joined(parts, [_Module(kernel, launch or {}, params or {}, names).source() for kernel in parts.kernels])
+
+
+def _joined(parts: Split, sources: Sequence[CudaSource]) -> CudaSource:
+    """The sources of a kernel's phases as one, each launch with its own arguments."""
+    most = max(len(s.scratch) for s in sources)  # which phases share: each is done before the next
+    scratch = [max((s.scratch[k] for s in sources if k < len(s.scratch))) for k in range(most)]
+    launches, program = parts.launches([s.launches for s in sources], [s.arguments for s in sources], most)
+    return CudaSource(
+        "\n".join(s.text for s in sources), tuple(p for s in sources for p in s.positions),
+        tuple(h for s in sources for h in s.helpers), tuple(e for s in sources for e in s.entries), (),
+        launches, (*scratch, *(DTYPE_BYTES[p.dtype] for p in parts.kept.values())), max(s.block for s in sources),
+        program,
+    )  # fmt: skip
 
 
 class _Module:
-    def __init__(self, tree: KernelTree, launch: dict[str, Any], params: dict[str, Any]):
+    def __init__(self, tree: KernelTree, launch: dict[str, Any], params: dict[str, Any], names: Names):
         self.tree, self.launch, self.params = tree, launch, params
         self.main = tree.main
         where = tree.body.index(self.main) if self.main else len(tree.body)
         self.before, self.after = tree.body[:where], tree.body[where + 1 :]
-        from .namespace import NAMES  # here, because it imports Numba
-
-        self.names = Names(all_names(tree), frozenset((*RESERVED, *NAMES)).__contains__)
+        self.names = names
         self.block = self.threads()
         self.code = Code(tree, self.names, arrays_of(tree, self.names), self.block)
         self.writer = self.code.writer
@@ -212,7 +231,7 @@ class _Module:
         """Names that a launch can know → expressions: dimensions, integer scalars, and locals made of them."""
         known: dict[str, Tree | None] = {s: s for s in self.tree.symbols}
         for p in self.tree.parameters:
-            if not p.is_array and p.role != "out" and "int" in p.dtype:
+            if not p.in_memory and "int" in p.dtype:
                 known[p.name] = p.name
         for s in self.before:
             if isinstance(s, Assign):

@@ -36,5 +36,6 @@ def compile_kernel(
         "scratch": list(source.scratch),
         "shared": source.shared,
         "features": sorted(source.features),
+        **({"program": list(source.program)} if source.program else {}),
     }
     return OpenCLArtifact(source.text.encode(), SUFFIX, meta)

@@ -63,7 +63,7 @@ class Argument(NamedTuple):
 
 def arrays_of(tree: KernelTree, names: Names, scalars: Scalars) -> dict[str, Array]:
     """Every array of the kernel by its name."""
-    found = {p.name: _of_parameter(p, names, scalars, tree) for p in tree.parameters if p.is_array or p.role == "out"}
+    found = {p.name: _of_parameter(p, names, scalars, tree) for p in tree.parameters if p.in_memory}
     return found | {a.name: _of_kernel_array(a, names, scalars) for a in tree.arrays.values()}
 
 
@@ -92,7 +92,7 @@ def arguments_of(tree: KernelTree, names: Names, scalars: Scalars) -> list[Argum
     """What a kernel is given, but for scratch."""
     result: list[Argument] = []
     for p in tree.parameters:
-        if not p.is_array and p.role != "out":
+        if not p.in_memory:
             # One that is a dimension too is known by that, as int64.
             own = names.part(p.name, "given")
             for part in ("real", "imag") if p.dtype in PARTS else ("",):

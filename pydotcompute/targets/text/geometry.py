@@ -50,7 +50,7 @@ def set_up(tree: KernelTree) -> dict[str, Tree | None]:
     """Names that a launch can know → expressions: dimensions, integer scalars, and locals made of them."""
     known: dict[str, Tree | None] = {s: s for s in tree.symbols}
     for p in tree.parameters:
-        if not p.is_array and p.role != "out" and "int" in p.dtype:
+        if not p.in_memory and "int" in p.dtype:
             known[p.name] = p.name
     for s in tree.body[: tree.body.index(tree.main)] if tree.main else ():
         if isinstance(s, Assign):

@@ -16,6 +16,7 @@ from ...artifact.signature import DTYPE_BYTES
 from ...errors import DeclarationError, Position
 from ...ir.tree import Assign, Const, KernelTree, Parallel, Stmt, all_names, walk
 from ..names import Names
+from ..phases import split
 from .arrays import Argument, arguments_of, arrays_of
 from .dialect import Dialect
 from .expressions import Expressions
@@ -36,6 +37,7 @@ class Source:
     scratch: tuple[int, ...]
     shared: int  # bytes of shared memory of a block, at most
     features: frozenset[str]  # "float64", "int64_atomics", …: what a device must have
+    program: tuple[Any, ...] = ()  # where the host follows control: see artifact/launch.py
 
 
 def emit(
@@ -46,7 +48,33 @@ def emit(
     Raises DeclarationError for what the dialect cannot say, naming the line.
     """
     refuse_missing(tree, dialect)
-    return _Program(tree, dialect, launch or {}, params or {}).source()
+    parts = split(tree)
+    names = Names(all_names(tree) | (parts.names if parts else set()), dialect.is_reserved, only_ascii=True)
+    scalars = Scalars(dialect, names)
+    kernels = parts.kernels if parts else (tree,)
+    programs = [_Program(kernel, dialect, launch or {}, params or {}, names, scalars) for kernel in kernels]
+    written = [(program, *program.functions()) for program in programs]
+    functions = [w for program, own, _ in written for w in (*program.helpers.functions, *own)]
+    features = frozenset(scalars.features.union(*(program.features() for program in programs)))
+    head = [*dialect.prologue(features), "", *(line for text in scalars.texts for line in (*text, ""))]
+    lines = list(head)
+    positions: list[Position | None] = [None] * len(head)
+    for w in functions:
+        lines += [*w.lines, ""]
+        positions += [*w.positions, None]
+    text, shared = "\n".join(lines).rstrip("\n") + "\n", max(program.shared for program in programs)
+    arguments = [program.described() for program in programs]
+    scratch = [program.scratch() for program in programs]
+    if parts is None:
+        (_, _, launches), = written
+        return Source(
+            text, tuple(positions[: len(lines)]), arguments[0], tuple(launches), scratch[0], shared, features
+        )  # fmt: skip
+    most = max(map(len, scratch))  # which phases share: each is done before the next
+    sizes = [max(own[k] for own in scratch if k < len(own)) for k in range(most)]
+    each, steps = parts.launches([launches for _, _, launches in written], arguments, most)
+    kept = tuple(DTYPE_BYTES[p.dtype] for p in parts.kept.values())
+    return Source(text, tuple(positions[: len(lines)]), (), each, (*sizes, *kept), shared, features, steps)
 
 
 def refuse_missing(tree: KernelTree, dialect: Dialect) -> None:
@@ -68,13 +96,15 @@ def refuse_missing(tree: KernelTree, dialect: Dialect) -> None:
 
 
 class _Program:
-    def __init__(self, tree: KernelTree, dialect: Dialect, launch: dict[str, Any], params: dict[str, Any]):
+    def __init__(
+        self, tree: KernelTree, dialect: Dialect, launch: dict[str, Any], params: dict[str, Any], names: Names,
+        scalars: Scalars,
+    ):  # fmt: skip
         self.tree, self.dialect, self.launch, self.params = tree, dialect, launch, params
         self.main = tree.main
         where = tree.body.index(self.main) if self.main else len(tree.body)
         self.before, self.after = tree.body[:where], tree.body[where + 1 :]
-        self.names = Names(all_names(tree), dialect.is_reserved, only_ascii=True)
-        self.scalars = Scalars(dialect, self.names)
+        self.names, self.scalars = names, scalars
         contract = "contract" in tree.fastmath or "fast" in tree.fastmath
         self.helpers = Helpers(tree, self.scalars, contract, lambda: Writer(dialect, self.names))
         self.contract = contract
@@ -92,8 +122,10 @@ class _Program:
         dtypes = [dtype for r in self.reduced for dtype in lane_dtypes(r)]
         return [(self.names.fresh("_chunks_of"), dtype) for dtype in dtypes]
 
-    def source(self) -> Source:
-        functions, launches = [], []
+    def functions(self) -> tuple[list[Writer], list[dict[str, Any]]]:
+        """Its kernels, and how they are launched."""
+        functions: list[Writer] = []
+        launches: list[dict[str, Any]] = []
         fixed = self.main is None or self.main.kind == "blocks" or self.reduces
 
         def add(name: str, body, block: int | None, grid: dict[str, Any]) -> None:
@@ -106,20 +138,15 @@ class _Program:
         if self.reduces or (self.main is not None and self.after):
             one = {"kind": "one", "counts": []}
             add(self.names.fresh(f"{entry}_finish"), self.write_finish, self.block if self.reduces else 1, one)
-        library = [line for text in self.scalars.texts for line in (*text, "")]
-        features = frozenset(self.scalars.features | self.features())
-        head = [*self.dialect.prologue(features), "", *library]
-        lines = list(head)
-        positions: list[Position | None] = [None] * len(head)
-        for w in (*self.helpers.functions, *functions):
-            lines += [*w.lines, ""]
-            positions += [*w.positions, None]
-        scratch = tuple(MOST_CHUNKS * DTYPE_BYTES[d] for _, d in self.partial)
-        arguments = tuple(a.what for a in self.arguments) + tuple(("scratch", k) for k in range(len(scratch)))
-        return Source(
-            "\n".join(lines).rstrip("\n") + "\n", tuple(positions[: len(lines)]), arguments, tuple(launches), scratch,
-            self.shared, features,
-        )  # fmt: skip
+        return functions, launches
+
+    def scratch(self) -> tuple[int, ...]:
+        """Bytes of each array of partial values."""
+        return tuple(MOST_CHUNKS * DTYPE_BYTES[d] for _, d in self.partial)
+
+    def described(self) -> tuple[tuple, ...]:
+        """The arguments, as the run half reads them."""
+        return (*(a.what for a in self.arguments), *(("scratch", k) for k in range(len(self.partial))))
 
     def features(self) -> set[str]:
         """What the dtypes of the tree need of a device."""
@@ -172,7 +199,7 @@ class _Program:
     def bind(self, w: Writer) -> None:
         """The user's names for what the arguments hold."""
         for p in self.tree.parameters:
-            if p.is_array or p.role == "out":
+            if p.in_memory:
                 array = self.arrays[p.name]
                 start = f"{self.names.part(p.name, 'data')} + {self.names.part(p.name, 'start')}"
                 w.point("global", p.dtype, array.pointer, start, array.constant)

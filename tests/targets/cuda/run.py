@@ -32,13 +32,14 @@ def run(built: Any, values: dict[str, Any], call: arguments.Call, seed: int) -> 
         return known[id(root)] + arrays.address(array) - arrays.address(root)
 
     parameters = built.specialisation.parameters
-    scratch = [memory.add("scratch", np.full(size, POISON, np.uint8)) for size in built.meta["scratch"]]
+    own = [np.full(size, POISON, np.uint8) for size in built.meta["scratch"]]
+    scratch = [memory.add("scratch", array) for array in own]
     names = call.dims | cuda_launch.scalar_names(parameters, values)
-    given = cuda_launch.arguments(built.meta, parameters, values, call.dims, call.leading, address, scratch)
-    given = [g.tobytes() if isinstance(g, np.complexfloating) else g for g in given]
-    given = [g.view(np.uint16) if isinstance(g, np.float16) else g for g in given]
     module = Module(built.ptx)
-    for k, launch in enumerate(cuda_launch.launches(built.meta, names)):
+    for k, (launch, meta, dims) in enumerate(cuda_launch.steps(built.meta, names, lambda k, dtype: own[k].view(dtype)[0].item())):
+        given = cuda_launch.arguments(meta, parameters, values, dims, call.leading, address, scratch)
+        given = [g.tobytes() if isinstance(g, np.complexfloating) else g for g in given]
+        given = [g.view(np.uint16) if isinstance(g, np.float16) else g for g in given]
         module.launch(launch.entry, launch.grid, launch.block, given, memory, seed + k)
     for whole, copy in padded:
         whole[...] = copy[: whole.size]

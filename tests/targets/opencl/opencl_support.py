@@ -128,7 +128,7 @@ class _Region:
 def _regions(parameters: Any, values: dict[str, Any]) -> list[_Region]:
     found: dict[int, _Region] = {}
     for p in parameters:
-        if not p.is_array and p.role != "out":
+        if not p.in_memory:
             continue
         array = root = values[p.name]
         if not array.size:

@@ -1,0 +1,62 @@
+"""Whether a project's sources are those that were built last: digests beside its cache, for editable installs.
+
+Finer questions, such as what a change reaches, are the build's: here a comment counts as well.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from .layout import PROJECT_CACHE
+from .objects import sha256
+from .writer import replace_file
+
+SOURCES = "sources.json"  # in the cache's folder
+DECLARED = ("kernels.yaml", "templates")
+
+
+def digests(project: str) -> dict[str, str]:
+    """Path of a source, relative to the project → its digest; empty where it cannot be read."""
+    paths = []
+    for name in DECLARED:
+        if os.path.isfile(os.path.join(project, name)):
+            paths.append(name)
+        for at, folders, names in os.walk(os.path.join(project, name)):
+            folders[:] = [folder for folder in folders if folder != "__pycache__"]
+            paths += [os.path.relpath(os.path.join(at, each), project).replace(os.sep, "/") for each in names]
+    found = {}
+    for path in sorted(paths):
+        try:
+            with open(os.path.join(project, path), "rb") as file:
+                found[path] = sha256(file.read())
+        except OSError:
+            found[path] = ""  # who needs what is in it says what is wrong
+    return found
+
+
+def record(project: str, found: dict[str, str]) -> None:
+    """Say that everything is built from these. Written only if it says something else; may raise OSError."""
+    if recorded(project) != found:
+        text = json.dumps(found, indent=1, sort_keys=True)
+        replace_file(os.path.join(project, *PROJECT_CACHE, SOURCES), text.encode(), sync=False)
+
+
+def recorded(project: str) -> dict[str, str] | None:
+    """What was said last; None where nothing was, or it cannot be read."""
+    try:
+        with open(os.path.join(project, *PROJECT_CACHE, SOURCES), "rb") as file:
+            found = json.loads(file.read())
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def changed(project: str) -> list[str]:
+    """The sources that are not as they were when everything was built last, new and missing ones among them; none
+    where that was never said."""
+    before = recorded(project)
+    if before is None:
+        return []
+    now = digests(project)
+    return sorted(name for name in {*before, *now} if before.get(name) != now.get(name))

@@ -1,0 +1,121 @@
+"""A bundle as a package of Python's: `from mylib.kernels import softmax`, with stubs, and what it was made from."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from typing import Any, Iterable
+
+from ..builder.build import BuildError, Project
+from ..builder.bundle import MADE, BundleError, may_be_replaced, write_bundle
+from ..builder.plan import Item, Plan
+from ..cache.manifest import KernelRecord, kernel_record
+from ..cache.writer import explain_os_error, read_manifest, replace_file
+from .stubs import stub
+
+METADATA, METADATA_VERSION = "metadata.json", 1
+INIT = f'''\
+"""Compiled kernels: {{names}}. `help(NAME)` describes one.
+
+{MADE}
+"""
+
+from pydotcompute.runtime.module import bundle as _bundle
+
+__getattr__, __dir__ = _bundle(__name__, globals())
+'''
+CHECKOUT = f'''\
+"""Compiled kernels, as 'pydotcompute build' has left them in this checkout.
+
+{MADE}
+"""
+
+from pydotcompute.runtime.module import checkout as _checkout
+
+__getattr__, __dir__ = _checkout(__name__, globals(), {{project!r}}, auto_build={{auto_build}})
+'''
+
+
+def write_package(project: Project, plan: Plan, folder: str) -> tuple[int, int]:
+    """Write what a plan asked for, which is built, to `folder`; returns the number of artifacts and their bytes.
+
+    Raises BundleError where `folder` is something else, BuildError where it cannot be written.
+    """
+
+    def beside(manifest: dict[str, Any]) -> dict[str, str]:
+        records = [kernel_record(manifest["kernels"], name, folder, folder) for name in sorted(manifest["kernels"])]
+        return {
+            "__init__.py": INIT.format(names=", ".join(record.name for record in records) or "none"),
+            "__init__.pyi": stub(records),
+            "py.typed": "",
+            METADATA: metadata(plan.wanted),
+        }
+
+    manifest, _ = read_manifest(project.cache)
+    try:
+        return write_bundle(project.cache, manifest, {item.name for item in plan.wanted}, folder, beside)
+    except OSError as error:
+        raise BuildError(explain_os_error(error, folder)) from error
+
+
+def write_checkout(folder: str, project: str, auto_build: bool) -> None:
+    """Write to `folder`, in the place of a bundle, a package that opens what is built in `project`. Raises BuildError,
+    BundleError."""
+    if os.path.lexists(folder) and not may_be_replaced(folder):
+        raise BundleError(f"{folder}: not a bundle, so it is not replaced; name another folder")
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(folder)
+        there = os.path.relpath(os.path.abspath(project), os.path.abspath(folder))
+        text = CHECKOUT.format(project=there, auto_build=auto_build)
+        replace_file(os.path.join(folder, "__init__.py"), text.encode(), 0o644, sync=False)
+    except OSError as error:
+        raise BuildError(explain_os_error(error, folder)) from error
+
+
+def write_stubs(project: Project, plan: Plan, path: str) -> int:
+    """Write the stubs of the kernels that a plan asked for to the file `path`; returns how many. Raises BuildError."""
+    manifest, _ = read_manifest(project.cache)
+    names = sorted({item.kernel.name for item in plan.wanted} & set(manifest["kernels"]))
+    records: list[KernelRecord] = [
+        kernel_record(manifest["kernels"], name, project.cache, project.root) for name in names
+    ]
+    try:
+        os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+        replace_file(path, stub(records, library=True).encode(), 0o644, sync=False)
+    except OSError as error:
+        raise BuildError(explain_os_error(error, path)) from error
+    return len(names)
+
+
+def metadata(items: Iterable[Item]) -> str:
+    """What a bundle was made from, as JSON: the fields of each artifact's key, versions of tools among them, and the
+    digests of its sources; what all of them share stands once. Nothing in it depends on the machine or the time."""
+    items = sorted(items, key=lambda item: item.name)
+    every = [set(item.fields.items()) for item in items]
+    shared = set.intersection(*every) if every else set()
+    artifacts = []
+    for item, fields in zip(items, every):
+        kernel, specialisation, target = item.name
+        artifacts.append(
+            {
+                "kernel": kernel, "specialization": specialisation, "target": target, "key": item.key,
+                "fields": dict(sorted(fields - shared)), "sources": item.sources,
+            }
+        )  # fmt: skip
+    data = {"version": METADATA_VERSION, "fields": dict(sorted(shared)), "artifacts": artifacts}
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+
+
+def read_metadata(folder: str) -> dict[str, dict[str, Any]]:
+    """Key → the fields and the sources that a bundle's metadata.json has for it; nothing where it cannot be read."""
+    try:
+        with open(os.path.join(folder, METADATA), encoding="utf-8") as file:
+            data = json.load(file)
+        return {
+            entry["key"]: {"fields": {**data["fields"], **entry["fields"]}, "sources": entry["sources"]}
+            for entry in data["artifacts"]
+        }
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
