@@ -10,10 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ...errors import Position
-from ...ir.tree import Access, CallHelper, Const, For, KernelTree, While, walk
+from ...ir.tree import Access, CallHelper, Const, For, KernelTree, Parallel, While, walk
 from ..llvm.writer import Writer
 from .arrays import Array
 
+SHORT = 64
 FAULTS, CALL = "_faults", "_call"  # what functions with checks take: the fault words, which call a helper stands for
 
 Site = tuple[Position, str, int, int]  # of an index: where it stands, its array, the array's rank, its axis
@@ -64,8 +65,7 @@ class Faults:
 
     def leave(self, loop: Any = None) -> None:
         """At the head of a loop's body: leave the loop where there was a fault."""
-        short = isinstance(loop, For) and all(isinstance(e, Const) for e in (loop.start, loop.stop, loop.step))
-        if self.any and not (short and not any(isinstance(n, (For, While)) for s in loop.body for n in walk(s))):
+        if self.any and not (isinstance(loop, For) and _is_short(loop)):
             with self.writer.if_(f"faulted({FAULTS})"):
                 self.writer.line("break")
 
@@ -78,6 +78,13 @@ class Faults:
         them."""
         sites = [[*written(at), *rest] for at, *rest in self.sites]
         return {"sites": sites, "calls": [list(written(at)) for at in self.calls]}
+
+
+def _is_short(loop: For) -> bool:
+    """So few iterations, without loops in them, that nobody waits for their end."""
+    bounds = [e.whole for e in (loop.start, loop.stop, loop.step) if isinstance(e, Const)]
+    inner = any(isinstance(n, (For, While, Parallel)) for s in loop.body for n in walk(s))
+    return len(bounds) == 3 and bounds[2] != 0 and (bounds[1] - bounds[0]) // bounds[2] <= SHORT and not inner
 
 
 def _number(items: list, item: Any) -> int:
