@@ -17,7 +17,7 @@ import itertools
 
 from ..errors import DeclarationError, Position
 from ..ir import tree as t
-from . import affine
+from . import affine, inside
 from .accesses import Access, Accesses, Scope, may_meet, other_iteration
 from .aliases import alias_pairs
 from .symbolic import collect
@@ -26,12 +26,13 @@ _OWN = "let each iteration touch only its own elements, write to another array, 
 
 
 def check(tree: t.KernelTree) -> t.KernelTree:
-    """The tree with its alias pairs; DeclarationError, naming the array and both lines, for a race."""
+    """The tree with its alias pairs, and with the indices marked that are proved to be inside (see `inside`);
+    DeclarationError, naming the array and both lines, for a race."""
     found = collect(tree)
     _private(tree, found)
     for scope in found.parallels:
         _loop(tree, found, scope)
-    return dataclasses.replace(tree, aliases=alias_pairs(tree, found))
+    return dataclasses.replace(inside.marked(tree), aliases=alias_pairs(tree, found))
 
 
 def _loop(tree: t.KernelTree, found: Accesses, scope: Scope) -> None:

@@ -74,9 +74,9 @@ class Walk(Values):
     def store(self, s: t.Store | t.Atomic | t.Scatter) -> None:
         outside = not any(scope.kind in ("threads", "grid") for scope in self.scopes)
         self.by_one = outside and bool(self.scopes)
-        indices = tuple(self.place(self.value(index)) for index in s.indices)
+        indices = [self.value(index) for index in s.indices]
         value = self.value(s.value)
-        access = self.record(type(s).__name__.lower(), s.array, indices, s.at)
+        access = self.record(s, indices)
         access.value, access.op = value, s.op if isinstance(s, t.Atomic) else ""
         access.literal = s.value if isinstance(s.value, t.Const) else None
         self.by_one = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
-from typing import Hashable, Iterator
+from typing import Hashable, Iterator, Sequence
 
 from ..artifact.dimensions import Operation, Tree
 from ..artifact.signature import Parameter
@@ -48,8 +48,13 @@ class State(ABC):
         self.divisions: dict[tuple[Hashable, Hashable], tuple[Poly, Poly]] = {}
         for symbol in tree.symbols:
             self.environment[symbol] = Value(affine.unknown(self.new(symbol, "int64", natural=True)))
+        for one, other in (("rows", "size"), ("size", "rows")):  # all `...` of a call have one shape
+            if one in self.environment:
+                self.environment[other] = self.environment[one]
         for p in tree.parameters:
             if not p.in_memory:
+                if p.name in self.environment:
+                    continue  # a dimension, which an array may have said before
                 self.environment[p.name] = Value(affine.unknown(self.new(p.name, p.dtype)))
             else:
                 self.found.extents[p.name] = tuple(map(self.extent, kernel_dims(p)))
@@ -85,10 +90,11 @@ class State(ABC):
             frozenset().union(*(c.loads for c in self.conditions)),
         )
 
-    def record(self, kind: str, array: str, indices: tuple[Poly, ...], at: Position | None) -> Access:
+    def record(self, node: t.Access, indices: Sequence[Value]) -> Access:
         access = Access(
-            number=len(self.found.all), kind=kind, array=self.arrays.get(array, array), indices=indices,
-            at=at or self.at, scopes=self.scopes, conditions=tuple(c for v in self.conditions for c in v.truth),
+            number=len(self.found.all), kind=type(node).__name__.lower(),
+            array=self.arrays.get(node.array, node.array), indices=tuple(map(self.place, indices)),
+            at=node.at or self.at, scopes=self.scopes, conditions=tuple(c for v in self.conditions for c in v.truth),
             guards=self.guards(), path=self.path, by_one=self.by_one,
         )  # fmt: skip
         self.found.all.append(access)
@@ -99,6 +105,10 @@ class State(ABC):
         self.conditions.append(condition)
         yield
         self.conditions.pop()
+
+    @abstractmethod
+    def place(self, value: Value) -> Poly:
+        """An index of an array, see `symbolic_values.Values`."""
 
     @abstractmethod
     def block(self, body: tuple[t.Stmt, ...], path: tuple[int, ...] | None) -> bool:

@@ -131,7 +131,7 @@ class Values(State):
         outer, self.thorough = self.thorough, self.arrays.get(e.array, e.array) in self.watched
         indices = [self.value(index) for index in e.indices]
         self.thorough = outer
-        access = self.record("load", e.array, tuple(map(self.place, indices)), e.at)
+        access = self.record(e, indices)
         varies = frozenset().union(*(index.varies for index in indices))
         if access.array in self.found.stored or access.array in self.tree.arrays:
             varies |= frozenset(self.scopes)

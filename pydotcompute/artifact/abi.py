@@ -2,7 +2,8 @@
 
 An artifact for a CPU is a shared object with two exports:
 
-`int32_t run(int64_t *words)`   checks nothing, computes, returns 0. Works without the GIL and without Python.
+`int32_t run(int64_t *words)`   takes the words as they are, computes, returns 0; 1 if an index was outside its
+    array. Works without the GIL and without Python.
 `PyObject *entry(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)`   METH_FASTCALL |
     METH_KEYWORDS: checks the arguments it knows how to check, fills the words, calls `run`; hands every other
     call unchanged to the Python callable in the exported variable `fallback`.
@@ -19,9 +20,9 @@ The words, in order:
         array, broadcast           address, address of a view (broadcast has always an ellipsis and no dims)
         output scalar              address of its one element
     for each dimension symbol, in order of first appearance (`size` and `rows` among them): its value
-    with --bounds: five words that `run` fills when it returns 1: file · 2^32 + line and column of the access (the
-        files are the user's, in the artifact's metadata), parameter number (-1 - k for the k-th kernel array),
-        axis · 2^32 + extent, index
+    where indices are looked at (the artifact's metadata has `sites`): four words that `run` fills when it returns 1:
+        1 + the number of the index in `sites`, of an access in a helper 1 + the number of its call in `calls` (else
+        0), the extent, the index. Where several are outside it is one of them; all such accesses are skipped.
 
 A view describes the leading dims of an array that is not contiguous: int64 ndim, then per dim (size, stride in
 bytes), outermost first; the sizes are those of the common shape (stride 0 where broadcast). ndim may be 0.
@@ -37,7 +38,7 @@ from .signature import Parameter
 # The number of this convention, and of those of devices (launch.py): a new one refuses every object made before. It
 # changes with whatever a loader and an object must agree on.
 CONVENTION = 1
-FAULT_WORDS = 5
+FAULT_WORDS = 4
 # No call has an array with as many elements, dims of 0 left out: index arithmetic that is proved not to wrap relies on
 # it. Memory is never that large; views that repeat their elements, and empty arrays, may say they are.
 ELEMENTS = 1 << 48

@@ -6,7 +6,6 @@ kept are out of date. It imports no compiler: a build with nothing to do costs l
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Mapping, NamedTuple
 
@@ -44,7 +43,7 @@ class Reason(NamedTuple):
         return f"{label} {self.old} → {self.new}"
 
 
-SHOWN_BY_NAME = ("source", "positions", "processor", "interface")  # digests and long lists say nothing to a reader
+SHOWN_BY_NAME = ("source", "processor", "interface")  # digests and long lists say nothing to a reader
 FOLLOWS = {"interface": "signature"}  # fields that another one decides: not worth a word beside it
 
 
@@ -199,25 +198,13 @@ def key_fields(
         "flag raw": rendered.raw or "no",
         "flag fastmath": f"[{', '.join(kernel.fastmath)}]",
         "flag bounds": "yes" if bounds else "no",
+        "flag unchecked": "yes" if kernel.unchecked else "no",
         "target": target,
     }
-    if bounds:  # such an artifact knows the lines that it blames
-        fields["positions"] = digest(canonical(written_places(kernel, rendered)))
     fields |= get(target).fields(kernel, target)
     for name, version in versions.items():
         fields[name if name == CODE else f"tool {name}"] = version
     return fields
-
-
-def written_places(kernel: Kernel, rendered: Rendered) -> list[Any]:
-    """Where each rendered line was written, without the project's folder: what Rendered.position computes from."""
-    root = os.path.dirname(kernel.at.path)
-    files = [os.path.relpath(file, root) for file in rendered.files]
-    places: list[Any] = [files, rendered.shift, sorted(rendered.places.items())]
-    for file, line in rendered.origins:
-        source = rendered.lines[file]
-        places.append([file, line, source[line - 1] if 0 < line <= len(source) else ""])
-    return places
 
 
 def why_stale(

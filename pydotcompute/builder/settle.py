@@ -13,12 +13,14 @@ Pure: dictionaries in, a dictionary out. The rules, in one place:
 
 from __future__ import annotations
 
+import os
 from typing import Any, Mapping
 
 from ..artifact.dimensions import data
 from ..artifact.signature import Parameter
 from ..cache.layout import VERSION
 from ..declare.model import Kernel
+from ..targets.base import backend_of
 from .plan import Item, Name, Plan
 
 Made = Mapping[Name, Mapping[str, Any]]  # what was made: {"entry": manifest entry, "aliases": pairs}
@@ -63,10 +65,10 @@ def _settle_kernel(
                 continue
             entry = before["artifacts"].get(item.target)
             if item.name in made:
-                artifacts[item.target] = {**made[item.name]["entry"], "stale": ""}
+                artifacts[item.target] = {**_placed(plan, item, made[item.name]["entry"]), "stale": ""}
                 aliases.append([list(pair) for pair in made[item.name]["aliases"]])
             elif entry is not None and not item.reasons:
-                artifacts[item.target] = {**entry, "stale": ""}
+                artifacts[item.target] = {**_placed(plan, item, entry), "stale": ""}
                 aliases.append(before["aliases"])
             elif entry is not None and compatible and _would_be_renewed(plan, item.target):
                 artifacts[item.target] = {**entry, "stale": reasons[item.name]}
@@ -92,6 +94,19 @@ def _settle_kernel(
             **({"failed": reported} if reported else {}),
         }
     return {**new, "targets": list(plan.declaration.targets), "specializations": specialisations}
+
+
+def _placed(plan: Plan, item: Item, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The entry of a current artifact, with the places in the user's files of what its metadata says of the rendered
+    text: they may have moved since it was made."""
+    meta = entry["meta"]
+    if "sites" not in meta:
+        return dict(entry)
+    rendered = plan.rendered[item.kernel.name, str(item.specialisation), backend_of(item.target)]
+    root = os.path.dirname(item.kernel.at.path)
+    found = [rendered.position(*place[:2]) for place in (*meta["sites"], *meta["calls"])]
+    places = [[os.path.relpath(at.path, root).replace(os.sep, "/"), at.line, at.column] for at in found]
+    return {**entry, "meta": {**meta, "places": places}}
 
 
 def _first_line(text: str) -> str:

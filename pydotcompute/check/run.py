@@ -14,6 +14,7 @@ from ..cache import manifest
 from ..declare.model import Declaration
 from ..runtime import kernel as runtime
 from ..runtime.library import KernelLibrary
+from ..targets.base import BOUNDS
 from . import draw, faults
 from .cases import cases_of, is_quick, leaves_rounding_open
 from .expected import Expected
@@ -108,8 +109,9 @@ class _Plan(NamedTuple):
                     tell("found", target, tally.failures[-1])
         for target, tally in tallies.items():
             idle = tally.not_run or ("" if tally.cases or tally.failures else self._no_case(tally))
-            told = (tally.cases, tally.worst, tuple(tally.failures), idle, tally.unheld)
-            yield Verdict(kernel.name, str(specialisation), target, *told)
+            told = (tally.cases, tally.worst, tuple(tally.failures), idle)
+            trusted = kernel.unchecked and not target.endswith((BOUNDS, VENDOR))
+            yield Verdict(kernel.name, str(specialisation), target, *told, tally.unheld, trusted)
 
     def _drawn(self, unit: Unit, dims: dict[str, int], seed: int, label: str, looks: dict[str, Any]) -> draw.Case:
         rng = np.random.default_rng(seed)

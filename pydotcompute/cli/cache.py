@@ -103,6 +103,17 @@ def _list(options: argparse.Namespace, root: str, folder: str) -> int:
     return 0
 
 
+def _indices(meta: dict[str, Any]) -> str:
+    """What becomes of an artifact's indices."""
+    if sites := meta.get("sites"):
+        return f"{len(sites)} checked in every call, the others proved to be inside"
+    unchecked = meta.get("unchecked")  # by targets of others: not said
+    if unchecked == 0:
+        return "proved to be inside"
+    some = f"{unchecked} access{'es' * (unchecked != 1)}" if unchecked else "all accesses"
+    return f"those of {some} neither proved to be inside nor checked"
+
+
 def _list_installed(options: argparse.Namespace) -> int:
     from ..cache.inspection import rows
     from ..runtime.installed import installed
@@ -170,7 +181,10 @@ def _show(options: argparse.Namespace, root: str, folder: str) -> int:
             ("state", entry["fault"] or (f"stale: {entry['stale']}" if entry["stale"] else "current when last built")),
             ("seconds", "-" if seconds is None else f"{seconds:.3f}"),
         ]
+        lines.append(("indices", _indices(entry["meta"])))
         for name, value in entry["meta"].items():
+            if name in ("sites", "calls", "places", "unchecked"):
+                continue
             lines.append((name, ", ".join(map(str, value)) if isinstance(value, list) else str(value)))
         lines += [(f"key: {name}", value) for name, value in entry["fields"].items()]
         print(table([("  " + name, value) for name, value in lines]))

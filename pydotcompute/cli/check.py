@@ -8,10 +8,10 @@ Sizes: none, one, odd, prime, around vector widths and block sizes, large, and t
 values: NaN, infinities and -0.0, to which the reference is held as well (unless the kernel says special: false),
 denormals and extremes, views that are not contiguous, arrays that begin where no vector would, guards around whatever a
 kernel writes and between elements that do not touch, elements that it should have written, two runs that differ in what
-outputs held before, and the interpreter in three orders. Compiled code checks its indices in the artifacts
-of 'pydotcompute build --bounds' alone: where they are built, they are checked too. Calls that a vendor's BLAS serves
-are the target cpu:vendor, or cuda:vendor. Failures with one cause are one finding: the
-smallest case, how many others there are, the line, and the command that repeats it.
+outputs held before, and the interpreter in three orders. Code for a CPU checks
+the indices that are not proved to be inside, that of 'pydotcompute build --bounds' every index: where such artifacts
+are built, they are checked too. Calls that a vendor's BLAS serves are the target cpu:vendor, or cuda:vendor. Failures
+with one cause are one finding: the smallest case, how many others there are, the line, and the command that repeats it.
 
 An artifact whose source has changed since it was built fails. What cannot run here, or is not built, is listed as not
 run. The exit code is 1 if anything failed, or if no case ran of a kernel that is named, of any where none is.
@@ -159,7 +159,8 @@ def _print(v: Any) -> None:
         print(f"{paint('FAILED', 'red', sys.stdout)}   {name}: {wrong} of {cases}", flush=True)
     else:
         ok = paint("ok", "green", sys.stdout)
-        print(f"{ok}       {name}: {cases}, error {v.worst:.2g} of what is allowed", flush=True)
+        trusted = ", indices not checked (unchecked: true)" * v.unchecked
+        print(f"{ok}       {name}: {cases}, error {v.worst:.2g} of what is allowed{trusted}", flush=True)
 
 
 def _print_findings(verdicts: list[Any]) -> None:
@@ -180,7 +181,7 @@ def _print_findings(verdicts: list[Any]) -> None:
             head = lines[0] + (f", {first.note}" if first.note else "")
             print("\n".join(f"    {line}" for line in (head, *lines[1:])))
         if first.agree is not None:
-            unchecked = " (which checks its indices only if it is built with --bounds)" * first.cause.startswith(RAISED)
+            unchecked = " (which does not check this index)" * first.cause.startswith(RAISED)
             print(f"    interpreter and machine code {'agree' if first.agree else f'differ{unchecked}'}")
         print(f"    repeat: {first.command}")
     sys.stdout.flush()
@@ -199,6 +200,7 @@ def _row(v: Any) -> dict[str, Any]:
     return {
         "kernel": v.kernel, "specialization": v.specialisation, "target": v.target,
         "status": "not run" if v.not_run else "failed" if v.failures else "ok", "reason": v.not_run,
-        "cases": v.cases, "cases_without_values": v.unheld, "worst": v.worst if v.worst < float("inf") else None,
+        "cases": v.cases, "cases_without_values": v.unheld, "unchecked": v.unchecked,
+        "worst": v.worst if v.worst < float("inf") else None,
         "failures": [{"case": f.case, "seed": f.seed, "what": f.what, "command": f.command} for f in v.failures],
     }  # fmt: skip

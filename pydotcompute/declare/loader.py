@@ -87,6 +87,7 @@ def _kernels(document: Document, root: str, name: str, key: Node, node: Node) ->
         signature=signature, types=types, params=params, requires=entry.requires(), vendor=entry.vendor(),
         launch=entry.launch(), fastmath=tuple(values.get("fastmath", ("contract",))), tolerance=values.get("tolerance"),
         inputs=entry.inputs(), sizes=entry.sizes(), work=entry.work(), special=values.get("special", True),
+        unchecked=values.get("unchecked", False),
         positions=positions, source=document.lines, **entry.code(),
     )  # fmt: skip
     members: dict[str, tuple[Node, dict[str, Any]]] = {name: (key, {})}

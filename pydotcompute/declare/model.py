@@ -42,6 +42,7 @@ class Kernel:
     inputs: dict[str, dict[str, Any]] | str | None
     sizes: dict[str, tuple[dict[str, int], ...]]
     work: dict[str, Tree]
+    unchecked: bool  # whether indices that are not proved to be inside are not looked at
     special: bool  # whether the reference is meant for NaN, infinities and -0.0 as inputs
     at: Position = field(compare=False)
     # of each key's value ("body"), and of parameters ("signature.x")
@@ -106,6 +107,16 @@ class Rendered:
         written, places = self.places[line]
         origin, found = places[min(aligned(written, rendered, column - 1), len(places) - 1)]
         return Position(self.files[file], origin, found, _line(self.lines[file], origin))
+
+    def written(self, at: Position) -> tuple[int, int]:
+        """A line and column of `text` of which `position` says that they were written there."""
+        file = self.files.index(at.path)
+        for line, row in enumerate(self._rows[: len(self.origins)], 1):
+            if line in self.places or self.origins[line - 1] == (file, at.line):
+                for column in range(1, len(row) + 2):
+                    if self.position(line, column)[:3] == at[:3]:
+                        return line, column
+        raise ValueError(f"nothing was rendered from {at.path}:{at.line}:{at.column}")
 
 
 def _line(lines: Sequence[str], number: int) -> str:

@@ -162,6 +162,11 @@ KERNEL = Record(
             "false: the reference is not meant for NaN, infinities and -0.0 as inputs, which check else holds to it "
             "too",
         ),
+        "unchecked": Key(
+            Truth(),
+            "true: indices that are not proved to be inside their arrays are not checked; one outside is undefined "
+            "behaviour",
+        ),
         "work": Key(
             Record(
                 "the work of a call",

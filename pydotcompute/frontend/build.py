@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Iterable
 
+from ..artifact.dimensions import substituted
 from ..declare.model import Kernel, Rendered, Specialisation
 from ..ir import tree
 from . import helpers, module as modules, names, statements
@@ -43,6 +44,8 @@ def build_tree(kernel: Kernel, specialisation: Specialisation, rendered: Rendere
         helpers=tuple(instances.built.values()),
         body=tuple(built),
         fastmath=kernel.fastmath,
+        requires=tuple(substituted(condition, dict(specialisation.params)) for condition in kernel.requires),
+        unchecked=kernel.unchecked,
     )
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+import traceback
 from functools import partial
 from types import CodeType
 from typing import Any, Mapping
@@ -64,7 +65,24 @@ def run(
     for symbol in tree.symbols:
         values[source.arguments[symbol]] = int(dims[symbol])
     with np.errstate(all="ignore"):
-        names[source.kernel](**values)
+        try:
+            names[source.kernel](**values)
+        except IndexError as error:
+            _add_call(error, source, names, path is not None)
+            raise
+
+
+def _add_call(error: IndexError, source: Source, names: dict[str, Any], written: bool) -> None:
+    """An index outside in a helper: say too where the kernel calls it. written: the lines are the translation's."""
+    frames = list(traceback.walk_tb(error.__traceback__))
+    ours = [(frame.f_code, line) for frame, line in frames if frame.f_globals is names]
+    if len(ours) < 2:
+        return
+    caller, line = ours[0]
+    place = source.places[line - 1] if written else None
+    file, line = (place.path, place.line) if place else (caller.co_filename, line)
+    of_file = "" if str(error).startswith(f"{file}:") else f" of {file}"
+    error.args = (f"{error}, in a helper called on line {line}{of_file}",)
 
 
 def python_text(tree: t.KernelTree) -> str:

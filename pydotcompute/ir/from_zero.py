@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from . import tree as t
+from .names import all_names
 
 
 def from_zero(tree: t.KernelTree) -> t.KernelTree:
@@ -20,7 +21,7 @@ def from_zero(tree: t.KernelTree) -> t.KernelTree:
         return tree
     threads = [loop for loop in loops if isinstance(loop, t.Parallel) and loop.kind == "threads"]
     touched = {n.array for loop in threads for n in t.walk(loop) if hasattr(n, "array")}
-    taken, locals_ = t.all_names(tree), dict(tree.locals)
+    taken, locals_ = all_names(tree), dict(tree.locals)
     arrays = {a.name: _shared(a, touched) for a in tree.arrays.values()}
 
     def changed(node: Any) -> Any:

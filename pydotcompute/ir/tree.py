@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, Callable, Iterator, TypeVar
 
+from ..artifact.dimensions import Tree
 from ..artifact.signature import Parameter
 from ..errors import Position
 
@@ -59,6 +60,7 @@ class Load(Node):
     array: str
     indices: tuple[Expr, ...]  # int64, one for each dimension the kernel sees; none for an output scalar
     type: str
+    inside: bool = field(default=False, compare=False, repr=False)  # proved to be within the array, see analysis/inside
 
 
 @dataclass(frozen=True)
@@ -162,6 +164,7 @@ class Store(Node):
     array: str
     indices: tuple[Expr, ...]
     value: Expr
+    inside: bool = field(default=False, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -170,6 +173,7 @@ class Atomic(Node):
     array: str
     indices: tuple[Expr, ...]
     value: Expr
+    inside: bool = field(default=False, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -179,6 +183,7 @@ class Scatter(Node):
     array: str
     indices: tuple[Expr, ...]
     value: Expr
+    inside: bool = field(default=False, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -305,6 +310,7 @@ Stmt = (
     Assign | AssignTuple | Store | Atomic | Scatter | If | While | For | Break | Continue | Return | Accumulate
     | Parallel | Reduce | NewArray
 )  # fmt: skip
+Access = Load | Store | Atomic | Scatter  # of an element
 
 # -------------------------------------------------------------------------------------------------- kernels
 
@@ -346,6 +352,8 @@ class KernelTree:
     body: tuple[Stmt, ...]
     fastmath: tuple[str, ...]
     aliases: frozenset[tuple[str, str]] = frozenset()  # (written, other): may be the same view; filled by analysis
+    requires: tuple[Tree, ...] = ()  # what every call keeps: conditions on the symbols, with the params' values
+    unchecked: bool = False  # the author's word that every index is inside
 
     @property
     def main(self) -> Parallel | None:
@@ -381,14 +389,3 @@ def rebuilt(node: N, change: Callable[[Any], Any]) -> N:
         elif isinstance(value, tuple) and any(isinstance(item, Node) for item in value):
             inside[name] = tuple(change(item) if isinstance(item, Node) else item for item in value)
     return replace(node, **inside) if inside else node
-
-
-def all_names(tree: KernelTree) -> set[str]:
-    """Every name that the user's code may contain."""
-    names = {p.name for p in tree.parameters} | set(tree.symbols) | set(tree.locals) | set(tree.arrays)
-    for helper in tree.helpers:
-        names |= {p.name for p in helper.parameters} | {helper.name}
-        for s in helper.body:
-            for node in walk(s):
-                names |= {getattr(node, "name", "")} | set(getattr(node, "names", ()))
-    return names

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from ..artifact.dimensions import Operation, Tree, data
 from ..artifact.signature import Parameter
+from ..ir.names import all_names
 from ..ir.tree import (
     Assign,
     BoolOp,
@@ -34,7 +35,6 @@ from ..ir.tree import (
     Unary,
     Var,
     While,
-    all_names,
     children,
     walk,
 )  # fmt: skip

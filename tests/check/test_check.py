@@ -20,6 +20,7 @@ RIGHT = """
           out[i] = a * x[i]
     reference: a * x
 """
+TRUSTED = RIGHT.replace("    body:", "    unchecked: true\n    body:")  # an index outside is undefined behaviour
 SCATTER = """
     signature: "(x: T[n], index: int64[n]) -> (out: T[n] = 0)"
     types: {T: [float32, bool, int8]}
@@ -48,7 +49,7 @@ CASES = {
         RIGHT.replace("reference: a * x", "reference: a * x * (1 + 1e-5)\n    tolerance: 1e-6"), "tolerance 1e-06"
     ),
     "unwritten": (RIGHT.replace("out[i] = a", "if i > 0:\n              out[i] = a"), "1 element was not written"),
-    "outside": (RIGHT.replace("out[i]", "out[i + 1]"), "bytes outside its elements were written"),
+    "outside": (TRUSTED.replace("out[i]", "out[i + 1]"), "bytes outside its elements were written"),
     "twice_the_tolerance": (
         RIGHT.replace("reference: a * x", "reference: a * x * (1 + 2e-3)\n    tolerance: 1e-3"), "tolerance 0.001"
     ),
@@ -68,10 +69,10 @@ CASES = {
     "any_of_several": (SCATTER, None),
     "one_alone_of_several": (SCATTER.replace("index[i]", "n - 1 - i"), "by the reference"),
     "wrong_then_far_away": (
-        RIGHT.replace("out[i]", "out[i + (100000000000 if n == 1000 else 0)]").replace("reference: a", "reference: -a"),
+        TRUSTED.replace("out[i]", "out[i + (100000000000 if n == 1000 else 0)]").replace("reference: a", "reference: -a"),
         "the process ended by SIGSEGV in this case",
     ),
-    "far_away": (RIGHT.replace("out[i]", "out[i + 100000000000]"), "the process ended by SIGSEGV in this case"),
+    "far_away": (TRUSTED.replace("out[i]", "out[i + 100000000000]"), "the process ended by SIGSEGV in this case"),
     "no_reference": (
         RIGHT.replace("reference: a * x", "reference: a * x[n]"),
         "its reference (a * x[n]) raised IndexError: index 0 is out of bounds",
@@ -96,13 +97,14 @@ CASES = {
     ),
     "lines": (RIGHT.replace("reference: a * x", "reference: references.py:lines"), "raised ValueError: one two"),
     "beyond": (
-        RIGHT.replace("a * x[i]\n", "a * x[i]\n          if i == 0:\n              out[n + 30000] = a\n"),
+        TRUSTED.replace("a * x[i]\n", "a * x[i]\n          if i == 0:\n              out[n + 30000] = a\n"),
         "the process ended by SIGSEGV in this case",
     ),
     "next_row": (
         """
     signature: "(x: T[m, n]) -> (out: T[m, n])"
     types: {T: [float32]}
+    unchecked: true
     body: |
       for i, j in grid(m, n):
           out[i, j] = x[i, j]
@@ -111,6 +113,7 @@ CASES = {
     reference: x
 """, "'out': 4 bytes outside its elements were written"
     ),
+    "checked": (RIGHT.replace("out[i]", "out[i + 1]"), "the call raised IndexError: "),
     "hang": (
         RIGHT.replace("out[i] = a", "k = 0\n          while n == 1000 and k < 10:\n              k = k * 1\n"
                       "          out[i] = k + 1 + a"), "by the reference"
@@ -139,7 +142,7 @@ CASES = {
     reference: 2 * (x @ y)
 """, "vendor: "
     ),
-    "negative": (RIGHT.replace("a * x[i]\n", "a * x[i - 1]\n"), "the interpreter (forward) raised IndexError"),
+    "negative": (TRUSTED.replace("a * x[i]\n", "a * x[i - 1]\n"), "the interpreter (forward) raised IndexError"),
 }  # fmt: skip
 UNREPEATED = ("right", "any_of_several", "scratch", "hang", "wrong_then_far_away")
 REFERENCES = """

@@ -148,7 +148,8 @@ def test_a_failing_call_is_one_finding_for_all_types_sizes_and_targets(tmp_path)
     subprocess.run([sys.executable, "-m", "pydotcompute", "build", "-C", str(tmp_path)], check=True, capture_output=True)
     done = check("-C", str(tmp_path))
     found = [line for line in done.stdout.splitlines() if ", seed 0: " in line]
-    assert len(found) == 1 and re.match(r"  n=\d+,nbins=0, seed 0: 'out': ", found[0]), done.stdout
+    raised = r"  n=\d+,nbins=0, seed 0: the call raised IndexError: .*:9:\d+: index -1 is outside out, which has 0$"
+    assert len(found) == 1 and re.match(raised, found[0]), done.stdout
     assert "of 4 artifacts" in done.stdout and "4 failed, 1 finding" in done.stderr
 
 
@@ -208,12 +209,13 @@ def test_values_that_a_type_cannot_hold(values, dtype, wrong):
     assert measure.beyond(np.array(values), np.dtype(dtype)).tolist() == [bool(w) for w in wrong]
 
 
-def test_an_index_that_is_outside_is_one_finding_with_its_line_from_wherever_it_is_asked_for(tmp_path):
+@pytest.mark.parametrize("unchecked, said", [(False, "agree"), (True, "differ (which does not check this index)")])
+def test_an_index_that_is_outside_is_one_finding_with_its_line_from_wherever_it_is_asked_for(tmp_path, unchecked, said):
     """In large cases, for which nobody asks the interpreter, and in code that checks its indices, it is the same one."""
     text = "      for i in grid(n):\n          out[i] = x[i] + x[i + 1]\n"
     (tmp_path / "kernels.yaml").write_text(
         'version: 1\ntargets: [cpu:x86-64-v2]\nkernels:\n  k:\n    signature: "(x: float32[n]) -> (out: float32[n])"\n'
-        f"    body: |\n{text}    reference: x + np.append(x[1:], x[-1:])\n"
+        f"    unchecked: {str(unchecked).lower()}\n    body: |\n{text}    reference: x + np.append(x[1:], x[-1:])\n"
     )
     command = [sys.executable, "-m", "pydotcompute"]
     for options in ((), ("--bounds",)):
@@ -221,6 +223,6 @@ def test_an_index_that_is_outside_is_one_finding_with_its_line_from_wherever_it_
     done = subprocess.run([*command, "check"], capture_output=True, text=True, cwd=tmp_path, timeout=300)
     lines = done.stdout.splitlines()
     assert done.stderr.endswith(" of 2 artifacts, 2 failed, 1 finding, 0 not run\n"), done.stdout
-    at = next(k for k, line in enumerate(lines) if line == "    kernels.yaml:8:29")
+    at = next(k for k, line in enumerate(lines) if line == "    kernels.yaml:9:29")
     assert lines[at + 1].index("i + 1]") == lines[at + 2].index("^")
-    assert lines[at + 3] == "    interpreter and machine code differ (which checks its indices only if it is built with --bounds)"
+    assert lines[at + 3] == f"    interpreter and machine code {said}"

@@ -196,6 +196,7 @@ def test_cache_list_and_show(project, capsys):
     shown = dict(re.findall(r"^  (\S+(?: \S+)*?)  +(.*)$", out, re.MULTILINE))
     assert code == 0 and shown["state"] == "current when last built"
     assert os.path.isfile(shown["object"]) and os.path.getsize(shown["object"]) == int(shown["size"].split()[0])
+    assert shown["indices"] == "proved to be inside"
     assert shown["key: flag fastmath"] == "[contract]" and float(shown["seconds"]) > 0
     code, out, _ = call(capsys, "cache", "show", "scale", "--json")
     data = json.loads(out)
@@ -397,3 +398,22 @@ def test_declared_targets_with_their_tools_are_built(project, capsys):
     assert {row["target"]: row["status"] for row in json.loads(out)["artifacts"]} == {
         "cpu:x86-64-v3": "reused", "cuda:compute_80": "built",
     }  # fmt: skip
+
+
+def test_check_and_the_cache_say_what_becomes_of_indices(tmp_path, capsys, monkeypatch):
+    body = "    signature: '(x: float32[n], y: int64[m]) -> (out: float32[m])'\n    inputs: {y: {low: 0, high: n}}\n" \
+           "    requires: ['n > 0']\n    reference: x[y]\n    body: |\n      for i in grid(m):\n          out[i] = x[y[i]]\n"
+    (tmp_path / "kernels.yaml").write_text(
+        "version: 1\ntargets: [cpu:x86-64-v2, opencl:1.2]\nkernels:\n"
+        f"  checked:\n{body}  trusted:\n    unchecked: true\n{body}"
+    )  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    assert call(capsys, "build")[0] == 0
+    shown = {name: call(capsys, "cache", "show", name)[1] for name in ("checked", "trusted")}
+    trusted = "those of 1 access neither proved to be inside nor checked"
+    told = {name: re.findall("^  indices +(.*)$", text, re.MULTILINE) for name, text in shown.items()}
+    assert told == {"checked": ["1 checked in every call, the others proved to be inside", trusted],
+                    "trusted": [trusted, trusted]}  # fmt: skip
+    out = call(capsys, "check", "--quick", "-t", "cpu:x86-64-v2")[1]
+    assert re.search(r"^ok       trusted .* indices not checked \(unchecked: true\)$", out, re.MULTILINE)
+    assert re.search(r"^ok       checked .* of what is allowed$", out, re.MULTILINE)

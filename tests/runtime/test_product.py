@@ -113,16 +113,28 @@ def test_native_entries_serve_all_of_these(lib):
     assert lib.diff.func(x).shape == (5,) and lib.scale.func(x, 1.0) is None
 
 
-def test_a_build_with_bounds_tells_the_access(project):
+def test_an_index_outside_is_told(project):
+    """By the native entry, the Python path and the interpreter, whatever the outputs are."""
+    x, out = np.arange(12.0), np.zeros(2)
+    for target in ("cpu:x86-64", "cpu:x86-64+bounds"):
+        for call in doors(pydotcompute.load(project, target=target).gather):
+            assert call(x, np.array([3, 1])).tolist() == [3, 1]
+            for index in (12, -1, 2**40, -(2**63)):
+                for outputs in ((), (out,)):
+                    with pytest.raises(IndexError) as caught:
+                        call(x, np.array([3, index]), *outputs)
+                    assert str(caught.value).startswith(f"{project}/kernels.yaml:11:")
+                    assert str(caught.value).endswith(f": index {index} is outside x, which has 12")
+    references = sys.getrefcount(out)
+    gather, index = pydotcompute.load(project).gather, np.array([3, 12])
+    for _ in range(100):
+        with pytest.raises(IndexError):
+            gather(x, index, out)
+    assert sys.getrefcount(out) == references
+
+
+def test_a_build_with_bounds_is_another_target(project):
     checked = pydotcompute.load(project, target="cpu:x86-64+bounds")
-    x = np.arange(12.0)
-    for _ in range(2):
-        assert checked.gather(x, np.array([3, 1])).tolist() == [3, 1]
-        for index in (12, -1, 2**40):
-            with pytest.raises(IndexError) as caught:
-                checked.gather(x, np.array([3, index]))
-            assert str(caught.value).startswith(f"{project}/kernels.yaml:11:")
-            assert str(caught.value).endswith(f": index {index} is outside x, which has 12")
     assert checked.diff(np.zeros((2, 3), "f4")).shape == (2, 2)
     with pytest.raises(KernelNotBuiltError) as caught:
         checked.scale(np.zeros(3, "f4"), 1.0)
@@ -148,7 +160,10 @@ def test_checked_bounds_name_the_template_that_was_included(tmp_path):
     for call in (moved, moved.python):
         with pytest.raises(IndexError) as caught:
             call(np.zeros(3, "f4"))
-        assert str(caught.value) == f"{tmp_path}/templates/shift.py:5:14: index 3 is outside x, which has 3"
+        assert str(caught.value) == (
+            f"{tmp_path}/templates/shift.py:5:14: index 3 is outside x, which has 3, in a helper "
+            f"called on line 5 of {tmp_path}/templates/moved.py.j2"
+        )
 
 
 def test_the_interpreter_s_own_arguments(lib, tmp_path):

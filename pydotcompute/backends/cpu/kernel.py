@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, NoReturn, Sequence
 
 from ...artifact import abi
 from ...cache.manifest import Artifact
@@ -39,7 +39,7 @@ class CPUKernel:
         layout, total = abi.slots(parameters, self.artifact.symbols)
         block, kept = words.fill(layout, total, parameters, values, call.dims, call.leading)
         if self.run(block):
-            raise IndexError(self._fault(block[total:]))
+            self.raise_fault(ctypes.addressof(block) + 8 * total)
         return finish()
 
     def bind(
@@ -49,23 +49,18 @@ class CPUKernel:
 
         What it does not serve, it gives to `fallback`; to `vendor` the calls that are faster there.
         """
-        checks_bounds = self.artifact.target.endswith("+bounds")  # faults are words that an entry does not read
-        if checks_bounds or native.problem() or not hasattr(self.library, "entry"):
+        if native.problem() or not hasattr(self.library, "entry"):
             return None
-        return native.bind(self.library, name, doc, fallback, outputs, vendor)
+        fault = self.raise_fault if "sites" in self.artifact.meta else None
+        return native.bind(self.library, name, doc, fallback, outputs, vendor, fault)
 
     def chain(self, following: CPUKernel) -> None:
         """Let the native entry point of this one hand on to that of another specialisation."""
         native.chain(self.library, following.library)
 
-    def _fault(self, fault: Sequence[int]) -> str:
-        """What the fault words say, in the interpreter's words."""
-        row, column, number, place, index = fault[:5]
-        axis, extent = place >> 32, place & 0xFFFFFFFF
-        if number >= 0:
-            name, rank = self.artifact.parameters[number].name, self.artifact.parameters[number].rank
-        else:
-            name, rank = self.artifact.meta["arrays"][-1 - number]
-        of_axis = f" of axis {axis}" if rank > 1 else ""
-        path = f"{self.artifact.root}/{self.artifact.meta['files'][row >> 32]}"
-        return f"{path}:{row & 0xFFFFFFFF}:{column}: index {index}{of_axis} is outside {name}, which has {extent}"
+    def raise_fault(self, address: int) -> NoReturn:
+        """Raise what the fault words there say. IndexError, in the interpreter's words."""
+        from ..faults import told
+
+        site, call, extent, index = (ctypes.c_int64 * abi.FAULT_WORDS).from_address(address)
+        raise IndexError(told(self.artifact, site, call, extent, index))

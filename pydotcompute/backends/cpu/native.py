@@ -56,10 +56,10 @@ _HALF = float("0.5")
 
 def bind(
     library: ctypes.CDLL, name: str, doc: str, fallback: Callable, outputs: Sequence[str],
-    vendor: Callable | None = None,
+    vendor: Callable | None = None, fault: Callable | None = None,
 ) -> Callable:  # fmt: skip
     """The `entry` of a loaded artifact as a builtin function. What it does not serve goes to `fallback`; calls of the
-    sizes for which the artifact was told so go to `vendor`."""
+    sizes for which the artifact was told so go to `vendor`; `fault` gets the address of a call's fault words."""
 
     def variable(symbol: str) -> Any:
         return ctypes.c_void_p.in_dll(library, symbol)
@@ -70,6 +70,8 @@ def bind(
     variable("fallback").value = id(fallback)
     if vendor is not None:
         variable("vendor").value = id(vendor)
+    if fault is not None:
+        variable("fault").value = id(fault)
     variable("names").value = ctypes.addressof(names) if outputs else None
     method = _MethodDef(
         name.encode(), ctypes.cast(library.entry, ctypes.c_void_p), METH_FASTCALL | METH_KEYWORDS, doc.encode()
@@ -78,7 +80,8 @@ def bind(
         ("PyCFunction_NewEx", ctypes.pythonapi)
     )
     function = make(ctypes.addressof(method), None, None)
-    _kept.append((library, method, names, fallback, vendor, [sys.intern(output) for output in outputs], function))
+    interned = [sys.intern(output) for output in outputs]
+    _kept.append((library, method, names, fallback, vendor, fault, interned, function))
     return function
 
 

@@ -14,7 +14,9 @@ from ..names import Names
 from .arrays import Array
 from .common_stores import common_store
 from .elements import Elements
+from .faults import Faults
 from .innermost_loops import InnermostLoops
+from .lifted_checks import LiftedChecks
 from .loop_reductions import Reductions
 from .loop_versioning import LoopVersioning
 from .loops import Loops
@@ -28,9 +30,10 @@ class Code:
         self, tree: KernelTree, names: Names, arrays: dict[str, Array], bounds: bool, phase: Callable[[Parallel], None]
     ):
         self.names, self.writer, self.arrays = names, Writer(names), ArrayScope(arrays)
-        self.elements = Elements(self.writer, self.arrays, bounds)
+        self.faults = Faults(self.writer, tree, bounds)
+        self.elements = Elements(self.writer, self.arrays, self.faults)
         self.helpers = Helpers(
-            self.writer, self.arrays, tree.helpers, ("_faults",) if bounds else (),
+            self.writer, self.arrays, tree.helpers, self.faults.parameters, self.faults.arguments,
             lambda: self.reductions.stacks_first(),
         )  # fmt: skip
         self.expressions = Expressions(names, contracts(tree), self.elements.load, self.helpers.call)
@@ -44,12 +47,16 @@ class Code:
                 Parallel: lambda s: self.loops.parallel(s) if s.kind == "threads" else phase(s),
                 Reduce: lambda s: self.loops.reduce(s),
             },
+            self.faults.leave,
         )  # fmt: skip
         self.merges_stores = not bounds
         self.loops = Loops(
             self.writer, self.expressions, self.statements, self.reductions,
-            LoopVersioning(self.writer, self.elements),
-            InnermostLoops(self.writer, self.expressions, self.statements, self.reductions, splits=not bounds),
+            LoopVersioning(self.writer, self.elements), self.faults,
+            InnermostLoops(
+                self.writer, self.expressions, self.statements, self.reductions, self.faults,
+                LiftedChecks(self.expressions, self.elements, tree.aliases), splits=not bounds,
+            ),
         )  # fmt: skip
 
     def branch(self, s: If) -> None:

@@ -72,7 +72,8 @@ def kernel_ir(source: CpuSource, source_file: str) -> str:
     except Refused as error:
         raise CompilationError(_explained(error, source, source_file)) from error
     module = llvm.parse_assembly(text)
-    module.link_in(llvm.parse_assembly(run_ir(source.state_words, source.partial_words, source.words, source.bounds)))
+    run = run_ir(source.state_words, source.partial_words, source.words, source.faults.any)
+    module.link_in(llvm.parse_assembly(run))
     return str(module)
 
 

@@ -13,6 +13,7 @@ The loader sets these exported variables before the first call:
     fallback       a Python callable; the loader keeps it alive
     next           0, or the address of another artifact's `entry`
     vendor         0, or a Python callable that serves calls of some sizes in the place of `run`
+    fault          where `run` looks at indices: a Python callable that raises what the fault words at an address say
     names          address of an array of the interned output names, or 0: outputs by keyword go to `fallback`
 
 It reads objects at the offsets of CPython and NumPy 1.26 to 2.x on 64-bit builds with a GIL; the loader verifies
@@ -56,6 +57,7 @@ def entry_ir(
     params: Mapping[str, int | float | bool] | None = None,
     vendor: Tree | None = None,
     has_loops: bool = False,
+    checks: bool = False,
 ) -> str:
     """LLVM IR of a module that defines `entry` and its variables, and expects `run`.
 
@@ -65,16 +67,16 @@ def entry_ir(
     on dimensions and params; params: the values of this specialisation. vendor: the condition on them under which the
     callable in `vendor` gets a call's arguments, inputs then outputs, all checked, by position. Where an expression
     is more than integer arithmetic, the entry hands every call on. has_loops: how long a call takes does not follow
-    from its dimensions.
+    from its dimensions. checks: `run` looks at indices, and its words end in those of a fault.
     """
-    code = Code(EXPORTS[1:])
+    code = Code((*EXPORTS[1:], "fault") if checks else EXPORTS[1:])
     code.begin("entry", [PTR, PTR, I64, PTR])
     _write_refusal(code)
     constants = {name: int(value) for name, value in (params or {}).items() if not isinstance(value, float)}
     conditions = (*requires, *(() if vendor is None else (vendor,)))
     if _is_servable(parameters, symbols, conditions, constants):
         decisive = _decisive(declared or parameters, types or {})
-        _write_entry(code, parameters, symbols, aliases, decisive, requires, constants, vendor, has_loops)
+        _write_entry(code, parameters, symbols, aliases, decisive, requires, constants, vendor, has_loops, checks)
     else:
         code.b.branch(code.refuse)
     return str(code.module)
@@ -129,7 +131,7 @@ def _write_refusal(code: Code) -> None:
 def _write_entry(
     code: Code, parameters: Sequence[Parameter], symbols: Sequence[str], aliases: Collection[tuple[str, str]],
     decisive: Mapping[str, Sequence[str]], requires: Sequence[Tree], params: Mapping[str, int], vendor: Tree | None,
-    has_loops: bool,
+    has_loops: bool, checks: bool,
 ) -> None:  # fmt: skip
     b = code.b
     items, shapes = code.function.args[1], Shapes(code)
@@ -137,7 +139,7 @@ def _write_entry(
     outputs = [p for p in parameters if p.role == "out"]
     temporary = [p for p in parameters if p.role == "temp"]
     layout, total = abi.slots(parameters, symbols)
-    words = code.stack(I64, max(total, 1))
+    words = code.stack(I64, max(total + checks * abi.FAULT_WORDS, 1))
     place = {(s.kind, s.name, s.axis): s.index for s in layout}
     given = _count_arguments(code, len(inputs), len(outputs))
 
@@ -227,9 +229,12 @@ def _write_entry(
     for p in (*outputs, *temporary):
         if p.fill is not None:
             fill(code, p, p.fill, shapes, code.element(words, place["data", p.name, 0], I64))
-    _run(code, words, [shapes.values[symbol] for symbol in symbols], has_loops)
+    status = _run(code, words, [shapes.values[symbol] for symbol in symbols], has_loops)
     for array in own:
         code.call("Py_DecRef", VOID, array)
+    if checks:
+        fault = code.place(words, total, I64)
+        code.branch(code.equal(status, ir.Constant(I32, 1)), lambda: _raise(code, fault, results))
     return_outputs(code, outputs, results, scratch, given)
 
 
@@ -317,19 +322,37 @@ def _put_array(
         code.put(stride, words, place["stride", p.name, axis])
 
 
-def _run(code: Code, words: Value, dimensions: Sequence[Value], has_loops: bool) -> None:
-    """Call `run`, without the GIL where that pays, or may."""
+def _raise(code: Code, fault: Value, results: Sequence[Value]) -> None:
+    """Let go of what would be returned, and raise what the fault words say."""
+    for result in results:
+        owned = code.get(result, PTR)
+
+        def release(owned: Value = owned) -> None:
+            code.call("Py_DecRef", VOID, owned)
+
+        code.branch(code.b.icmp_unsigned("!=", owned, code.null), release)
+    arguments = code.stack(PTR)
+    code.put(code.call("PyLong_FromVoidPtr", PTR, fault), arguments)
+    code.call("PyObject_Vectorcall", PTR, code.variable("fault"), arguments, i64(1), code.null)
+    code.call("Py_DecRef", VOID, code.get(arguments, PTR))
+    code.b.ret(code.null)
+
+
+def _run(code: Code, words: Value, dimensions: Sequence[Value], has_loops: bool) -> Value:
+    """Call `run`, without the GIL where that pays, or may; what it returns."""
+    status = code.stack(I32)
     b, work = code.b, ir.Constant(F64, 1.0)
     for dimension in dimensions:
         work = b.fmul(work, b.sitofp(dimension, F64))
 
     def release() -> None:
         thread = code.call("PyEval_SaveThread", PTR)
-        code.call("run", I32, words)
+        code.put(code.call("run", I32, words), status)
         code.call("PyEval_RestoreThread", VOID, thread)
 
     if has_loops:
         release()
-        return
+        return code.get(status, I32)
     large = b.fcmp_ordered(">", work, ir.Constant(F64, float(RELEASE_GIL_ABOVE)))
-    code.branch(large, release, lambda: code.call("run", I32, words) and None)
+    code.branch(large, release, lambda: code.put(code.call("run", I32, words), status))
+    return code.get(status, I32)

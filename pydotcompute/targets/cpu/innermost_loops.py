@@ -2,31 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from ...ir.tree import Parallel
 from ..llvm.expressions import Expressions
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
+from .faults import FAULTS, Faults
 from .index_set_splitting import assuming, certain_range, conditions_to_split_by
+from .lifted_checks import LiftedChecks
 from .loop_reductions import Lanes, Reductions
+
+PIECE = 1 << 16  # iterations between two looks at whether there was a fault
 
 
 class InnermostLoops:
     """splits: whether loops are split by what their conditions say of the index."""
 
     def __init__(
-        self, writer: Writer, expressions: Expressions, statements: Statements, reductions: Reductions, splits: bool
-    ):
+        self, writer: Writer, expressions: Expressions, statements: Statements, reductions: Reductions,
+        faults: Faults, checks: LiftedChecks, splits: bool,
+    ):  # fmt: skip
         self.writer, self.names, self.expressions = writer, writer.names, expressions
-        self.statements, self.reductions, self.splits = statements, reductions, splits
+        self.statements, self.reductions, self.faults = statements, reductions, faults
+        self.checks, self.splits = checks, splits
 
     def write(self, loop: Parallel, lanes: Lanes, start: str, stop: str) -> None:
         """The loop over the last index, from start to stop, with the body."""
         if lanes.each:
-            self._in_passes(loop, lanes, start, stop)
-        elif self.splits and (conditions := conditions_to_split_by(loop)):
+            self.checks.write(loop, start, stop, lambda version: self._in_passes(version, lanes, start, stop))
+        elif self.faults.any:
+            with self._pieces(start, stop) as (first, last):
+                self._whole(loop, first, last)
+        else:
+            self._whole(loop, start, stop)
+
+    @contextmanager
+    def _pieces(self, start: str, stop: str) -> Iterator[tuple[str, str]]:
+        """Parts of a range, one after the other; after the first as long as there is no fault."""
+        writer = self.writer
+        first, last = (self.names.fresh(n) for n in ("_piece", "_piece_end"))
+        writer.assign(first, start)
+        with writer.while_(f"lt({first}, {stop})"):
+            with writer.if_(f"gt({first}, {start}) and faulted({FAULTS})"):
+                writer.line("break")
+            writer.assign(last, f"add({first}, minimum(sub({stop}, {first}), int64({PIECE})))")
+            yield first, last
+            writer.assign(first, last)
+
+    def _whole(self, loop: Parallel, start: str, stop: str) -> None:
+        if self.splits and (conditions := conditions_to_split_by(loop)):
             low, high = certain_range(loop, conditions, start, stop, self.writer, self.expressions)
             self._elementwise(loop, start, low)
             self._elementwise(replace(loop, body=assuming(loop.body, conditions)), low, high)
@@ -35,6 +62,9 @@ class InnermostLoops:
             self._elementwise(loop, start, stop)
 
     def _elementwise(self, loop: Parallel, start: str, stop: str) -> None:
+        self.checks.write(loop, start, stop, lambda version: self._each(version, start, stop))
+
+    def _each(self, loop: Parallel, start: str, stop: str) -> None:
         with self.writer.for_(self.names.of(loop.names[-1]), start, stop):
             self.writer.line("independent()")
             with self.statements.iteration():
@@ -46,6 +76,7 @@ class InnermostLoops:
         number, base, k, length = (self.names.fresh(n) for n in ("_pass", "_base", "_k", "_length"))
         writer.assign(length, f"sub({stop}, {start})")
         with writer.for_(number, f"passes_of({length}, {width})"):
+            self.faults.leave()
             writer.assign(base, f"at({number}, {width}, int64(0))")
             with writer.for_(k, "int64(0)", f"minimum({width}, sub({length}, {base}))"):
                 writer.line("independent()")

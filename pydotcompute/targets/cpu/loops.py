@@ -9,6 +9,7 @@ from ...ir.tree import Const, For, Parallel, Reduce
 from ..llvm.expressions import Expressions
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
+from .faults import Faults
 from .innermost_loops import InnermostLoops
 from .loop_reductions import Lanes, Reductions
 from .loop_versioning import LoopVersioning
@@ -17,11 +18,11 @@ from .loop_versioning import LoopVersioning
 class Loops:
     def __init__(
         self, writer: Writer, expressions: Expressions, statements: Statements, reductions: Reductions,
-        versioning: LoopVersioning, innermost: InnermostLoops,
+        versioning: LoopVersioning, faults: Faults, innermost: InnermostLoops,
     ):  # fmt: skip
         self.writer, self.names, self.expressions = writer, writer.names, expressions
         self.statements, self.reductions = statements, reductions
-        self.versioning, self.innermost = versioning, innermost
+        self.versioning, self.faults, self.innermost = versioning, faults, innermost
 
     def parallel(self, s: Parallel) -> None:
         """`threads`: the whole range."""
@@ -51,6 +52,7 @@ class Loops:
         flat, row, first, last = (self.names.fresh(n) for n in ("_flat", "_row", "_first", "_last"))
         writer.assign(flat, start)
         with writer.while_(f"lt({flat}, {stop})"):
+            self.faults.leave()
             writer.assign(row, f"floordiv_integer({flat}, {inner})")
             writer.assign(first, f"sub({flat}, at({row}, {inner}, int64(0)))")
             writer.assign(last, f"minimum({inner}, add({first}, sub({stop}, {flat})))")
@@ -62,6 +64,7 @@ class Loops:
         """Blocks start to stop, one after the other."""
         flat = self.names.of(loop.names[0]) if len(loop.names) == 1 else self.names.fresh("_block")
         with self.writer.for_(flat, start, stop), self.statements.iteration():
+            self.faults.leave()
             if len(loop.names) > 1:
                 self._unpack(loop.names, counts, flat)
             with self.versioning.rows_of(loop.names, loop):
@@ -78,6 +81,8 @@ class Loops:
         if some := [f"gt({name}, int64(0))" for name in held[1:]]:  # of nested loops the outer one may be endless
             inside = reduce(lambda a, b: f"band({a}, {b})", some)
             self.writer.assign(held[0], f"select({inside}, {held[0]}, int64(0))")
+        if self.faults.any:
+            self.writer.assign(held[0], self.faults.none(held[0]))
         return tuple(held)
 
     def _unpack(self, names: tuple[str, ...], counts: tuple[str, ...], flat: str) -> None:

@@ -22,7 +22,8 @@ from ...analysis.cost import ATOMIC, SLICE, cost_of
 from ...artifact import abi
 from ...errors import Position
 from ...ir.from_zero import from_zero
-from ...ir.tree import Atomic, KernelTree, NewArray, Parallel, Reduction, Var, all_names, walk
+from ...ir.names import all_names
+from ...ir.tree import Atomic, KernelTree, NewArray, Parallel, Reduction, Var, walk
 from ..llvm.expressions import constant
 from ..llvm.words import COMBINE
 from ..names import Names
@@ -30,6 +31,7 @@ from ..phases import phases_of
 from .arrays import arrays_of
 from .bodies import assigned
 from .code import Code
+from .faults import CALL, FAULTS, Faults
 from .loop_reductions import Lanes
 
 CHUNKS = 256
@@ -52,8 +54,7 @@ class CpuSource:
     state_words: int
     partial_words: int
     words: int  # without the fault words
-    bounds: bool
-    files: tuple[str, ...]  # with bounds: the user's files that the fault words number
+    faults: Faults  # what the fault words number; they are there if `faults.any`
     kernel: str
 
 
@@ -76,7 +77,7 @@ def lower(tree: KernelTree, bounds: bool = False) -> CpuSource:
 
 class _Module:
     def __init__(self, tree: KernelTree, bounds: bool):
-        self.tree, self.bounds = tree, bounds
+        self.tree = tree
         self.phases = [_Phase(k, loop) for k, loop in enumerate(phases_of(tree))]
         from .namespace import INTRINSIC_NAMES  # here, because it imports Numba
 
@@ -85,6 +86,7 @@ class _Module:
         self.arrays = arrays_of(tree, self.names, updated)
         self.slots, self.words = abi.slots(tree.parameters, tree.symbols)
         self.code = Code(tree, self.names, self.arrays, bounds, self.write_phase)
+        self.checks = self.code.faults.any
         self.writer, self.write = self.code.writer, self.code.expressions.text
         most = 0
         outside = assigned(tree.body, into=lambda s: not isinstance(s, Parallel))
@@ -111,10 +113,13 @@ class _Module:
         code.stores.shared = any(phase.atomic for phase in self.phases)
         self.write_body()
         self.write_drive()
+        code.faults.call = CALL
         code.helpers.define(code.statements)
+        code.elements.define()
         order = {h.name: k for k, h in enumerate(self.tree.helpers)}
         made = sorted(code.helpers.made.values(), key=lambda m: (order[m.helper.name], m.name))
-        functions = {m.name: m.helper.types for m in made}
+        functions: dict[str, tuple[str, ...]] = {name: (array.dtype,) for name, array in code.elements.getters.values()}
+        functions |= {m.name: m.helper.types for m in made}
         loops = [name for phase in self.phases for name in phase.functions]
         functions |= {name: ("int64",) for name in loops}
         aliased = {name for pair in self.tree.aliases for name in pair}
@@ -132,8 +137,7 @@ class _Module:
             self.state_words,
             2 * CHUNKS * max((len(phase.reductions) for phase in self.phases), default=0),
             self.words,
-            self.bounds,
-            tuple(code.elements.files),
+            code.faults,
             self.tree.name,
         )
 
@@ -162,8 +166,8 @@ class _Module:
     def unpack(self) -> None:
         for name, expression in self.arguments():
             self.writer.assign(name, expression)
-        if self.bounds:
-            self.writer.assign("_faults", f"advance(words, int64({8 * self.words}))")
+        if self.checks:
+            self.writer.assign(FAULTS, f"advance(words, int64({8 * self.words}))")
 
     def restore(self, phase: _Phase) -> None:
         """The counts of the loop and the scalars that it reads, from the state."""
@@ -235,10 +239,10 @@ class _Module:
     def write_compute(self, phase: _Phase, name: str) -> None:
         writer, loop = self.writer, phase.loop
         writer.line("")
-        parameters = [argument for argument, _ in self.arguments()] + ["words"] * self.bounds
+        parameters = [argument for argument, _ in self.arguments()] + ["words"] * self.checks
         with writer.define(name, [*parameters, "state", "partials", "start", "stop"]):
-            if self.bounds:
-                writer.assign("_faults", f"advance(words, int64({8 * self.words}))")
+            if self.checks:
+                writer.assign(FAULTS, f"advance(words, int64({8 * self.words}))")
             self.restore(phase)
             for a in (n for n in walk(loop) if isinstance(n, NewArray)):  # on the stack of this function
                 writer.assign(self.arrays[a.name].pointer, f"stack_{a.dtype}({prod(a.shape)})")
@@ -278,7 +282,7 @@ class _Module:
     def write_body(self) -> None:
         writer = self.writer
         writer.line("")
-        arguments = [expression for _, expression in self.arguments()] + ["words"] * self.bounds
+        arguments = [expression for _, expression in self.arguments()] + ["words"] * self.checks
         call = f"({', '.join([*arguments, 'state', 'partials', 'start', 'stop'])})"
         with writer.define("body", ["words", "state", "partials", "start", "stop", "alone", "phase"]):
             for phase in self.phases:

@@ -49,6 +49,16 @@ def claim(typing_context, words, value):
 
 
 @intrinsic
+def peek(typing_context, words):
+    """The first word, as another thread may have claimed it."""
+
+    def emit(context, b, signature, values):
+        return b.load_atomic(values[0], "monotonic", 8, typ=I64)
+
+    return types.int64(words), emit
+
+
+@intrinsic
 def run_phase(typing_context, words, state, partials, units, phase):
     """So many work items of a phase, slices of them on other threads where that pays: `share` of `run.py`. They are
     done when it returns."""
@@ -103,6 +113,7 @@ def memory() -> dict[str, Callable]:
         "advance": advance,
         "independent": independent,
         "claim": claim,
+        "peek": peek,
         "run_phase": run_phase,
     }
     for dtype, t in CPU.numba_types.items():

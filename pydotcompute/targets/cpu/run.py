@@ -38,6 +38,7 @@ define internal ptr @work(ptr %context) {{
   %phase = load i64, ptr %phase.at
   br label %take
 take:
+  {look_first}
   %start = atomicrmw add ptr %next, i64 %slice monotonic
   %more = icmp slt i64 %start, %units
   br i1 %more, label %compute, label %done
@@ -58,6 +59,7 @@ entry:
   %error = alloca ptr
   %context = alloca {context}
   %others = alloca [{maximum} x i64]
+  {look_begun}
   %some = icmp sgt i64 %units, 0
   br i1 %some, label %divide, label %finish
 divide:
@@ -132,9 +134,21 @@ define i32 @run(ptr %words) {{
 }}
 """
 
+# Go on at a label where there was no fault in the call, else at another.
+_LOOK = """%{label}.at = getelementptr i64, ptr %words, i64 {words}
+  %{label}.word = load atomic i64, ptr %{label}.at monotonic, align 8
+  %{label}.none = icmp eq i64 %{label}.word, 0
+  br i1 %{label}.none, label %{label}, label %{other}
+{label}:"""
 
-def run_ir(state_words: int, partial_words: int, words: int, bounds: bool) -> str:
-    """LLVM IR of `run` and the variable `threads`. words: how many a call has before the fault words."""
+
+def run_ir(state_words: int, partial_words: int, words: int, checks: bool) -> str:
+    """LLVM IR of `run` and the variable `threads`. words: how many a call has before the fault words, if it checks:
+    then no slice and no phase begins after a fault."""
+
+    def look(label: str, other: str) -> str:
+        return _LOOK.format(label=label, words=words, other=other) if checks else ""
+
     fault = f"%fault.at = getelementptr i64, ptr %words, i64 {words}"
     return _TEMPLATE.format(
         state_words=max(1, state_words),
@@ -142,9 +156,11 @@ def run_ir(state_words: int, partial_words: int, words: int, bounds: bool) -> st
         maximum=MAXIMUM_THREADS,
         context=_CONTEXT,
         common=_COMMON,
-        clear_fault=f"{fault}\n  store i64 0, ptr %fault.at" if bounds else "",
+        clear_fault=f"{fault}\n  store i64 0, ptr %fault.at" if checks else "",
+        look_first=look("whole", "done"),
+        look_begun=look("begun.well", "finish"),
         result="%fault = load i64, ptr %fault.at\n  %found = icmp ne i64 %fault, 0\n"
         "  %code = zext i1 %found to i32\n  ret i32 %code"
-        if bounds
+        if checks
         else "ret i32 0",
     )

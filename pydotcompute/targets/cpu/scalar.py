@@ -17,7 +17,8 @@ eq, ne, lt, le, gt, ge = (INTRINSICS[n] for n in ("eq", "ne", "lt", "le", "gt", 
 select, minimum, maximum = (INTRINSICS[n] for n in ("select", "minimum", "maximum"))
 floor, copysign, isnan, isfinite = (INTRINSICS[n] for n in ("floor", "copysign", "isnan", "isfinite"))
 floordiv_integer, advance, load = (INTRINSICS[n] for n in ("floordiv_integer", "advance", "load"))
-claim, set_word, word = INTRINSICS["claim"], INTRINSICS["set_word_int64"], INTRINSICS["word_int64"]
+claim, peek = INTRINSICS["claim"], INTRINSICS["peek"]
+set_word, word = INTRINSICS["set_word_int64"], INTRINSICS["word_int64"]
 to_int64, to_uint64, to_bool = (INTRINSICS[n] for n in ("to_int64", "to_uint64", "to_bool"))
 
 FUNCTIONS: dict[str, Callable] = {}
@@ -94,16 +95,33 @@ def view_row(view, row):
 
 
 @function(types.boolean, inline=False)
-def in_range(faults, row, column, array, axis, extent, index):
-    """Whether 0 <= index < extent; if not, the first such access of a call is written into the fault words."""
-    if band(le(int64(0), index), lt(index, extent)):
-        return to_bool(int64(1))
-    if claim(faults, row):
-        set_word(faults, int64(1), column)
-        set_word(faults, int64(2), array)
-        set_word(faults, int64(3), add(shl(axis, int64(32)), extent))
-        set_word(faults, int64(4), index)
+def out_of_range(faults, site, call, extent, index):
+    """The first such access of a call is written into the fault words. False."""
+    if claim(faults, site):
+        set_word(faults, int64(1), call)
+        set_word(faults, int64(2), extent)
+        set_word(faults, int64(3), index)
     return to_bool(int64(0))
+
+
+@function(types.boolean)
+def in_range(faults, site, call, extent, index):
+    """Whether 0 <= index < extent; if not, it is recorded."""
+    if lt(to_uint64(index), to_uint64(extent)):  # no extent is below 0
+        return to_bool(int64(1))
+    return out_of_range(faults, site, call, extent, index)
+
+
+@function(types.boolean)
+def within(index, extent):
+    """Whether 0 <= index < extent."""
+    return lt(to_uint64(index), to_uint64(extent))
+
+
+@function(types.boolean)
+def faulted(faults):
+    """Whether there was such an access in this call."""
+    return ne(peek(faults), int64(0))
 
 
 # ----------------------------------------------------------------------------------------------- floats

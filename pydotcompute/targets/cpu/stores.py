@@ -19,21 +19,21 @@ class Stores:
 
     def store(self, s: Store) -> None:
         array = self.elements.arrays[s.array]
-        offset, condition = self.elements.place(array, s.indices, self.expressions.text)
+        offset, condition = self.elements.place(array, s, self.expressions.text)
         text = f"store{array.access}({array.pointer}, {offset}, {self.expressions.text(s.value)})"
         with self._where(condition):
             self.writer.line(text)
 
     def scatter(self, s: Scatter) -> None:
         array = self.elements.arrays[s.array]
-        offset, condition = self.elements.place(array, s.indices, self.expressions.text)
+        offset, condition = self.elements.place(array, s, self.expressions.text)
         text = f"scatter{array.shared_access}({array.pointer}, {offset}, {self.expressions.text(s.value)})"
         with self._where(condition):
             self.writer.line(text)
 
     def atomic(self, s: Atomic) -> None:
         array = self.elements.arrays[s.array]
-        offset, condition = self.elements.place(array, s.indices, self.expressions.text)
+        offset, condition = self.elements.place(array, s, self.expressions.text)
         value = self.expressions.text(s.value)
         if self.shared and array.number >= 0:
             with self._where(condition):

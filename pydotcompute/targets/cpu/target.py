@@ -62,6 +62,7 @@ class CpuTarget(Target):
 
     def compile(self, job: Job, clock: Clock) -> Answer:
         try:
+            from ...analysis.inside import unproved
             from ...analysis.races import check
             from ...frontend.build import build_tree
             from ..phases import has_sequential_loops
@@ -85,7 +86,7 @@ class CpuTarget(Target):
         ir = entry_ir(
             tree.parameters, tree.symbols, tree.aliases, declared=job.kernel.signature.parameters,
             types=job.kernel.types, requires=job.kernel.requires, params=dict(job.specialisation.params),
-            vendor=job.kernel.vendor.get("when", True) if job.kernel.vendor else None,
+            vendor=job.kernel.vendor.get("when", True) if job.kernel.vendor else None, checks=source.faults.any,
             has_loops=has_sequential_loops(tree),
         )  # fmt: skip
         entry = entry_object(ir, job.kernel.name)
@@ -103,10 +104,10 @@ class CpuTarget(Target):
                 continue
             native = target.removesuffix(BOUNDS) == "cpu:native"
             meta: dict[str, Any] = {"triple": TRIPLE, "features": list(host_cpu()[1]) if native else []}
-            if target.endswith(BOUNDS):  # what a fault is told with
-                root = os.path.dirname(job.kernel.at.path)
-                arrays = [[name, len(array.shape)] for name, array in tree.arrays.items()]
-                meta |= {"files": [os.path.relpath(file, root) for file in source.files], "arrays": arrays}
+            if source.faults.any:
+                meta |= source.faults.told(job.rendered.written)
+            else:  # there may be some that the declaration wants to be trusted
+                meta["unchecked"] = len(unproved(tree))
             artifacts[target] = Artifact(data, ".so", meta, perf_counter() - started)
         return Answer(artifacts, failures, tuple(sorted(tree.aliases)), clock.phases)
 

@@ -27,7 +27,8 @@ from ...artifact.launch import MOST_CHUNKS
 from ...artifact.signature import DTYPE_BYTES
 from ...errors import DeclarationError, Position
 from ...ir.from_zero import from_zero
-from ...ir.tree import Assign, Const, KernelTree, Parallel, all_names, walk
+from ...ir.names import all_names
+from ...ir.tree import Assign, Const, KernelTree, Parallel, walk
 from ..geometry import along_axes, assigned, block_of, expression, up_to_three
 from ..names import Names
 from ..phases import Split, split

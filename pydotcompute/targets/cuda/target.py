@@ -79,6 +79,7 @@ class CudaTarget(Target):
             except DeclarationError as error:  # of this target alone: the toolchain does not know it
                 failures[target] = str(error)
         try:
+            from ...analysis.inside import unproved
             from ...analysis.races import check
             from ...frontend.build import build_tree
             from . import compiler, namespace  # noqa: F401  (which lowering imports once it begins)
@@ -94,11 +95,12 @@ class CudaTarget(Target):
         kernel, params = job.kernel, dict(job.specialisation.params)
         path = job.write(".cuda-rendered.py", job.rendered.text)
         aliases: tuple[tuple[str, str], ...] = ()
+        unchecked: dict[str, int] = {}  # a raw kernel has accesses that nobody looks at, and does not say how many
         if job.rendered.raw:
             make = compiler.raw_compiler(kernel, job.specialisation, job.rendered, path)
         else:
             tree = check(build_tree(kernel, job.specialisation, job.rendered))
-            aliases = tuple(sorted(tree.aliases))
+            aliases, unchecked = tuple(sorted(tree.aliases)), {"unchecked": len(unproved(tree))}
             clock.tick("front end")
             source = lower(tree, kernel.launch, params)
             path = job.write(".cuda.py", source.text)
@@ -113,7 +115,8 @@ class CudaTarget(Target):
                 failures[target] = str(error)
                 continue
             clock.tick("CUDA compiler")
-            artifacts[target] = Artifact(made.data, made.suffix, made.meta, perf_counter() - started)
+            meta = made.meta | unchecked
+            artifacts[target] = Artifact(made.data, made.suffix, meta, perf_counter() - started)
         return Answer(artifacts, failures, aliases, clock.phases)
 
 

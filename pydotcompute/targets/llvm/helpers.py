@@ -22,14 +22,16 @@ class Made(NamedTuple):
 
 
 class Helpers(Generic[A]):
-    """also: arguments that every helper takes beside its own; framed: what is around the lines of a function."""
+    """also: parameters that every helper has beside its own; given: what a call gives for them; framed: what is around
+    the lines of a function."""
 
     def __init__(
         self, writer: Writer, arrays: ArrayScope[A], helpers: Iterable[Helper], also: tuple[str, ...] = (),
+        given: Callable[[CallHelper], tuple[str, ...]] = lambda e: (),
         framed: Callable[[], AbstractContextManager[None]] = nullcontext,
     ):  # fmt: skip
-        self.framed = framed
-        self.writer, self.names, self.arrays, self.also = writer, writer.names, arrays, also
+        self.writer, self.names, self.arrays = writer, writer.names, arrays
+        self.also, self.given, self.framed = also, given, framed
         self.helpers = {h.name: h for h in helpers}
         self.made: dict[tuple[str, ...], Made] = {}  # by the names of the helper and the arrays, in the order of calls
         self.pending: list[Made] = []  # functions still to be written
@@ -47,7 +49,7 @@ class Helpers(Generic[A]):
                 arguments += [expression for _, expression in self.arrays[a.name].components]
             else:
                 arguments.append(write(a))
-        return f"{self.made[key].name}({', '.join([*arguments, *self.also])})"
+        return f"{self.made[key].name}({', '.join([*arguments, *self.given(e)])})"
 
     def define(self, statements: Statements) -> None:
         """Write every function that is called, and those that these call."""

@@ -23,11 +23,14 @@ def _nothing(*_: object) -> None:
 class Statements:
     """The walker of statements.
 
-    handlers: what writes the statements that are not written here, by their type; they may replace what is.
+    handlers: what writes the statements that are not written here, by their type; they may replace what is. head: what
+    writes the beginning of a sequential loop's body.
     """
 
-    def __init__(self, writer: Writer, expressions: Expressions, handlers: Mapping[type, Handler]):
-        self.writer, self.expressions = writer, expressions
+    def __init__(
+        self, writer: Writer, expressions: Expressions, handlers: Mapping[type, Handler], head: Handler = _nothing
+    ):
+        self.writer, self.expressions, self.head = writer, expressions, head
         self.closing: list[Callable[[], None]] = []  # what the end of each enclosing loop's iteration needs
         self.handlers: dict[type, Handler] = {
             Assign: self.assign,
@@ -73,6 +76,7 @@ class Statements:
 
     def while_(self, s: While) -> None:
         with self.writer.while_(self.expressions.text(s.condition)), self.iteration():
+            self.head(s)
             self.write(s.body)
 
     def for_(self, s: For) -> None:
@@ -98,6 +102,7 @@ class Statements:
         elif start > 0:
             stop = f"maximum({stop}, {first})"
         with writer.for_(name, first, stop), self.iteration():
+            self.head(s)
             self.write(s.body)
 
     def _for_turns(self, s: For) -> None:
@@ -110,5 +115,6 @@ class Statements:
             stop = writer.held("_stop", stop)
         writer.assign(step, self.expressions.text(s.step))
         with writer.for_(turn, f"turns({first}, {stop}, {step})"), self.iteration():
+            self.head(s)
             writer.assign(name, f"add({first}, mul(to_int64({turn}), {step}))")
             self.write(s.body)

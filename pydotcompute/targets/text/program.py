@@ -15,7 +15,8 @@ from ...artifact.launch import MOST_CHUNKS
 from ...artifact.signature import DTYPE_BYTES
 from ...errors import DeclarationError, Position
 from ...ir.from_zero import from_zero
-from ...ir.tree import Assign, Const, KernelTree, Parallel, Stmt, all_names, walk
+from ...ir.names import all_names
+from ...ir.tree import Assign, Const, KernelTree, Parallel, Stmt, walk
 from ..names import Names
 from ..phases import split
 from .arrays import Argument, arguments_of, arrays_of

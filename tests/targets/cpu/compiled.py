@@ -11,13 +11,21 @@ import numpy as np
 from pydotcompute.artifact import abi
 from pydotcompute import declare
 from pydotcompute.targets.cpu.compiler import compile_kernel
+from pydotcompute.targets.cpu.lowering import lower
 from pydotcompute.interpreter import execute as interpret
 from pydotcompute.frontend.build import build_tree
 from pydotcompute.analysis.races import check
 
 
-def tree_of(body="", signature="(x: T[...]) -> (out: T[...])", types="{T: [float32]}", template="", extra="", choice=0):
-    """The checked tree of a specialisation of a kernel called f."""
+def tree_of(*arguments, **settings):
+    """The checked tree of a specialisation of a kernel called f, or as its template calls it."""
+    return check(built_tree(*arguments, **settings))
+
+
+def built_tree(
+    body="", signature="(x: T[...]) -> (out: T[...])", types="{T: [float32]}", template="", extra="", choice=0
+):
+    """The same, unchecked."""
     with tempfile.TemporaryDirectory() as folder:
         lines = ["version: 1", "kernels:", "  f:", f'    signature: "{signature}"']
         lines += [f"    types: {types}"] if types else []
@@ -31,7 +39,7 @@ def tree_of(body="", signature="(x: T[...]) -> (out: T[...])", types="{T: [float
         Path(folder, "kernels.yaml").write_text("\n".join(lines) + "\n")
         kernel = declare.load(folder).kernels["f"]
         specialisation = kernel.specialisations[choice]
-        return check(build_tree(kernel, specialisation, declare.render(kernel, specialisation, "cpu", folder)))
+        return build_tree(kernel, specialisation, declare.render(kernel, specialisation, "cpu", folder))
 
 
 class Kernel:
@@ -40,6 +48,8 @@ class Kernel:
     def __init__(self, tree, target="cpu:x86-64-v3", bounds=False):
         self.tree, self.bounds = tree, bounds
         self.code = compile_kernel(tree, "f.py", [target], bounds=bounds)[target]
+        faults = lower(tree, bounds).faults
+        self.sites, self.calls = faults.sites, faults.calls
         self.library = load(self.code)
         self.slots, self.count = abi.slots(tree.parameters, tree.symbols)
 
@@ -72,6 +82,16 @@ class Kernel:
         words, kept = self.words(arguments, dims)
         result = self.library.run(words)
         return (result, list(words[self.count :])) if self.bounds else result
+
+    def fault(self, dims, threads=1, /, **arguments):
+        """(line, column, array, axis, extent, index) of the fault of a call; None where there is none."""
+        ctypes.c_int32.in_dll(self.library, "threads").value = threads
+        words, kept = self.words(arguments, dims)
+        if not self.library.run(words):
+            return None
+        site, _, extent, index = words[self.count :]
+        at, array, _, axis = self.sites[site - 1]
+        return at.line, at.column, array, axis, extent, index
 
     def interpret(self, dims, /, **arguments):
         seen = {}

@@ -1,0 +1,164 @@
+"""Checks of indices that a loop need not repeat: made once before it, and the loop written again without them.
+
+An index that does not change in the loop (the row of a gather), or goes up or down by 1 with the loop's own (a stencil
+on an array of another size), is inside in all iterations if it is inside in the first and the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from ...ir.tree import (
+    Access,
+    Binary,
+    BoolOp,
+    Break,
+    Continue,
+    Expr,
+    For,
+    If,
+    Load,
+    Parallel,
+    Return,
+    Select,
+    Stmt,
+    Unary,
+    Var,
+    While,
+    children,
+    rebuilt,
+    walk,
+)  # fmt: skip
+from ..llvm.expressions import Expressions, is_cheap
+from .bodies import assigned, body_size
+from .elements import Elements
+from .index_set_splitting import definitions, substituted
+
+_LARGE = 400  # nodes of a body that is not written again
+Checks = list[tuple[Expr, str]]  # expressions, and the extents that they are to be within
+
+
+class LiftedChecks:
+    """aliases: of which arrays a call may give one view for two."""
+
+    def __init__(self, expressions: Expressions, elements: Elements, aliases: frozenset[tuple[str, str]]):
+        self.expressions, self.elements, self.aliases = expressions, elements, aliases
+        self.writer = elements.writer
+
+    def write(self, loop: Parallel, start: str, stop: str, iterations: Callable[[Parallel], None]) -> None:
+        """The iterations from start to stop of a loop without loops of its kind inside: where the checks that can be
+        made before it find everything inside, without these checks."""
+        lifted = self._lifted(loop, start, stop)
+        if not lifted:
+            iterations(loop)
+            return
+        writer = self.writer
+        with writer.if_(f"lt({start}, {stop})"):
+            tests: dict[str, None] = {}
+            held: dict[Expr, Var] = {}  # what is looked at is what is used, whoever else writes the array it comes from
+            new: dict[int, tuple[Expr, ...]] = {}
+            for number, (indices, checks) in lifted.items():
+                for e in (e for axis in checks for e, _ in axis if any(isinstance(part, Load) for part in walk(e))):
+                    if e not in held:
+                        held[e] = Var(writer.held("_index", self.expressions.text(e)), "int64")
+                        writer.names.bind(held[e].name, held[e].name)
+                found = ((held.get(e, e), extent) for axis in checks for e, extent in axis)
+                tests |= dict.fromkeys(f"within({self.expressions.text(e)}, {extent})" for e, extent in found)
+                new[number] = tuple(held.get(axis[0][0], e) for e, axis in zip(indices, checks))
+
+            def certain(node: Any) -> Any:
+                if id(node) not in new:
+                    return rebuilt(node, certain)
+                indices = tuple(map(certain, new[id(node)]))
+                value = {} if isinstance(node, Load) else {"value": certain(node.value)}
+                return replace(node, indices=indices, inside=True, **value)
+
+            with writer.if_(" and ".join(tests)):
+                iterations(replace(loop, body=tuple(map(certain, loop.body))))
+            with writer.else_():
+                iterations(loop)
+
+    def _lifted(self, loop: Parallel, start: str, stop: str) -> dict[int, tuple[tuple[Expr, ...], list[Checks]]]:
+        """By the identity of an access: its indices, and of each what is to be inside, and of how many."""
+        lifted: dict[int, tuple[tuple[Expr, ...], list[Checks]]] = {}
+        faults, index = self.elements.faults, loop.names[-1]
+        if faults.bounds or not faults.any or body_size(loop) > _LARGE or index in assigned(loop.body):
+            return lifted
+        names = self.writer.names
+        ends = tuple(Var(f"{index}.{end}", "int64") for end in ("first", "last"))
+        names.bind(ends[0].name, start)
+        names.bind(ends[1].name, f"sub({stop}, int64(1))")
+        known, changed = definitions(loop.body), assigned(loop.body)
+        accesses = [node for s in loop.body for node in walk(s) if isinstance(node, Access)]
+        written = {node.array for node in accesses if not isinstance(node, Load)}
+        written |= {other for pair in self.aliases for other in pair if written & set(pair)}
+        certain = {id(node) for node in _unconditional(loop.body)}
+        for node in accesses:
+            if not faults.checks(node):
+                continue
+            checks: list[Checks] = []
+            for e, extent in zip(node.indices, self.elements.arrays[node.array].extents):
+                e = substituted(e, known)
+                if any(isinstance(part, Var) and part.name in changed for part in walk(e)):
+                    break
+                if is_cheap(e) and _slope(e, index) in (-1, 0, 1):
+                    places = [substituted(e, {index: end}) for end in ends] if _mentions(e, index) else [e]
+                elif id(node) in certain and not _mentions(e, index) and self._is_fixed(e, written):
+                    places = [e]
+                else:
+                    break
+                checks.append([(place, extent) for place in places])
+            else:
+                lifted[id(node)] = node.indices, checks
+        return lifted
+
+    def _is_fixed(self, e: Expr, written: set[str]) -> bool:
+        """Whether an expression has one value in all iterations, and may be evaluated before the first one."""
+        if isinstance(e, Load):
+            return (
+                e.array not in written
+                and not self.elements.faults.checks(e)
+                and all(self._is_fixed(i, written) for i in e.indices)
+            )
+        if isinstance(e, (Select, BoolOp)):
+            return is_cheap(e)
+        loads = any(isinstance(part, Load) for part in walk(e))
+        return all(self._is_fixed(part, written) for part in children(e)) if loads else is_cheap(e)
+
+
+def _mentions(e: Expr, index: str) -> bool:
+    return any(isinstance(node, Var) and node.name == index for node in walk(e))
+
+
+def _slope(e: Expr, index: str) -> int | None:
+    """By how much e goes up, modulo 2 ** 64, when the index does by 1; None where that is not looked into."""
+    if not _mentions(e, index):
+        return 0
+    if isinstance(e, Var):
+        return 1
+    if isinstance(e, Unary) and e.op == "-" and e.type == "int64":
+        inner = _slope(e.operand, index)
+        return None if inner is None else -inner
+    if isinstance(e, Binary) and e.op in ("+", "-") and e.type == "int64":
+        left, right = _slope(e.left, index), _slope(e.right, index)
+        return None if left is None or right is None else left + (right if e.op == "+" else -right)
+    return None
+
+
+def _unconditional(body: tuple[Stmt, ...]) -> Iterator[Any]:
+    """The nodes that are evaluated in every iteration: in the first, before anything could have changed them."""
+    for s in body:
+        if isinstance(s, (If, For, While)):
+            if any(isinstance(node, (Continue, Break, Return)) for node in walk(s)):
+                return
+            continue
+        yield from _evaluated(s)
+
+
+def _evaluated(node: Any) -> Iterator[Any]:
+    yield node
+    inside = list(children(node))
+    for child in inside[:1] if isinstance(node, (Select, BoolOp)) else inside:
+        yield from _evaluated(child)

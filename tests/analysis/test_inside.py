@@ -1,0 +1,101 @@
+"""Which accesses are proved to be inside: what everybody writes is, what data or arguments decide is not."""
+
+from pathlib import Path
+
+import pytest
+
+from pydotcompute import declare
+from pydotcompute.analysis import inside, races
+from pydotcompute.frontend.build import build_tree
+from pydotcompute.ir.printer import expression
+
+from tests.targets.cpu.compiled import tree_of
+
+ROOT = Path(__file__).parents[2]
+ARRAYS = "(x: float32[n], y: int64[n], w: float32[n, m], c: int64, k: int32) -> (out: float32[n], b: float32[n, m])"
+
+
+def unproved(body="", signature=ARRAYS, **settings):
+    """The indices of the accesses that are not proved."""
+    found = inside.unproved(tree_of(body, signature, types="", **settings))
+    return [", ".join(map(expression, node.indices)) for node in found]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for i in grid(n):\n    out[i] = x[n - 1 - i]",
+        "for i, j in grid(n, m):\n    b[i, j] = w[i, m - 1 - j]",
+        "for i in grid(n):\n    out[i] = x[i - 1] if i > 0 else x[i]",
+        "for i in grid(n):\n    if i + 1 < n:\n        out[i] = x[i + 1]",
+        "for i in grid(n):\n    j = y[i]\n    if 0 <= j < n:\n        out[i] = x[j]",
+        "for i in grid(n):\n    out[i] = x[min(max(y[i], 0), n - 1)]",
+        "for i in grid(n):\n    out[i] = x[y[i] % n]",
+        "for i in grid(n):\n    s = x[i]\n    for j in range(i, n):\n        s += x[j]\n    out[i] = s",
+        "for i in grid(n):\n    s = x[i]\n    for j in range(n - 1, -1, -1):\n        s += x[j]\n    out[i] = s",
+        "for i in grid(n):\n    j = i\n    while j < n and j >= 0:\n        out[i] = x[j]\n        j += c",
+        "for r in blocks(n):\n    t = shared((8,), float32)\n    for j in threads(8):\n        t[j] = j\n"
+        "    for j in threads(8):\n        if r == 0 and j < n:\n            out[j] = t[7 - j]",
+        "for i in grid(n):\n    if int64(k) * 4 < n and k >= 0:\n        out[i] = x[int64(k) * 4]",
+    ],
+)
+def test_proved(body):
+    assert unproved(body) == []
+
+
+@pytest.mark.parametrize(
+    "body, indices",
+    [
+        ("for i in grid(n):\n    out[i] = x[y[i]]", "y[i]"),
+        ("for i in grid(n):\n    out[i] = x[i + 1]", "(i + 1)"),
+        ("for i in grid(n):\n    out[i] = w[i, 0]", "i, 0"),
+        ("for i in grid(n):\n    out[i] = x[c]", "c"),
+        ("for i in grid(n):\n    out[i] = x[c] if c < n else 0", "c"),
+        ("for i in grid(n):\n    out[i] = x[c] if c >= 0 else 0", "c"),
+        # what wraps is not what it seems
+        ("for i in grid(n):\n    if c >= 0 and c * 4 < n:\n        out[i] = x[c]", "c"),
+        ("for i in grid(n):\n    out[i] = x[int64(int8(i))]", "int64(int8(i))"),
+        ("for i in grid(n):\n    if k * 4 < n:\n        out[i] = x[int64(k)]", "int64(k)"),
+        ("for i in grid(n):\n    if k >= 0 and k * int32(4) < int32(9) and n > 9:\n        out[i] = x[k]", "int64(k)"),
+        # a loop may end before its end: nothing holds after it
+        ("for i in grid(n):\n    j = 0\n    while j < i:\n        j += 2\n    out[i] = x[j]", "j"),
+        ("for i in grid(n):\n    j = n\n    for q in range(n):\n        j -= 1\n    out[i] = x[j]", "j"),
+        # each load of an element stands for itself
+        ("for i in grid(n):\n    if 0 <= y[i] < n:\n        out[i] = x[y[i]]", "y[i]"),
+    ],
+)
+def test_not_proved(body, indices):
+    assert unproved(body) == [indices]
+
+
+def test_what_a_kernel_requires_counts():
+    body = "for i in grid(n):\n    out[i] = x[i] + z[i // 2]"
+    signature = "(x: float32[n], z: float32[h]) -> (out: float32[n])"
+    assert unproved(body, signature) == ["(i // 2)"]
+    assert unproved(body, signature, extra='requires: ["n == 2 * h"]') == []
+    assert unproved(body, signature, extra='requires: ["h >= n"]') == []
+    assert unproved(body, signature, extra='requires: ["h >= 1"]') == ["(i // 2)"]
+
+
+def test_a_helper_is_proved_for_all_its_calls_or_none():
+    template = """
+    def get(a, k):
+        return a[k]
+
+    def f(x, out):
+        for i in grid(n):
+            out[i] = get(x, i){other}
+    """
+    signature = "(x: float32[n]) -> (out: float32[n])"
+    assert unproved(signature=signature, template=template.replace("{other}", "")) == []
+    assert unproved(signature=signature, template=template.replace("{other}", " + get(x, i + 1)")) == ["k"]
+
+
+def test_nearly_all_of_the_repository_s_kernels_are_proved():
+    found = {}
+    for kernel in declare.load(ROOT).kernels.values():
+        chosen = kernel.specialisations[0]
+        tree = races.check(build_tree(kernel, chosen, declare.render(kernel, chosen, "cpu", ROOT)))
+        if left := inside.unproved(tree):
+            found[kernel.name] = len(left)
+    assert found == {"sum_axis": 10, "gather": 1}

@@ -1,0 +1,108 @@
+"""Ordinary builds: an index that is not proved to be inside is checked, and after a fault nothing goes on for long."""
+
+import time
+
+import numpy as np
+import pytest
+from tests.targets.cpu.compiled import kernel
+
+from pydotcompute.check import memory
+
+GATHER = ("for i, c in grid(n, d):\n    out[i, c] = table[index[i], c]",
+          "(table: T[v, d], index: int64[n]) -> (out: T[n, d])")  # fmt: skip
+
+
+@pytest.mark.parametrize("d", [1, 3, 16, 200])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_gather_by_any_index(d, threads):
+    k = kernel(*GATHER)
+    rng = np.random.default_rng(d)
+    table, table_buffer = memory.guarded((50, d), np.dtype("f4"))
+    out, buffer = memory.guarded((5000, d), np.dtype("f4"))
+    table[...] = rng.random((50, d))
+    index = rng.integers(0, 50, 5000)
+    dims = {"v": 50, "d": d, "n": 5000}
+    assert k.fault(dims, threads, table=table, index=index, out=out) is None
+    assert (out == table[index]).all()
+    for wrong in (-1, 50, 10**12, -(2**63), 2**63 - 1):
+        index[4321] = wrong
+        assert k.fault(dims, threads, table=table, index=index, out=out)[2:] == ("table", 0, 50, wrong)
+        assert not memory.overrun(out, buffer) and not memory.overrun(table, table_buffer)
+
+
+def test_code_whose_indices_are_all_proved_has_no_checks():
+    k = kernel("for i in grid(n):\n    out[i] = x[n - 1 - i]", "(x: T[n]) -> (out: T[n])")
+    assert k.sites == []
+    trusted = kernel("for i in grid(n):\n    out[i] = x[i]", "(x: T[m], n: int64) -> (out: T[n])", extra="unchecked: true")
+    assert trusted.sites == []
+
+
+def test_arrays_of_other_sizes_are_looked_at_once():
+    """The ends of a loop decide for all of it; where they are outside, each iteration is looked at."""
+    k = kernel("for i in grid(n):\n    out[i] = x[i + 2] - y[m - 1 - i]", "(x: T[m], y: T[m], n: int64) -> (out: T[n])")
+    x = np.arange(9, dtype="f4")
+    out, buffer = memory.guarded((7,), np.dtype("f4"))
+    assert k.fault({"n": 7, "m": 9}, x=x, y=x, n=7, out=out) is None
+    assert (out == x[2:] - x[:1:-1]).all()
+    assert k.fault({"n": 7, "m": 8}, x=x[:8], y=x[:8], n=7, out=out)[2:] == ("x", 0, 8, 8)
+    assert k.fault({"n": 0, "m": 0}, x=x[:0], y=x[:0], n=0, out=out[:0]) is None
+    assert not memory.overrun(out, buffer)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for i in grid(n):\n    k = y[i]\n    while x[k] >= 0:\n        k += 0\n    out[i] = k",
+        "k = x[j]\nfor i in grid(k):\n    out[i] = 1",
+        "for i in grid(j):\n    out[i] = 1",
+        "for i in grid(n):\n    for q in range(x[j], 2**62):\n        out[i] = q",
+        "for i in grid(n):\n    k = x[j]\n    while k >= 0:\n        k = 0\n    out[i] = k",
+        "for b in blocks(n):\n    k = x[j] + 2**62\n    for c in threads(k):\n        if c < 0:\n            out[b] = 1",
+        "for q in range(2**62):\n    for i in grid(n):\n        out[i] = x[j]",
+        "for i in grid(n):\n    for q in range(2**40):\n        out[i] = x[j] + q",
+        "k = x[j]\nwhile k >= 0:\n    for i in grid(n):\n        out[i] = 1",
+        "for b in blocks(2**62):\n    if x[j] == 1:\n        out[0] = 1",
+        "for i, c in grid(2**61, 2):\n    if x[j] == 1:\n        out[0] = 1",
+        "for b in blocks(n):\n    out[b] = sum(x[c + j] for c in threads(2**62))",
+        "for b in blocks(n):\n    out[b] = max(x[c + j] for c in threads(2**62))",
+    ],
+)
+def test_nothing_hangs_after_a_fault(body):
+    k = kernel(body, "(x: int64[n], y: int64[n], j: int64) -> (out: int64[n])", types="")
+    x = np.zeros(3, "i8")
+    for threads in (1, 2):
+        start = time.perf_counter()
+        assert k.fault({"n": 3}, threads, x=x, y=np.array([7, 8, 9]), j=2**62, out=np.zeros(3, "i8")) is not None
+        assert time.perf_counter() - start < 5
+
+
+def test_the_line_of_a_helper_and_of_its_call():
+    template = """
+    def get(a, i):
+        return a[i + 1]
+
+    def twice(a, i):
+        return get(a, i) + get(a, i)
+
+    def f(x, out):
+        for i in grid(n):
+            out[i] = x[i]
+            out[i] = twice(x, i)
+    """
+    k = kernel(template=template, signature="(x: T[n]) -> (out: T[n])")
+    words, kept = k.words({"x": np.zeros(3, "f4"), "out": np.zeros(3, "f4")}, {"n": 3})
+    assert k.library.run(words) == 1
+    site, call, extent, index = words[k.count :]
+    assert (k.sites[site - 1][0].line, k.calls[call - 1].line, extent, index) == (2, 10, 3, 3)
+
+
+def test_one_value_is_looked_at_and_used():
+    """An index is loaded once: another thread may write its array in between."""
+    from pydotcompute.targets.cpu.lowering import lower
+    from tests.targets.cpu.compiled import tree_of
+
+    for body, signature in (GATHER, ("for i in grid(n):\n    out[i] = table[index[i]]",
+                                     "(table: T[v], index: int64[n]) -> (out: T[n])")):  # fmt: skip
+        text = lower(tree_of(body, signature)).text
+        used = [line for line in text.splitlines() if "store(out" in line]
+        assert used and all("load(table" not in line or "load(index" not in line for line in used)
