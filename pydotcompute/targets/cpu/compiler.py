@@ -9,20 +9,19 @@ from __future__ import annotations
 
 import builtins
 from functools import cache
-from typing import Sequence
+from typing import Callable, Iterator, Sequence
 
 import llvmlite.binding as llvm
 from llvmlite import ir
 from numba import types
 
 from ...errors import CompilationError
-from ...ir.tree import KernelTree
 from ..llvm.numba_frontend import Refused, compile_functions, subroutine
 from ..llvm.values import DTYPES
 from .elf import undefined_symbols
 from .fma import emulated, fma_ir
 from .link import link
-from .lowering import CpuSource, lower
+from .lowering import CpuSource
 from .namespace import namespace
 from .run import run_ir
 
@@ -36,20 +35,25 @@ _SIGNATURES = {
 }
 
 
-def compile_kernel(
-    tree: KernelTree, source_file: str, targets: Sequence[str], entry_ir: str | None = None, bounds: bool = False
-) -> dict[str, bytes]:
-    """Shared objects by target (`cpu:x86-64-v3`, `cpu:native`, with `+bounds` or without).
+def objects(
+    name: str, text: str, targets: Sequence[str], entry: bytes | None = None, linker: str = "",
+    tick: Callable[[str], None] = lambda phase: None,
+) -> Iterator[tuple[str, bytes | CompilationError]]:  # fmt: skip
+    """The shared object of each target (`cpu:x86-64-v3`, `cpu:native`, with `+bounds` or without), or why it has none.
 
-    source_file: the path that tracebacks show for the generated Python. entry_ir: LLVM IR of the native entry point
-    (targets/cpu/entry.py), linked in. Raises CompilationError.
+    text: by `kernel_ir`. entry: the native entry point, by `entry_object`. linker: the setting. tick: is told what was
+    done since the last time.
     """
-    source = lower(tree, bounds)
-    text = kernel_ir(source, source_file)
-    entry = [entry_object(entry_ir, tree.name)] if entry_ir else []
-    return {
-        target: link(f"{tree.name} for {target}", emit_object(text, target, tree.name), *entry) for target in targets
-    }
+    for target in targets:
+        made: bytes | CompilationError
+        try:
+            code = emit_object(text, target, name)
+            tick("LLVM")
+            made = link(f"{name} for {target}", code, *([entry] if entry else []), linker=linker)
+            tick("link")
+        except CompilationError as error:
+            made = error
+        yield target, made
 
 
 def kernel_ir(source: CpuSource, source_file: str) -> str:

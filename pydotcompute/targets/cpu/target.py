@@ -66,9 +66,8 @@ class CpuTarget(Target):
             from ...analysis.races import check
             from ...frontend.build import build_tree
             from ..phases import has_sequential_loops
-            from .compiler import TRIPLE, emit_object, entry_object, host_cpu, kernel_ir
+            from .compiler import TRIPLE, entry_object, host_cpu, kernel_ir, objects
             from .entry import entry_ir
-            from .link import link
             from .lowering import lower
         except ModuleNotFoundError as error:
             if error.name is None or error.name.startswith("pydotcompute"):
@@ -92,15 +91,11 @@ class CpuTarget(Target):
         entry = entry_object(ir, job.kernel.name)
         clock.tick("entry point")
         artifacts, failures = {}, {}
-        for target in job.targets:
-            started = perf_counter()
-            try:
-                code = emit_object(text, target, job.kernel.name)
-                clock.tick("LLVM")
-                data = link(f"{job.kernel.name} for {target}", code, entry, linker=job.linker)
-                clock.tick("link")
-            except CompilationError as error:
-                failures[target] = str(error)
+        started = perf_counter()
+        for target, made in objects(job.kernel.name, text, job.targets, entry, job.linker, clock.tick):
+            seconds, started = perf_counter() - started, perf_counter()
+            if isinstance(made, CompilationError):
+                failures[target] = str(made)
                 continue
             native = target.removesuffix(BOUNDS) == "cpu:native"
             meta: dict[str, Any] = {"triple": TRIPLE, "features": list(host_cpu()[1]) if native else []}
@@ -108,7 +103,7 @@ class CpuTarget(Target):
                 meta |= source.faults.told(job.rendered.written)
             else:  # there may be some that the declaration wants to be trusted
                 meta["unchecked"] = len(unproved(tree))
-            artifacts[target] = Artifact(data, ".so", meta, perf_counter() - started)
+            artifacts[target] = Artifact(made, ".so", meta, seconds)
         return Answer(artifacts, failures, tuple(sorted(tree.aliases)), clock.phases)
 
 

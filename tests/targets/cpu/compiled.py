@@ -10,7 +10,8 @@ import numpy as np
 
 from pydotcompute.artifact import abi
 from pydotcompute import declare
-from pydotcompute.targets.cpu.compiler import compile_kernel
+from pydotcompute.targets.cpu.compiler import kernel_ir, objects
+from pydotcompute.targets.cpu.lowering import lower
 from pydotcompute.targets.cpu.lowering import lower
 from pydotcompute.interpreter import execute as interpret
 from pydotcompute.frontend.build import build_tree
@@ -42,12 +43,21 @@ def built_tree(
         return build_tree(kernel, specialisation, declare.render(kernel, specialisation, "cpu", folder))
 
 
+def compiled(tree, *targets, file="f.py", bounds=False):
+    """Shared objects by target. Raises what the compiler refuses."""
+    made = dict(objects(tree.name, kernel_ir(lower(tree, bounds), file), targets))
+    for code in made.values():
+        if not isinstance(code, bytes):
+            raise code
+    return made
+
+
 class Kernel:
     """A compiled kernel and its interpreter, called alike: arrays and scalars by name, dims by symbol."""
 
     def __init__(self, tree, target="cpu:x86-64-v3", bounds=False):
         self.tree, self.bounds = tree, bounds
-        self.code = compile_kernel(tree, "f.py", [target], bounds=bounds)[target]
+        self.code = compiled(tree, target, bounds=bounds)[target]
         faults = lower(tree, bounds).faults
         self.sites, self.calls = faults.sites, faults.calls
         self.library = load(self.code)

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.targets.cpu.compiled import agree, kernel, load, tree_of
+from tests.targets.cpu.compiled import agree, compiled, kernel, load, tree_of
 
 from pydotcompute.targets.cpu import compiler as cpu, link
 from pydotcompute.targets.cpu.elf import undefined_symbols
+from pydotcompute.targets.cpu.lowering import lower
 from pydotcompute.errors import CompilationError
 from pydotcompute.ir.tree import Call, Parallel, Store
 
@@ -20,8 +21,7 @@ SCRIPT = """
 import hashlib, os, sys
 sys.path.insert(0, {root!r})
 os.chdir(sys.argv[1])
-from tests.targets.cpu.compiled import tree_of
-from pydotcompute.targets.cpu import compiler as cpu
+from tests.targets.cpu.compiled import compiled, tree_of
 rows = "for r in blocks(rows):\\n    out[r] = sum(exp(x[r, c]) for c in threads(n))"
 targets = ["cpu:x86-64-v2", "cpu:x86-64-v4"]
 trees = [
@@ -29,7 +29,7 @@ trees = [
     tree_of("for i in grid(size):\\n    out[i] = x[i] * 2 + 1"),
 ]
 for tree in trees if sys.argv[2] == "forward" else trees[::-1]:
-    for target, code in sorted(cpu.compile_kernel(tree, sys.argv[1] + "/f.py", targets).items()):
+    for target, code in sorted(compiled(tree, *targets, file=sys.argv[1] + "/f.py").items()):
         print(len(tree.body[0].body), target, hashlib.sha256(code).hexdigest())
 """
 
@@ -49,9 +49,8 @@ def test_numba_itself_works_afterwards():
     code = f"""
 import sys
 sys.path.insert(0, {ROOT!r})
-from tests.targets.cpu.compiled import tree_of
-from pydotcompute.targets.cpu import compiler as cpu
-cpu.compile_kernel(tree_of("for i in grid(size):\\n    out[i] = x[i]"), "f.py", ["cpu:x86-64-v2"])
+from tests.targets.cpu.compiled import compiled, tree_of
+compiled(tree_of("for i in grid(size):\\n    out[i] = x[i]"), "cpu:x86-64-v2")
 import numba
 @numba.njit
 def f(n):
@@ -64,9 +63,8 @@ assert f(3) == [0.0, 1.0, 2.0]
 @pytest.fixture(scope="module")
 def code():
     tree = tree_of("for i in grid(size):\n    out[i] = exp(x[i])")
-    return cpu.compile_kernel(
-        tree, "/somewhere/f.py", ["cpu:x86-64-v2", "cpu:x86-64-v3", "cpu:x86-64-v4", "cpu:native"]
-    )
+    targets = ("cpu:x86-64-v2", "cpu:x86-64-v3", "cpu:x86-64-v4", "cpu:native")
+    return compiled(tree, *targets, file="/somewhere/f.py")
 
 
 def test_no_paths_names_or_needs(code):
@@ -82,7 +80,7 @@ def test_no_paths_names_or_needs(code):
 def test_an_unknown_target_is_refused():
     tree = tree_of("for i in grid(size):\n    out[i] = x[i]")
     with pytest.raises(CompilationError, match="no CPU target 'cpu:x86-64-v9': there are cpu:x86-64, "):
-        cpu.compile_kernel(tree, "f.py", ["cpu:x86-64-v9"])
+        compiled(tree, "cpu:x86-64-v9")
 
 
 def test_a_refusal_of_the_compiler_names_the_users_line():
@@ -93,13 +91,13 @@ def test_a_refusal_of_the_compiler_names_the_users_line():
     broken = replace(tree, body=(replace(main, body=(main.body[0], wrong)),))
     assert isinstance(main, Parallel) and isinstance(store, Store)
     with pytest.raises(CompilationError, match=r"kernels\.yaml:9:11: Numba refused `out\[i\] = exp\(t\)`") as caught:
-        cpu.compile_kernel(broken, "f.py", ["cpu:x86-64-v3"])
+        compiled(broken, "cpu:x86-64-v3")
     assert "nonesuch_float32" in str(caught.value)
 
 
 def test_a_linker_of_ones_own():
     tree = tree_of("for i in grid(size):\n    out[i] = x[i]")
-    text = cpu.kernel_ir(cpu.lower(tree), "f.py")
+    text = cpu.kernel_ir(lower(tree), "f.py")
     code = cpu.emit_object(text, "cpu:x86-64-v2", "f")
     assert load(link.link("f", code, linker=" ".join(link.command()))).run
     with pytest.raises(CompilationError, match="f: the linker failed"):
