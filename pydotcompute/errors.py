@@ -6,12 +6,14 @@ from typing import NamedTuple
 
 
 class Position(NamedTuple):
-    """A place in a file of the user's. `line` and `column` count from 1; `text` is the source line itself."""
+    """A place in a file of the user's. `line` and `column` count from 1; `text` is the source line itself. `place` is
+    the line and column in the text that was rendered from there, if any was: it does not move when the file does."""
 
     path: str
     line: int
     column: int
     text: str = ""
+    place: tuple[int, int] = (0, 0)
 
 
 class DeclarationError(ValueError):

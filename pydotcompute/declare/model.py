@@ -103,20 +103,11 @@ class Rendered:
         source = _line(self.lines[file], origin)
         rendered = _line(self._rows, line)
         if line not in self.places:
-            return Position(self.files[file], origin, aligned(source, rendered, column - 1) + 1, source)
+            found = aligned(source, rendered, column - 1) + 1
+            return Position(self.files[file], origin, found, source, (line, column))
         written, places = self.places[line]
         origin, found = places[min(aligned(written, rendered, column - 1), len(places) - 1)]
-        return Position(self.files[file], origin, found, _line(self.lines[file], origin))
-
-    def written(self, at: Position) -> tuple[int, int]:
-        """A line and column of `text` of which `position` says that they were written there."""
-        file = self.files.index(at.path)
-        for line, row in enumerate(self._rows[: len(self.origins)], 1):
-            if line in self.places or self.origins[line - 1] == (file, at.line):
-                for column in range(1, len(row) + 2):
-                    if self.position(line, column)[:3] == at[:3]:
-                        return line, column
-        raise ValueError(f"nothing was rendered from {at.path}:{at.line}:{at.column}")
+        return Position(self.files[file], origin, found, _line(self.lines[file], origin), (line, column))
 
 
 def _line(lines: Sequence[str], number: int) -> str:

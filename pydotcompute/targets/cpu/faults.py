@@ -6,10 +6,8 @@ loops, blocks and slices end: what a program computes from a skipped access migh
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from ...errors import Position
 from ...ir.tree import Access, CallHelper, Const, For, KernelTree, Parallel, While, walk
 from ..llvm.writer import Writer
 from .arrays import Array
@@ -17,7 +15,8 @@ from .arrays import Array
 SHORT = 64
 FAULTS, CALL = "_faults", "_call"  # what functions with checks take: the fault words, which call a helper stands for
 
-Site = tuple[Position, str, int, int]  # of an index: where it stands, its array, the array's rank, its axis
+Place = tuple[int, int]  # line and column in the rendered text: where it came from is not in the artifact's key
+Site = tuple[Place, str, int, int]  # of an index: where it stands, its array, the array's rank, its axis
 
 
 class Faults:
@@ -30,7 +29,7 @@ class Faults:
             self.checks(node) for body in bodies for s in body for node in walk(s) if isinstance(node, Access)
         )
         self.sites: list[Site] = []
-        self.calls: list[Position] = []  # of helpers, in the kernel
+        self.calls: list[Place] = []  # of helpers, in the kernel
         self.call = "int64(0)"  # in a helper: what says which call it stands for
 
     def checks(self, node: Access) -> bool:
@@ -50,13 +49,14 @@ class Faults:
             return FAULTS, CALL
         at = self.writer.at or e.at
         assert at is not None
-        return FAULTS, f"int64({1 + _number(self.calls, at)})"
+        return FAULTS, f"int64({1 + _number(self.calls, at.place)})"
 
     def site(self, node: Access, array: Array) -> int:
         """What is recorded for the first index of an access; for each further one, one more."""
         places = [index.at or node.at or self.writer.at for index in node.indices]
-        assert places[0] is not None  # a user wrote the index, or the statement
-        site = tuple((at or places[0], array.name, len(places), axis) for axis, at in enumerate(places))
+        first = places[0]
+        assert first is not None  # a user wrote the index, or the statement
+        site = tuple(((at or first).place, array.name, len(places), axis) for axis, at in enumerate(places))
         return 1 + self.sites.index(site[0]) if site[0] in self.sites else self._new(site)
 
     def _new(self, site: tuple[Site, ...]) -> int:
@@ -73,11 +73,9 @@ class Faults:
         """A number of iterations, 0 where there was a fault."""
         return f"select(faulted({FAULTS}), int64(0), {count})" if self.any else count
 
-    def told(self, written: Callable[[Position], tuple[int, int]]) -> dict[str, Any]:
-        """The sites and calls for the artifact's metadata, at their places in the rendered text: `written` says
-        them."""
-        sites = [[*written(at), *rest] for at, *rest in self.sites]
-        return {"sites": sites, "calls": [list(written(at)) for at in self.calls]}
+    def told(self) -> dict[str, Any]:
+        """The sites and calls for the artifact's metadata."""
+        return {"sites": [[*place, *rest] for place, *rest in self.sites], "calls": [list(at) for at in self.calls]}
 
 
 def _is_short(loop: For) -> bool:

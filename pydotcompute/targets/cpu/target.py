@@ -100,7 +100,7 @@ class CpuTarget(Target):
             native = target.removesuffix(BOUNDS) == "cpu:native"
             meta: dict[str, Any] = {"triple": TRIPLE, "features": list(host_cpu()[1]) if native else []}
             if source.faults.any:
-                meta |= source.faults.told(job.rendered.written)
+                meta |= source.faults.told()
             else:  # there may be some that the declaration wants to be trusted
                 meta["unchecked"] = len(unproved(tree))
             artifacts[target] = Artifact(made, ".so", meta, seconds)

@@ -12,7 +12,7 @@ from pydotcompute.artifact import abi
 from pydotcompute import declare
 from pydotcompute.targets.cpu.compiler import kernel_ir, objects
 from pydotcompute.targets.cpu.lowering import lower
-from pydotcompute.targets.cpu.lowering import lower
+from pydotcompute.ir.tree import walk
 from pydotcompute.interpreter import execute as interpret
 from pydotcompute.frontend.build import build_tree
 from pydotcompute.analysis.races import check
@@ -59,7 +59,10 @@ class Kernel:
         self.tree, self.bounds = tree, bounds
         self.code = compiled(tree, target, bounds=bounds)[target]
         faults = lower(tree, bounds).faults
-        self.sites, self.calls = faults.sites, faults.calls
+        roots = [s for body in (tree.body, *(h.body for h in tree.helpers)) for s in body]
+        users = {node.at.place: node.at for root in roots for node in walk(root) if getattr(node, "at", None)}
+        self.sites = [(users[place], *rest) for place, *rest in faults.sites]
+        self.calls = [users[place] for place in faults.calls]
         self.library = load(self.code)
         self.slots, self.count = abi.slots(tree.parameters, tree.symbols)
 
