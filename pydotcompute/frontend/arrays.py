@@ -55,6 +55,8 @@ def new(s: Scope, node: ast.Assign) -> tree.NewArray:
     shape = _shape(s, kind, call.args[0])
     dtype = _dtype(s, call.args[1])
     name = target.id
+    if name in s.constants:
+        s.refuse(node, f"`{name}` is a constant tuple", "use two names")
     own = name
     if name in s.kernel_arrays:  # made again, for another loop: an array of its own
         own = s.parts.unique(name) if s.final else f"{name}_{len(s.kernel_arrays)}"

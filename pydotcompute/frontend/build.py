@@ -7,7 +7,7 @@ from typing import Iterable
 from ..artifact.dimensions import substituted
 from ..declare.model import Kernel, Rendered, Specialisation
 from ..ir import tree
-from . import helpers, module as modules, names, statements
+from . import constant_tuples, helpers, module as modules, names, statements
 from .promotion import Type
 from .scope import Array, Parts, Scope
 from .syntax import without_docstring
@@ -31,6 +31,8 @@ def build_tree(kernel: Kernel, specialisation: Specialisation, rendered: Rendere
     built = statements.block(s, body)
     if not s.parallel:
         built = [_once(s, built)]
+    tuples = constant_tuples.Placing(s.constants, instances.unique)
+    built = [tuples.placed(statement) for statement in built]
     if (size := expanded(built, instances.built.values())) > MOST_NODES:
         told = f"the helpers of `{kernel.name}` have {size:,} parts when each stands where it is called, and at most "
         module.refuse(module.function, f"{told}{MOST_NODES:,} are compiled", "call them in loops, or fewer times")
@@ -40,7 +42,7 @@ def build_tree(kernel: Kernel, specialisation: Specialisation, rendered: Rendere
         parameters=module.parameters,
         symbols=kernel.signature.symbols,
         locals={**locals_, **s.locals, **instances.locals},
-        arrays=s.kernel_arrays,
+        arrays={**s.kernel_arrays, **tuples.arrays},
         helpers=tuple(instances.built.values()),
         body=tuple(built),
         fastmath=kernel.fastmath,

@@ -9,7 +9,7 @@ from ..ir import tree
 from ..ir.dtypes import COMPLEX
 from ..ir.functions import ARRAYS, FUNCTIONS, LOOPS, UPDATES
 from ..ir.operations import FUNCTIONAL, SYMBOLS
-from . import complex_functions, operators, powers, promotion
+from . import complex_functions, constant_tuples, operators, powers, promotion
 from .module import KEPT_LEVELS, near
 from .promotion import Value, convert, truth
 from .scope import Array, Scope, element
@@ -48,6 +48,8 @@ def _expression(s: Scope, node: ast.expr) -> Value:
             return s.read(node)
         case ast.Subscript():
             array, indices = access(s, node, "read")
+            if array.kind == "tuple":
+                return constant_tuples.element(s, node, array, indices[0])
             return Value(tree.Load(array.name, indices, array.dtype, at=at))
         case ast.UnaryOp(op=ast.Not()):
             return Value(negated(condition(s, node.operand)[0], at), True)  # Python's own bool, whatever it is of
@@ -245,6 +247,8 @@ def check_access(s: Scope, node: ast.AST, name: str, array: Array, action: str) 
     if action != "read":
         if s.helper:
             s.refuse(node, f"a helper only reads arrays, and `{name}` is {action} here", "return the value instead")
+        if array.kind == "tuple":
+            s.refuse(node, f"`{name}` is a constant tuple and cannot be {action}", "make it an array: `local((n,), T)`")
         if array.kind == "in":
             s.refuse(
                 node,

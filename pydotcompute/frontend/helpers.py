@@ -81,7 +81,8 @@ class Instances:
             return None
         array = s.arrays[node.id]
         if array.kind != "in":
-            what = "an output" if array.kind in ("out", "inout") else f"a {array.kind} array"
+            kinds = {"out": "an output", "inout": "an output", "tuple": "a constant tuple"}
+            what = kinds.get(array.kind, f"a {array.kind} array")
             hint = f"give it an element, `{node.id}[{', '.join('ijk'[: array.rank]) or '()'}]`"
             s.refuse(node, f"a helper takes read-only arrays, and `{node.id}` is {what}", hint)
         return array

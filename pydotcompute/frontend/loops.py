@@ -194,7 +194,7 @@ def _parallel(s: Scope, node: ast.For, kind: str) -> tree.Parallel:
         op, hint = (None, "") if binding != "scalar" else reductions.classify(node.body, name)
         if op and kind != "blocks":
             loop.reductions[name] = op
-        elif binding != "array":
+        elif binding not in ("array", "tuple"):
             if kind == "blocks":
                 hint = f"set `{name}` inside the loop; for a total reduce over grid, or write atomic_add"
             inside[name] = Unreadable(

@@ -16,7 +16,10 @@ def collect(s: Scope) -> None:
     s.plain = {}
     for name, node, kind in bindings(s.function.body):
         check(s, node, name, kind == "index")
-        if kind == "array":
+        if kind == "tuple" and name in s.array_nodes:
+            line = s.module.line(s.array_nodes[name])
+            s.refuse(node, f"`{name}` is set here and on line {line}", "use two names: a tuple is constant")
+        if kind in ("array", "tuple"):
             s.array_nodes.setdefault(name, node)
         else:
             s.assigned.setdefault(name, node)
@@ -29,12 +32,14 @@ def collect(s: Scope) -> None:
 
 
 def bindings(body: list[ast.stmt]) -> Iterator[tuple[str, ast.AST, str]]:
-    """(name, node, "scalar" | "array" | "index") of each assignment in these statements, in their order."""
+    """(name, node, "scalar" | "array" | "tuple" | "index") of each assignment in these statements, in their order."""
     for node in body:
         match node:
             case ast.Assign(targets=targets, value=value):
                 kind = "array" if array_kind(value) else "scalar"
                 for target in targets:
+                    if isinstance(value, ast.Tuple) and isinstance(target, ast.Name):
+                        kind = "tuple"
                     for part in target.elts if isinstance(target, ast.Tuple) else [target]:
                         if isinstance(part, ast.Name):
                             yield part.id, part, kind

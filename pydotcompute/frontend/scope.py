@@ -33,9 +33,16 @@ class Array:
     name: str  # in the tree
     rank: int
     dtype: str
-    kind: str  # "in" "out" "inout" "temp" "shared" "private" "local"
+    kind: str  # "in" "out" "inout" "temp" "shared" "private" "local" "tuple"
     dims: tuple[Tree, ...] = ()  # for hints: how the user calls the extents
     parameter: str | None = None  # of a helper's argument: the kernel's array behind it
+
+
+class Constants(NamedTuple):
+    """A constant tuple."""
+
+    values: tuple[tree.Const, ...]
+    type: Type  # of all
 
 
 @dataclass
@@ -111,6 +118,7 @@ class Scope:
         self.locals: dict[str, str] = {}  # of the tree
         self.kernel_arrays: dict[str, tree.NewArray] = {}
         self.arrays = {name: a for name, a in self.arrays.items() if a.kind in SIGNATURE}
+        self.constants: dict[str, Constants] = {}
         self.results: tuple[int, ast.AST] | None = None  # of a helper: how many, and where first
 
     @property

@@ -6,7 +6,7 @@ import ast
 
 from ..ir import tree
 from ..ir.functions import UPDATES
-from . import arrays, expressions, loops, reductions
+from . import arrays, constant_tuples, expressions, loops, reductions
 from .names import array_kind, bindings
 from .promotion import Value, convert
 from .scope import SET, Scope, merge
@@ -133,6 +133,9 @@ def _assign(s: Scope, node: ast.Assign) -> list[tree.Stmt]:
         return [reductions.accumulate(s, node, first.id)]
     if array_kind(node.value):
         return [arrays.new(s, node)]
+    if isinstance(node.value, ast.Tuple) and isinstance(first, ast.Name):
+        constant_tuples.set_tuple(s, node, expressions.expression)
+        return []
     if len(node.targets) == 1:
         if isinstance(first, (ast.Tuple, ast.List)):
             return _assign_tuple(s, node, first)
