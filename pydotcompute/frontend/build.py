@@ -7,7 +7,7 @@ from typing import Iterable
 from ..artifact.dimensions import substituted
 from ..declare.model import Kernel, Rendered, Specialisation
 from ..ir import tree
-from . import constant_tuples, helpers, module as modules, names, statements
+from . import array_swaps, constant_tuples, helpers, module as modules, names, statements
 from .promotion import Type
 from .scope import Array, Parts, Scope
 from .syntax import without_docstring
@@ -29,6 +29,8 @@ def build_tree(kernel: Kernel, specialisation: Specialisation, rendered: Rendere
     s.final = True
     s.begin()
     built = statements.block(s, body)
+    made = dict(s.kernel_arrays)
+    built = array_swaps.resolved(module, built, s.locals, made, instances.unique)
     if not s.parallel:
         built = [_once(s, built)]
     tuples = constant_tuples.Placing(s.constants, instances.unique)
@@ -42,7 +44,7 @@ def build_tree(kernel: Kernel, specialisation: Specialisation, rendered: Rendere
         parameters=module.parameters,
         symbols=kernel.signature.symbols,
         locals={**locals_, **s.locals, **instances.locals},
-        arrays={**s.kernel_arrays, **tuples.arrays},
+        arrays={**made, **tuples.arrays},
         helpers=tuple(instances.built.values()),
         body=tuple(built),
         fastmath=kernel.fastmath,

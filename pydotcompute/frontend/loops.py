@@ -9,7 +9,7 @@ from ..ir import tree
 from . import expressions, reductions, uint64_ranges
 from .indices import bind_index, check_place, counts, targets, whole
 from .module import near
-from .names import bindings
+from .names import bindings, is_array
 from .promotion import Type, Value, convert
 from .scope import SET, Loop, Scope, State, Unreadable, merge
 from .syntax import parallel_kind
@@ -184,7 +184,10 @@ def _parallel(s: Scope, node: ast.For, kind: str) -> tree.Parallel:
     limits, ranges = counts(s, node.iter)
     loop = Loop(kind, node)
     entry = s.here
-    own = {name: binding for name, _, binding in bindings(node.body)} | dict.fromkeys(names, "index")
+    own = {
+        name: "scalar" if binding == "swap" else binding
+        for name, _, binding in bindings(node.body) if binding != "swap" or not is_array(s, name)
+    } | dict.fromkeys(names, "index")  # fmt: skip
     inside = dict(entry)
     for name, binding in own.items():
         if entry.get(name) != SET:

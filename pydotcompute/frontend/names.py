@@ -15,6 +15,10 @@ def collect(s: Scope) -> None:
     """Fill the scope's locals, kernel arrays and loop indices; refuse names that may not be assigned."""
     s.plain = {}
     for name, node, kind in bindings(s.function.body):
+        if kind == "swap":
+            if is_array(s, name):
+                continue
+            kind = "scalar"
         check(s, node, name, kind == "index")
         if kind == "tuple" and name in s.array_nodes:
             line = s.module.line(s.array_nodes[name])
@@ -32,11 +36,14 @@ def collect(s: Scope) -> None:
 
 
 def bindings(body: list[ast.stmt]) -> Iterator[tuple[str, ast.AST, str]]:
-    """(name, node, "scalar" | "array" | "tuple" | "index") of each assignment in these statements, in their order."""
+    """(name, node, kind) of each assignment in these statements, in their order; a kind is one of "scalar", "array",
+    "tuple", "swap" and "index"."""
     for node in body:
         match node:
             case ast.Assign(targets=targets, value=value):
                 kind = "array" if array_kind(value) else "scalar"
+                if is_swap(node):
+                    kind = "swap"
                 for target in targets:
                     if isinstance(value, ast.Tuple) and isinstance(target, ast.Name):
                         kind = "tuple"
@@ -56,6 +63,20 @@ def bindings(body: list[ast.stmt]) -> Iterator[tuple[str, ast.AST, str]]:
             case ast.If():
                 yield from bindings(node.body)
                 yield from bindings(node.orelse)
+
+
+def is_swap(node: ast.Assign) -> bool:
+    """Whether it assigns names to one another: `a, b = b, a`."""
+    match node:
+        case ast.Assign(targets=[ast.Tuple(elts=left)], value=ast.Tuple(elts=right)):
+            names, values = ([e.id for e in side if isinstance(e, ast.Name)] for side in (left, right))
+            return len(set(names)) == len(left) == len(right) > 1 and sorted(names) == sorted(values)
+    return False
+
+
+def is_array(s: Scope, name: str) -> bool:
+    """Whether an array is meant where a name is swapped."""
+    return name in s.arrays or name in s.array_nodes
 
 
 def array_kind(value: ast.expr) -> str | None:

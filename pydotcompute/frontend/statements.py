@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+from typing import cast
 
 from ..ir import tree
 from ..ir.functions import UPDATES
-from . import arrays, constant_tuples, expressions, loops, reductions
-from .names import array_kind, bindings
+from . import array_swaps, arrays, constant_tuples, expressions, loops, reductions
+from .names import array_kind, bindings, is_swap
 from .promotion import Value, convert
 from .scope import SET, Scope, merge
 
@@ -175,6 +176,8 @@ def _assign_tuple(s: Scope, node: ast.Assign, target: ast.Tuple | ast.List) -> l
     for part in parts:
         if not isinstance(part, (ast.Name, ast.Subscript)):
             s.refuse(part, f"`{ast.unparse(part)}` cannot be assigned here", "write names and elements, `a, b = b, a`")
+    if is_swap(node) and (swap := array_swaps.of_assignment(s, node)):
+        return [cast(tree.Stmt, swap)]  # until the whole body is known
     if isinstance(node.value, ast.Tuple):
         _same_number(s, node, len(parts), len(node.value.elts))
         values = [expressions.expression(s, item) for item in node.value.elts]
