@@ -9,7 +9,7 @@ from ..ir import tree
 from ..ir.dtypes import COMPLEX
 from ..ir.functions import ARRAYS, FUNCTIONS, LOOPS, UPDATES
 from ..ir.operations import FUNCTIONAL, SYMBOLS
-from . import complex_functions, constant_tuples, operators, powers, promotion
+from . import complex_functions, constant_tuples, lengths, operators, powers, promotion
 from .module import KEPT_LEVELS, near
 from .promotion import Value, convert, truth
 from .scope import Array, Scope, element
@@ -286,6 +286,8 @@ def _call(s: Scope, node: ast.Call) -> Value:
         if name in complex_functions.FUNCTIONS and values[0].rank == 3:
             return complex_functions.call(s, name, values[0], node)
         return operators.call(name, values, s.fault(node), at)
+    if name == "len":
+        return lengths.length(s, node)
     dtype = s.module.types.get(name, name if name in DTYPES else None)
     if dtype:
         if len(node.args) == 2 and dtype in COMPLEX:

@@ -73,6 +73,7 @@ class Instances:
                 scalars.append(value.type)
         key = Key(name, tuple(scalars), tuple(arrays))
         types = self._settle(key)
+        arguments += [s.dimension(symbol, s.at(node)).expr for symbol in sorted(self.settled[key][0].needs)]
         instance = self._build(key).name if s.final else name
         return tree.CallHelper(instance, tuple(arguments), types[0].dtype, at=s.at(node)), types
 
@@ -140,6 +141,7 @@ class Instances:
             s.arrays[name] = Array(
                 self.unique_or_same(name), array.rank, array.dtype, array.kind, array.dims, array.parameter
             )
+        s.dimensions = {symbol: self.unique_or_same(symbol) for symbol in sorted(s.needs)}
         for name in s.plain:
             s.renamed[name] = self.unique_or_same(name)
         s.final = True
@@ -153,6 +155,7 @@ class Instances:
             else:
                 array = s.arrays[argument.arg]
                 parameters.append(tree.HelperParameter(array.name, array.dtype, array.rank, array.parameter))
+        parameters += [tree.HelperParameter(name, "int64", None) for name in s.dimensions.values()]
         self.locals |= s.locals | {s.renamed[name]: s.type_of(name).dtype for name in s.plain if name in s.now}
         helper = tree.Helper(
             self.unique_or_same(key.name),

@@ -102,6 +102,8 @@ class Scope:
         self.probing = False  # whether a name counts as weak in what it is assigned itself: see `helpers.settle`
         self.renamed: dict[str, str] = {}  # locals whose name in the tree is another
         self.final = False
+        self.dimensions: dict[str, str] = {}  # of a helper: the kernel's dimensions, names in the tree
+        self.needs: set[str] = set()  # the dimensions among them that it reads, or who it calls
         self.begin()
 
     def begin(self) -> None:
@@ -192,6 +194,8 @@ class Scope:
         if name in self.given:
             given, type_ = self.given[name]
             return Value(tree.Var(given, type_.dtype, at=at), type_.weak)
+        if self.helper and name in self.module.kernel.signature.symbols:
+            return self.dimension(name, at)
         if name in CONSTANTS:
             return promotion.literal(CONSTANTS[name], at)
         if name in self.module.params:
@@ -203,10 +207,16 @@ class Scope:
             self.refuse(node, f"`{name}` is a helper, not a value", f"call it: `{name}(…)`")
         if name in BUILTINS:
             self.refuse(node, f"`{name}` is not part of the kernel language", BUILTINS[name])
-        if self.helper and name in (*self.module.kernel.signature.symbols, *(p.name for p in self.module.parameters)):
+        if self.helper and any(p.name == name for p in self.module.parameters):
             self.refuse(node, f"unknown name `{name}`", "a helper sees its arguments: pass it as one")
         own = sorted({*self.shadow, *self.arrays, *self.assigned, *self.given})
         self.refuse(node, f"unknown name `{name}`", near(name, self.visible(), f"known here: {', '.join(own)}"))
+
+    def dimension(self, symbol: str, at: Position) -> Value:
+        """One of the kernel's dimensions. A helper that reads one gets it as a further argument."""
+        if self.helper:
+            self.needs.add(symbol)
+        return Value(tree.Var(self.dimensions.get(symbol, symbol), "int64", at=at), True)
 
     def visible(self) -> set[str]:
         names = {*self.shadow, *self.arrays, *self.assigned, *self.given, *CONSTANTS, *self.module.params}

@@ -53,7 +53,6 @@ _EXPRESSIONS: dict[type, tuple[str, str]] = {
 # Python's own functions, which people try; what to write instead.
 BUILTINS = {
     "print": "a kernel cannot print; run `lib.NAME.python(…)`, the interpreter, under a debugger",
-    "len": "write the dimension's name from the signature",
     "int": "write int64(x)",
     "float": "write float64(x), or T(x) with a type variable T",
     "complex": "write complex128(x)",

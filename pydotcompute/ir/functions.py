@@ -110,4 +110,4 @@ UPDATES = (*ATOMICS, "scatter")  # statements: array, index, value
 # What only the kernel language has: in a raw kernel these words would mean nothing.
 PARALLEL = frozenset({*LOOPS, *ARRAYS, *UPDATES})
 # Words with a meaning of their own that are not functions of the table above.
-WORDS = (PARALLEL | {*FUNCTIONAL, "range"}) - FUNCTIONS.keys()
+WORDS = (PARALLEL | {*FUNCTIONAL, "range", "len"}) - FUNCTIONS.keys()

@@ -146,8 +146,8 @@ CASES = [
         "return the value instead",
     ),
     (
-        "def g(v):\n    return v + §n\n{kernel}        out[i] = g(x[i])",
-        "unknown name `n`",
+        "def g(v):\n    return v + §a\n{kernel}        out[i] = g(x[i])",
+        "unknown name `a`",
         "a helper sees its arguments: pass it as one",
     ),
     (

@@ -216,12 +216,10 @@ CASES = [
         "a keyword argument, `**`, is not part of the kernel language",
         "give arguments by position",
     ),
-    (
-        "grid",
-        "v = §len(x)",
-        "`len` is not part of the kernel language",
-        "write the dimension's name from the signature",
-    ),
+    ("grid", "v = len(§a)", "`a` is not an array", "write `len(x)` for an array `x`"),
+    ("grid", "v = len(§x[i])", "`x[i]` is an element and has no length", "write `len(x)`"),
+    ("grid", "v = §len(x, 0)", "`len` takes 1 argument, found 2", "write `len(x)`"),
+    ("grid", "§len = 3", "`len` cannot be assigned: it is a word of the kernel language", "choose another name"),
     ("grid", "v = §int(x[i])", "`int` is not part of the kernel language", "write int64(x)"),
     (
         "grid",

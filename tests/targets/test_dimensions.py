@@ -1,0 +1,64 @@
+"""`len`, and the dimensions, params and type variables that helpers see, for every target."""
+
+import numpy as np
+import pytest
+from tests.targets.built import agree, build, draw, every_target, loop
+
+
+@pytest.mark.slow
+@every_target
+def test_len(target):
+    """Of arguments, outputs, scratch, arrays of an iteration and rows; weak: float32 stays float32."""
+    body = """
+        for i in grid(len(x)):
+            own = local((7,), int32)
+            w = (1, 2, 3)
+            for k in range(len(own)):
+                own[k] = k
+            out[i] = x[i, 0] / len(x) + own[len(own) - 1] + len(x[i]) * 1000 + len(q) + len(w) + 10 * len(more)
+        for i in grid((1, len(more))):
+            more[i] = len(row) * i
+        more[0] = len(more)
+    """
+    signature = "(x: float32[n, m], row: int32[c]) -> (out: float32[n], more: float32[2 * n + 1]) temp (q: int8[n - 1])"
+    built = loop(target, signature, body)
+    x = draw(5, 3)
+    got, more = agree(built, x, np.zeros(4, "i4"))
+    wanted = x[:, 0] / np.float32(5) + 6 + 3000 + 4 + 3 + 110
+    assert got.dtype == np.float32 and np.allclose(got, wanted, rtol=1e-6)
+    assert more.tolist() == [11, *(4 * i for i in range(1, 11))]
+
+
+@pytest.mark.slow
+@every_target
+def test_helpers_see_dimensions(target):
+    """Through one another, and where a parameter or a local hides one."""
+    template = """
+        def last(x):
+            return x[n - 1] + len(x)
+
+        def hidden(n, x):
+            m = n + 1
+            return last(x) * m + T(SCALE)
+
+        def folded(i, x):
+            if i >= n // 2:
+                return hidden(i, x)
+            return T(m)
+
+        def k(x, y, out):
+            for i in grid(n):
+                out[i] = folded(i, x) + y[i % m]
+    """
+    text = """
+        signature: "(x: T[n], y: T[m]) -> (out: T[n])"
+        types: {T: [float32]}
+        params: {SCALE: 3}
+        fastmath: []
+        template: k.py.j2
+    """
+    built = build(target, text, template)
+    x, y = np.arange(9, dtype="f4"), np.array([0.5, 0.25], "f4")
+    i = np.arange(9)
+    wanted = np.where(i >= 4, 17 * (i + 1) + 3, 2) + y[i % 2]
+    assert (agree(built, x, y) == wanted).all()
