@@ -320,7 +320,7 @@ def _call(s: Scope, node: ast.Call) -> Value:
     s.refuse(
         node,
         f"unknown function `{name}`",
-        near(name, known, own + "write a helper, a `def` before the kernel, in a template"),
+        near(name, known, own + "write a helper, a `def` before the kernel or the statements of `body:`"),
     )
 
 

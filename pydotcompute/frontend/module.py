@@ -92,6 +92,8 @@ def parse(kernel: Kernel, specialisation: Specialisation, rendered: Rendered) ->
         for p in kernel.signature.parameters
     )
     module = Module(kernel, rendered, parameters, types, params)
+    if kernel.body is not None:
+        _lift_helpers(module, parsed)
     functions: dict[str, ast.FunctionDef] = {}
     for statement in syntax.without_docstring(parsed.body):
         if not isinstance(statement, ast.FunctionDef):
@@ -106,7 +108,7 @@ def parse(kernel: Kernel, specialisation: Specialisation, rendered: Rendered) ->
     module.function = functions.pop(kernel.name)
     module.helpers = functions
     for name, function in functions.items():
-        if function.lineno > module.function.lineno:
+        if kernel.body is None and function.lineno > module.function.lineno:
             module.refuse(function, f"helper `{name}` stands after the kernel", "move it before the kernel")
         if meaning := module.meaning(name):
             module.refuse(function, f"`{name}` cannot be the name of a helper: it is {meaning}", "choose another name")
@@ -130,6 +132,19 @@ def parse(kernel: Kernel, specialisation: Specialisation, rendered: Rendered) ->
     module.used |= {kernel.name, *functions, *kernel.signature.symbols, *(p.name for p in parameters)}
     module.used |= {*FUNCTIONS, *CONSTANTS, *WORDS, *DTYPES, *types, *params}
     return module
+
+
+def _lift_helpers(module: Module, parsed: ast.Module) -> None:
+    """Put the functions before the statements of an inline body before the kernel, as in a template."""
+    kernel = module.kernel.name
+    function = next(s for s in parsed.body if isinstance(s, ast.FunctionDef) and s.name == kernel)
+    function.body = syntax.without_docstring(function.body)
+    while function.body and isinstance(helper := function.body[0], ast.FunctionDef):
+        del function.body[0]
+        if helper.name == kernel:
+            message = f"`{kernel}` cannot be the name of a helper: the kernel has it"
+            module.refuse(helper, message, "choose another name")
+        parsed.body.insert(parsed.body.index(function), helper)
 
 
 def _outside(module: Module, statement: ast.stmt) -> NoReturn:

@@ -34,7 +34,7 @@ _STATEMENTS: dict[type, tuple[str, str]] = {
 }
 _COMPREHENSION = ("a comprehension outside a reduction", "write a loop, `for i in {loop}(n):`")
 _EXPRESSIONS: dict[type, tuple[str, str]] = {
-    ast.Lambda: ("`lambda`", "write a helper, a `def` before the kernel"),
+    ast.Lambda: ("`lambda`", "write a helper, a `def` before the kernel or the statements of `body:`"),
     ast.ListComp: _COMPREHENSION,
     ast.SetComp: _COMPREHENSION,
     ast.DictComp: _COMPREHENSION,
@@ -105,7 +105,8 @@ def _statement(node: ast.stmt, is_kernel: bool, refuse: Refuse, loop: str, depth
         what, hint = _STATEMENTS[type(node)]
         refuse(node, f"{what} {_LANGUAGE}", hint)
     if isinstance(node, ast.FunctionDef):
-        refuse(node, f"a `def` inside a function {_LANGUAGE}", "move it before the kernel")
+        hint = "move it before the kernel, or before the statements of `body:`"
+        refuse(node, f"a `def` inside a function {_LANGUAGE}", hint)
     if isinstance(node, ast.Return) and is_kernel:
         refuse(node, "`return` in a kernel", "store into an output; to skip the rest of an iteration write `continue`")
     if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.MatMult):

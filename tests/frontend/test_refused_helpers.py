@@ -132,7 +132,8 @@ CASES = [
     (
         "def g(v):\n    return v\n{kernel}        out[i] = §f(x[i])",
         "unknown function `f`",
-        "the kernel of this name cannot be called in a kernel; write a helper, a `def` before the kernel, in a template",
+        "the kernel of this name cannot be called in a kernel; write a helper, a `def` before the kernel or the "
+        "statements of `body:`",
     ),
     ("def g(v):\n    return v\n{kernel}        out[i] = §g(x[i], 1)", "`g` takes 1 argument, found 2", "write `g(v)`"),
     (
@@ -234,6 +235,22 @@ CASES = [
         "write `v = g(x[i])`",
     ),
 ]
+
+INLINE = [
+    ("def g(v):\n    return §v[0]\nfor i in grid(n):\n    out[i] = g(x[i])", "`v` is a scalar and has no elements"),
+    ("def g():\n    return 1\n§def g():\n    return 2\nout[0] = g()", "`g` is defined twice, first on line 8"),
+    ("§def f(v):\n    return v\nout[0] = x[0]", "`f` cannot be the name of a helper: the kernel has it"),
+    ("def g(v):\n    return h(v)\ndef h(v):\n    return §g(v)\nout[0] = g(1)",
+     "recursion is not part of the kernel language: g calls h calls g"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text, message", INLINE, ids=[case[0] for case in INLINE])
+def test_refusal_in_an_inline_body(refusal, text, message):
+    """At the place in the declaration."""
+    before = text[: text.index("§")].split("\n")
+    error = refusal(text.replace("§", ""), extra="params: {TILE: 32}")
+    assert (error.message, error.at.line, error.at.column) == (message, len(before) + 7, len(before[-1]) + 7)
 
 
 @pytest.mark.parametrize("text, message, hint", CASES, ids=[case[0] for case in CASES])

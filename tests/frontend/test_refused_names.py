@@ -9,7 +9,7 @@ CASES = [
         "grid",
         "v = §frobnicate(x[i])",
         "unknown function `frobnicate`",
-        "write a helper, a `def` before the kernel, in a template",
+        "write a helper, a `def` before the kernel or the statements of `body:`",
     ),
     ("grid", "v = §exp(x[i], a)", "`exp` takes 1 argument, found 2", "write `exp(x)`"),
     ("grid", "v = §min(x[i])", "`min` takes 2 arguments or more, found 1", "write `min(x, y)`"),

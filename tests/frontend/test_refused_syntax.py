@@ -33,7 +33,7 @@ CASES = [
         "grid",
         "§def g():\n        pass",
         "a `def` inside a function is not part of the kernel language",
-        "move it before the kernel",
+        "move it before the kernel, or before the statements of `body:`",
     ),
     (
         "grid",
@@ -78,7 +78,7 @@ CASES = [
         "grid",
         "v = §lambda t: t",
         "`lambda` is not part of the kernel language",
-        "write a helper, a `def` before the kernel",
+        "write a helper, a `def` before the kernel or the statements of `body:`",
     ),
     (
         "grid",

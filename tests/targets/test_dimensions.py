@@ -62,3 +62,23 @@ def test_helpers_see_dimensions(target):
     i = np.arange(9)
     wanted = np.where(i >= 4, 17 * (i + 1) + 3, 2) + y[i % 2]
     assert (agree(built, x, y) == wanted).all()
+
+
+@pytest.mark.slow
+@every_target
+def test_helpers_of_an_inline_body(target):
+    """Before its statements, seeing the dimensions, calling one another."""
+    body = '''
+        def wrapped(i):
+            """The index on a ring."""
+            return i % n
+
+        def around(x, i):
+            return x[wrapped(i + 1)] + x[wrapped(i + n - 1)]
+
+        for i in grid(n):
+            out[i] = around(x, i)
+    '''
+    built = loop(target, "(x: float32[n]) -> (out: float32[n])", body)
+    x = draw(20)
+    assert (agree(built, x) == np.roll(x, 1) + np.roll(x, -1)).all()
