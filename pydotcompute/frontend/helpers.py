@@ -121,7 +121,11 @@ class Instances:
                 value = convert(Value(tree.Var(parameter, type_.dtype), type_.weak), dtype, s.fault(s.function))
                 built.append(tree.Assign(s.renamed.get(name, name), value, at=s.at(s.function)))
                 s.here[name] = SET
-        built += statements.block(s, without_docstring(s.function.body))
+        body = statements.block(s, without_docstring(s.function.body))
+        if s.left:  # see `statements`
+            types = ("bool", *(t.dtype for t in s.result_types()))
+            built += [tree.Assign(n, promotion.constant(0, t)) for n, t in zip(s.left, types)]
+        built += body
         if s.state is not None:
             s.refuse(
                 s.function,

@@ -121,6 +121,7 @@ class Scope:
         self.kernel_arrays: dict[str, tree.NewArray] = {}
         self.arrays = {name: a for name, a in self.arrays.items() if a.kind in SIGNATURE}
         self.constants: dict[str, Constants] = {}
+        self.left: tuple[str, ...] = ()  # of a helper that returns inside a loop: whether it did, and the results
         self.results: tuple[int, ast.AST] | None = None  # of a helper: how many, and where first
 
     @property

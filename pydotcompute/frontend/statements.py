@@ -27,6 +27,16 @@ def block(s: Scope, body: list[ast.stmt]) -> list[tree.Stmt]:
             found = statement(s, node)
         built += [*s.before_statement, *found]
         s.before_statement = outer
+        if s.helper and isinstance(node, (ast.For, ast.While)) and _returns(node):
+            returned = tree.Var(s.left[0], "bool", at=s.at(node))
+            if s.loops:
+                built.append(tree.If(returned, (tree.Break(),), at=s.at(node)))
+                continue
+            types = s.result_types()
+            give = tree.Return(tuple(tree.Var(n, t.dtype) for n, t in zip(s.left[1:], types)), at=s.at(node))
+            rest = block(s, body[position + 1 :]) if s.state is not None else []
+            built += [tree.If(returned, (give,), tuple(rest), at=s.at(node))] if rest else [give]
+            break
         if s.helper and isinstance(node, ast.If) and _returns(node):
             break
     return built
@@ -51,7 +61,7 @@ def statement(s: Scope, node: ast.stmt) -> list[tree.Stmt]:
         case ast.Break() | ast.Continue():
             return [_jump(s, node)]
         case ast.Return():
-            return [_return(s, node)]
+            return _return(s, node)
         case ast.Expr(value=ast.Call(func=ast.Name(id=name)) as call) if name in UPDATES:
             return [arrays.update(s, call)]
         case ast.Expr():
@@ -95,14 +105,9 @@ def _jump(s: Scope, node: ast.Break | ast.Continue) -> tree.Stmt:
     return tree.Break(at=s.at(node)) if word == "break" else tree.Continue(at=s.at(node))
 
 
-def _return(s: Scope, node: ast.Return) -> tree.Stmt:
+def _return(s: Scope, node: ast.Return) -> list[tree.Stmt]:
+    """Inside a loop it keeps the results and leaves the loops one by one."""
     name = s.function.name
-    if s.loops:
-        s.refuse(
-            node,
-            f"`return` inside a loop of helper `{name}`",
-            "set a name, `break`, and return it after the loop",
-        )
     if node.value is None:
         s.refuse(node, f"`return` without a value in helper `{name}`", "return a scalar, or several: `return a, b`")
     parts = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
@@ -122,7 +127,14 @@ def _return(s: Scope, node: ast.Return) -> tree.Stmt:
         value = expressions.expression(s, part)
         values.append(convert(value, s.join_result(position, value.type, part).dtype, s.fault(part)))
     s.state = None
-    return tree.Return(tuple(values), at=s.at(node))
+    at = s.at(node)
+    if not s.loops:
+        return [tree.Return(tuple(values), at=at)]
+    if not s.left:
+        s.left = s.fresh("returned_", "bool"), *(s.fresh("result_", value.type) for value in values)
+    true = tree.Const(True, "bool", at=at)
+    kept = (tree.Assign(n, value, at=at) for n, value in zip(s.left, (true, *values)))
+    return [*kept, tree.Break(at=at)]
 
 
 # -------------------------------------------------------------------------------------------- assignments

@@ -90,9 +90,9 @@ CASES = [
         "end every way through it with `return`",
     ),
     (
-        "def g(v):\n    for j in range(3):\n        §return v\n    return v\n{kernel}        out[i] = g(x[i])",
-        "`return` inside a loop of helper `g`",
-        "set a name, `break`, and return it after the loop",
+        "§def g(v, k):\n    for j in range(k):\n        return v + j\n{kernel}        out[i] = g(x[i], n)",
+        "helper `g` can end without a value",
+        "end every way through it with `return`",
     ),
     (
         "def g(v):\n    §return\n{kernel}        out[i] = g(x[i])",
