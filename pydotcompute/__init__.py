@@ -22,7 +22,7 @@ _HOMES = {
     "KernelNotBuiltError": "errors", "StaleArtifactWarning": "errors",
     "UntrustedCacheError": "errors",
 }  # fmt: skip
-_SUBMODULES = ("backends", "errors", "kernels", "operations")
+_SUBMODULES = ("backends", "cache", "errors", "kernels", "operations")
 __all__ = ["__version__", *_HOMES]
 
 

@@ -2,6 +2,7 @@
 
   pydotcompute cache dir                    where it is
   pydotcompute cache list softmax           its artifacts, with size and state
+  pydotcompute cache list --sort size -t cuda:sm_90
   pydotcompute cache list --installed       those of every bundle that installed packages bring
   pydotcompute cache show softmax           everything known of them: key, object, what the processor needs, timings
   pydotcompute cache verify                 read every object, compare it with its digest; exit code 1 if one is bad
@@ -14,10 +15,21 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import Any
+from time import time
+from typing import TYPE_CHECKING, Any, Callable
 
-from .arguments import add_common, check_names, print_json, project_root
-from .terminal import count, say, size_text, table
+from .arguments import add_common, add_targets, age_seconds, check_names, print_json, project_root, size_bytes
+from .terminal import age_text, count, say, size_text, table
+
+if TYPE_CHECKING:
+    from ..cache.contents import Cache, Record
+
+ORDERS: dict[str, Callable[[Any], Any]] = {
+    "kernel": lambda record: record[:3],
+    "target": lambda record: (record.target, *record[:3]),
+    "age": lambda record: (record.made or 0.0, *record[:3]),
+    "size": lambda record: (-record.size, *record[:3]),
+}
 
 ACTIONS = {
     "dir": "print the folder of the cache",
@@ -35,6 +47,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add_common(action)
         if name == "list":
             action.add_argument("kernels", nargs="*", metavar="KERNEL", help="of these alone")
+            add_targets(action, "for this target alone; repeatable")
+            action.add_argument(
+                "--sort", choices=list(ORDERS), default="kernel",
+                help="by kernel (default), by target, by age (the oldest first) or by size (the largest first)",
+            )  # fmt: skip
+            action.add_argument("--older-than", metavar="AGE", type=age_seconds, default=0.0, help="e.g. 30d, 12h")
+            action.add_argument("--larger-than", metavar="SIZE", type=size_bytes, default=-1, help="e.g. 500K, 2M")
             action.add_argument("--installed", action="store_true", help="of all bundles of installed packages")
         if name == "show":
             action.add_argument("kernel", metavar="KERNEL", help="a kernel in the cache")
@@ -75,6 +94,16 @@ def _manifest(root: str, folder: str) -> dict[str, Any]:
     return manifest
 
 
+def _open(root: str) -> Cache:
+    """The cache of a project, or a bundle; says what is wrong with its manifest."""
+    from ..cache.contents import Cache
+
+    cache = Cache(root)
+    if cache.problem:
+        say(f"{cache.problem}; {_remedy(cache.root, cache.folder, 'makes it anew')}")
+    return cache
+
+
 def _dir(options: argparse.Namespace, root: str, folder: str) -> int:
     path = os.path.abspath(folder)
     print_json({"dir": path, "exists": os.path.isdir(path)}) if options.json else print(path)
@@ -82,25 +111,37 @@ def _dir(options: argparse.Namespace, root: str, folder: str) -> int:
 
 
 def _list(options: argparse.Namespace, root: str, folder: str) -> int:
-    from ..cache.inspection import artifact_faults, rows
-
-    manifest = _manifest(root, folder)
-    check_names(options.kernels, manifest["kernels"], "kernel", folder)
-    found = [row for row in rows(manifest) if not options.kernels or row.kernel in options.kernels]
-    faults = artifact_faults(folder, manifest)
-    states = [faults[row[:3]] or ("stale" if row.stale else "") for row in found]
+    cache = _open(root)
+    check_names(options.kernels, cache.kernels, "kernel", folder)
+    found = _chosen(cache.records(options.kernels), options, folder)
     if options.json:
-        print_json([{**row._asdict(), "fault": state if state != "stale" else ""} for row, state in zip(found, states)])
+        print_json({"version": 1, "artifacts": [record._asdict() for record in found]})
         return 0
+    now = time()
     lines = [
-        (row.kernel, row.specialization, row.target, size_text(row.size), row.object[:12], state)
-        for row, state in zip(found, states)
-    ]
+        (
+            r.kernel, r.specialization, r.target, size_text(r.size), "-" if r.made is None else age_text(now - r.made),
+            r.object[:12], r.fault or ("stale" if r.stale else ""),
+        )
+        for r in found
+    ]  # fmt: skip
     if lines:
-        print(table(lines, right=(3,)))
-    objects = {row.object: row.size for row in found}
+        print(table(lines, right=(3, 4)))
+    objects = {record.object: record.size for record in found}
     say(f"{count(found, 'artifact')}, {count(objects, 'object')}, {size_text(sum(objects.values()))}")
     return 0
+
+
+def _chosen(records: list[Record], options: argparse.Namespace, where: str) -> list[Record]:
+    """Those that the options ask for, in the order that they ask for."""
+    check_names(options.targets, sorted({record.target for record in records}), "target", where)
+    before = time() - options.older_than
+    chosen = [
+        r for r in records
+        if (not options.targets or r.target in options.targets) and r.size > options.larger_than
+        and (not options.older_than or (r.made is not None and r.made < before))
+    ]  # fmt: skip
+    return sorted(chosen, key=ORDERS[options.sort])
 
 
 def _indices(meta: dict[str, Any]) -> str:
@@ -115,23 +156,27 @@ def _indices(meta: dict[str, Any]) -> str:
 
 
 def _list_installed(options: argparse.Namespace) -> int:
-    from ..cache.inspection import rows
     from ..runtime.installed import installed
 
     libraries = installed()
-    found = []
+    records = []
+    brought: dict[str, tuple[str, str]] = {}  # path of an object → which library of which distribution
     for name, distribution, library, problem in libraries:
         if library is None:
             say(problem)
             continue
-        manifest = _manifest(library._root, library._folder)
-        found += [(name, distribution, row) for row in rows(manifest)]
-    check_names(options.kernels, {row.kernel for _, _, row in found}, "kernel", "the installed bundles")
-    found = [entry for entry in found if not options.kernels or entry[2].kernel in options.kernels]
+        here = _open(library._root).records()
+        brought |= {record.path: (name, distribution) for record in here}
+        records += here
+    where = "the installed bundles"
+    check_names(options.kernels, sorted({record.kernel for record in records}), "kernel", where)
+    records = [record for record in records if not options.kernels or record.kernel in options.kernels]
+    found = [(*brought[record.path], record) for record in _chosen(records, options, where)]
     if options.json:
-        print_json([{"library": name, "distribution": title, **row._asdict()} for name, title, row in found])
+        artifacts = [{"library": name, "distribution": title, **record._asdict()} for name, title, record in found]
+        print_json({"version": 1, "artifacts": artifacts})
         return 0
-    lines = [(name, row.kernel, row.specialization, row.target, size_text(row.size)) for name, _, row in found]
+    lines = [(name, r.kernel, r.specialization, r.target, size_text(r.size), r.fault) for name, _, r in found]
     if lines:
         print(table(lines, right=(4,)))
     for name, distribution, library, _ in libraries:
@@ -200,7 +245,7 @@ def _records(folder: str, keys: list[str]) -> dict[str, Any]:
         from ..packaging.package import read_metadata
 
         return {key: found for key, found in read_metadata(folder).items() if key in keys}
-    from ..builder.outcome import record_name
+    from ..cache.layout import record_name
     from ..cache.store import open_store
 
     store = open_store(place, say, start_anew=False)

@@ -187,8 +187,8 @@ def test_explain_a_kernel(project, capsys):
 def test_cache_list_and_show(project, capsys):
     code, out, err = call(capsys, "cache", "list")
     assert code == 0 and re.fullmatch(
-        r"scale  T=float32  cpu:x86-64-v2  +\d+\.\d KB  [0-9a-f]{12}\n"
-        r"scale  T=float32  cpu:x86-64-v3  +\d+\.\d KB  [0-9a-f]{12}\n",
+        r"scale  T=float32  cpu:x86-64-v2  +\d+\.\d KB  +\d+ (s|min)  [0-9a-f]{12}\n"
+        r"scale  T=float32  cpu:x86-64-v3  +\d+\.\d KB  +\d+ (s|min)  [0-9a-f]{12}\n",
         out,
     )
     assert re.fullmatch(r"2 artifacts, 2 objects, \d+\.\d KB\n", err)

@@ -1,0 +1,102 @@
+"""A cache or a bundle as a whole: `Cache(path)`, and typed records of what is in it. The command line prints them."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from typing import Any, Collection, NamedTuple
+
+from . import inspection
+from .layout import OBJECTS, object_path
+from .manifest import find
+from .writer import TEMPORARY, read_manifest
+
+
+class Record(NamedTuple):
+    """One artifact."""
+
+    kernel: str
+    specialization: str
+    target: str
+    object: str  # SHA-256 of its bytes
+    suffix: str
+    size: int  # bytes
+    key: str
+    stale: str  # empty: it was current when it was last built; otherwise why not
+    meta: dict[str, Any]
+    path: str
+    made: float | None  # when its object was written, seconds since 1970; None: it is missing
+    fault: str  # what is wrong with its object; empty: nothing
+
+
+class Cache:
+    """The cache of a project, or a bundle. path: the project, its build/cache, or the bundle.
+
+    What is read of it is read once, when it is first asked for: a cache that has been changed since is opened anew.
+    Every method raises OSError where the disk refuses.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] = "."):
+        self.folder, self.root = find(os.fspath(path))
+
+    @property
+    def is_bundle(self) -> bool:
+        return self.folder == self.root
+
+    @property
+    def problem(self) -> str:
+        """Why its manifest cannot be used, such as damage; empty: it can, or there is none. Then nothing is listed."""
+        return self._read[1]
+
+    @property
+    def kernels(self) -> list[str]:
+        """The names of the kernels."""
+        return list(self.manifest["kernels"])
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """As cache/layout.py describes it."""
+        return self._read[0]
+
+    @cached_property
+    def _read(self) -> tuple[dict[str, Any], str]:
+        return read_manifest(self.folder)
+
+    def records(self, kernels: Collection[str] = ()) -> list[Record]:
+        """Every artifact, or those of these kernels, by kernel, specialisation and target. Reads their objects."""
+        every = self.manifest["kernels"]
+        chosen = {**self.manifest, "kernels": {name: every[name] for name in every if not kernels or name in kernels}}
+        faults = inspection.artifact_faults(self.folder, chosen)
+        there = stored(self.folder)
+        found = []
+        for row in inspection.rows(chosen):
+            name = object_path(row.object, row.suffix)
+            made = there[name].made if name in there else None
+            found.append(Record(*row, os.path.join(self.folder, name), made, faults[row[:3]]))
+        return found
+
+
+class Stored(NamedTuple):
+    """A file among the objects."""
+
+    size: int  # bytes
+    made: float  # seconds since 1970
+
+
+def stored(folder: str) -> dict[str, Stored]:
+    """The regular files among the objects of a cache: path relative to it → size and time."""
+    found = {}
+    for part in _entries(os.path.join(folder, OBJECTS)):
+        for entry in _entries(part.path) if part.is_dir(follow_symlinks=False) else []:
+            if entry.is_file(follow_symlinks=False) and not entry.name.startswith(TEMPORARY):
+                status = entry.stat(follow_symlinks=False)
+                found[f"{OBJECTS}/{part.name}/{entry.name}"] = Stored(status.st_size, status.st_mtime)
+    return found
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except FileNotFoundError:
+        return []
