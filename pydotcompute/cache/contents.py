@@ -6,10 +6,12 @@ import os
 from functools import cached_property
 from typing import Any, Collection, NamedTuple
 
-from . import inspection
+from ..artifact.identity import title
+from ..errors import KernelNotBuiltError
+from . import inspection, manifest, objects
 from .layout import OBJECTS, object_path
-from .manifest import find
-from .writer import TEMPORARY, read_manifest
+from .manifest import Artifact
+from .writer import TEMPORARY, read_manifest, replace_regular
 
 
 class Record(NamedTuple):
@@ -37,7 +39,7 @@ class Cache:
     """
 
     def __init__(self, path: str | os.PathLike[str] = "."):
-        self.folder, self.root = find(os.fspath(path))
+        self.folder, self.root = manifest.find(os.fspath(path))
 
     @property
     def is_bundle(self) -> bool:
@@ -74,6 +76,30 @@ class Cache:
             made = there[name].made if name in there else None
             found.append(Record(*row, os.path.join(self.folder, name), made, faults[row[:3]]))
         return found
+
+    def read(self, kernel: str, specialization: str, target: str) -> bytes:
+        """The object of an artifact, with the line that says what it is: compared with its digest, and with that line.
+
+        Raises KernelNotBuiltError: there is no such artifact, or it is damaged; UntrustedCacheError.
+        """
+        return objects.read_whole(self._artifact(kernel, specialization, target))
+
+    def extract(self, kernel: str, specialization: str, target: str, path: str | os.PathLike[str]) -> int:
+        """Write what `read` gives to the file `path`, whole or not at all; returns how many bytes. Raises as `read`,
+        and ValueError where `path` is something else than a file."""
+        data = self.read(kernel, specialization, target)
+        replace_regular(os.fspath(path), data)
+        return len(data)
+
+    def _artifact(self, kernel: str, specialization: str, target: str) -> Artifact:
+        kernels = manifest.read(self.folder, self.root)
+        if kernel in kernels:
+            record = manifest.kernel_record(kernels, kernel, self.folder, self.root)
+            if specialization in record.specialisations:
+                for artifact in record.specialisations[specialization].artifacts:
+                    if artifact.target == target:
+                        return artifact
+        raise KernelNotBuiltError(f"there is no {title(kernel, specialization)} for {target} in {self.folder}")
 
 
 class Stored(NamedTuple):

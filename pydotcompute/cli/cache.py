@@ -5,6 +5,7 @@
   pydotcompute cache list --sort size -t cuda:sm_90
   pydotcompute cache list --installed       those of every bundle that installed packages bring
   pydotcompute cache show softmax           everything known of them: key, object, what the processor needs, timings
+  pydotcompute cache extract softmax T=float32 -t cuda:sm_90 -o softmax.cubin
   pydotcompute cache verify                 read every object, compare it with its digest; exit code 1 if one is bad
   pydotcompute cache clear                  remove it all; the next build makes it again
 
@@ -35,6 +36,7 @@ ACTIONS = {
     "dir": "print the folder of the cache",
     "list": "list the artifacts",
     "show": "show everything about the artifacts of a kernel",
+    "extract": "write the object of an artifact to a file",
     "verify": "read every object and compare it with its digest",
     "clear": "remove every artifact, rendered source and record",
 }
@@ -55,6 +57,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             action.add_argument("--older-than", metavar="AGE", type=age_seconds, default=0.0, help="e.g. 30d, 12h")
             action.add_argument("--larger-than", metavar="SIZE", type=size_bytes, default=-1, help="e.g. 500K, 2M")
             action.add_argument("--installed", action="store_true", help="of all bundles of installed packages")
+        if name == "extract":
+            action.add_argument("kernel", metavar="KERNEL", help="a kernel in the cache")
+            action.add_argument("specialization", nargs="?", metavar="SPECIALIZATION", help="e.g. T=float32")
+            add_targets(action, "the artifact for this target")
+            action.add_argument("-o", "--output", metavar="FILE", required=True, help="the file to write")
         if name == "show":
             action.add_argument("kernel", metavar="KERNEL", help="a kernel in the cache")
             action.add_argument("specialization", nargs="?", metavar="SPECIALIZATION", help="e.g. T=float32")
@@ -73,6 +80,10 @@ def run(options: argparse.Namespace) -> int:
 
         raise UsageError(f"{root} is a bundle, not a project; remove the folder")
     folder = root if is_bundle else os.path.join(root, *PROJECT_CACHE)
+    if options.action in ("extract",):
+        from . import cache_files
+
+        return getattr(cache_files, options.action)(options, open_cache(root))
     return {"dir": _dir, "list": _list, "show": _show, "verify": _verify, "clear": _clear}[options.action](
         options, root, folder
     )
@@ -94,7 +105,7 @@ def _manifest(root: str, folder: str) -> dict[str, Any]:
     return manifest
 
 
-def _open(root: str) -> Cache:
+def open_cache(root: str) -> Cache:
     """The cache of a project, or a bundle; says what is wrong with its manifest."""
     from ..cache.contents import Cache
 
@@ -111,7 +122,7 @@ def _dir(options: argparse.Namespace, root: str, folder: str) -> int:
 
 
 def _list(options: argparse.Namespace, root: str, folder: str) -> int:
-    cache = _open(root)
+    cache = open_cache(root)
     check_names(options.kernels, cache.kernels, "kernel", folder)
     found = _chosen(cache.records(options.kernels), options, folder)
     if options.json:
@@ -165,7 +176,7 @@ def _list_installed(options: argparse.Namespace) -> int:
         if library is None:
             say(problem)
             continue
-        here = _open(library._root).records()
+        here = open_cache(library._root).records()
         brought |= {record.path: (name, distribution) for record in here}
         records += here
     where = "the installed bundles"

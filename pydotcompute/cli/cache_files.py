@@ -1,0 +1,45 @@
+"""What 'pydotcompute cache' takes out of a cache: objects as files."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from .arguments import check_names, print_json
+from .terminal import say, size_text
+
+if TYPE_CHECKING:
+    from ..cache.contents import Cache
+
+MOST_NAMED = 8  # artifacts, in a message that says which there are
+
+
+def extract(options: argparse.Namespace, cache: Cache) -> int:
+    from ..cache.inspection import rows
+    from . import UsageError
+
+    check_names([options.kernel], cache.kernels, "kernel", cache.folder)
+    found = [row for row in rows(cache.manifest) if row.kernel == options.kernel]
+    where = f"the cache for {options.kernel}"
+    if options.specialization is not None:
+        check_names([options.specialization], dict.fromkeys(r.specialization for r in found), "specialization", where)
+        found = [row for row in found if row.specialization == options.specialization]
+    if options.targets:
+        check_names(options.targets, dict.fromkeys(row.target for row in found), "target", where)
+        found = [row for row in found if row.target in options.targets]
+    if len(found) != 1:
+        some = [f"{r.kernel} {r.specialization} -t {r.target}" for r in found[:MOST_NAMED]]
+        more = f", and {len(found) - MOST_NAMED} others" if len(found) > MOST_NAMED else ""
+        raise UsageError(f"one file takes one artifact; there are {len(found)}: {', '.join(some)}{more}")
+    (row,) = found
+    try:
+        size = cache.extract(*row[:3], options.output)
+    except ValueError as error:
+        raise UsageError(f"-o {error}") from None
+    if row.stale:
+        say(f"{' '.join(row[:3])} is out of date: {row.stale}")
+    if options.json:
+        print_json({"version": 1, "file": options.output, **row._asdict()})
+    else:
+        say(f"{options.output}: {' '.join(row[:3])}, {size_text(size)}")
+    return 0
