@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from functools import cached_property
-from typing import Any, Collection, NamedTuple
+from typing import Any, Callable, Collection, NamedTuple
 
 from ..artifact.identity import title
 from ..errors import KernelNotBuiltError
 from . import inspection, manifest, objects
+from .history import build_seconds
 from .layout import OBJECTS, object_path
 from .manifest import Artifact
 from .writer import TEMPORARY, read_manifest, replace_regular
@@ -29,6 +30,30 @@ class Record(NamedTuple):
     path: str
     made: float | None  # when its object was written, seconds since 1970; None: it is missing
     fault: str  # what is wrong with its object; empty: nothing
+
+
+class Share(NamedTuple):
+    """What one kernel, or one target, has of a cache."""
+
+    name: str
+    artifacts: int
+    bytes: int
+    seconds: float | None  # that their builds took, of those of which it is known; None: of none
+
+
+class Statistics(NamedTuple):
+    """What there is in a cache, and what it took to make."""
+
+    artifacts: int
+    stale: int  # of them: not current when they were last built
+    bytes: int
+    seconds: float | None  # as of a Share
+    unknown: int  # artifacts of which it is not known how long they took
+    unused: int  # files among the objects that no artifact uses
+    unused_bytes: int
+    kernels: tuple[Share, ...]  # the largest first
+    targets: tuple[Share, ...]
+    problem: str  # why nothing is known of the builds; empty: there is no fault
 
 
 class Cache:
@@ -77,6 +102,21 @@ class Cache:
             found.append(Record(*row, os.path.join(self.folder, name), made, faults[row[:3]]))
         return found
 
+    def statistics(self) -> Statistics:
+        """How many artifacts and bytes each kernel and target has, and how long they took. Reads no object."""
+        rows = list(inspection.rows(self.manifest))
+        seconds, problem = build_seconds(self.folder)
+        known = [seconds[row.key] for row in rows if row.key in seconds]
+        used = {object_path(row.object, row.suffix) for row in rows}
+        unused = [file.size for name, file in stored(self.folder).items() if name not in used]
+        return Statistics(
+            artifacts=len(rows), stale=sum(bool(row.stale) for row in rows), bytes=sum(row.size for row in rows),
+            seconds=sum(known) if known else None, unknown=len(rows) - len(known),
+            unused=len(unused), unused_bytes=sum(unused),
+            kernels=_shares(rows, seconds, lambda row: row.kernel),
+            targets=_shares(rows, seconds, lambda row: row.target), problem=problem,
+        )  # fmt: skip
+
     def read(self, kernel: str, specialization: str, target: str) -> bytes:
         """The object of an artifact, with the line that says what it is: compared with its digest, and with that line.
 
@@ -100,6 +140,19 @@ class Cache:
                     if artifact.target == target:
                         return artifact
         raise KernelNotBuiltError(f"there is no {title(kernel, specialization)} for {target} in {self.folder}")
+
+
+def _shares(
+    rows: list[inspection.Row], seconds: dict[str, float], name: Callable[[inspection.Row], str]
+) -> tuple[Share, ...]:
+    parts: dict[str, list[inspection.Row]] = {}
+    for row in rows:
+        parts.setdefault(name(row), []).append(row)
+    shares = []
+    for each, part in parts.items():
+        known = [seconds[row.key] for row in part if row.key in seconds]
+        shares.append(Share(each, len(part), sum(row.size for row in part), sum(known) if known else None))
+    return tuple(sorted(shares, key=lambda share: (-share.bytes, share.name)))
 
 
 class Stored(NamedTuple):

@@ -5,6 +5,7 @@
   pydotcompute cache list --sort size -t cuda:sm_90
   pydotcompute cache list --installed       those of every bundle that installed packages bring
   pydotcompute cache show softmax           everything known of them: key, object, what the processor needs, timings
+  pydotcompute cache stats                  artifacts, bytes and seconds of builds, by kernel and by target
   pydotcompute cache extract softmax T=float32 -t cuda:sm_90 -o softmax.cubin
   pydotcompute cache verify                 read every object, compare it with its digest; exit code 1 if one is bad
   pydotcompute cache clear                  remove it all; the next build makes it again
@@ -36,6 +37,7 @@ ACTIONS = {
     "dir": "print the folder of the cache",
     "list": "list the artifacts",
     "show": "show everything about the artifacts of a kernel",
+    "stats": "artifacts, bytes and build time of each kernel and target",
     "extract": "write the object of an artifact to a file",
     "verify": "read every object and compare it with its digest",
     "clear": "remove every artifact, rendered source and record",
@@ -80,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
 
         raise UsageError(f"{root} is a bundle, not a project; remove the folder")
     folder = root if is_bundle else os.path.join(root, *PROJECT_CACHE)
-    if options.action in ("extract",):
+    if options.action in ("stats", "extract"):
         from . import cache_files
 
         return getattr(cache_files, options.action)(options, open_cache(root))

@@ -1,4 +1,4 @@
-"""What 'pydotcompute cache' takes out of a cache: objects as files."""
+"""What 'pydotcompute cache' does with a cache as files: what they take up, and objects taken out of it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,41 @@ import argparse
 from typing import TYPE_CHECKING
 
 from .arguments import check_names, print_json
-from .terminal import say, size_text
+from .terminal import count, say, size_text, table
 
 if TYPE_CHECKING:
     from ..cache.contents import Cache
 
 MOST_NAMED = 8  # artifacts, in a message that says which there are
+
+
+def stats(options: argparse.Namespace, cache: Cache) -> int:
+    found = cache.statistics()
+    if options.json:
+        shares = {
+            name: [share._asdict() for share in part]
+            for name, part in (("kernels", found.kernels), ("targets", found.targets))
+        }
+        print_json({"version": 1, **found._asdict(), **shares})
+        return 0
+    if found.problem:
+        say(found.problem)
+    parts = [
+        table([(s.name, count(s.artifacts, "artifact"), size_text(s.bytes), _took(s.seconds)) for s in part], (1, 2, 3))
+        for part in (found.kernels, found.targets)
+    ]
+    if found.artifacts:
+        print("\n\n".join(parts))
+    unknown = f", {found.unknown} not known" if found.unknown and found.seconds is not None else ""
+    unused = f"; {count(found.unused, 'file')} that none uses, {size_text(found.unused_bytes)}" if found.unused else ""
+    stale = f", {found.stale} of them stale" if found.stale else ""
+    took = _took(found.seconds) + unknown
+    say(f"{count(found.artifacts, 'artifact')}{stale}, {size_text(found.bytes)}, {took}{unused}")
+    return 0
+
+
+def _took(seconds: float | None) -> str:
+    return "-" if seconds is None else f"{seconds:.1f} s"
 
 
 def extract(options: argparse.Namespace, cache: Cache) -> int:
