@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 from functools import cached_property
+from time import time
 from typing import Any, Callable, Collection, NamedTuple
 
 from ..artifact.identity import title
 from ..errors import KernelNotBuiltError
 from . import inspection, manifest, objects
 from .history import build_seconds
-from .layout import OBJECTS, object_path
+from .layout import object_path
 from .manifest import Artifact
-from .writer import TEMPORARY, read_manifest, replace_regular
+from .pruning import Pruned, prune
+from .writer import read_manifest, replace_regular
 
 
 class Record(NamedTuple):
@@ -94,7 +96,7 @@ class Cache:
         every = self.manifest["kernels"]
         chosen = {**self.manifest, "kernels": {name: every[name] for name in every if not kernels or name in kernels}}
         faults = inspection.artifact_faults(self.folder, chosen)
-        there = stored(self.folder)
+        there = inspection.stored(self.folder)
         found = []
         for row in inspection.rows(chosen):
             name = object_path(row.object, row.suffix)
@@ -108,7 +110,7 @@ class Cache:
         seconds, problem = build_seconds(self.folder)
         known = [seconds[row.key] for row in rows if row.key in seconds]
         used = {object_path(row.object, row.suffix) for row in rows}
-        unused = [file.size for name, file in stored(self.folder).items() if name not in used]
+        unused = [file.size for name, file in inspection.stored(self.folder).items() if name not in used]
         return Statistics(
             artifacts=len(rows), stale=sum(bool(row.stale) for row in rows), bytes=sum(row.size for row in rows),
             seconds=sum(known) if known else None, unknown=len(rows) - len(known),
@@ -130,6 +132,25 @@ class Cache:
         data = self.read(kernel, specialization, target)
         replace_regular(os.fspath(path), data)
         return len(data)
+
+    def prune(
+        self, max_size: int | None = None, older_than: float | None = None, unused: bool = False,
+        dry_run: bool = False, say: Callable[[str], None] = lambda line: None,
+    ) -> Pruned:  # fmt: skip
+        """Take objects that the manifest does not call current out of a project's cache, under its lock.
+
+        max_size: bytes that all objects together may have, the current ones among them: then those that no artifact
+        uses go first, then those of artifacts that are out of date, each from the oldest on. older_than: seconds; all
+        that were made before. unused: all that no artifact uses. dry_run: only say which. `say` hears who is waited
+        for. An artifact whose object goes leaves the manifest.
+
+        Raises ValueError for a bundle; KernelNotBuiltError where the manifest cannot be read, since nothing is known
+        of what is current; UntrustedCacheError.
+        """
+        if self.is_bundle:
+            raise ValueError(f"{self.root} is a bundle: all in it is current")
+        self.__dict__.pop("_read", None)
+        return prune(self.folder, self.root, max_size, older_than, unused, dry_run, time(), say)
 
     def _artifact(self, kernel: str, specialization: str, target: str) -> Artifact:
         kernels = manifest.read(self.folder, self.root)
@@ -153,29 +174,3 @@ def _shares(
         known = [seconds[row.key] for row in part if row.key in seconds]
         shares.append(Share(each, len(part), sum(row.size for row in part), sum(known) if known else None))
     return tuple(sorted(shares, key=lambda share: (-share.bytes, share.name)))
-
-
-class Stored(NamedTuple):
-    """A file among the objects."""
-
-    size: int  # bytes
-    made: float  # seconds since 1970
-
-
-def stored(folder: str) -> dict[str, Stored]:
-    """The regular files among the objects of a cache: path relative to it → size and time."""
-    found = {}
-    for part in _entries(os.path.join(folder, OBJECTS)):
-        for entry in _entries(part.path) if part.is_dir(follow_symlinks=False) else []:
-            if entry.is_file(follow_symlinks=False) and not entry.name.startswith(TEMPORARY):
-                status = entry.stat(follow_symlinks=False)
-                found[f"{OBJECTS}/{part.name}/{entry.name}"] = Stored(status.st_size, status.st_mtime)
-    return found
-
-
-def _entries(folder: str) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            return list(entries)
-    except FileNotFoundError:
-        return []

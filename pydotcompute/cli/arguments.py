@@ -20,6 +20,11 @@ def add_targets(parser: argparse.ArgumentParser, text: str) -> None:
     parser.add_argument("-t", "--target", dest="targets", metavar="TARGET", action="append", default=[], help=text)
 
 
+def add_dry_run(parser: argparse.ArgumentParser, text: str) -> None:
+    """-n: say what would be done."""
+    parser.add_argument("-n", "--dry-run", dest="dry_run", action="store_true", help=text)
+
+
 def project_root(options: argparse.Namespace) -> str:
     """The folder that -C names, as the user wrote it; it must exist."""
     from . import UsageError

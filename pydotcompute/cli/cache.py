@@ -8,6 +8,9 @@
   pydotcompute cache stats                  artifacts, bytes and seconds of builds, by kernel and by target
   pydotcompute cache extract softmax T=float32 -t cuda:sm_90 -o softmax.cubin
   pydotcompute cache verify                 read every object, compare it with its digest; exit code 1 if one is bad
+  pydotcompute cache prune --unused         remove what no artifact uses
+  pydotcompute cache prune -n --max-size 500M --older-than 30d
+                                            what would go of all that is not current: see 'cache prune --help'
   pydotcompute cache clear                  remove it all; the next build makes it again
 
 A damaged or missing artifact of a project is repaired by 'pydotcompute build'.
@@ -20,11 +23,21 @@ import os
 from time import time
 from typing import TYPE_CHECKING, Any, Callable
 
-from .arguments import add_common, add_targets, age_seconds, check_names, print_json, project_root, size_bytes
+from . import cache_files
+from .arguments import (
+    add_common,
+    add_dry_run,
+    add_targets,
+    age_seconds,
+    check_names,
+    print_json,
+    project_root,
+    size_bytes,
+)
 from .terminal import age_text, count, say, size_text, table
 
 if TYPE_CHECKING:
-    from ..cache.contents import Cache, Record
+    from ..cache.contents import Record
 
 ORDERS: dict[str, Callable[[Any], Any]] = {
     "kernel": lambda record: record[:3],
@@ -40,6 +53,7 @@ ACTIONS = {
     "stats": "artifacts, bytes and build time of each kernel and target",
     "extract": "write the object of an artifact to a file",
     "verify": "read every object and compare it with its digest",
+    "prune": "remove objects that are not current",
     "clear": "remove every artifact, rendered source and record",
 }
 
@@ -64,6 +78,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             action.add_argument("specialization", nargs="?", metavar="SPECIALIZATION", help="e.g. T=float32")
             add_targets(action, "the artifact for this target")
             action.add_argument("-o", "--output", metavar="FILE", required=True, help="the file to write")
+        if name == "prune":
+            action.add_argument(
+                "--max-size", metavar="SIZE", type=size_bytes,
+                help="until the objects have e.g. 500M: first what no artifact uses, then what is out of date, the "
+                "oldest first; exit code 1 if what is current has more",
+            )  # fmt: skip
+            action.add_argument("--older-than", metavar="AGE", type=age_seconds, help="all made before, e.g. 30d, 12h")
+            action.add_argument("--unused", action="store_true", help="all that no artifact uses, as older builds left")
+            add_dry_run(action, "remove nothing: list what would be removed")
         if name == "show":
             action.add_argument("kernel", metavar="KERNEL", help="a kernel in the cache")
             action.add_argument("specialization", nargs="?", metavar="SPECIALIZATION", help="e.g. T=float32")
@@ -77,25 +100,16 @@ def run(options: argparse.Namespace) -> int:
     if options.action == "list" and options.installed:
         return _list_installed(options)
     is_bundle = os.path.isfile(os.path.join(root, MANIFEST))
-    if is_bundle and options.action == "clear":
+    if is_bundle and options.action in ("clear", "prune"):
         from . import UsageError
 
         raise UsageError(f"{root} is a bundle, not a project; remove the folder")
     folder = root if is_bundle else os.path.join(root, *PROJECT_CACHE)
-    if options.action in ("stats", "extract"):
-        from . import cache_files
-
-        return getattr(cache_files, options.action)(options, open_cache(root))
+    if options.action in ("stats", "extract", "prune"):
+        return getattr(cache_files, options.action)(options, root)
     return {"dir": _dir, "list": _list, "show": _show, "verify": _verify, "clear": _clear}[options.action](
         options, root, folder
     )
-
-
-def _remedy(root: str, folder: str, does: str) -> str:
-    """What to do about a fault: a build for a project; of a bundle, whatever it came from."""
-    from ..artifact.remedies import build_again
-
-    return build_again(folder, root) if folder == root else f"'pydotcompute build' {does}"
 
 
 def _manifest(root: str, folder: str) -> dict[str, Any]:
@@ -103,18 +117,8 @@ def _manifest(root: str, folder: str) -> dict[str, Any]:
 
     manifest, problem = read_manifest(folder)
     if problem:
-        say(f"{problem}; {_remedy(root, folder, 'makes it anew')}")
+        say(f"{problem}; {cache_files.remedy(root, folder, 'makes it anew')}")
     return manifest
-
-
-def open_cache(root: str) -> Cache:
-    """The cache of a project, or a bundle; says what is wrong with its manifest."""
-    from ..cache.contents import Cache
-
-    cache = Cache(root)
-    if cache.problem:
-        say(f"{cache.problem}; {_remedy(cache.root, cache.folder, 'makes it anew')}")
-    return cache
 
 
 def _dir(options: argparse.Namespace, root: str, folder: str) -> int:
@@ -124,7 +128,7 @@ def _dir(options: argparse.Namespace, root: str, folder: str) -> int:
 
 
 def _list(options: argparse.Namespace, root: str, folder: str) -> int:
-    cache = open_cache(root)
+    cache = cache_files.open_cache(root)
     check_names(options.kernels, cache.kernels, "kernel", folder)
     found = _chosen(cache.records(options.kernels), options, folder)
     if options.json:
@@ -178,7 +182,7 @@ def _list_installed(options: argparse.Namespace) -> int:
         if library is None:
             say(problem)
             continue
-        here = open_cache(library._root).records()
+        here = cache_files.open_cache(library._root).records()
         brought |= {record.path: (name, distribution) for record in here}
         records += here
     where = "the installed bundles"
@@ -272,7 +276,7 @@ def _verify(options: argparse.Namespace, root: str, folder: str) -> int:
     from ..cache.inspection import verify
 
     if not os.path.isdir(folder):
-        say(f"{folder}: there is no cache; {_remedy(root, folder, 'makes it')}")
+        say(f"{folder}: there is no cache; {cache_files.remedy(root, folder, 'makes it')}")
         if options.json:
             print_json({"ok": False, "findings": []})
         return 1
@@ -284,7 +288,7 @@ def _verify(options: argparse.Namespace, root: str, folder: str) -> int:
     else:
         for finding in bad:
             print(f"{finding.what}: {finding.fault}")
-    repair = f"; {_remedy(root, folder, 'repairs ' + ('it' if len(bad) == 1 else 'them'))}" if fatal else ""
+    repair = f"; {cache_files.remedy(root, folder, 'repairs ' + ('it' if len(bad) == 1 else 'them'))}" if fatal else ""
     say(f"{len(findings)} checked, {len(bad)} with a fault{repair}")
     return 1 if fatal else 0
 

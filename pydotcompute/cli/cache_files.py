@@ -1,12 +1,13 @@
-"""What 'pydotcompute cache' does with a cache as files: what they take up, and objects taken out of it."""
+"""What 'pydotcompute cache' does with a cache as files: what they take up, taking them out, removing them."""
 
 from __future__ import annotations
 
 import argparse
+from time import time
 from typing import TYPE_CHECKING
 
 from .arguments import check_names, print_json
-from .terminal import count, say, size_text, table
+from .terminal import age_text, count, say, size_text, table
 
 if TYPE_CHECKING:
     from ..cache.contents import Cache
@@ -14,7 +15,25 @@ if TYPE_CHECKING:
 MOST_NAMED = 8  # artifacts, in a message that says which there are
 
 
-def stats(options: argparse.Namespace, cache: Cache) -> int:
+def remedy(root: str, folder: str, does: str) -> str:
+    """What to do about a fault: a build for a project; of a bundle, whatever it came from."""
+    from ..artifact.remedies import build_again
+
+    return build_again(folder, root) if folder == root else f"'pydotcompute build' {does}"
+
+
+def open_cache(root: str) -> Cache:
+    """The cache of a project, or a bundle; says what is wrong with its manifest."""
+    from ..cache.contents import Cache
+
+    cache = Cache(root)
+    if cache.problem:
+        say(f"{cache.problem}; {remedy(cache.root, cache.folder, 'makes it anew')}")
+    return cache
+
+
+def stats(options: argparse.Namespace, root: str) -> int:
+    cache = open_cache(root)
     found = cache.statistics()
     if options.json:
         shares = {
@@ -43,10 +62,11 @@ def _took(seconds: float | None) -> str:
     return "-" if seconds is None else f"{seconds:.1f} s"
 
 
-def extract(options: argparse.Namespace, cache: Cache) -> int:
+def extract(options: argparse.Namespace, root: str) -> int:
     from ..cache.inspection import rows
     from . import UsageError
 
+    cache = open_cache(root)
     check_names([options.kernel], cache.kernels, "kernel", cache.folder)
     found = [row for row in rows(cache.manifest) if row.kernel == options.kernel]
     where = f"the cache for {options.kernel}"
@@ -71,4 +91,36 @@ def extract(options: argparse.Namespace, cache: Cache) -> int:
         print_json({"version": 1, "file": options.output, **row._asdict()})
     else:
         say(f"{options.output}: {' '.join(row[:3])}, {size_text(size)}")
+    return 0
+
+
+def prune(options: argparse.Namespace, root: str) -> int:
+    from ..builder.build import BuildError
+    from ..cache.contents import Cache
+    from ..cache.writer import explain_os_error
+    from . import UsageError
+
+    if options.max_size is None and options.older_than is None and not options.unused:
+        raise UsageError("say what is to go: --unused, --older-than AGE, --max-size SIZE")
+    cache = Cache(root)
+    try:
+        found = cache.prune(options.max_size, options.older_than, options.unused, options.dry_run, say)
+    except OSError as error:
+        raise BuildError(explain_os_error(error, cache.folder)) from error
+    if options.json:
+        objects = [taken._asdict() for taken in found.objects]
+        print_json({"version": 1, "dry_run": options.dry_run, **found._asdict(), "objects": objects})
+    elif options.dry_run and found.objects:
+        now = time()
+        print(table([
+            (taken.path, size_text(taken.size), age_text(now - taken.made),
+             ", ".join(" ".join(name) + ", out of date" for name in taken.artifacts) or "unused")
+            for taken in found.objects
+        ], right=(1, 2)))  # fmt: skip
+    does = "would remove" if options.dry_run else "removed"
+    gone = f"{does} {count(found.objects, 'object')}, {size_text(found.bytes)}"
+    say(f"{cache.folder}: {gone}; {size_text(found.left)} {'would be ' * options.dry_run}left")
+    if options.max_size is not None and found.left > options.max_size:
+        say(f"that is more than {size_text(options.max_size)}, and all of it is current")
+        return 1
     return 0
