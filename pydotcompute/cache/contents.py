@@ -9,7 +9,8 @@ from typing import Any, Callable, Collection, NamedTuple
 
 from ..artifact.identity import title
 from ..errors import KernelNotBuiltError
-from . import inspection, manifest, objects
+from . import archive, inspection, manifest, objects
+from .archive import Imported
 from .history import build_seconds
 from .layout import object_path
 from .manifest import Artifact
@@ -151,6 +152,28 @@ class Cache:
             raise ValueError(f"{self.root} is a bundle: all in it is current")
         self.__dict__.pop("_read", None)
         return prune(self.folder, self.root, max_size, older_than, unused, dry_run, time(), say)
+
+    def export_to(self, path: str | os.PathLike[str]) -> tuple[int, int]:
+        """Write the current artifacts to the file `path`, whole or not at all, for `import_from` on another machine;
+        returns how many, and the bytes of the file.
+
+        Raises KernelNotBuiltError where there is no manifest, or an object is damaged; UntrustedCacheError; ValueError
+        where `path` is something else than a file.
+        """
+        return archive.export(self.folder, self.root, os.fspath(path))
+
+    def import_from(self, path: str | os.PathLike[str], say: Callable[[str], None] = lambda line: None) -> Imported:
+        """Take the artifacts of an archive into a project's cache, under its lock: those that are not there, or not
+        current there, of kernels that are declared the same there. `say` hears who is waited for.
+
+        All of the archive is checked first. What is in it runs as you, like anything that you install. Whether it is
+        what the sources here say, the next build finds out. Raises ArchiveError; ValueError for a bundle;
+        UntrustedCacheError.
+        """
+        if self.is_bundle:
+            raise ValueError(f"{self.root} is a bundle: nothing is added to it")
+        self.__dict__.pop("_read", None)
+        return archive.take(self.folder, self.root, os.fspath(path), say)
 
     def _artifact(self, kernel: str, specialization: str, target: str) -> Artifact:
         kernels = manifest.read(self.folder, self.root)

@@ -172,8 +172,11 @@ def _objects(manifest: dict[str, Any]) -> set[tuple[str, str, int]]:
 
 
 def write_manifest(folder: str, manifest: dict[str, Any]) -> None:
-    text = json.dumps(manifest, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    replace_file(os.path.join(folder, MANIFEST), seal(text))
+    replace_file(os.path.join(folder, MANIFEST), seal(manifest_text(manifest)))
+
+
+def manifest_text(manifest: dict[str, Any]) -> str:
+    return json.dumps(manifest, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def read_manifest(folder: str) -> tuple[dict[str, Any], str]:

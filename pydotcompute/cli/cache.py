@@ -8,6 +8,8 @@
   pydotcompute cache stats                  artifacts, bytes and seconds of builds, by kernel and by target
   pydotcompute cache extract softmax T=float32 -t cuda:sm_90 -o softmax.cubin
   pydotcompute cache verify                 read every object, compare it with its digest; exit code 1 if one is bad
+  pydotcompute cache export kernels.tar     what is current, for another machine
+  pydotcompute cache import kernels.tar     what is missing or out of date here; it is as trusted as a program you run
   pydotcompute cache prune --unused         remove what no artifact uses
   pydotcompute cache prune -n --max-size 500M --older-than 30d
                                             what would go of all that is not current: see 'cache prune --help'
@@ -53,6 +55,8 @@ ACTIONS = {
     "stats": "artifacts, bytes and build time of each kernel and target",
     "extract": "write the object of an artifact to a file",
     "verify": "read every object and compare it with its digest",
+    "export": "write the current artifacts to a file, for another machine",
+    "import": "take the artifacts of such a file, once all of it is checked",
     "prune": "remove objects that are not current",
     "clear": "remove every artifact, rendered source and record",
 }
@@ -78,6 +82,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             action.add_argument("specialization", nargs="?", metavar="SPECIALIZATION", help="e.g. T=float32")
             add_targets(action, "the artifact for this target")
             action.add_argument("-o", "--output", metavar="FILE", required=True, help="the file to write")
+        if name in ("export", "import"):
+            action.add_argument("file", metavar="FILE", help=f"the file to {'write' if name == 'export' else 'read'}")
         if name == "prune":
             action.add_argument(
                 "--max-size", metavar="SIZE", type=size_bytes,
@@ -100,13 +106,13 @@ def run(options: argparse.Namespace) -> int:
     if options.action == "list" and options.installed:
         return _list_installed(options)
     is_bundle = os.path.isfile(os.path.join(root, MANIFEST))
-    if is_bundle and options.action in ("clear", "prune"):
+    if is_bundle and options.action in ("clear", "prune", "import"):
         from . import UsageError
 
         raise UsageError(f"{root} is a bundle, not a project; remove the folder")
     folder = root if is_bundle else os.path.join(root, *PROJECT_CACHE)
-    if options.action in ("stats", "extract", "prune"):
-        return getattr(cache_files, options.action)(options, root)
+    if options.action in cache_files.ACTIONS:
+        return cache_files.ACTIONS[options.action](options, root)
     return {"dir": _dir, "list": _list, "show": _show, "verify": _verify, "clear": _clear}[options.action](
         options, root, folder
     )

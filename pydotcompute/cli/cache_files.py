@@ -1,8 +1,9 @@
-"""What 'pydotcompute cache' does with a cache as files: what they take up, taking them out, removing them."""
+"""What 'pydotcompute cache' does with a cache as files: what they take up, out of it, into it, away."""
 
 from __future__ import annotations
 
 import argparse
+import os
 from time import time
 from typing import TYPE_CHECKING
 
@@ -124,3 +125,44 @@ def prune(options: argparse.Namespace, root: str) -> int:
         say(f"that is more than {size_text(options.max_size)}, and all of it is current")
         return 1
     return 0
+
+
+def export(options: argparse.Namespace, root: str) -> int:
+    from ..cache.contents import Cache
+    from . import UsageError
+
+    try:
+        artifacts, size = Cache(root).export_to(options.file)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    if options.json:
+        print_json({"version": 1, "file": options.file, "artifacts": artifacts, "bytes": size})
+    else:
+        say(f"{options.file}: {count(artifacts, 'artifact')}, {size_text(size)}")
+    return 0
+
+
+def import_(options: argparse.Namespace, root: str) -> int:
+    from ..builder.build import BuildError
+    from ..cache.contents import Cache
+    from ..cache.writer import explain_os_error
+
+    if not os.path.exists(options.file):
+        raise BuildError(f"{options.file}: there is no such file")
+    cache = Cache(root)
+    try:
+        found = cache.import_from(options.file, say)
+    except OSError as error:
+        raise BuildError(explain_os_error(error, cache.folder)) from error
+    if options.json:
+        print_json({"version": 1, **found._asdict()})
+        return 0
+    for name in found.refused:
+        say(f"left out: {' '.join(name)}: the kernel is declared otherwise here")
+    kept = f"; {len(found.kept)} left out, which are current here" if found.kept else ""
+    check = "; 'pydotcompute build' makes anew what is not what the sources say" if found.taken else ""
+    say(f"{cache.folder}: took {count(found.taken, 'artifact')}{kept}{check}")
+    return 0
+
+
+ACTIONS = {"stats": stats, "extract": extract, "export": export, "import": import_, "prune": prune}

@@ -251,6 +251,38 @@ def test_cache_clear(project, capsys):
     assert call(capsys, "build", "-n")[1] == f"{V2}\n{V3}\n"
 
 
+def test_a_cache_that_is_taken_to_another_machine_needs_no_build(project, capsys, tmp_path):
+    import numpy
+
+    import pydotcompute
+
+    there = tmp_path / "there"
+    there.mkdir()
+    shutil.copy("kernels.yaml", there)
+    assert call(capsys, "cache", "export", "kernels.tar")[0] == 0
+    assert call(capsys, "cache", "import", "kernels.tar", "-C", str(there))[0] == 0
+    assert call(capsys, "build", "--check", "-C", str(there))[:2] == (1, "")  # its history is not there yet
+    code, _, err = call(capsys, "build", "-C", str(there))
+    assert code == 0 and err.splitlines()[-1].startswith("2 reused in")
+    assert call(capsys, "build", "--check", "-C", str(there)) == (0, "", "0 of 2 artifacts are out of date\n")
+    assert pydotcompute.load(there).scale(numpy.ones(3, "f4")).tolist() == [2, 2, 2]
+    code, out, _ = call(capsys, "cache", "stats", "--json", "-C", str(project))
+    data = json.loads(out)
+    assert data["seconds"] > 0 and data["unknown"] == 0 and [k["artifacts"] for k in data["kernels"]] == [2]
+
+
+def test_prune_takes_what_an_edit_has_left_behind(project, capsys):
+    edit(project)
+    assert call(capsys, "build")[0] == 0
+    code, _, err = call(capsys, "cache", "prune", "--unused")
+    assert code == 0 and err.startswith("./build/cache: removed 2 objects")
+    assert call(capsys, "build", "--check")[0] == 0 and call(capsys, "cache", "verify")[0] == 0
+    path = project / "kernels.yaml"
+    path.write_text(path.read_text().replace("3 * x[i]", "2 * x[i]"))
+    code, _, err = call(capsys, "build")
+    assert code == 0 and err.splitlines()[-1].startswith("2 built in")
+
+
 def test_everything_works_from_another_folder(project, capsys, monkeypatch):
     monkeypatch.chdir("/")
     assert call(capsys, "build", "--check", "-C", str(project))[0] == 0
