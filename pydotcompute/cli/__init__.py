@@ -75,6 +75,9 @@ def _run(given: list[str]) -> int:
     if options.command is None:
         parser.print_help(sys.stderr)
         return 2
+    from .terminal import be_quiet
+
+    be_quiet(getattr(options, "quiet", False))
     return _module(options.command).run(options)
 
 

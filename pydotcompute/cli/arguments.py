@@ -15,9 +15,18 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON to stdout")
 
 
-def add_targets(parser: argparse.ArgumentParser, text: str) -> None:
+def add_targets(parser: argparse.ArgumentParser, text: str, default: list[str] | None = None) -> None:
     """-t, which may be given more than once."""
-    parser.add_argument("-t", "--target", dest="targets", metavar="TARGET", action="append", default=[], help=text)
+    parser.add_argument("-t", "--target", dest="targets", metavar="TARGET", action="append", default=default, help=text)
+
+
+def add_jobs(parser: argparse.ArgumentParser, text: str) -> None:
+    parser.add_argument("-j", "--jobs", dest="jobs", metavar="N", help=text)
+
+
+def add_quiet(parser: argparse._ActionsContainer) -> None:
+    """-q: see terminal.tell."""
+    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing but what is wrong; data are printed")
 
 
 def add_dry_run(parser: argparse.ArgumentParser, text: str) -> None:

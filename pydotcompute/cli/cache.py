@@ -29,6 +29,7 @@ from . import cache_files
 from .arguments import (
     add_common,
     add_dry_run,
+    add_quiet,
     add_targets,
     age_seconds,
     check_names,
@@ -36,7 +37,7 @@ from .arguments import (
     project_root,
     size_bytes,
 )
-from .terminal import age_text, count, say, size_text, table
+from .terminal import age_text, count, say, size_text, table, tell
 
 if TYPE_CHECKING:
     from ..cache.contents import Record
@@ -67,9 +68,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, summary in ACTIONS.items():
         action = actions.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
         add_common(action)
+        add_quiet(action)
         if name == "list":
             action.add_argument("kernels", nargs="*", metavar="KERNEL", help="of these alone")
-            add_targets(action, "for this target alone; repeatable")
+            add_targets(action, "for this target alone; repeatable", [])
             action.add_argument(
                 "--sort", choices=list(ORDERS), default="kernel",
                 help="by kernel (default), by target, by age (the oldest first) or by size (the largest first)",
@@ -80,7 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         if name == "extract":
             action.add_argument("kernel", metavar="KERNEL", help="a kernel in the cache")
             action.add_argument("specialization", nargs="?", metavar="SPECIALIZATION", help="e.g. T=float32")
-            add_targets(action, "the artifact for this target")
+            add_targets(action, "the artifact for this target", [])
             action.add_argument("-o", "--output", metavar="FILE", required=True, help="the file to write")
         if name in ("export", "import"):
             action.add_argument("file", metavar="FILE", help=f"the file to {'write' if name == 'export' else 'read'}")
@@ -151,7 +153,7 @@ def _list(options: argparse.Namespace, root: str, folder: str) -> int:
     if lines:
         print(table(lines, right=(3, 4)))
     objects = {record.object: record.size for record in found}
-    say(f"{count(found, 'artifact')}, {count(objects, 'object')}, {size_text(sum(objects.values()))}")
+    tell(f"{count(found, 'artifact')}, {count(objects, 'object')}, {size_text(sum(objects.values()))}")
     return 0
 
 
@@ -295,7 +297,7 @@ def _verify(options: argparse.Namespace, root: str, folder: str) -> int:
         for finding in bad:
             print(f"{finding.what}: {finding.fault}")
     repair = f"; {cache_files.remedy(root, folder, 'repairs ' + ('it' if len(bad) == 1 else 'them'))}" if fatal else ""
-    say(f"{len(findings)} checked, {len(bad)} with a fault{repair}")
+    (say if fatal else tell)(f"{len(findings)} checked, {len(bad)} with a fault{repair}")
     return 1 if fatal else 0
 
 
@@ -312,5 +314,5 @@ def _clear(options: argparse.Namespace, root: str, folder: str) -> int:
     if options.json:
         print_json({"files": files, "bytes": size})
     else:
-        say(f"{folder}: removed {count(files, 'file')}, {size_text(size)}")
+        tell(f"{folder}: removed {count(files, 'file')}, {size_text(size)}")
     return 0

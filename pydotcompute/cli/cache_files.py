@@ -8,7 +8,7 @@ from time import time
 from typing import TYPE_CHECKING
 
 from .arguments import check_names, print_json
-from .terminal import age_text, count, say, size_text, table
+from .terminal import age_text, count, say, size_text, table, tell
 
 if TYPE_CHECKING:
     from ..cache.contents import Cache
@@ -55,7 +55,7 @@ def stats(options: argparse.Namespace, root: str) -> int:
     unused = f"; {count(found.unused, 'file')} that none uses, {size_text(found.unused_bytes)}" if found.unused else ""
     stale = f", {found.stale} of them stale" if found.stale else ""
     took = _took(found.seconds) + unknown
-    say(f"{count(found.artifacts, 'artifact')}{stale}, {size_text(found.bytes)}, {took}{unused}")
+    tell(f"{count(found.artifacts, 'artifact')}{stale}, {size_text(found.bytes)}, {took}{unused}")
     return 0
 
 
@@ -91,7 +91,7 @@ def extract(options: argparse.Namespace, root: str) -> int:
     if options.json:
         print_json({"version": 1, "file": options.output, **row._asdict()})
     else:
-        say(f"{options.output}: {' '.join(row[:3])}, {size_text(size)}")
+        tell(f"{options.output}: {' '.join(row[:3])}, {size_text(size)}")
     return 0
 
 
@@ -120,7 +120,7 @@ def prune(options: argparse.Namespace, root: str) -> int:
         ], right=(1, 2)))  # fmt: skip
     does = "would remove" if options.dry_run else "removed"
     gone = f"{does} {count(found.objects, 'object')}, {size_text(found.bytes)}"
-    say(f"{cache.folder}: {gone}; {size_text(found.left)} {'would be ' * options.dry_run}left")
+    tell(f"{cache.folder}: {gone}; {size_text(found.left)} {'would be ' * options.dry_run}left")
     if options.max_size is not None and found.left > options.max_size:
         say(f"that is more than {size_text(options.max_size)}, and all of it is current")
         return 1
@@ -138,7 +138,7 @@ def export(options: argparse.Namespace, root: str) -> int:
     if options.json:
         print_json({"version": 1, "file": options.file, "artifacts": artifacts, "bytes": size})
     else:
-        say(f"{options.file}: {count(artifacts, 'artifact')}, {size_text(size)}")
+        tell(f"{options.file}: {count(artifacts, 'artifact')}, {size_text(size)}")
     return 0
 
 
@@ -161,7 +161,7 @@ def import_(options: argparse.Namespace, root: str) -> int:
         say(f"left out: {' '.join(name)}: the kernel is declared otherwise here")
     kept = f"; {len(found.kept)} left out, which are current here" if found.kept else ""
     check = "; 'pydotcompute build' makes anew what is not what the sources say" if found.taken else ""
-    say(f"{cache.folder}: took {count(found.taken, 'artifact')}{kept}{check}")
+    tell(f"{cache.folder}: took {count(found.taken, 'artifact')}{kept}{check}")
     return 0
 
 

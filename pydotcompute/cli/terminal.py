@@ -16,6 +16,21 @@ def say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
+def tell(line: str) -> None:
+    """A line of talk that says that all is well: what was done, how much of it. Not said under --quiet."""
+    if not _quiet:
+        say(line)
+
+
+def be_quiet(quiet: bool) -> None:
+    """Whether `tell` says nothing from here on."""
+    global _quiet
+    _quiet = quiet
+
+
+_quiet = False
+
+
 def has_colour(stream: TextIO) -> bool:
     """Colours on a terminal only, and not under NO_COLOR (https://no-color.org) or TERM=dumb."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

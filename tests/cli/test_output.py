@@ -92,6 +92,16 @@ def test_json_of_a_build(project, capsys):
     assert (row["status"], row["reason"], row["seconds"]) == ("reused", "", None) and row["bytes"] > 1000
 
 
+def test_a_quiet_build_says_only_what_is_wrong(project, capsys):
+    edit(project)
+    assert call(capsys, "build", "-q") == (0, "", "")
+    path = project / "kernels.yaml"
+    path.write_text(path.read_text().replace("3 * x[i]", "3 * y[i]"))
+    code, out, err = call(capsys, "build", "-q", "--keep-going")
+    lines = err.splitlines()
+    assert (code, out) == (1, "") and lines[0] == f"[1/2] failed {V2}" and lines[-1] == f"[2/2] failed {V3}"
+
+
 def test_explain_says_why_and_then_builds(project, capsys):
     edit(project)
     code, out, err = call(capsys, "build", "--explain")
