@@ -131,7 +131,7 @@ def _manifest(root: str, folder: str) -> dict[str, Any]:
 
 def _dir(options: argparse.Namespace, root: str, folder: str) -> int:
     path = os.path.abspath(folder)
-    print_json({"dir": path, "exists": os.path.isdir(path)}) if options.json else print(path)
+    print_json({"version": 1, "dir": path, "exists": os.path.isdir(path)}) if options.json else print(path)
     return 0
 
 
@@ -238,7 +238,7 @@ def _show(options: argparse.Namespace, root: str, folder: str) -> int:
         )
     header = {name: value for name, value in manifest["kernels"][options.kernel].items() if name != "specializations"}
     if options.json:
-        print_json({"kernel": options.kernel, **header, "artifacts": data})
+        print_json({"version": 1, "kernel": options.kernel, **header, "artifacts": data})
         return 0
     print(f"{options.kernel} {header['signature']}" + (f"\n  {header['doc']}" if header["doc"] else ""))
     for entry in data:
@@ -286,13 +286,14 @@ def _verify(options: argparse.Namespace, root: str, folder: str) -> int:
     if not os.path.isdir(folder):
         say(f"{folder}: there is no cache; {cache_files.remedy(root, folder, 'makes it')}")
         if options.json:
-            print_json({"ok": False, "findings": []})
+            print_json({"version": 1, "ok": False, "findings": []})
         return 1
     findings = verify(folder)
     bad = [finding for finding in findings if finding.fault]
     fatal = any(finding.fatal for finding in bad)
     if options.json:
-        print_json({"ok": not fatal, "findings": [finding._asdict() for finding in bad], "checked": len(findings)})
+        told = [finding._asdict() for finding in bad]
+        print_json({"version": 1, "ok": not fatal, "findings": told, "checked": len(findings)})
     else:
         for finding in bad:
             print(f"{finding.what}: {finding.fault}")
@@ -312,7 +313,7 @@ def _clear(options: argparse.Namespace, root: str, folder: str) -> int:
     except OSError as error:
         raise BuildError(explain_os_error(error, folder)) from error
     if options.json:
-        print_json({"files": files, "bytes": size})
+        print_json({"version": 1, "files": files, "bytes": size})
     else:
         tell(f"{folder}: removed {count(files, 'file')}, {size_text(size)}")
     return 0

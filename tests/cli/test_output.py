@@ -297,7 +297,7 @@ def test_everything_works_from_another_folder(project, capsys, monkeypatch):
     monkeypatch.chdir("/")
     assert call(capsys, "build", "--check", "-C", str(project))[0] == 0
     code, out, _ = call(capsys, "cache", "dir", "-C", str(project), "--json")
-    assert json.loads(out) == {"dir": f"{project}/build/cache", "exists": True}
+    assert json.loads(out) == {"version": 1, "dir": f"{project}/build/cache", "exists": True}
 
 
 def test_a_build_with_nothing_to_do_imports_no_compiler(project):
