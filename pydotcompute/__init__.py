@@ -16,13 +16,14 @@ _HOMES = {
     "DeviceInfo": "backends.device_info", "discover_backends": "devices.discovery",
     "best_available_backend": "devices.discovery", "print_backend_summary": "devices.discovery",
     "estimate_inference_memory": "devices.estimate", "to_backend": "devices.transfer",
-    "AllocationError": "errors", "ArtifactFallbackWarning": "errors", "ArtifactRefusedError": "errors",
+    "AllocationError": "errors", "ArchiveError": "errors", "ArtifactFallbackWarning": "errors",
+    "ArtifactRefusedError": "errors",
     "BackendFallbackWarning": "errors", "BackendNotAvailableError": "errors",
     "CompilationError": "errors", "CompilerNotInstalledError": "errors", "DeclarationError": "errors",
     "KernelNotBuiltError": "errors", "StaleArtifactWarning": "errors",
     "UntrustedCacheError": "errors",
 }  # fmt: skip
-_SUBMODULES = ("backends", "errors", "kernels", "operations")
+_SUBMODULES = ("backends", "cache", "errors", "kernels", "operations")
 __all__ = ["__version__", *_HOMES]
 
 

@@ -51,6 +51,10 @@ class UntrustedCacheError(KernelNotBuiltError):
     """A project's cache that others could have written: who, and what allows it nevertheless."""
 
 
+class ArchiveError(ValueError):
+    """A file that is no archive of a cache, or not a whole one; nothing of it was taken."""
+
+
 class ArtifactRefusedError(KernelNotBuiltError):
     """An artifact that is whole, and that the device or its driver does not load; another target's may serve."""
 

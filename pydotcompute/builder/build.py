@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Mapping
 
 from ..cache import sources, trust
-from ..cache.layout import KEYS, MANIFEST, PROJECT_CACHE, PROJECT_RENDERED
+from ..cache.layout import KEYS, MANIFEST, PROJECT_CACHE, PROJECT_RENDERED, record_name
 from ..cache.lock import locked
 from ..cache.writer import (
     close_to_others,
@@ -20,7 +20,7 @@ from ..cache.writer import (
 )
 from ..declare.model import Declaration, Kernel, Rendered, Specialisation
 from .code import versions
-from .outcome import Outcome, Result, record_name
+from .outcome import Outcome, Result
 from .plan import Plan, make_plan
 from .settings import Value, resolve
 from .settle import settle

@@ -8,11 +8,12 @@ from dataclasses import replace
 from typing import Callable, Collection
 
 from ..artifact.identity import bind
+from ..cache.layout import record_name
 from ..cache.store import Store
 from ..cache.writer import write_object
 from ..targets.base import BOUNDS, Answer, Job, backend_of
 from ..targets.registry import get
-from .outcome import Outcome, Result, record_name
+from .outcome import Outcome, Result
 from .plan import Item, Name, Plan
 from .pool import Died, Finished, Started, run_jobs
 
@@ -140,4 +141,3 @@ def remember(plan: Plan, store: Store) -> None:
 
 def _name(job: Job, target: str) -> Name:
     return (job.kernel.name, str(job.specialisation), target)
-

@@ -30,8 +30,3 @@ class Outcome:
     results: list[Result] = field(default_factory=list)
     phases: dict[tuple[str, str], dict[str, float]] = field(default_factory=dict)  # by kernel, specialisation
     begun: bool = False  # whether anything was to be made, or all was given up before
-
-
-def record_name(key: str) -> str:
-    """Where the store keeps what is known of an artifact with this key."""
-    return f"key/{key}"

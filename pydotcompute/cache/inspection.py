@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import stat
 from typing import Any, Callable, Iterator, NamedTuple
@@ -14,6 +15,8 @@ from .lock import locked
 from .manifest import kernel_record
 from .sources import SOURCES
 from .writer import TEMPORARY, object_fault, read_manifest
+
+OBJECT_NAME = re.compile(OBJECTS + r"/([0-9a-f]{2})/\1[0-9a-f]{62}\.[0-9A-Za-z]+")
 
 
 class Row(NamedTuple):
@@ -127,6 +130,33 @@ def files(folder: str) -> Iterator[str]:
         folders.sort()
         for name in sorted(names):
             yield os.path.relpath(os.path.join(at, name), folder).replace(os.sep, "/")
+
+
+class Stored(NamedTuple):
+    """A file of an object."""
+
+    size: int  # bytes
+    made: float  # seconds since 1970
+
+
+def stored(folder: str) -> dict[str, Stored]:
+    """The files among the objects of a cache that are named as objects are: path relative to it → size and time."""
+    found = {}
+    for part in _entries(os.path.join(folder, OBJECTS)):
+        for entry in _entries(part.path) if part.is_dir(follow_symlinks=False) else []:
+            path = f"{OBJECTS}/{part.name}/{entry.name}"
+            if entry.is_file(follow_symlinks=False) and OBJECT_NAME.fullmatch(path):
+                status = entry.stat(follow_symlinks=False)
+                found[path] = Stored(status.st_size, status.st_mtime)
+    return found
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except FileNotFoundError:
+        return []
 
 
 def clear(folder: str, say: Callable[[str], None], others: tuple[str, ...] = ()) -> tuple[int, int]:

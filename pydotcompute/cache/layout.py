@@ -43,3 +43,8 @@ PROJECT_RENDERED = ("build", "rendered")
 def object_path(digest: str, suffix: str) -> str:
     """The path of an object relative to its cache or bundle, with forward slashes."""
     return f"{OBJECTS}/{digest[:2]}/{digest}{suffix}"
+
+
+def record_name(key: str) -> str:
+    """Where the store under KEYS keeps what is known of an artifact with this key."""
+    return f"key/{key}"

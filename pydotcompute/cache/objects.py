@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 
 
 def read(artifact: Artifact) -> bytes:
-    """The verified bytes of an artifact, machine code without the line that says what it is.
+    """The verified bytes of an artifact, machine code without the line that says what it is. Raises as `read_whole`."""
+    return identity.of(read_whole(artifact))[1]
+
+
+def read_whole(artifact: Artifact) -> bytes:
+    """The verified bytes of an artifact.
 
     Raises KernelNotBuiltError, with the file, what was found and expected, and the command that builds it again;
     UntrustedCacheError.
@@ -41,10 +46,9 @@ def read(artifact: Artifact) -> bytes:
             f"{artifact}: {artifact.path} is damaged: {len(data)} bytes with SHA-256 {found}, "
             f"expected {artifact.size} bytes with {artifact.digest}; {artifact.remedy}"
         )
-    said, code = identity.of(data)
-    if problem := identity.difference(said, artifact.said):
+    if problem := identity.difference(identity.of(data)[0], artifact.said):
         raise KernelNotBuiltError(f"{artifact}: {artifact.path} {problem}; {artifact.remedy}")
-    return code
+    return data
 
 
 def open_library(artifact: Artifact) -> ctypes.CDLL:

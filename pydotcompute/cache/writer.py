@@ -89,6 +89,21 @@ def replace_file(path: str, data: bytes, sync: bool = True) -> None:
         sync_folder(folder)
 
 
+def replace_regular(path: str, data: bytes) -> None:
+    """As `replace_file`, for a file of the user's choice: a link is followed, and what is there and is no file stays.
+
+    Raises ValueError where it is something else; OSError.
+    """
+    path = os.path.realpath(path)
+    if os.path.lexists(path) and not os.path.isfile(path):
+        raise ValueError(f"{path}: a file is to be written there, and it is something else")
+    try:
+        replace_file(path, data, sync=False)
+    except OSError as error:
+        error.filename = path
+        raise
+
+
 def sync_folder(folder: str) -> None:
     """Have the names in a folder on the disk."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -157,8 +172,11 @@ def _objects(manifest: dict[str, Any]) -> set[tuple[str, str, int]]:
 
 
 def write_manifest(folder: str, manifest: dict[str, Any]) -> None:
-    text = json.dumps(manifest, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    replace_file(os.path.join(folder, MANIFEST), seal(text))
+    replace_file(os.path.join(folder, MANIFEST), seal(manifest_text(manifest)))
+
+
+def manifest_text(manifest: dict[str, Any]) -> str:
+    return json.dumps(manifest, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def read_manifest(folder: str) -> tuple[dict[str, Any], str]:

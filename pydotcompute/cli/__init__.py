@@ -75,6 +75,9 @@ def _run(given: list[str]) -> int:
     if options.command is None:
         parser.print_help(sys.stderr)
         return 2
+    from .terminal import be_quiet
+
+    be_quiet(getattr(options, "quiet", False))
     return _module(options.command).run(options)
 
 
@@ -104,11 +107,12 @@ def _report(error: Exception) -> int:
     from ..builder.build import BuildError
     from ..builder.bundle import BundleError
     from ..builder.settings import SettingError
-    from ..errors import CompilerNotInstalledError, DeclarationError, KernelNotBuiltError
+    from ..errors import ArchiveError, CompilerNotInstalledError, DeclarationError, KernelNotBuiltError
 
     if isinstance(error, (UsageError, SettingError)):
         return _end(f"pydotcompute: {error}", 2)
-    if isinstance(error, (DeclarationError, BuildError, BundleError, CompilerNotInstalledError, KernelNotBuiltError)):
+    ours = (ArchiveError, DeclarationError, BuildError, BundleError, CompilerNotInstalledError, KernelNotBuiltError)
+    if isinstance(error, ours):
         return _end(str(error), 1)
     if isinstance(error, ModuleNotFoundError) and error.name in ("yaml", "jinja2", "diskcache", "numba", "llvmlite"):
         from ..artifact.remedies import install

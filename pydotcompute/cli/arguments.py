@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 from typing import Any, Iterable
 
 
@@ -12,6 +13,25 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     """-C and --json: every command has them."""
     parser.add_argument("-C", dest="directory", metavar="DIR", default=".", help="work on the project in DIR")
     parser.add_argument("--json", action="store_true", help="print JSON to stdout")
+
+
+def add_targets(parser: argparse.ArgumentParser, text: str, default: list[str] | None = None) -> None:
+    """-t, which may be given more than once."""
+    parser.add_argument("-t", "--target", dest="targets", metavar="TARGET", action="append", default=default, help=text)
+
+
+def add_jobs(parser: argparse.ArgumentParser, text: str) -> None:
+    parser.add_argument("-j", "--jobs", dest="jobs", metavar="N", help=text)
+
+
+def add_quiet(parser: argparse._ActionsContainer) -> None:
+    """-q: see terminal.tell."""
+    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing but what is wrong; data are printed")
+
+
+def add_dry_run(parser: argparse.ArgumentParser, text: str) -> None:
+    """-n: say what would be done."""
+    parser.add_argument("-n", "--dry-run", dest="dry_run", action="store_true", help=text)
 
 
 def project_root(options: argparse.Namespace) -> str:
@@ -39,3 +59,23 @@ def check_names(names: Iterable[str], known: Iterable[str], what: str, where: st
 
 def print_json(data: Any) -> None:
     print(json.dumps(data, indent=2, ensure_ascii=False))
+
+
+SIZES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
+AGES = {"s": 1, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+
+
+def size_bytes(text: str) -> int:
+    """Bytes: 500M, 1.5GB, 64KiB, 1000."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([KMGT]i?|)B?", text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no size: write 500M, 1.5G, 64Ki or a number of bytes")
+    return int(float(found[1]) * SIZES[found[2]])
+
+
+def age_seconds(text: str) -> float:
+    """Seconds: 30d, 2w, 12h, 90min, 45s."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?(s|min|h|d|w)", text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no age: write 30d, 2w, 12h, 90min or 45s")
+    return float(found[1]) * AGES[found[2]]

@@ -17,7 +17,7 @@ import argparse
 from typing import Any
 
 from ..bench import SUBJECTS
-from .arguments import add_common, check_names, print_json, project_root
+from .arguments import add_common, add_targets, check_names, print_json, project_root
 from .terminal import say
 
 __doc__ += "\n".join(f"  {name:14}{subject.summary}" for name, subject in SUBJECTS.items())
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(directory=None)
     parser.add_argument("--subject", required=True, help="what to measure")
     parser.add_argument("--rounds", type=_positive, help="how often each figure is taken")
-    parser.add_argument("-t", dest="targets", metavar="TARGET", action="append", help="for this target; repeatable")
+    add_targets(parser, "for this target; repeatable")
     parser.add_argument(
         "--function", dest="functions", metavar="NAME", action="append", help="this function; repeatable (default: all)"
     )

@@ -22,21 +22,26 @@ from collections.abc import Collection
 from time import perf_counter
 from typing import Any
 
-from .arguments import add_common, check_names, print_json, project_root
-from .terminal import Progress, count, paint, say, size_text, table
+from .arguments import add_common, add_dry_run, add_jobs, add_quiet, add_targets, check_names, print_json, project_root
+from .terminal import Progress, count, paint, say, size_text, table, tell
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kernels", nargs="*", metavar="KERNEL", help="build these alone (default: all)")
     add_common(parser)
+    add_targets(
+        parser, "for this target instead of those declared, e.g. cpu:x86-64-v3, cpu:native, cuda:sm_90; repeatable"
+    )
+    add_jobs(parser, "compile in N processes (default: one a processor)")
     parser.add_argument(
-        "-t", dest="targets", metavar="TARGET", action="append",
-        help="build for this target instead of those declared, e.g. cpu:x86-64-v3, cpu:native, cuda:sm_90; repeatable",
-    )  # fmt: skip
-    parser.add_argument("-j", dest="jobs", metavar="N", help="compile in N processes (default: one a processor)")
-    parser.add_argument("-k", dest="keep_going", action="store_true", help="go on with the others when one fails")
-    parser.add_argument("-n", dest="dry_run", action="store_true", help="build nothing: list what would be built")
-    parser.add_argument("-v", dest="verbose", action="store_true", help="a line with time and size for each artifact")
+        "-k", "--keep-going", dest="keep_going", action="store_true", help="go on with the others when one fails"
+    )
+    add_dry_run(parser, "build nothing: list what would be built")
+    talk = parser.add_mutually_exclusive_group()
+    talk.add_argument(
+        "-v", "--verbose", dest="verbose", action="store_true", help="a line with time and size for each artifact"
+    )
+    add_quiet(talk)
     parser.add_argument("--explain", action="store_true", help="say why each artifact is out of date")
     parser.add_argument("--check", action="store_true", help="build nothing: exit code 1 if anything is out of date")
     parser.add_argument(
@@ -95,12 +100,12 @@ def run(options: argparse.Namespace) -> int:
     if options.stubs and not failed:
         from ..packaging.package import write_stubs
 
-        say(f"{options.stubs}: stubs of {count(write_stubs(project, plan, options.stubs), 'kernel')}")
+        tell(f"{options.stubs}: stubs of {count(write_stubs(project, plan, options.stubs), 'kernel')}")
     if options.json:
         print_json(data)
     elif options.timings:
         _print_timings(project, plan, outcome)
-    say(_summary(data, perf_counter() - started))
+    tell(_summary(data, perf_counter() - started))
     if any(row["status"] == "skipped" for row in data["artifacts"]):
         if outcome.begun:
             say("stopped at the first failure; -k goes on with the other kernels")
@@ -151,7 +156,8 @@ def _show_plan(project: Any, plan: Any, options: argparse.Namespace) -> int:
     if current and not is_settled(project, plan):
         say("the artifacts are current, the manifest is not: 'pydotcompute build' writes it")
         current = False
-    say(f"{len(plan.stale)} of {count(plan.wanted, 'artifact')} {'is' if len(plan.wanted) == 1 else 'are'} out of date")
+    verb = "is" if len(plan.wanted) == 1 else "are"
+    tell(f"{len(plan.stale)} of {count(plan.wanted, 'artifact')} {verb} out of date")
     return 1 if wrong or (options.check and not current) else 0
 
 
@@ -176,7 +182,7 @@ class _Printer:
                 sys.stdout.flush()
         elif isinstance(event, Result):
             self._result(event)
-        elif self.progress is not None:
+        elif self.progress is not None and not self.options.quiet:
             self.progress.show(str(event.job))
 
     def _result(self, result: Any) -> None:
@@ -195,7 +201,10 @@ class _Printer:
             detail = ""
             if self.options.verbose:
                 detail = f"  {result.seconds:.3f} s  {size_text(result.size)}  ({result.item.reason})"
-            self.progress.finish(f"{label} {name}{detail}", keep=self.options.verbose)
+            if self.options.quiet:
+                self.progress.done += 1
+            else:
+                self.progress.finish(f"{label} {name}{detail}", keep=self.options.verbose)
             if result.note:
                 self.progress.line(f"{name}: {result.note}")
 
@@ -208,7 +217,7 @@ def _bundle(project: Any, plan: Any, folder: str) -> None:
     from ..packaging.package import write_package
 
     number, size = write_package(project, plan, folder)
-    say(f"{folder}: {count(number, 'artifact')}, {size_text(size)}")
+    tell(f"{folder}: {count(number, 'artifact')}, {size_text(size)}")
 
 
 def _summary(data: dict[str, Any], seconds: float) -> str:

@@ -2,9 +2,17 @@
 
   pydotcompute cache dir                    where it is
   pydotcompute cache list softmax           its artifacts, with size and state
+  pydotcompute cache list --sort size -t cuda:sm_90
   pydotcompute cache list --installed       those of every bundle that installed packages bring
   pydotcompute cache show softmax           everything known of them: key, object, what the processor needs, timings
+  pydotcompute cache stats                  artifacts, bytes and seconds of builds, by kernel and by target
+  pydotcompute cache extract softmax T=float32 -t cuda:sm_90 -o softmax.cubin
   pydotcompute cache verify                 read every object, compare it with its digest; exit code 1 if one is bad
+  pydotcompute cache export kernels.tar     what is current, for another machine
+  pydotcompute cache import kernels.tar     what is missing or out of date here; it is as trusted as a program you run
+  pydotcompute cache prune --unused         remove what no artifact uses
+  pydotcompute cache prune -n --max-size 500M --older-than 30d
+                                            what would go of all that is not current: see 'cache prune --help'
   pydotcompute cache clear                  remove it all; the next build makes it again
 
 A damaged or missing artifact of a project is repaired by 'pydotcompute build'.
@@ -14,16 +22,43 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import Any
+from time import time
+from typing import TYPE_CHECKING, Any, Callable
 
-from .arguments import add_common, check_names, print_json, project_root
-from .terminal import count, say, size_text, table
+from . import cache_files
+from .arguments import (
+    add_common,
+    add_dry_run,
+    add_quiet,
+    add_targets,
+    age_seconds,
+    check_names,
+    print_json,
+    project_root,
+    size_bytes,
+)
+from .terminal import age_text, count, say, size_text, table, tell
+
+if TYPE_CHECKING:
+    from ..cache.contents import Record
+
+ORDERS: dict[str, Callable[[Any], Any]] = {
+    "kernel": lambda record: record[:3],
+    "target": lambda record: (record.target, *record[:3]),
+    "age": lambda record: (record.made or 0.0, *record[:3]),
+    "size": lambda record: (-record.size, *record[:3]),
+}
 
 ACTIONS = {
     "dir": "print the folder of the cache",
     "list": "list the artifacts",
     "show": "show everything about the artifacts of a kernel",
+    "stats": "artifacts, bytes and build time of each kernel and target",
+    "extract": "write the object of an artifact to a file",
     "verify": "read every object and compare it with its digest",
+    "export": "write the current artifacts to a file, for another machine",
+    "import": "take the artifacts of such a file, once all of it is checked",
+    "prune": "remove objects that are not current",
     "clear": "remove every artifact, rendered source and record",
 }
 
@@ -33,9 +68,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, summary in ACTIONS.items():
         action = actions.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
         add_common(action)
+        add_quiet(action)
         if name == "list":
             action.add_argument("kernels", nargs="*", metavar="KERNEL", help="of these alone")
+            add_targets(action, "for this target alone; repeatable", [])
+            action.add_argument(
+                "--sort", choices=list(ORDERS), default="kernel",
+                help="by kernel (default), by target, by age (the oldest first) or by size (the largest first)",
+            )  # fmt: skip
+            action.add_argument("--older-than", metavar="AGE", type=age_seconds, default=0.0, help="e.g. 30d, 12h")
+            action.add_argument("--larger-than", metavar="SIZE", type=size_bytes, default=-1, help="e.g. 500K, 2M")
             action.add_argument("--installed", action="store_true", help="of all bundles of installed packages")
+        if name == "extract":
+            action.add_argument("kernel", metavar="KERNEL", help="a kernel in the cache")
+            action.add_argument("specialization", nargs="?", metavar="SPECIALIZATION", help="e.g. T=float32")
+            add_targets(action, "the artifact for this target", [])
+            action.add_argument("-o", "--output", metavar="FILE", required=True, help="the file to write")
+        if name in ("export", "import"):
+            action.add_argument("file", metavar="FILE", help=f"the file to {'write' if name == 'export' else 'read'}")
+        if name == "prune":
+            action.add_argument(
+                "--max-size", metavar="SIZE", type=size_bytes,
+                help="until the objects have e.g. 500M: first what no artifact uses, then what is out of date, the "
+                "oldest first; exit code 1 if what is current has more",
+            )  # fmt: skip
+            action.add_argument("--older-than", metavar="AGE", type=age_seconds, help="all made before, e.g. 30d, 12h")
+            action.add_argument("--unused", action="store_true", help="all that no artifact uses, as older builds left")
+            add_dry_run(action, "remove nothing: list what would be removed")
         if name == "show":
             action.add_argument("kernel", metavar="KERNEL", help="a kernel in the cache")
             action.add_argument("specialization", nargs="?", metavar="SPECIALIZATION", help="e.g. T=float32")
@@ -49,21 +108,16 @@ def run(options: argparse.Namespace) -> int:
     if options.action == "list" and options.installed:
         return _list_installed(options)
     is_bundle = os.path.isfile(os.path.join(root, MANIFEST))
-    if is_bundle and options.action == "clear":
+    if is_bundle and options.action in ("clear", "prune", "import"):
         from . import UsageError
 
         raise UsageError(f"{root} is a bundle, not a project; remove the folder")
     folder = root if is_bundle else os.path.join(root, *PROJECT_CACHE)
+    if options.action in cache_files.ACTIONS:
+        return cache_files.ACTIONS[options.action](options, root)
     return {"dir": _dir, "list": _list, "show": _show, "verify": _verify, "clear": _clear}[options.action](
         options, root, folder
     )
-
-
-def _remedy(root: str, folder: str, does: str) -> str:
-    """What to do about a fault: a build for a project; of a bundle, whatever it came from."""
-    from ..artifact.remedies import build_again
-
-    return build_again(folder, root) if folder == root else f"'pydotcompute build' {does}"
 
 
 def _manifest(root: str, folder: str) -> dict[str, Any]:
@@ -71,36 +125,48 @@ def _manifest(root: str, folder: str) -> dict[str, Any]:
 
     manifest, problem = read_manifest(folder)
     if problem:
-        say(f"{problem}; {_remedy(root, folder, 'makes it anew')}")
+        say(f"{problem}; {cache_files.remedy(root, folder, 'makes it anew')}")
     return manifest
 
 
 def _dir(options: argparse.Namespace, root: str, folder: str) -> int:
     path = os.path.abspath(folder)
-    print_json({"dir": path, "exists": os.path.isdir(path)}) if options.json else print(path)
+    print_json({"version": 1, "dir": path, "exists": os.path.isdir(path)}) if options.json else print(path)
     return 0
 
 
 def _list(options: argparse.Namespace, root: str, folder: str) -> int:
-    from ..cache.inspection import artifact_faults, rows
-
-    manifest = _manifest(root, folder)
-    check_names(options.kernels, manifest["kernels"], "kernel", folder)
-    found = [row for row in rows(manifest) if not options.kernels or row.kernel in options.kernels]
-    faults = artifact_faults(folder, manifest)
-    states = [faults[row[:3]] or ("stale" if row.stale else "") for row in found]
+    cache = cache_files.open_cache(root)
+    check_names(options.kernels, cache.kernels, "kernel", folder)
+    found = _chosen(cache.records(options.kernels), options, folder)
     if options.json:
-        print_json([{**row._asdict(), "fault": state if state != "stale" else ""} for row, state in zip(found, states)])
+        print_json({"version": 1, "artifacts": [record._asdict() for record in found]})
         return 0
+    now = time()
     lines = [
-        (row.kernel, row.specialization, row.target, size_text(row.size), row.object[:12], state)
-        for row, state in zip(found, states)
-    ]
+        (
+            r.kernel, r.specialization, r.target, size_text(r.size), "-" if r.made is None else age_text(now - r.made),
+            r.object[:12], r.fault or ("stale" if r.stale else ""),
+        )
+        for r in found
+    ]  # fmt: skip
     if lines:
-        print(table(lines, right=(3,)))
-    objects = {row.object: row.size for row in found}
-    say(f"{count(found, 'artifact')}, {count(objects, 'object')}, {size_text(sum(objects.values()))}")
+        print(table(lines, right=(3, 4)))
+    objects = {record.object: record.size for record in found}
+    tell(f"{count(found, 'artifact')}, {count(objects, 'object')}, {size_text(sum(objects.values()))}")
     return 0
+
+
+def _chosen(records: list[Record], options: argparse.Namespace, where: str) -> list[Record]:
+    """Those that the options ask for, in the order that they ask for."""
+    check_names(options.targets, sorted({record.target for record in records}), "target", where)
+    before = time() - options.older_than
+    chosen = [
+        r for r in records
+        if (not options.targets or r.target in options.targets) and r.size > options.larger_than
+        and (not options.older_than or (r.made is not None and r.made < before))
+    ]  # fmt: skip
+    return sorted(chosen, key=ORDERS[options.sort])
 
 
 def _indices(meta: dict[str, Any]) -> str:
@@ -115,23 +181,27 @@ def _indices(meta: dict[str, Any]) -> str:
 
 
 def _list_installed(options: argparse.Namespace) -> int:
-    from ..cache.inspection import rows
     from ..runtime.installed import installed
 
     libraries = installed()
-    found = []
+    records = []
+    brought: dict[str, tuple[str, str]] = {}  # path of an object → which library of which distribution
     for name, distribution, library, problem in libraries:
         if library is None:
             say(problem)
             continue
-        manifest = _manifest(library._root, library._folder)
-        found += [(name, distribution, row) for row in rows(manifest)]
-    check_names(options.kernels, {row.kernel for _, _, row in found}, "kernel", "the installed bundles")
-    found = [entry for entry in found if not options.kernels or entry[2].kernel in options.kernels]
+        here = cache_files.open_cache(library._root).records()
+        brought |= {record.path: (name, distribution) for record in here}
+        records += here
+    where = "the installed bundles"
+    check_names(options.kernels, sorted({record.kernel for record in records}), "kernel", where)
+    records = [record for record in records if not options.kernels or record.kernel in options.kernels]
+    found = [(*brought[record.path], record) for record in _chosen(records, options, where)]
     if options.json:
-        print_json([{"library": name, "distribution": title, **row._asdict()} for name, title, row in found])
+        artifacts = [{"library": name, "distribution": title, **record._asdict()} for name, title, record in found]
+        print_json({"version": 1, "artifacts": artifacts})
         return 0
-    lines = [(name, row.kernel, row.specialization, row.target, size_text(row.size)) for name, _, row in found]
+    lines = [(name, r.kernel, r.specialization, r.target, size_text(r.size), r.fault) for name, _, r in found]
     if lines:
         print(table(lines, right=(4,)))
     for name, distribution, library, _ in libraries:
@@ -168,7 +238,7 @@ def _show(options: argparse.Namespace, root: str, folder: str) -> int:
         )
     header = {name: value for name, value in manifest["kernels"][options.kernel].items() if name != "specializations"}
     if options.json:
-        print_json({"kernel": options.kernel, **header, "artifacts": data})
+        print_json({"version": 1, "kernel": options.kernel, **header, "artifacts": data})
         return 0
     print(f"{options.kernel} {header['signature']}" + (f"\n  {header['doc']}" if header["doc"] else ""))
     for entry in data:
@@ -200,7 +270,7 @@ def _records(folder: str, keys: list[str]) -> dict[str, Any]:
         from ..packaging.package import read_metadata
 
         return {key: found for key, found in read_metadata(folder).items() if key in keys}
-    from ..builder.outcome import record_name
+    from ..cache.layout import record_name
     from ..cache.store import open_store
 
     store = open_store(place, say, start_anew=False)
@@ -214,20 +284,21 @@ def _verify(options: argparse.Namespace, root: str, folder: str) -> int:
     from ..cache.inspection import verify
 
     if not os.path.isdir(folder):
-        say(f"{folder}: there is no cache; {_remedy(root, folder, 'makes it')}")
+        say(f"{folder}: there is no cache; {cache_files.remedy(root, folder, 'makes it')}")
         if options.json:
-            print_json({"ok": False, "findings": []})
+            print_json({"version": 1, "ok": False, "findings": []})
         return 1
     findings = verify(folder)
     bad = [finding for finding in findings if finding.fault]
     fatal = any(finding.fatal for finding in bad)
     if options.json:
-        print_json({"ok": not fatal, "findings": [finding._asdict() for finding in bad], "checked": len(findings)})
+        told = [finding._asdict() for finding in bad]
+        print_json({"version": 1, "ok": not fatal, "findings": told, "checked": len(findings)})
     else:
         for finding in bad:
             print(f"{finding.what}: {finding.fault}")
-    repair = f"; {_remedy(root, folder, 'repairs ' + ('it' if len(bad) == 1 else 'them'))}" if fatal else ""
-    say(f"{len(findings)} checked, {len(bad)} with a fault{repair}")
+    repair = f"; {cache_files.remedy(root, folder, 'repairs ' + ('it' if len(bad) == 1 else 'them'))}" if fatal else ""
+    (say if fatal else tell)(f"{len(findings)} checked, {len(bad)} with a fault{repair}")
     return 1 if fatal else 0
 
 
@@ -242,7 +313,7 @@ def _clear(options: argparse.Namespace, root: str, folder: str) -> int:
     except OSError as error:
         raise BuildError(explain_os_error(error, folder)) from error
     if options.json:
-        print_json({"files": files, "bytes": size})
+        print_json({"version": 1, "files": files, "bytes": size})
     else:
-        say(f"{folder}: removed {count(files, 'file')}, {size_text(size)}")
+        tell(f"{folder}: removed {count(files, 'file')}, {size_text(size)}")
     return 0

@@ -26,17 +26,14 @@ import os
 import sys
 from typing import Any, Collection
 
-from .arguments import add_common, check_names, print_json, project_root
+from .arguments import add_common, add_targets, check_names, print_json, project_root
 from .terminal import count, paint, say
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kernels", metavar="KERNEL", nargs="*", help="only these (default: all)")
     add_common(parser)
-    parser.add_argument(
-        "-t", dest="targets", metavar="TARGET", action="append", default=[],
-        help="only artifacts for this target; repeatable",
-    )  # fmt: skip
+    add_targets(parser, "only artifacts for this target; repeatable", [])
     parser.add_argument("--specialization", help="only this one, e.g. T=float32")
     parser.add_argument("--seed", type=_seed, default=0, help="draw other inputs: a number from 0 (default: 0)")
     parser.add_argument("--quick", action="store_true", help="small sizes alone, and references before the interpreter")

@@ -9,14 +9,14 @@ from __future__ import annotations
 import argparse
 import os
 
-from .arguments import add_common, print_json, project_root
+from .arguments import add_common, add_jobs, add_targets, print_json, project_root
 from .terminal import table
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_common(parser)
-    parser.add_argument("-t", dest="targets", metavar="TARGET", action="append", help="as 'build' takes it")
-    parser.add_argument("-j", dest="jobs", metavar="N", help="as 'build' takes it")
+    add_targets(parser, "as 'build' takes it")
+    add_jobs(parser, "as 'build' takes it")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -10,17 +10,14 @@ import argparse
 import os
 from typing import Any
 
-from .arguments import add_common, check_names, print_json, project_root
+from .arguments import add_common, add_targets, check_names, print_json, project_root
 from .terminal import say, size_text, table
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kernel", metavar="KERNEL", help="a kernel of kernels.yaml")
     add_common(parser)
-    parser.add_argument(
-        "-t", dest="targets", metavar="TARGET", action="append",
-        help="this target instead of those declared; repeatable",
-    )  # fmt: skip
+    add_targets(parser, "this target instead of those declared; repeatable")
     parser.add_argument("--bounds", action="store_true", help="the artifacts of 'build --bounds'")
     parser.add_argument("--fields", action="store_true", help="print every field of the keys")
 

@@ -16,6 +16,21 @@ def say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
+def tell(line: str) -> None:
+    """A line of talk that says that all is well: what was done, how much of it. Not said under --quiet."""
+    if not _quiet:
+        say(line)
+
+
+def be_quiet(quiet: bool) -> None:
+    """Whether `tell` says nothing from here on."""
+    global _quiet
+    _quiet = quiet
+
+
+_quiet = False
+
+
 def has_colour(stream: TextIO) -> bool:
     """Colours on a terminal only, and not under NO_COLOR (https://no-color.org) or TERM=dumb."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
@@ -91,3 +106,11 @@ def size_text(size: float) -> str:
             return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
         size /= 1000
     return f"{size:.1f} GB"
+
+
+def age_text(seconds: float) -> str:
+    """How long ago, for a person: 12 s, 5 min, 3 h, 12 d."""
+    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= length:
+            return f"{seconds // length:.0f} {unit}"
+    return f"{max(seconds, 0):.0f} s"

@@ -92,6 +92,16 @@ def test_json_of_a_build(project, capsys):
     assert (row["status"], row["reason"], row["seconds"]) == ("reused", "", None) and row["bytes"] > 1000
 
 
+def test_a_quiet_build_says_only_what_is_wrong(project, capsys):
+    edit(project)
+    assert call(capsys, "build", "-q") == (0, "", "")
+    path = project / "kernels.yaml"
+    path.write_text(path.read_text().replace("3 * x[i]", "3 * y[i]"))
+    code, out, err = call(capsys, "build", "-q", "--keep-going")
+    lines = err.splitlines()
+    assert (code, out) == (1, "") and lines[0] == f"[1/2] failed {V2}" and lines[-1] == f"[2/2] failed {V3}"
+
+
 def test_explain_says_why_and_then_builds(project, capsys):
     edit(project)
     code, out, err = call(capsys, "build", "--explain")
@@ -187,8 +197,8 @@ def test_explain_a_kernel(project, capsys):
 def test_cache_list_and_show(project, capsys):
     code, out, err = call(capsys, "cache", "list")
     assert code == 0 and re.fullmatch(
-        r"scale  T=float32  cpu:x86-64-v2  +\d+\.\d KB  [0-9a-f]{12}\n"
-        r"scale  T=float32  cpu:x86-64-v3  +\d+\.\d KB  [0-9a-f]{12}\n",
+        r"scale  T=float32  cpu:x86-64-v2  +\d+\.\d KB  +\d+ (s|min)  [0-9a-f]{12}\n"
+        r"scale  T=float32  cpu:x86-64-v3  +\d+\.\d KB  +\d+ (s|min)  [0-9a-f]{12}\n",
         out,
     )
     assert re.fullmatch(r"2 artifacts, 2 objects, \d+\.\d KB\n", err)
@@ -251,11 +261,43 @@ def test_cache_clear(project, capsys):
     assert call(capsys, "build", "-n")[1] == f"{V2}\n{V3}\n"
 
 
+def test_a_cache_that_is_taken_to_another_machine_needs_no_build(project, capsys, tmp_path):
+    import numpy
+
+    import pydotcompute
+
+    there = tmp_path / "there"
+    there.mkdir()
+    shutil.copy("kernels.yaml", there)
+    assert call(capsys, "cache", "export", "kernels.tar")[0] == 0
+    assert call(capsys, "cache", "import", "kernels.tar", "-C", str(there))[0] == 0
+    assert call(capsys, "build", "--check", "-C", str(there))[:2] == (1, "")  # its history is not there yet
+    code, _, err = call(capsys, "build", "-C", str(there))
+    assert code == 0 and err.splitlines()[-1].startswith("2 reused in")
+    assert call(capsys, "build", "--check", "-C", str(there)) == (0, "", "0 of 2 artifacts are out of date\n")
+    assert pydotcompute.load(there).scale(numpy.ones(3, "f4")).tolist() == [2, 2, 2]
+    code, out, _ = call(capsys, "cache", "stats", "--json", "-C", str(project))
+    data = json.loads(out)
+    assert data["seconds"] > 0 and data["unknown"] == 0 and [k["artifacts"] for k in data["kernels"]] == [2]
+
+
+def test_prune_takes_what_an_edit_has_left_behind(project, capsys):
+    edit(project)
+    assert call(capsys, "build")[0] == 0
+    code, _, err = call(capsys, "cache", "prune", "--unused")
+    assert code == 0 and err.startswith("./build/cache: removed 2 objects")
+    assert call(capsys, "build", "--check")[0] == 0 and call(capsys, "cache", "verify")[0] == 0
+    path = project / "kernels.yaml"
+    path.write_text(path.read_text().replace("3 * x[i]", "2 * x[i]"))
+    code, _, err = call(capsys, "build")
+    assert code == 0 and err.splitlines()[-1].startswith("2 built in")
+
+
 def test_everything_works_from_another_folder(project, capsys, monkeypatch):
     monkeypatch.chdir("/")
     assert call(capsys, "build", "--check", "-C", str(project))[0] == 0
     code, out, _ = call(capsys, "cache", "dir", "-C", str(project), "--json")
-    assert json.loads(out) == {"dir": f"{project}/build/cache", "exists": True}
+    assert json.loads(out) == {"version": 1, "dir": f"{project}/build/cache", "exists": True}
 
 
 def test_a_build_with_nothing_to_do_imports_no_compiler(project):

@@ -122,6 +122,36 @@ def test_a_plan_as_json(project, capsys):
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    "short, long",
+    [
+        (("build", "-n", "-t", "cpu:x86-64-v2"), ("build", "--dry-run", "--target", "cpu:x86-64-v2")),
+        (("build", "-n", "-j", "0"), ("build", "-n", "--jobs", "0")),
+        (("build", "-n", "-k", "-v"), ("build", "-n", "--keep-going", "--verbose")),
+        (("build", "-n", "-q"), ("build", "-n", "--quiet")),
+        (("config", "-t", "cpu:native", "-j", "3"), ("config", "--target", "cpu:native", "--jobs", "3")),
+        (("explain", "saxpy", "-t", "cpu:x86-64-v2"), ("explain", "saxpy", "--target", "cpu:x86-64-v2")),
+        (("check", "-t", "cpu:x86-64-v2"), ("check", "--target", "cpu:x86-64-v2")),
+        (("bench", "-t", "x"), ("bench", "--target", "x")),
+        (("cache", "list", "-t", "x", "-q"), ("cache", "list", "--target", "x", "--quiet")),
+    ],
+)
+def test_a_long_flag_is_the_short_one(project, capsys, short, long):
+    first = call(capsys, *short)
+    assert call(capsys, *long) == first and "unrecognized" not in first[2]
+
+
+def test_quiet_says_only_what_is_wrong(project, capsys):
+    assert call(capsys, "build", "-n", "-q") == (0, "saxpy T=float32 cpu:x86-64-v3\n", "")
+    assert call(capsys, "cache", "list", "-q") == call(capsys, "cache", "stats", "-q") == (0, "", "")
+    assert call(capsys, "cache", "clear", "--quiet") == (0, "", "")
+    assert call(capsys, "build", "-n")[2]  # it holds for one command
+    code, _, err = call(capsys, "cache", "verify", "-q")
+    assert code == 1 and "there is no cache" in err
+    code, _, err = call(capsys, "build", "-q", "-v")
+    assert code == 2 and err.endswith("argument -v/--verbose: not allowed with argument -q/--quiet\n")
+
+
 def test_schema_is_the_loaders(capsys):
     from pydotcompute.declare import schema
     from pydotcompute.targets.registry import pattern

@@ -54,7 +54,7 @@ def project(tmp_path_factory):
 
 def test_its_artifacts_are_built_beside_ours(project):
     done = run("-m", "pydotcompute", "cache", "list", "--json", "-C", project)
-    built = {(a["kernel"], a["specialization"], a["target"]) for a in json.loads(done.stdout)}
+    built = {(a["kernel"], a["specialization"], a["target"]) for a in json.loads(done.stdout)["artifacts"]}
     assert built == {
         ("saxpy", "T=float32", "cpu:x86-64-v3"), ("saxpy", "T=float32", "abacus:beads"),
         ("saxpy", "T=float64", "cpu:x86-64-v3"), ("saxpy", "T=float64", "abacus:beads"),

@@ -68,7 +68,7 @@ def test_what_is_not_there(site):
 
 def test_on_the_command_line(site, capsys):
     assert main(["cache", "list", "--installed", "saxpy", "full", "--json"]) == 0
-    rows = [row for row in json.loads(capsys.readouterr().out) if row["library"] in ("one", "two")]
+    rows = [row for row in json.loads(capsys.readouterr().out)["artifacts"] if row["library"] in ("one", "two")]
     assert {(row["library"], row["distribution"], row["kernel"]) for row in rows} == {
         (library, title, kernel)
         for library, title in (("one", "one 1.0"), ("two", "two-dist 2.5")) for kernel in ("saxpy", "full")
