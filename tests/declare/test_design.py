@@ -31,9 +31,9 @@ def test_saxpy(tmp_path):
     assert rendered.text == "def saxpy(a, x, y, out):\n    for i in grid(size):\n        out[i] = a * x[i] + y[i]\n"
     assert rendered.files == (str(tmp_path / "kernels.yaml"),)
     assert rendered.sources == {} and not rendered.raw
-    assert rendered.position(1, 1)[1:] == (7, 7, "      body: |")
-    assert rendered.position(2, 5)[1:] == (8, 9, "        for i in grid(size):")
-    assert rendered.position(3, 18)[1:] == (9, 22, "            out[i] = a * x[i] + y[i]")
+    assert rendered.position(1, 1)[1:4] == (7, 7, "      body: |")
+    assert rendered.position(2, 5)[1:4] == (8, 9, "        for i in grid(size):")
+    assert rendered.position(3, 18)[1:4] == (9, 22, "            out[i] = a * x[i] + y[i]")
     assert kernel.positions["signature.x"].column == 26
 
 
@@ -45,4 +45,4 @@ def test_softmax(tmp_path):
     assert rendered.text.split("\n")[1:] == source.split("\n")[1:]
     assert rendered.text.startswith("\ndef softmax(x, out):\n")
     assert rendered.sources == {"softmax.py.j2": source}
-    assert rendered.position(8, 13)[1:] == (8, 13, "            out[r, c] = e")
+    assert rendered.position(8, 13)[1:4] == (8, 13, "            out[r, c] = e")
