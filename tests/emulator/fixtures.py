@@ -1,6 +1,5 @@
 """What the cases share. They run in a process with emulated devices; tests/backends/cuda/test_emulated_devices.py starts it."""
 
-import os
 
 import cupy
 import numpy as np
@@ -19,11 +18,6 @@ def fresh():
     assert cupy.cuda.runtime.getDevice() == 0
     yield
     assert cupy.cuda.runtime.getDevice() == 0, "the current device is another one"
-
-
-@pytest.fixture(scope="session")
-def project():
-    return os.environ["EMULATED_PROJECT"]
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from pydotcompute.cache.layout import VERSION
+from pydotcompute.cache.sealed import seal
 from pydotcompute.cli import main
 
 pytestmark = pytest.mark.slow
@@ -24,8 +25,9 @@ def bundle(project, tmp_path):
 def edit(bundle, change):
     path = bundle / "manifest.json"
     data = json.loads(path.read_text())
+    del data["digest"]
     change(data["kernels"])
-    path.write_text(json.dumps(data))
+    path.write_bytes(seal(json.dumps(data)))
 
 
 def check(capsys, bundle, *arguments):
@@ -63,7 +65,9 @@ def test_a_choice_that_is_not_there(bundle, capsys, kernel, hole):
 
 
 def test_what_is_damaged_missing_or_stale(bundle, capsys):
-    found = sorted((bundle / "objects").rglob("*.so"))
+    span = json.loads((bundle / "manifest.json").read_text())["kernels"]["span"]["specializations"]["-"]["artifacts"]
+    kept = span["cpu:x86-64-v2"]["object"]
+    found = sorted(path for path in (bundle / "objects").rglob("*.so") if path.stem != kept)
     found[0].write_bytes(b"x"), found[1].unlink()
     code, out, _ = check(capsys, bundle)
     assert code == 1 and sorted(line.rpartition(": ")[2] for line in out) == ["object damaged", "object missing"]
@@ -74,7 +78,7 @@ def test_what_is_damaged_missing_or_stale(bundle, capsys):
     assert code == 1 and "is damaged" in err
     code, out, err = check(capsys, bundle / "nowhere")
     assert code == 1 and "no kernels are built" in err
-    (bundle / "manifest.json").write_text(json.dumps({"version": VERSION, "kernels": {}}))
+    (bundle / "manifest.json").write_bytes(seal(json.dumps({"version": VERSION, "kernels": {}})))
     assert check(capsys, bundle)[0] == 1  # of nothing, nothing can be called
 
 

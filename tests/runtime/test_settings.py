@@ -1,13 +1,14 @@
 """Settings, the processor's level, and threads."""
 
 import ctypes
+import json
 import shutil
 import subprocess
 import sys
 
 import numpy as np
 import pytest
-from support import edit_manifest, write_saxpy
+from support import edit_manifest, manifest_of, write_saxpy
 
 import pydotcompute
 from pydotcompute.backends.cpu import levels
@@ -115,10 +116,16 @@ def test_the_level_of_an_emulated_processor(tmp_path, processor, level):
     """Code for all three lies there: a processor gets the highest that it runs, and no other can be pinned."""
     write_saxpy(tmp_path, target="cpu:x86-64-v2")
 
+    def artifacts(data):
+        return data["kernels"]["saxpy"]["specializations"]["T=float32"]["artifacts"]
+
     def add(data):
-        artifacts = data["kernels"]["saxpy"]["specializations"]["T=float32"]["artifacts"]
         for higher in ("cpu:x86-64-v3", "cpu:x86-64-v4"):
-            artifacts[higher] = dict(artifacts["cpu:x86-64-v2"])
+            other = tmp_path / higher.partition(":")[2]
+            write_saxpy(other, target=higher)
+            artifacts(data).update(artifacts(json.loads(manifest_of(other).read_text())))
+            here, there = (manifest_of(root).parent / "objects" for root in (other, tmp_path))
+            shutil.copytree(here, there, dirs_exist_ok=True)
 
     edit_manifest(tmp_path, add)
     program = (

@@ -39,7 +39,7 @@ def session(emulated, project, *more):
             sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "tests.emulator.fixtures", "-rs",
             "-o", "python_files=case_*.py", *more,
         ],
-        capture_output=True, text=True, cwd=ROOT, env={**emulated, "EMULATED_PROJECT": project},
+        capture_output=True, text=True, cwd=ROOT, env={**emulated, "PYDOTCOMPUTE_CUDA_PROJECT": project},
     )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from pydotcompute.targets.cuda import (
     compiler as cuda, nvvm as cuda_nvvm, ptxas as cuda_ptxas, toolchain as cuda_toolchain,
 )  # fmt: skip
 from pydotcompute.errors import CompilationError, CompilerNotInstalledError, DeclarationError
+from pydotcompute.targets.cuda.lowering import lower
 from pydotcompute.artifact.remedies import install
 
 SAXPY = """
@@ -124,12 +125,11 @@ def test_what_was_made_for_another_architecture_is_refused():
 PROGRAM = """
     import hashlib, sys
     sys.path.insert(0, sys.argv[1])
-    from tests.targets.cuda.cuda_support import loop
-    from pydotcompute.targets.cuda import compiler as cuda
+    from tests.targets.built import loop
     body = "for r in blocks(m):\\n    s = sum(x[r, c] for c in threads(n))\\n"
     body += "    for c in threads(n):\\n        out[r, c] = exp(x[r, c]) / s"
-    built = loop("(x: T[m, n]) -> (out: T[m, n])", body, "types: {T: [float64]}")
-    for made in cuda.compile_kernel(built.tree, sys.argv[2], ["cuda:compute_80", "cuda:sm_75", "cuda:sm_90"]).values():
+    for target in ("cuda:compute_80", "cuda:sm_75", "cuda:sm_90"):
+        made = loop(target, "(x: T[m, n]) -> (out: T[m, n])", body, "types: {T: [float64]}")
         print(hashlib.sha256(made.data).hexdigest())
 """
 
@@ -144,7 +144,6 @@ def test_the_same_bytes_in_every_process_and_folder(tmp_path):
             "-c",
             textwrap.dedent(PROGRAM),
             ROOT,
-            f"{folder}/k.py",
         ]
         environment = os.environ | {"PYTHONHASHSEED": str(number), "TMPDIR": str(folder)}
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
@@ -190,7 +189,7 @@ def test_a_numpy_that_the_compiler_does_not_work_with_is_named(monkeypatch):
 
 def test_a_refusal_of_the_compiler_names_the_users_line(monkeypatch):
     built = loop("(x: float32[n]) -> (out: float32[n])", "for i in grid(n):\n    out[i] = x[i] + 1")
-    source = cuda.lower(built.tree)
+    source = lower(built.tree)
     line = next(k for k, text in enumerate(source.text.splitlines(), 1) if "store(" in text)
     said = f'Failed in cuda mode pipeline\nFile "f.py", line {line}:'
     message = cuda.explained(said, source, "f.py", "k")

@@ -12,9 +12,9 @@ def test_the_same_bits_whatever_the_grid():
     built = loop("(x: float32[n]) -> (total: float32)", "total[()] = sum(x[i] for i in grid(n))")
     x = np.random.default_rng(0).normal(size=9000).astype("f4")
     wanted = built.call(x)
-    for blocks in ("1", "3", "64"):
+    for blocks in (1, 3, 64):
         built.meta["launches"][0]["grid"] = {"kind": "given", "counts": [blocks]}
-        assert built.call(x, seed=int(blocks)) == wanted
+        assert built.call(x, seed=blocks) == wanted
 
 
 def test_shared_arrays_that_leave_no_room_to_combine_in():

@@ -10,6 +10,8 @@ import pyopencl.array as cl_array
 import pytest
 from tests.targets.opencl.opencl_support import CACHE, ROOT, artifact_of, backend, load, loop, same
 
+from pydotcompute.artifact import identity
+from pydotcompute.cache.files import sha256
 from pydotcompute.devices import registry
 from pydotcompute.backends.opencl import OpenCLBackend, programs
 from pydotcompute.backends.opencl.devices import lacking
@@ -148,9 +150,11 @@ def test_a_compiled_kernel_is_found_again_and_a_damaged_one_is_not_believed():
     before = files()
     built = loop(SIGNATURE, AXPY.replace("a * x[i]", "a * x[i] * 7"), TYPES)
     load(built)
+    with open(artifact_of(built).path, "rb") as file:
+        source = file.read()
     (new,) = files() - before
     path = os.path.join(CACHE, "devices", new)
-    assert new == programs.identity(backend().device, built.data) + ".bin"
+    assert new == programs.identity(backend().device, source) + ".bin"
     with open(path, "rb") as file:
         kept = file.read()
     x = backend().to_device(np.ones(3, "f4"))
@@ -164,10 +168,8 @@ def test_a_compiled_kernel_is_found_again_and_a_damaged_one_is_not_believed():
             file.write(damaged)
         assert result() == [15, 15, 15]
         with open(path, "rb") as file:
-            assert programs._read(path)  # made anew
+            assert programs._read(CACHE, f"devices/{new}", None)  # made anew
     with open(path, "wb") as file:  # whole, but nothing that a driver reads
-        from pydotcompute.cache.files import sha256
-
         file.write(sha256(b"nonsense").encode() + b"nonsense")
     assert result() == [15, 15, 15]
 
@@ -182,10 +184,9 @@ def test_a_cache_that_cannot_be_written_is_no_hindrance(tmp_path):
 
 def test_the_drivers_refusal_is_told(tmp_path):
     built = loop(SIGNATURE, AXPY.replace("+", "-"), TYPES)
-    text = b"kernel void k(global float *x) { undeclared(x) }"
-    from pydotcompute.cache.files import sha256
-
-    wrong = artifact_of(built)._replace(digest=sha256(text), size=len(text), folder=str(tmp_path))
+    whole = artifact_of(built)
+    text = identity.bind(b"kernel void k(global float *x) { undeclared(x) }", whole.said, "//")
+    wrong = whole._replace(digest=sha256(text), size=len(text), folder=str(tmp_path))
     os.makedirs(os.path.dirname(wrong.path))
     with open(wrong.path, "wb") as file:
         file.write(text)
