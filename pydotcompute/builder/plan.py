@@ -196,6 +196,7 @@ def key_fields(
         "vendor": canonical(kernel.vendor),  # an entry point hands such calls on
         "source": digest(rendered.text),
         "flag raw": rendered.raw or "no",
+        "flag inline": "yes" if rendered.inline else "no",
         "flag fastmath": f"[{', '.join(kernel.fastmath)}]",
         "flag bounds": "yes" if bounds else "no",
         "flag unchecked": "yes" if kernel.unchecked else "no",

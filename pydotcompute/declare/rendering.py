@@ -79,7 +79,7 @@ def _from_body(kernel: Kernel, context: Mapping[str, Any], root: str) -> Rendere
         if kernel.body_places:
             places[number] = (body.split("\n")[line - 1], kernel.body_places[line - 1])
     python = "\n".join([header, *(" " * SHIFT + line if line.strip() else "" for line in written), ""])
-    return Rendered(python, files, sources, tuple(found), lines, SHIFT, "", places)
+    return Rendered(python, files, sources, tuple(found), lines, SHIFT, inline=True, places=places)
 
 
 def _from_template(kernel: Kernel, context: Mapping[str, Any], root: str) -> Rendered:

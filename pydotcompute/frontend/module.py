@@ -92,7 +92,7 @@ def parse(kernel: Kernel, specialisation: Specialisation, rendered: Rendered) ->
         for p in kernel.signature.parameters
     )
     module = Module(kernel, rendered, parameters, types, params)
-    if kernel.body is not None:
+    if rendered.inline:
         _lift_helpers(module, parsed)
     functions: dict[str, ast.FunctionDef] = {}
     for statement in syntax.without_docstring(parsed.body):
@@ -108,7 +108,7 @@ def parse(kernel: Kernel, specialisation: Specialisation, rendered: Rendered) ->
     module.function = functions.pop(kernel.name)
     module.helpers = functions
     for name, function in functions.items():
-        if kernel.body is None and function.lineno > module.function.lineno:
+        if not rendered.inline and function.lineno > module.function.lineno:
             module.refuse(function, f"helper `{name}` stands after the kernel", "move it before the kernel")
         if meaning := module.meaning(name):
             module.refuse(function, f"`{name}` cannot be the name of a helper: it is {meaning}", "choose another name")
