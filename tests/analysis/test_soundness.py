@@ -125,6 +125,7 @@ def bodies(draw, names):
     return tuple(s for k in range(draw(st.integers(1, 2))) for s in access(k))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [("i",), ("i", "j")])
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())

@@ -84,6 +84,7 @@ print(sum(made._cache_hits.values()))
 """
 
 
+@pytest.mark.slow
 def test_code_for_another_processor_is_not_taken(tmp_path):
     def taken(lacking):
         """How often machine code came from the disk, on a processor without this feature."""

@@ -35,6 +35,7 @@ def test_accepted_loops_do_not_depend_on_the_order(tmp_path, part):
     assert accepted > COUNT / 80 and refused > COUNT / 16 and compared > accepted
 
 
+@pytest.mark.slow
 def test_accepted_loops_give_the_same_on_threads(tmp_path):
     done = 0
     for seed in range(START, START + COUNT):

@@ -94,6 +94,7 @@ def test_outputs_that_are_not_given_are_made(kernels):
     assert given == np.int64(7).view("f8")
 
 
+@pytest.mark.slow
 def test_outputs_of_every_dtype(tmp_path):
     dtypes = [d for d in DTYPES if d != "float16"]
     parameters = [array("x", "float32", "n")]

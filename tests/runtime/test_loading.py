@@ -99,6 +99,7 @@ print(refused, len(damages))
 """
 
 
+@pytest.mark.slow
 def test_damages_where_nobody_has_imported_json(tmp_path):
     """The interpreter's scanner, of which the manifest is read, says by that package what is wrong with a text."""
     write_saxpy(tmp_path)

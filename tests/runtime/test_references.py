@@ -4,6 +4,7 @@ import gc
 import sys
 
 import numpy as np
+import pytest
 from support import write_saxpy
 
 import pydotcompute
@@ -13,6 +14,7 @@ def f4(n):
     return np.arange(n, dtype="f4")
 
 
+@pytest.mark.slow
 def test_references_are_exact(tmp_path, kernels):
     saxpy = pydotcompute.load(write_saxpy(tmp_path)).saxpy
     x, y, o = f4(8), f4(8), f4(8)

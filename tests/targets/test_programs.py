@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from tests.targets.built import agree, build, draw, every_target, loop
 
+pytestmark = pytest.mark.slow
+
 
 @every_target
 def test_a_recurrence(target):
