@@ -11,7 +11,7 @@ from ..builder.build import BuildError, Project
 from ..builder.bundle import MADE, BundleError, may_be_replaced, write_bundle
 from ..builder.plan import Item, Plan
 from ..cache.manifest import KernelRecord, kernel_record
-from ..cache.writer import explain_os_error, read_manifest, replace_file
+from ..cache.writer import explain_os_error, make_folders, read_manifest, replace_file
 from .stubs import stub
 
 METADATA, METADATA_VERSION = "metadata.json", 1
@@ -66,7 +66,7 @@ def write_checkout(folder: str, project: str, auto_build: bool) -> None:
         raise BundleError(f"{folder}: not a bundle, so it is not replaced; name another folder")
     try:
         shutil.rmtree(folder, ignore_errors=True)
-        os.makedirs(folder)
+        make_folders(folder)
         there = os.path.relpath(os.path.abspath(project), os.path.abspath(folder))
         text = CHECKOUT.format(project=there, auto_build=auto_build)
         replace_file(os.path.join(folder, "__init__.py"), text.encode(), sync=False)
@@ -82,7 +82,7 @@ def write_stubs(project: Project, plan: Plan, path: str) -> int:
         kernel_record(manifest["kernels"], name, project.cache, project.root) for name in names
     ]
     try:
-        os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+        make_folders(os.path.dirname(os.path.abspath(path)))
         replace_file(path, stub(records, library=True).encode(), sync=False)
     except OSError as error:
         raise BuildError(explain_os_error(error, path)) from error

@@ -60,11 +60,6 @@ class on:
                     raise
 
 
-def current_context() -> int:
-    """The context of this thread, which for primary contexts means the device; 0 if it has none."""
-    return int(driver.ctxGetCurrent())
-
-
 def explained(error: Any, what: str, device: int) -> Exception:
     """An error of the driver or the runtime that came up in `what`, as one that says whose it is; itself where it says
     so."""

@@ -40,8 +40,3 @@ def pieces(value: Fraction, *bits: int) -> tuple[float, ...]:
         found.append(float(piece))
         value -= piece
     return tuple(found)
-
-
-def fraction_of(value: Fraction) -> Fraction:
-    """What is left of a number modulo 1, in [-1/2, 1/2]."""
-    return value - round(value)
