@@ -20,8 +20,7 @@ class Parameter(NamedTuple):
     `dims` is None for a scalar (an output scalar is written `name[()]` in the kernel). `ellipsis` says that the
     dims begin with `...`: alone (`T[...]`, dims = ()) the array is seen flat, with `size` elements; with trailing
     dims (`T[..., n]`) the leading ones are seen as one, `rows`, so the kernel's rank is 1 + len(dims).
-    A dim is a symbol (str), a number (int) or, in outputs and scratch, an expression over them and params
-    (artifact/dimensions).
+    A dim is a symbol (str), a number (int), or an expression over them and params (artifact/dimensions).
     """
 
     name: str

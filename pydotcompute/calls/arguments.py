@@ -105,7 +105,7 @@ def check(record: KernelRecord, values: Mapping[str, Any], chosen: Mapping[str, 
             f"{title(kernel, label)} is declared, but the manifest does not have it; build the kernel again"
         )
 
-    dimensions = Dimensions(kernel)
+    dimensions = Dimensions(kernel, params)
     for p, concrete in zip(signature.parameters, specialisation.parameters):
         if not p.is_input:
             continue
@@ -120,10 +120,10 @@ def check(record: KernelRecord, values: Mapping[str, Any], chosen: Mapping[str, 
         if p.name in plain:
             dimensions.check_rank(p._replace(dims=p.dims or ()), tuple(plain[p.name].shape))
             dimensions.agree(p, tuple(plain[p.name].shape))
-    dimensions.require(signature.symbols, params, record.requires)
+    dimensions.require(signature.symbols, record.requires)
     missing = {}
     for p in (*signature.outputs, *signature.scratch):
-        shape = dimensions.output(p, params)
+        shape = dimensions.output(p)
         if p.name not in plain:
             missing[p.name] = shape
         elif tuple(plain[p.name].shape) != shape:

@@ -21,12 +21,13 @@ def describe(p: Parameter, declared: str | None = None) -> str:
 class Dimensions:
     """Collects what the arguments of one call say, in order; refuses the first contradiction with a ValueError."""
 
-    def __init__(self, kernel: str):
-        self.kernel = kernel
+    def __init__(self, kernel: str, params: Mapping[str, Any]):
+        self.kernel, self.params = kernel, params
         self.values: dict[str, Any] = {}
         self.leading: Shape | None = None  # the shape of all `...`
         self._origin: dict[str, str] = {}  # symbol → who said it first
         self._leading_origin = ""
+        self._computed: list[tuple[Parameter, Tree, int, Shape]] = []  # dims of inputs, compared when all is bound
 
     def scalar(self, name: str, value: int) -> None:
         """An integer scalar that is a dimension of something."""
@@ -46,8 +47,9 @@ class Dimensions:
                         f"{self.kernel}: '{p.name}' must have {dim} element{'s' * (dim != 1)} in dimension "
                         f"{start + axis} ({describe(p)}), got {size} (shape {shape})"
                     )
+            elif not isinstance(dim, str) or dim in self.params:
+                self._computed.append((p, dim, start + axis, shape))
             else:
-                assert isinstance(dim, str)  # in inputs a dim is a symbol or a number
                 told = f"'{p.name}' has {dim} = {size} (shape {shape})"
                 self._bind(dim, size, f"'{p.name}' (shape {shape})", told)
 
@@ -89,18 +91,9 @@ class Dimensions:
         elif leading != self.leading:
             self._refuse_leading(p, leading)
 
-    def output(self, p: Parameter, params: Mapping[str, Any]) -> Shape:
+    def output(self, p: Parameter) -> Shape:
         """The shape of an output or scratch. Raises ValueError for a negative dimension, or an unknown one."""
-        names = {**self.values, **params}
-        shape = []
-        for dim in p.dims or ():
-            size = dim if isinstance(dim, int) else evaluate(dim, names)
-            if not isinstance(size, int) or size < 0:
-                said = f"{dim} = {size}" + ("" if isinstance(dim, str) else f" for {shown(dim, names)}")
-                problem = "is negative" if isinstance(size, int) else "is not a whole number"
-                what = "output" if p.role == "out" else "scratch"
-                raise ValueError(f"{self.kernel}: a dimension of {what} '{p.name}' {problem}: {said}")
-            shape.append(int(size))  # a condition is a bool
+        shape = [dim if isinstance(dim, int) else self._value(p, dim) for dim in p.dims or ()]
         if p.ellipsis and self.leading is None:
             raise ValueError(
                 f"{self.kernel}: nothing says which shape output '{p.name}' ({describe(p)}) has; pass an array for it"
@@ -109,8 +102,9 @@ class Dimensions:
         self._check_size(p, whole)
         return whole
 
-    def require(self, symbols: Sequence[str], params: Mapping[str, Any], requires: Sequence[Tree]) -> None:
-        """Every input and given output is there: give `size` and `rows` their value, and check the conditions."""
+    def require(self, symbols: Sequence[str], requires: Sequence[Tree]) -> None:
+        """Every input and given output is there: give `size` and `rows` their value, compare the dimensions of inputs
+        that are computed, and check the conditions."""
         if self.leading is not None:
             product = 1
             for size in self.leading:
@@ -118,10 +112,27 @@ class Dimensions:
             for name in ("size", "rows"):
                 if name in symbols:
                     self.values.setdefault(name, product)
-        names = {**self.values, **params}
+        names = {**self.values, **self.params}
+        for p, dim, axis, shape in self._computed:
+            if (wanted := self._value(p, dim)) != shape[axis]:
+                raise ValueError(
+                    f"{self.kernel}: '{p.name}' must have {dim} = {wanted} element{'s' * (wanted != 1)} in dimension "
+                    f"{axis} ({describe(p)}, {shown(dim, names)}), got {shape[axis]} (shape {shape})"
+                )
         for condition in requires:
             if not evaluate(condition, names):
                 raise ValueError(f"{self.kernel}: requires {text(condition)}, got {shown(condition, names)}")
+
+    def _value(self, p: Parameter, dim: Tree) -> int:
+        """A dimension that is computed."""
+        names = {**self.values, **self.params}
+        size = evaluate(dim, names)
+        if not isinstance(size, int) or size < 0:
+            said = f"{dim} = {size}" + ("" if isinstance(dim, str) else f" for {shown(dim, names)}")
+            problem = "is negative" if isinstance(size, int) else "is not a whole number"
+            what = "argument" if p.is_input else "output" if p.role == "out" else "scratch"
+            raise ValueError(f"{self.kernel}: a dimension of {what} '{p.name}' {problem}: {said}")
+        return int(size)  # a condition is a bool
 
     def _check_size(self, p: Parameter, shape: Shape) -> None:
         if prod(size or 1 for size in shape) >= ELEMENTS:

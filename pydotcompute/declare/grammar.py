@@ -111,7 +111,7 @@ class Reader:
         self.check_qualifiers(qualifiers, role)
         ellipsis, dims = False, None
         if self.peek.text == "[":
-            ellipsis, dims = self.dims(role)
+            ellipsis, dims = self.dims()
         names = [q.text for q in qualifiers]
         if dims is None and names:
             raise self.fail(qualifiers[0], f"a scalar cannot be {names[0]}", "only arrays, with [dimensions], can")
@@ -147,7 +147,7 @@ class Reader:
             hint = "write inout, strided, inout strided or broadcast"
             raise self.fail(tokens[0], f"'{together}' do not go together", hint)
 
-    def dims(self, role: str) -> tuple[bool, tuple[Dim, ...]]:
+    def dims(self) -> tuple[bool, tuple[Dim, ...]]:
         opened, ellipsis = self.next(), False
         dims: list[Dim] = []
         if self.peek.text == "]":
@@ -159,14 +159,14 @@ class Reader:
                     raise self.fail(dots, "'...' stands first, and once")
                 ellipsis = True
             else:
-                dims.append(self.dim(role))
+                dims.append(self.dim())
             token = self.next()
             if token.text == "]":
                 return ellipsis, tuple(dims)
             if token.text != ",":
                 raise self.fail(token, f"expected ']' or ',' after a dimension, found {token}")
 
-    def dim(self, role: str) -> Dim:
+    def dim(self) -> Dim:
         first, start, depth = self.peek, self.index, 0
         while self.peek.kind != "end" and (depth or self.peek.text not in (",", "]")):
             depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(self.peek.text, 0)
@@ -183,9 +183,6 @@ class Reader:
             if len(first.text) > 19 or int(first.text) > INT64_MAX:
                 raise self.fail(first, "the dimension is too large", "dimensions have 64 bits")
             return Dim(int(first.text), first, end)
-        if role == "in":
-            hint = "only an output's dimension can be an expression"
-            raise self.fail(first, "an argument's dimension is a symbol or a number", hint)
         return Dim(self.text[first.offset : end], first, end)
 
     def fill(self, equals: Token, role: str, dtype: str) -> str:

@@ -76,7 +76,7 @@ def _check_names(reader: Reader, written: list[Written]) -> tuple[str, ...]:
     bound = dict.fromkeys(implied) if shaped else {}
     for w in written:
         for dim in w.dims if w.parameter.is_input else ():
-            if isinstance(dim.value, str):
+            if isinstance(dim.value, str) and dim.value.isidentifier() and dim.value not in reader.params:
                 _check_symbol(reader, dim, parameters)
                 bound[dim.value] = None
     known = (*bound, *(name for name in parameters if _binds(reader, parameters[name])), *reader.params)
@@ -90,8 +90,9 @@ def _check_names(reader: Reader, written: list[Written]) -> tuple[str, ...]:
             symbols["rows" if p.dims else "size"] = None
         values: list[Tree] = []
         for dim in w.dims:
-            named = isinstance(dim.value, str)
-            values.append(_output_dim(reader, dim, known, parameters) if named and not p.is_input else dim.value)
+            binds = p.is_input and dim.value in bound
+            read = isinstance(dim.value, str) and not binds
+            values.append(_expression(reader, dim, known, parameters) if read else dim.value)
             used = expressions.used_names(dim.value) if isinstance(dim.value, str) else []
             symbols |= {name: None for name in used if name not in reader.params}
         if w.dims:
@@ -144,9 +145,6 @@ def _check_symbol(reader: Reader, dim: Dim, parameters: dict[str, Parameter]) ->
     assert isinstance(name, str)
     if problem := name_problem(name):
         raise reader.fail(dim.token, *problem)
-    if name in reader.params:
-        message = f"'{name}' is a param, and an argument's dimension is a symbol or a number"
-        raise reader.fail(dim.token, message, f'write n, and requires: ["n == {name}"]')
     if taken := reader.taken(name):
         raise reader.fail(dim.token, f"'{name}' is already the name of {taken}", "choose another name")
     _refuse_other_parameters(reader, dim, name, parameters)
@@ -162,8 +160,8 @@ def _refuse_other_parameters(reader: Reader, dim: Dim, name: str, parameters: di
     raise reader.fail(dim.token, f"'{name}' cannot be a dimension: it is {what}", hint)
 
 
-def _output_dim(reader: Reader, dim: Dim, known: tuple[str, ...], parameters: dict[str, Parameter]) -> Tree:
-    """An output's dimension, its names bound."""
+def _expression(reader: Reader, dim: Dim, known: tuple[str, ...], parameters: dict[str, Parameter]) -> Tree:
+    """A dimension that is computed, its names bound."""
     text, offset = reader.text[dim.token.offset : dim.end], dim.token.offset
     try:
         names = expressions.used_names(text)
@@ -171,4 +169,7 @@ def _output_dim(reader: Reader, dim: Dim, known: tuple[str, ...], parameters: di
         names = []  # told by the check below, with its place
     for name in names:
         _refuse_other_parameters(reader, dim, name, parameters)
+    if not known and names:
+        hint = f"a dimension of its own binds it: y: float32[{names[0]}]; so does an argument {names[0]}: int64"
+        raise reader.fail(offset + text.index(names[0]), f"'{names[0]}' is not bound by any argument", hint)
     return expressions.read(text, "integer", known, lambda k: reader.spot(offset + k), "bound by any argument")

@@ -153,7 +153,7 @@ def _arguments(
 ) -> Iterator[str]:
     """Of an overload; needed: the outputs that decide a type are to be given."""
     decided = {p.dtype for p in record.signature.inputs if p.is_array}
-    for p in record.signature.parameters:
+    for p in (*record.signature.inputs, *record.signature.outputs):
         dtype = types.get(p.dtype, p.dtype)
         array = f"NDArray[np.{_scalar(dtype)}]"
         if p.role == "out":
@@ -164,7 +164,7 @@ def _arguments(
 
 
 def _device_arguments(record: KernelRecord) -> Iterator[str]:
-    for p in record.signature.parameters:
+    for p in (*record.signature.inputs, *record.signature.outputs):
         kinds = [_kind(dtype) for dtype in record.types.get(p.dtype, (p.dtype,))]
         if p.role == "out":
             yield f"{p.name}: _OnDevice | None = None"

@@ -80,22 +80,22 @@ symbol_or_number = st.sampled_from(["m", "n", "k_2"]) | st.integers(0, 2**63 - 1
 
 @st.composite
 def parameters(draw):
-    """Inputs that bind m and n, whatever else they say; outputs over them."""
+    """Inputs that bind m and n, whatever else they say; dimensions over them."""
     chosen = draw(st.lists(names, unique=True, max_size=6))
     count = draw(st.integers(0, len(chosen)))
     result = [Parameter("bind", "int8", ("m", "n", "k_2"), "in"), Parameter("shape", "T", (), "in", True),
               Parameter("rows_", "T", ("n",), "in", True)]  # fmt: skip
+    expressions = symbol_or_number | st.sampled_from([
+        Operation("+", ("m", "n")), Operation("*", (2, "n")), "TILE", Operation("%", ("n", 3)),
+        Operation("//", (Operation("min", ("m", "TILE")), 2)),
+    ])  # fmt: skip
     for name in chosen[:count]:
-        dims = draw(st.none() | st.lists(symbol_or_number, max_size=3).map(tuple))
+        dims = draw(st.none() | st.lists(expressions, max_size=3).map(tuple))
         ellipsis = dims is not None and (not dims or draw(st.booleans()))
         layout = "C" if dims is None else draw(st.sampled_from(["C", "strided"]))
         layout = draw(st.sampled_from([layout, "broadcast"])) if dims == () else layout
         role = "in" if dims is None or layout == "broadcast" else draw(st.sampled_from(["in", "inout"]))
         result.append(Parameter(name, draw(dtypes), dims, role, ellipsis, layout))
-    expressions = symbol_or_number | st.sampled_from([
-        Operation("+", ("m", "n")), Operation("*", (2, "n")), "TILE", Operation("%", ("n", 3)),
-        Operation("//", (Operation("min", ("m", "TILE")), 2)),
-    ])  # fmt: skip
     outputs = draw(st.integers(count, len(chosen)))
     for k, name in enumerate(chosen[count:], count):
         dims = draw(st.none() | st.lists(expressions, max_size=3).map(tuple))

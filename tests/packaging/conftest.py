@@ -33,7 +33,7 @@ kernels:
           if float:
               x[i] += STEP
   span:
-    signature: "(x: strided uint8[n]) -> (low: uint8, high: uint8, wide: complex64[n])"
+    signature: "(x: strided uint8[n]) -> (low: uint8, high: uint8, wide: complex64[n]) temp (seen: int8[n + 1])"
     body: |
       lowest = uint8(255)
       highest = uint8(0)

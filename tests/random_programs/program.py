@@ -71,6 +71,9 @@ class Program(Phases):
             dtype = self.rng.choice((*DTYPES, *FLOATS, *INTEGERS, *self.type_variables.values()))
             data = "small" if dtype in FLOATS and self.chance(0.5) else "any"
             array = Array(self.name("x"), dtype, shape, "in", layout, shape[:1] in (("size",), ("rows",)), data=data)
+            longer = len(shape) == 1 and shape[0] in (*symbols, *self.extents) and not (array.ellipsis or self.style)
+            if longer and self.chance(0.2):
+                array.written = self.rng.choice((f"{shape[0]} + {self.rng.randint(1, 3)}", f"2 * {shape[0]}"))
             self.arrays.append(array)
             self.scope.arrays.append(array)
         if not {a.dtype for a in self.arrays} & {*self.type_variables.values()}:
@@ -89,7 +92,7 @@ class Program(Phases):
         """Every symbol needs an array that has it, or a scalar argument of its name."""
         used = {d for a in self.arrays if a.dims and not a.written for d in a.dims if isinstance(d, str)}
         used |= set(self.extents) | {d for d in self.main if isinstance(d, str)}
-        bound = {d for a in self.arrays if a.role in ("in", "inout") and a.dims for d in a.dims}
+        bound = {d for a in self.arrays if a.role in ("in", "inout") and a.dims and not a.written for d in a.dims}
         for symbol in sorted(used - bound - {"TILE", "?"}):
             if symbol in ("size", "rows"):
                 dims = (symbol, *(["k"] if symbol == "rows" else []))

@@ -42,6 +42,8 @@ KERNELS = {
     "full": ([scalar("n", "int64"), scalar("value", "T"), array("out", "T", "n", role="out")], T),
     "shaped": ([scalar("value", "T"), array("out", "T", ..., role="out")], T),
     "table": ([scalar("n", "int64"), scalar("m", "int64"), array("out", "float32", "n", "m", role="out")], {}),
+    "rows": ([array("row", "int32", "n + 1"), array("x", "float32", "n"), array("w", "float32", "2 * n - m"),
+              scalar("m", "int64"), array("grown", "int8", ..., "rows + n", layout="strided")], {}),
     "total": ([array("x", "float64", ...), scalar("sum", "float64", "out")], {}),
 }  # fmt: skip
 
@@ -120,6 +122,15 @@ ERRORS = [
      "matmul: 'out' must have 2 dimensions (T[m, n]), got 1 (shape (10,))"),
     ("fixed", (np.zeros(4, "i4"), True, 1, 1, 1.0, 1j), {}, ValueError,
      "fixed: 'x' must have 3 elements in dimension 0 (int32[3]), got 4 (shape (4,))"),
+    ("rows", (X.astype("i4"), X, X, 6, np.zeros((3, 9), "i1")), {}, ValueError,
+     "rows: 'row' must have n + 1 = 7 elements in dimension 0 (int32[n + 1], n = 6), got 6 (shape (6,))"),
+    ("rows", (np.zeros(7, "i4"), X, X, 5, np.zeros((3, 9), "i1")), {}, ValueError,
+     "rows: 'w' must have 2 * n - m = 7 elements in dimension 0 (float32[2 * n - m], n = 6, m = 5), got 6 (shape (6,))"),
+    ("rows", (np.zeros(1, "i4"), X[:0], X[:0], 1, np.zeros((3, 3), "i1")), {}, ValueError,
+     "rows: a dimension of argument 'w' is negative: 2 * n - m = -1 for n = 0, m = 1"),
+    ("rows", (np.zeros(7, "i4"), X, X, 6, np.zeros((1, 3, 10), "i1")), {}, ValueError,
+     "rows: 'grown' must have rows + n = 9 elements in dimension 2 (int8[..., rows + n], rows = 3, n = 6), got 10 "
+     "(shape (1, 3, 10))"),
     ("saxpy", (2.0, X, X[:3]), {}, ValueError, "saxpy: 'y' has shape (3,) for '...', but 'x' has (6,)"),
     ("saxpy", (2.0, X, X.reshape(2, 3)), {}, ValueError, "saxpy: 'y' has shape (2, 3) for '...', but 'x' has (6,)"),
     ("saxpy", (2.0, X, X.copy(), X[:4].copy()), {}, ValueError,

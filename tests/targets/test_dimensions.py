@@ -82,3 +82,29 @@ def test_helpers_of_an_inline_body(target):
     built = loop(target, "(x: float32[n]) -> (out: float32[n])", body)
     x = draw(20)
     assert (agree(built, x) == np.roll(x, 1) + np.roll(x, -1)).all()
+
+
+@pytest.mark.slow
+@every_target
+def test_computed_dimensions_of_inputs(target):
+    """Over symbols that other arguments bind, before and after, and over params; their ends are inside, unchecked."""
+    body = """
+        for i in grid(n):
+            out[i] = sum(v[k] * w[k % TILE] for k in range(row[i], row[i + 1])) + row[n] * b[i]
+        for k in grid(m):
+            col[k, 2 * n - 1] = k
+    """
+    signature = "(row: int64[n + 1], v: T[m], w: T[TILE], col: inout strided T[m, 2 * n], b: T[n]) -> (out: T[n])"
+    more = ("types: {T: [float32]}", "params: {TILE: 3}", "fastmath: []")
+    built = loop(target, signature, body, *more)
+    row, v, w, b = np.array([0, 2, 2, 7]), draw(7), draw(3), np.ones(3, "f4")
+    col = np.zeros((7, 12), "f4")[:, ::2]
+    out = agree(built, row, v, w, col, b)
+    assert np.allclose(out[1:], [7, (v[2:] * w[np.arange(2, 7) % 3]).sum() + 7], rtol=1e-5)
+    built.call(row, v, w, col, b)
+    assert col[:, 5].tolist() == list(range(7)) and not col[:, :5].any()
+    for wrong, words in ((row[:3], "'row' must have n \\+ 1 = 4"), (row[:0], "'row' must have n \\+ 1 = 4")):
+        with pytest.raises(ValueError, match=words):
+            built.call(wrong, v, w, col, b)
+    with pytest.raises(ValueError, match="'w' must have TILE = 3 elements in dimension 0"):
+        built.call(row, v, v, col, b)

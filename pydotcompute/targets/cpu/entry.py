@@ -88,15 +88,14 @@ def _is_servable(
     """Whether every symbol, every condition and every shape of an output follows from the inputs by arithmetic."""
     inputs = [p for p in parameters if p.is_input]
     leading = any(p.ellipsis for p in inputs)
-    bound = {d for p in inputs for d in p.dims or () if isinstance(d, str)}
+    bound = {d for p in inputs for d in p.dims or () if isinstance(d, str)} - set(params)
     bound |= {p.name for p in inputs if _may_be_dimension(p)}
     if leading:
         bound |= {"size", "rows"}
     for p in parameters:
         if p.dtype not in TYPE_NUMBERS or p.ellipsis and not leading:
             return False
-        trees = [d for d in p.dims or () if not isinstance(d, int) and (not p.is_input or d not in bound)]
-        if any(p.is_input or not can_write(tree, bound | set(params)) for tree in trees):
+        if not all(can_write(dim, bound | set(params)) for dim in p.dims or ()):
             return False
     return bound.issuperset(symbols) and all(can_write(tree, bound | set(params)) for tree in requires)
 
@@ -134,7 +133,7 @@ def _write_entry(
     has_loops: bool, checks: bool,
 ) -> None:  # fmt: skip
     b = code.b
-    items, shapes = code.function.args[1], Shapes(code)
+    items, shapes = code.function.args[1], Shapes(code, params)
     inputs = [p for p in parameters if p.is_input]
     outputs = [p for p in parameters if p.role == "out"]
     temporary = [p for p in parameters if p.role == "temp"]
@@ -165,7 +164,7 @@ def _write_entry(
         if array.parameter.layout != "broadcast":
             shapes.agree(array)
     _check_overlap(code, [(a, other) for i, a in enumerate(arrays) for other in arrays[:i]], aliases)
-    _compute_dimensions(code, shapes, [*outputs, *temporary], requires, params)
+    _compute_dimensions(code, shapes, parameters, requires, params)
 
     # What is returned is owned from here on: nothing after this refuses without giving it back.
     results = [code.stack(PTR) for _ in outputs]
@@ -280,21 +279,24 @@ def _require_typical(code: Code, p: Parameter, item: Value, dtypes: Sequence[str
 
 
 def _compute_dimensions(
-    code: Code, shapes: Shapes, outputs: Sequence[Parameter], requires: Sequence[Tree], params: Mapping[str, int]
+    code: Code, shapes: Shapes, parameters: Sequence[Parameter], requires: Sequence[Tree], params: Mapping[str, int]
 ) -> None:
-    """Give `size` and `rows` their value, check the conditions, compute the dims of outputs that are expressions."""
+    """Give `size` and `rows` their value, check the conditions, compute the dims that are expressions, and compare
+    those of inputs."""
     if shapes.count is not None:
         for symbol in ("size", "rows"):
             shapes.values.setdefault(symbol, shapes.count)
     names = {**shapes.symbols, **params}
     for condition in requires:
         code.require(truth(code, write(code, condition, names)))
-    for dim in dict.fromkeys(d for p in outputs for d in p.dims or () if not isinstance(d, int)):
+    for dim in dict.fromkeys(d for p in parameters for d in p.dims or () if not isinstance(d, int)):
         if dim not in shapes.values:
             value = write(code, dim, names)
             value = code.b.zext(value, I64) if value.type == I1 else value
             code.require(code.b.icmp_signed(">=", value, i64(0)))
             shapes.values[dim] = value
+    for dim, found in shapes.computed:
+        code.require(code.equal(found, shapes.values[dim]))
 
 
 def _check_overlap(

@@ -5,7 +5,7 @@ Whatever is not plainly right refuses the call; what may be right all the same i
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Collection, NamedTuple
 
 from llvmlite import ir
 
@@ -152,9 +152,10 @@ def _put_float(code: Code, value: Value, single: bool, word: Value, index: int) 
 class Shapes:
     """The dimensions of one call: symbols, and the one shape of all `...`."""
 
-    def __init__(self, code: Code):
-        self.code = code
-        self.values: dict[Tree, Value] = {}  # of symbols, and of the expressions of outputs
+    def __init__(self, code: Code, params: Collection[str]):
+        self.code, self.params = code, params
+        self.values: dict[Tree, Value] = {}  # of symbols, and of expressions once they are computed
+        self.computed: list[tuple[Tree, Value]] = []  # dims of inputs, compared when they are
         self.leading: tuple[Value, Value] | None = None  # how many dims, address of their sizes
         self.count: Value | None = None  # their product
 
@@ -173,13 +174,16 @@ class Shapes:
         return i64(dim) if isinstance(dim, int) else self.values[dim]
 
     def trailing(self, array: Array) -> None:
-        """Bind or compare the dims that stand in the signature. Those of an output are all bound by now."""
+        """Bind or compare the dims that stand in the signature. Those of an output are all bound by now;
+        those of an input that are computed wait for all symbols."""
         code, dims = self.code, array.parameter.dims or ()
         first = code.b.sub(array.nd, i64(len(dims)))
         for axis, dim in enumerate(dims):
             value = code.element(array.dims, code.b.add(first, i64(axis)), I64)
             if isinstance(dim, int):
                 code.require(code.equal(value, i64(dim)))
+            elif dim not in self.values and (not isinstance(dim, str) or dim in self.params):
+                self.computed.append((dim, value))
             else:
                 self.bind(dim, value)
 
