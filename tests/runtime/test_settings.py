@@ -60,7 +60,8 @@ def test_targets():
         with pytest.raises(ValueError, match="is not a target; write one such as cpu:x86-64-v3"):
             pinned.target(wrong, {})
     for wrong, meant in (("cpu:x86-64-v9", "did you mean 'cpu:x86-64-v[2-4]'"), ("cpu:x86-64-v9+bounds", "did you mean"),
-                         ("cpu:pentium", "there are cpu:x86-64, "), ("cuda:sm_", "cuda:compute_NN"),
+                         ("cpu:avx2", "did you mean 'cpu:x86-64-v3'"), ("cpu:Haswell+bounds", "did you mean 'cpu:x86-64-v3'"),
+                         ("cpu:v4", "did you mean 'cpu:x86-64-v4'"), ("cpu:pentium", "there are cpu:x86-64, "), ("cuda:sm_", "cuda:compute_NN"),
                          ("cuda:80", "cuda:compute_NN")):  # fmt: skip
         with pytest.raises(ValueError, match=meant):
             pinned.target(wrong, {})

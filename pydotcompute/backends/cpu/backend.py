@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, SupportsIndex, cast
 
 import numpy as np
 
+from ...artifact import x86_levels
 from ...calls import arrays, settings
 from ...errors import AllocationError
 from ..base import Backend, Verdict
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from ..device_info import DeviceInfo
     from .kernel import CPUKernel
 
-NATIVE_RANK = len(levels.LEVELS)
+NATIVE_RANK = len(x86_levels.LEVELS)
 
 
 class CPUBackend(Backend):
@@ -101,17 +102,17 @@ class CPUBackend(Backend):
     @classmethod
     def unknown(cls, target: str) -> str:
         name = target.removesuffix("+bounds")
-        known = [f"cpu:{level}" for level in (*levels.LEVELS, "native")]
+        known = x86_levels.NAMES
         if name in known:
             return ""
         from difflib import get_close_matches
 
-        close = get_close_matches(name, known, 1, 0.75)
+        close = [*filter(None, [x86_levels.meant(name)]), *get_close_matches(name, known, 1, 0.75)]
         return f"did you mean '{close[0]}'?" if close else f"there are {', '.join(known)}"
 
     def unfit(self, target: str) -> str:
         name = target.partition(":")[2].removesuffix("+bounds")
-        return levels.too_high(name) if name in levels.LEVELS else ""
+        return levels.too_high(name) if name in x86_levels.LEVELS else ""
 
     def made_for_this_machine(self, target: str) -> bool:
         return target.removesuffix("+bounds") == "cpu:native"
@@ -130,9 +131,9 @@ class CPUBackend(Backend):
             if missing:
                 return Verdict(reason=f"this processor lacks {', '.join(missing)}")
             return Verdict(NATIVE_RANK)
-        if wanted not in levels.LEVELS:
+        if wanted not in x86_levels.LEVELS:
             return Verdict(reason=f"the backend 'cpu' knows no level {wanted!r}")
-        return Verdict(levels.LEVELS.index(wanted), levels.too_high(wanted))
+        return Verdict(x86_levels.LEVELS.index(wanted), levels.too_high(wanted))
 
     def load_kernel(self, artifact: Artifact) -> CPUKernel:
         """Load a shared object. Raises KernelNotBuiltError if it is damaged."""

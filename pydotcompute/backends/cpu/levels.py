@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Collection, Mapping
 
-LEVELS = ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
+from ...artifact.x86_levels import LEVELS
 
 # By NumPy's names, which have no older levels' features apart (every processor with AVX2 and FMA3 that lacks BMI or
 # LZCNT is caught where NumPy knows those names, from 2.4 on).

@@ -15,6 +15,7 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 from numba import types
 
+from ...artifact.x86_levels import LEVELS
 from ...errors import CompilationError
 from ..llvm.numba_frontend import Refused, compile_functions, subroutine
 from ..llvm.values import DTYPES
@@ -26,7 +27,6 @@ from .namespace import namespace
 from .run import run_ir
 
 TRIPLE = "x86_64-unknown-linux-gnu"
-LEVELS = ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
 ALLOWED_SYMBOLS = frozenset(("pthread_create", "pthread_join", "memcpy", "memmove", "memset"))
 _WORDS = types.CPointer(types.int64)
 _SIGNATURES = {

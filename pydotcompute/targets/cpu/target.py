@@ -8,23 +8,13 @@ from importlib.util import find_spec
 from time import perf_counter
 from typing import Any
 
+from ...artifact import x86_levels
 from ...artifact.remedies import install
 from ...artifact.signature import DTYPES
 from ...declare.model import Kernel
 from ...errors import CompilationError, CompilerNotInstalledError
 from .. import tools
 from ..base import BOUNDS, Answer, Artifact, Clock, Job, Target
-
-NAMES = ("cpu:x86-64", "cpu:x86-64-v2", "cpu:x86-64-v3", "cpu:x86-64-v4", "cpu:native")
-# What compilers call the levels, their processors and the features that decide them.
-OTHER_NAMES = {
-    "x86-64": "x86_64 amd64 x64 v1 k8 baseline generic sse sse2",
-    "x86-64-v2": "v2 nehalem westmere sandybridge ivybridge sse3 ssse3 sse4 sse41 sse42 popcnt avx",
-    "x86-64-v3": "v3 avx2 fma fma3 f16c bmi bmi2 haswell broadwell skylake znver1 znver2 znver3 zen zen2 zen3",
-    "x86-64-v4": "v4 avx512 avx512f avx512bw avx512dq avx512vl skylake_avx512 cascadelake icelake_server "
-    "sapphirerapids znver4 znver5 zen4 zen5",
-    "native": "host auto",
-}
 
 LLVM = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "llvm")
 
@@ -33,8 +23,8 @@ class CpuTarget(Target):
     name = "cpu"
     default = "cpu:x86-64-v3"
     pattern = "cpu:(?:x86-64(?:-v[234])?|native)"
-    examples = NAMES
-    by_default = NAMES[1:4]
+    examples = x86_levels.NAMES
+    by_default = x86_levels.NAMES[1:4]
     dtypes = frozenset(DTYPES) - {"float16"}
     has_bounds = True
     distributions = {"numba": ("numba",), "llvmlite": ("llvmlite",), "numpy": ("numpy",)}
@@ -43,8 +33,7 @@ class CpuTarget(Target):
         return (*super().code(), LLVM)
 
     def meant(self, text: str) -> str:
-        name = text.removeprefix("cpu:").lower().replace("-", "_").replace(".", "").removeprefix("x86_64_")
-        return next((f"cpu:{level}" for level, others in OTHER_NAMES.items() if name in others.split()), "")
+        return x86_levels.meant(text)
 
     def platforms(self, target: str) -> tuple[str, ...]:
         # Its objects name no version of glibc and need no library but the one that every process has.
