@@ -1,19 +1,22 @@
 """Mutation testing: small changes of the program, one at a time, which the tests should notice.
 
     python -m tests.mutation named [--name TEXT]
-    python -m tests.mutation GROUP… [-n 30] [--seed 0] [--file PATTERN] [--quick] [--list]
+    python -m tests.mutation GROUP… [-n 30 | --each 2] [--seed 0] [--file PATTERN] [--quick] [--list]
 
-`named` tries those of named.py, none of which may live. Of a group (groups.py) so many mutants are drawn; each is tried
-on a copy of the repository, with the quick tests first and for what they let live the slow ones. Those that living.txt
-knows (mutants that mean the same as the program, or change nothing but speed or the wording of a message) are counted
-apart. Exit code 1: some other one lives. A mutant whose tests take much longer than they should, or that ends the test
-process, counts as found. figures.txt has the last figures.
+`named` tries those of named.py, none of which may live. Of a group (groups.py) so many mutants are drawn, or so many of
+each file; each is tried on a copy of the repository. A run of the group's quick tests first notes which functions each
+of them calls: a mutant meets those that call the function that it changes, the fastest first, then, with --quick left
+out, all that start processes of ours, and the slow ones. Those that living.txt knows (mutants that mean the same as the
+program, or change nothing but speed or the wording of a message) are counted apart. Exit code 1: some other one lives.
+A mutant whose tests take much longer than they should, or that ends the test process, counts as found. figures.txt has
+the last figures.
 """
 
 from __future__ import annotations
 
 import argparse
 import fnmatch
+import json
 import os
 import random
 import resource
@@ -23,13 +26,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager
-from pathlib import Path, PurePath
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Iterator
 
 from .groups import GROUPS, Group
 from .named import NAMED
 from .operators import Mutant, mutants
+from .reach import telling
 
 ROOT = Path(__file__).resolve().parents[2]
 LIVING = Path(__file__).with_name("living.txt")
@@ -41,6 +45,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__.partition("\n")[0])
     parser.add_argument("groups", nargs="+", choices=["named", *GROUPS], metavar="GROUP", help=", ".join(GROUPS))
     parser.add_argument("-n", type=int, default=30, help="mutants of each group (default: 30)")
+    parser.add_argument("--each", type=int, default=0, help="mutants of each file, instead of -n")
     parser.add_argument("--seed", type=int, default=0, help="which ones are drawn (default: 0)")
     parser.add_argument("--file", default="*", help="of these files alone, such as '*/affine.py'")
     parser.add_argument("--name", default="", help="named ones whose name has this text in it")
@@ -52,7 +57,7 @@ def main(arguments: list[str]) -> int:
         if name == "named":
             unknown += named([name for name in NAMED if options.name in name])
             continue
-        drawn = draw(GROUPS[name], options.n, f"{name} {options.seed}", options.file)
+        drawn = draw(GROUPS[name], options.n, options.each, f"{name} {options.seed}", options.file)
         if options.list:
             for mutant in drawn:
                 print(shown(mutant))
@@ -61,22 +66,25 @@ def main(arguments: list[str]) -> int:
     return 1 if unknown else 0
 
 
-def draw(group: Group, number: int, seed: str, pattern: str) -> list[Mutant]:
-    """So many of a group's mutants, the same for the same seed and program."""
+def draw(group: Group, number: int, each: int, seed: str, pattern: str) -> list[Mutant]:
+    """So many of a group's mutants, or of each file's, the same for the same seed and program."""
+    names = [(path.relative_to(ROOT).as_posix(), path) for path in files_of(group)]
+    found = [mutants(name, path.read_text()) for name, path in names if fnmatch.fnmatch(name, pattern)]
+    if each:
+        drawn = [m for of in found for m in sampled(of, each, f"{seed} {of[0].file if of else ''}")]
+    else:
+        drawn = sampled([m for of in found for m in of], number, seed)
+    return sorted(drawn, key=lambda m: (m.file, m.line))
+
+
+def files_of(group: Group) -> list[Path]:
     package = ROOT / "pydotcompute"
-    for name in group.quick:
-        if not any(package.glob(name)):
-            raise SystemExit(f"there is no file pydotcompute/{name}: change groups.py")
-    files = sorted({path for name in group.quick for path in package.glob(name)})
-    names = [(path.relative_to(ROOT).as_posix(), path) for path in files]
-    found = [m for name, path in names if fnmatch.fnmatch(name, pattern) for m in mutants(name, path.read_text())]
-    return sorted(random.Random(seed).sample(found, min(number, len(found))), key=lambda m: (m.file, m.line))
+    left_out = {path for name in group.without for path in package.glob(name)}
+    return sorted({path for name in group.files for path in package.glob(name)} - left_out)
 
 
-def reaching(group: Group, file: str) -> tuple[str, ...]:
-    """The quick tests of a file."""
-    inside = PurePath(file).relative_to("pydotcompute").as_posix()
-    return next(tests for pattern, tests in group.quick.items() if fnmatch.fnmatch(inside, pattern))
+def sampled(found: list[Mutant], number: int, seed: str) -> list[Mutant]:
+    return random.Random(seed).sample(found, min(number, len(found)))
 
 
 def known_to_live() -> dict[tuple[str, str, str, str], str]:
@@ -102,23 +110,55 @@ def shown(mutant: Mutant) -> str:
 def campaign(name: str, drawn: list[Mutant], known: dict[tuple[str, str, str, str], str], quick: bool) -> int:
     """Try mutants of a group; how many live that nobody knows of."""
     group, killed, expected, lives = GROUPS[name], 0, 0, 0
-    stages = {m.file: tuple(filter(None, (reaching(group, m.file), () if quick else group.slow))) for m in drawn}
     with copied() as copy:
-        limits = {}
-        for tests in dict.fromkeys(tests for each in stages.values() for tests in each):
-            limits[tests] = measured(copy, tests)
-            print(f"# {name}: at most {limits[tests]:.0f} s for {' '.join(tests)}", flush=True)
+        reach, limit = reached(copy, group)
+        print(f"# {name}: {len(drawn)} mutants, {len(reach)} tests, at most {limit:.0f} s", flush=True)
+        slow = 0 if quick or not group.slow else measured(copy, group.slow)
         for mutant in drawn:
+            first, rest = meeting(reach, mutant)
             with changed(copy / mutant.file, mutant.text):
-                alive = all(passes(copy, tests, limits[tests]) for tests in stages[mutant.file])
+                alive = not first or passes(copy, group.quick, limit, first)
+                if alive and not quick:
+                    alive = not rest or passes(copy, group.quick, limit, rest)
+                    alive = alive and (not group.slow or passes(copy, group.slow, slow))
             why = known.get(mutant.identity, "")
             killed, expected, lives = killed + (not alive), expected + bool(alive and why), lives + (alive and not why)
             if alive:
-                print(f"\n{why or 'lives'}\n{shown(mutant)}\n", flush=True)
+                print(f"\n{why or 'lives'} ({len(first)} tests)\n{mutant.line}: {shown(mutant)}\n", flush=True)
             else:
                 print(".", end="", flush=True)
     print(f"\n# {name}: {len(drawn)} mutants, {killed} found, {expected} known to live, {lives} other live", flush=True)
     return lives
+
+
+Reach = dict[str, tuple[float, list[str], bool]]  # what reach.py writes of each test
+
+
+def reached(copy: Path, group: Group) -> tuple[Reach, float]:
+    """What each quick test calls, and how many seconds all of them may take. Without a mutant they must pass."""
+    answer = copy.parent / "reach"
+    start = time.monotonic()
+    with ExitStack() as stack:
+        for path in files_of(group):
+            name = path.relative_to(ROOT).as_posix()
+            stack.enter_context(changed(copy / name, telling(name, path.read_text())))
+        if not passes(copy, group.quick, 3600, noted=answer):
+            raise SystemExit(f"the tests {' '.join(group.quick)} fail without a mutant")
+    return json.loads(answer.read_text()), 2 * (time.monotonic() - start) + 30
+
+
+def meeting(reach: Reach, mutant: Mutant) -> tuple[list[str], list[str]]:
+    """The tests that call what a mutant changes, the fastest first, and of the others those that start processes. What
+    stands outside of functions is met by every test that calls any of its file."""
+    whole = f"{mutant.file} {mutant.function}"
+
+    def calls(functions: list[str]) -> bool:
+        return whole in functions or is_outside and any(f.startswith(f"{mutant.file} ") for f in functions)
+
+    is_outside = not any(whole in functions for _, functions, _ in reach.values())
+    order = sorted(reach, key=lambda test: reach[test][0])
+    first = [test for test in order if calls(reach[test][1])]
+    return first, [test for test in order if reach[test][2] and test not in first]
 
 
 def named(names: list[str]) -> int:
@@ -169,15 +209,27 @@ def measured(copy: Path, tests: tuple[str, ...]) -> float:
     return 4 * (time.monotonic() - start) + 30
 
 
-def passes(copy: Path, tests: tuple[str, ...], limit: float) -> bool:
-    """Whether these tests pass in a copy of the repository, within so many seconds."""
+def passes(
+    copy: Path, tests: tuple[str, ...], limit: float, only: list[str] | None = None, noted: Path | None = None
+) -> bool:
+    """Whether these tests, or only those of these names, pass in a copy of the repository within so many seconds; what
+    they call is noted in a file, if one is given."""
     home = copy.parent / "home"
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir()
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--basetemp", str(home / "tests")]
-    environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1", "HOME": str(home)}
-    environment["XDG_CACHE_HOME"] = str(home / "cache")
-    selected = (test if test.startswith("-") else f"tests/{test}" for test in tests)
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "tests.mutation.reach"]
+    command += ["--basetemp", str(home / "tests")]
+    environment = {**os.environ, "PYTHONPATH": str(copy), "HOME": str(home), "XDG_CACHE_HOME": str(home / "cache")}
+    if noted:
+        environment["PYDOTCOMPUTE_REACH"] = str(noted)
+    else:
+        environment["PYTHONDONTWRITEBYTECODE"] = "1"  # what Python takes for that of a file may be another mutant's
+    selected = [test if test.startswith("-") else f"tests/{test}" for test in tests]
+    if only:
+        (home / "reaching").write_text(json.dumps(only))
+        environment["PYDOTCOMPUTE_REACHING"] = str(home / "reaching")
+        files = dict.fromkeys(test.partition("::")[0] for test in only)
+        selected = [*files, *(test for test in tests if test.startswith("-"))]
     process = subprocess.Popen(
         [*command, *selected], cwd=copy, env=environment, stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,

@@ -39,7 +39,8 @@ NAMED = {
         "add i64 %allowed.any, 0", ("targets/cpu/test_threads.py",),
     ),
     "complex arrays aligned to whole elements": Named(
-        "pydotcompute/targets/llvm/memory.py", '(2 if kind(t) == "complex" else 1)', "1", ("targets/cpu/test_alignment.py",)
+        "pydotcompute/targets/llvm/memory.py", '(2 if kind(t) == "complex" else 1)', "1",
+        ("targets/cpu/test_alignment.py",),
     ),
     "a thread that is not joined": Named(
         "pydotcompute/targets/cpu/run.py", "%all = icmp eq i64 %left, 0", "%all = icmp sle i64 %left, 1",
