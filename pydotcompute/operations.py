@@ -29,6 +29,7 @@ from .errors import AllocationError
 
 Shape = int | Sequence[int]
 _KINDS = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}  # of dtypes: a number becomes one of its own kind or a higher one
+_LARGEST = {np.dtype(kind): float(np.finfo(kind).max) for kind in ("f4", "f8")}
 _LINES, _LINE = 128, 512  # what is worth a block of its own in a sum over an axis: so many lines of so many elements
 
 # ------------------------------------------------------------------------------------------------------- creation
@@ -100,22 +101,22 @@ def add(x: Any, y: Any) -> Any:
     Raises ValueError for shapes that do not fit; for a number that does not fit the array's type OverflowError, or
     TypeError if it is of another kind.
     """
-    return kernels.add(*_operands("add", x=x, y=y))
+    return _elementwise("add", x, y)
 
 
 def sub(x: Any, y: Any) -> Any:
     """x - y, as `add`."""
-    return kernels.sub(*_operands("sub", x=x, y=y))
+    return _elementwise("sub", x, y)
 
 
 def mul(x: Any, y: Any) -> Any:
     """x * y, as `add`."""
-    return kernels.mul(*_operands("mul", x=x, y=y))
+    return _elementwise("mul", x, y)
 
 
 def div(x: Any, y: Any) -> Any:
     """x / y, as `add`; by IEEE's rules: x / 0 is an infinity with the sign of both, 0 / 0 is NaN."""
-    return kernels.div(*_operands("div", x=x, y=y))
+    return _elementwise("div", x, y)
 
 
 def matmul(a: Any, b: Any) -> Any:
@@ -182,6 +183,22 @@ def argmax(x: Any, axis: int | None = None) -> Any:
     """The position of the first largest element, or of the first NaN, in the flattened array or along an axis, as
     `sum`; of nothing, -1."""
     return kernels.argmax(_contiguous(x)) if axis is None else _plain(kernels.argmax_last(_moved(x, axis)))
+
+
+def _elementwise(name: str, x: Any, y: Any) -> Any:
+    """A kernel of two operands. NumPy's arrays, and one with a number, are most calls: the kernel itself looks at them,
+    and what it refuses is for the rule above to serve, or to say what is wrong."""
+    one, other = x, y
+    if type(x) is np.ndarray and type(y) in (float, int) and -(most := _LARGEST.get(x.dtype, -1.0)) <= y <= most:
+        other = np.array(float(y), x.dtype)
+    elif type(y) is np.ndarray and type(x) in (float, int) and -(most := _LARGEST.get(y.dtype, -1.0)) <= x <= most:
+        one = np.array(float(x), y.dtype)
+    if type(one) is np.ndarray and type(other) is np.ndarray:
+        try:
+            return getattr(kernels, name)(one, other)
+        except (TypeError, ValueError):
+            pass
+    return getattr(kernels, name)(*_operands(name, x=x, y=y))
 
 
 def _operands(kernel: str, **values: Any) -> list[Any]:

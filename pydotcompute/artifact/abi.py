@@ -37,7 +37,7 @@ from .signature import Parameter
 
 # The number of this convention, and of those of devices (launch.py): a new one refuses every object made before. It
 # changes with whatever a loader and an object must agree on.
-CONVENTION = 1
+CONVENTION = 2
 FAULT_WORDS = 4
 # No call has an array with as many elements, dims of 0 left out: index arithmetic that is proved not to wrap relies on
 # it. Memory is never that large; views that repeat their elements, and empty arrays, may say they are.

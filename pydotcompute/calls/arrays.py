@@ -35,12 +35,28 @@ def owns(value: Any) -> bool:
 
 
 def plain(value: np.ndarray) -> np.ndarray:
-    if type(value) is np.ndarray:
+    kind = type(value)
+    if kind is np.ndarray:
         return value
-    ma = sys.modules.get("numpy.ma")
-    if ma is not None and isinstance(value, ma.MaskedArray):
-        raise TypeError("is a masked array; kernels know no masks: pass its .data, or .filled(value)")
+    if kind not in plain_types:
+        _require_plain(kind)
+        plain_types[kind] = None
     return np.asarray(value)
+
+
+plain_types: dict[type, None] = {}  # subclasses whose memory is all they mean, found so at their first call
+
+
+def _require_plain(kind: type) -> None:
+    """Refuse a subclass that gives its arrays a meaning of their own. What the class says is read, of no array."""
+    ma = sys.modules.get("numpy.ma")
+    if ma is not None and issubclass(kind, ma.MaskedArray):
+        raise TypeError("is a masked array; kernels know no masks: pass its .data, or .filled(value)")
+    for name in ("__array_ufunc__", "__array_function__"):
+        if getattr(kind, name) is not getattr(np.ndarray, name):
+            advice = "its .value" if hasattr(kind, "value") else "numpy.asarray of it"
+            called = f"{kind.__module__}.{kind.__qualname__}"
+            raise TypeError(f"is a {called}, which means more than its numbers (it has its own {name}): pass {advice}")
 
 
 def place(array: np.ndarray) -> str:

@@ -44,8 +44,7 @@ class Dispatcher:
         self.prepend: Callable[[Callable[..., Any]], None] = lambda function: None
         self.loaded: dict[tuple[str, Backend], Any] = {}  # (specialisation, backend) → what runs a checked call
         self.refused: dict[tuple[str, str, Backend], str] = {}  # (specialisation, target, backend) → why not loaded
-        self.first: Any = None  # the loaded artifact whose native entry is asked first
-        self.function: Callable[..., Any] | None = None  # that entry
+        self.entry: Any = None  # the native entry point, which serves all that are loaded on the host
         self.glanced = False
         self.launch_cache: Any = None  # serves calls like an earlier one, or says NotImplemented
         self.poison: Callable[[str], Any] | None = None  # what scratch that has no fill is to hold, by dtype
@@ -62,8 +61,8 @@ class Dispatcher:
                 return result
         if not self.glanced and self.poison is None:
             self.glanced = True
-            if self._load_for(args) and self.function is not None:
-                return self.function(*args, **kwargs)  # which comes back here if it does not serve the call
+            if self._load_for(args):
+                return self.entry.function(*args, **kwargs)  # which comes back here if it does not serve the call
         adopted = self._adopted(args, kwargs)
         if adopted:
             return self._call_adopted(adopted, args, kwargs)
@@ -182,7 +181,7 @@ class Dispatcher:
                     self._load(specialisation, get_backend(HOST))
                 except KernelNotBuiltError:
                     return False  # unless the arguments are wrong, the rules come to the same
-                return self.function is not None
+                return self.entry is not None
         return False
 
     def checked(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], moved: bool = False) -> tuple[Call, Backend]:
@@ -244,9 +243,8 @@ class Dispatcher:
             if key in self.loaded:
                 return self.loaded[key]
             loaded = self.loaded[key] = self._load_best(specialisation, backend)
-            defaults = {name: choices[0] for name, choices in self.record.params.items()}
-            if specialisation.params == defaults and hasattr(loaded, "bind"):
-                self._put_first(loaded)
+            if hasattr(loaded, "bind"):
+                self._bind(specialisation, loaded)
             return loaded
 
     def _load_best(self, specialisation: SpecialisationRecord, backend: Backend) -> Any:
@@ -271,19 +269,13 @@ class Dispatcher:
         refused = {target: why for (name, target, b), why in self.refused.items() if (name, b) == wanted}
         return choose(self.record, specialisation, backend, self.pinned, self.place, refused)
 
-    def _put_first(self, loaded: Any) -> None:
-        record = self.record
-        outputs = [p.name for p in record.signature.outputs]
+    def _bind(self, specialisation: SpecialisationRecord, loaded: Any) -> None:
+        """Let the kernel's native entry point find it."""
         serve = None
-        if record.vendor:
+        if self.record.vendor:
             from . import vendor
 
-            serve = vendor.function(record, get_backend(HOST), self.pinned)
-        function = loaded.bind(record.name, record.doc, self.call, outputs, serve)
-        if function is not None:
-            if self.first is not None:
-                loaded.chain(self.first)
-            self.first, self.function = loaded, function
-            self.prepend(function)
-
-
+            serve = vendor.function(self.record, get_backend(HOST), self.pinned)
+        known, self.entry = self.entry, loaded.bind(self.entry, self.record, specialisation, self.call, serve)
+        if known is None and self.entry is not None:
+            self.prepend(self.entry.function)

@@ -110,7 +110,7 @@ def test_functions_in_columns_and_as_json(capsys):
 @pytest.mark.slow
 def test_calls_starts_and_kernels(built, capsys):
     run = [sys.executable, "-m", "pydotcompute", "bench", "--json", "--rounds", "1"]
-    for subject, rows, more in (("calls", 33, ()), ("start", 2, ()), ("kernels", 7, ("-C", str(built)))):
+    for subject, rows, more in (("calls", 90, ()), ("start", 2, ()), ("kernels", 7, ("-C", str(built)))):
         done = subprocess.run([*run, "--subject", subject, *more], capture_output=True, text=True, cwd=built)
         assert done.returncode == 0, done.stderr
         assert len(json.loads(done.stdout)["figures"]) == rows

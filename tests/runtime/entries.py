@@ -25,8 +25,8 @@ class Native:
         self.bound = {}
         for label, specialisation in self.record.specialisations.items():
             loaded = CPUBackend().load_kernel(specialisation.artifacts[0])
-            outputs = [p.name for p in self.record.signature.outputs]
-            self.bound[label] = (loaded, loaded.bind(name, "", refuse, outputs))
+            entry = loaded.bind(None, self.record, specialisation, refuse)
+            self.bound[label] = (loaded, entry and entry.function)
 
     def entry(self, label=None):
         return self.bound[label or next(iter(self.bound))][1]

@@ -201,14 +201,15 @@ def write_kernel(
 ) -> str:
     """A project with one kernel, for every choice of its types; its `run` is the recorder unless given.
 
-    params: {name: the one value}.
+    params: {name: its values}, or the one value.
     """
     from itertools import product
 
     types = types or {}
     artifacts, objects, symbols = {}, [], tuple(s for s in symbols_of(parameters) if s not in (params or {}))
-    for choice in product(*types.values()):
-        chosen = dict(zip(types, choice))
+    declared = {name: value if isinstance(value, list) else [value] for name, value in (params or {}).items()}
+    for choice in product(*types.values(), *declared.values()):
+        chosen, constants = dict(zip(types, choice)), dict(zip(declared, choice[len(types) :]))
         concrete = [p._replace(dtype=chosen.get(p.dtype, p.dtype)) for p in parameters]
         body = run(chosen) if run else recorder(concrete, symbols)
         entry = entry_ir(
@@ -216,15 +217,14 @@ def write_kernel(
             symbols,
             aliases,
             declared=parameters,
-            types=types,
+            types=tuple(types),
             requires=[tree(r, "condition") for r in more.get("requires", ())],
-            params=params,
+            params=constants,
         )
-        label = ",".join(f"{k}={v}" for k, v in (*chosen.items(), *(params or {}).items())) or "-"
+        label = ",".join(f"{k}={v}" for k, v in (*chosen.items(), *constants.items())) or "-"
         data = bound(shared_object(entry, body), name, concrete, label, target, symbols)
         objects.append(data)
-        artifacts[label] = (chosen, params or {}, aliases, {target: data})
-    declared = {name: [value] for name, value in (params or {}).items()}
+        artifacts[label] = (chosen, constants, aliases, {target: data})
     kernels = {name: kernel_entry(name, parameters, artifacts, types, declared, symbols=symbols, **more)}
     return write_project(root, kernels, objects)
 
@@ -239,7 +239,8 @@ def write_saxpy(root, name: str = "saxpy", target: str = "cpu:x86-64") -> str:
 
 def seen(kernel) -> list[int]:
     """What the recorder of the artifact that a kernel loaded first kept; addresses of views are replaced by 0."""
-    return read_seen(kernel._dispatcher.first.library, kernel._dispatcher.first.artifact)
+    first = next(iter(kernel._dispatcher.loaded.values()))
+    return read_seen(first.library, first.artifact)
 
 
 def read_seen(library, artifact) -> list[int]:

@@ -1,12 +1,17 @@
 """Native entry points: which calls they serve, and that they mean what the Python path means."""
 
+import ctypes
+import functools
 import inspect
+import random
 import sys
 import tracemalloc
+import warnings
+from itertools import permutations, product
 
 import numpy as np
 import pytest
-from entries import SIGNATURES, Native, Refused, f4
+from entries import SIGNATURES, Native, Refused, f4, refuse
 from support import array, read_seen, scalar, write_kernel, write_saxpy
 
 import pydotcompute
@@ -26,9 +31,8 @@ def test_calls_that_are_not_plainly_right_are_handed_on(kernels):
     assert flat.serves(x) and flat.serves(x, o) and flat.serves(x, o=o)
     assert not flat.serves()
     assert not flat.serves(x, o, o)
-    assert not flat.serves(x=x)
     assert not flat.serves(x, q=o)
-    assert not flat.serves(x, None)
+    assert not flat.serves(x, x=x) and not flat.serves(o=o) and not flat.serves(x, o, o=o)
     assert not flat.serves([1.0])
     assert not flat.serves(x.astype("f8"))
     assert not flat.serves(x.astype(">f4"))
@@ -38,7 +42,6 @@ def test_calls_that_are_not_plainly_right_are_handed_on(kernels):
     assert not flat.serves(x, x)
     assert not flat.serves(x[:3], x[1:])
     assert flat.serves(x[:2], x[2:])
-    assert not flat.serves(x.view(np.recarray))
     assert not flat.serves(np.frombuffer(bytes(17), "u1")[1:].view("f4"))
     assert flat.serves(np.frombuffer(bytes(16), "f4"))
     assert not flat.serves(x, np.frombuffer(bytes(16), "f4"))
@@ -48,10 +51,8 @@ def test_calls_that_are_not_plainly_right_are_handed_on(kernels):
     right = [True, 1, 1, 1.0, 1.0, 1j, 1j, x]
     assert scalars.serves(*right)
     for position, wrong in [
-        (0, 1), (0, np.bool_(True)), (1, 128), (1, -129), (1, True), (1, 1.0), (1, np.int8(1)), (2, -1), (2, 2**63),
-        (2, 2**64), (3, 1e39), (3, 10**400), (3, "1"), (3, np.float32(1)), (3, True), (4, None), (4, 1j),
-        (5, 1e39 + 0j),
-        (6, "z"), (7, 1.0),
+        (0, 1), (1, 128), (1, -129), (1, 1.0), (2, -1), (2, 2**63), (2, 2**64), (3, 1e39), (3, 10**400), (3, "1"),
+        (3, np.zeros((), "f4")), (4, None), (4, 1j), (5, 1e39 + 0j), (6, "z"), (7, 1.0),
     ]:  # fmt: skip
         assert not scalars.serves(*right[:position], wrong, *right[position + 1 :]), (position, wrong)
 
@@ -76,6 +77,142 @@ def test_a_keyword_made_at_run_time_is_as_good_as_one_that_is_written(tmp_path):
         assert saxpy.serves(2.0, x, x, **{name: out}), type(name)
     assert not saxpy.serves(2.0, x, x, **{"".join(("ou", "d")): out})
     assert not saxpy.serves(2.0, x, x, **{"".join(("ou", "tt")): out})
+
+
+def test_every_number_that_may_become_an_argument_does(kernels):
+    """As the Python path converts it, and only where that does."""
+    native = kernels("scalars")
+    right = [True, 1, 1, 1.0, 1.0, 1j, 1j, f4(1)]
+    values = [True, False, 0, -1, 127, 128, 255, 256, 2**24 + 1, 2**53 + 1, -(2**63), 2**63 - 1, 0.1, -0.0, 1e300,
+              float("inf"), float("nan"), 1.5 - 2.5j, 1e300j]  # fmt: skip
+    for code in "?bBhHiIlLqQfdFD":
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            values += [np.array(v).astype(code)[()] for v in (1, -1, 100, 2**31, 1e300, 0.1, float("nan"), 2 - 3j)]
+    seen = {True: 0, False: 0}
+    for value in values:
+        for position in range(7):
+            args = [*right[:position], value, *right[position + 1 :]]
+            try:
+                native.kernel._dispatcher.checked(args, {})
+                fits = True
+            except (TypeError, OverflowError):
+                fits = False
+            served = native.serves(*args)
+            seen[served] += 1
+            if isinstance(value, np.unsignedinteger) and value >= 2**63:
+                assert fits or not served
+                continue
+            assert served == fits, (value, type(value), position)
+            if served:
+                one, other = native.words("-", *args)
+                assert one == other, (value, type(value), position)
+    assert min(seen.values()) > 200
+
+
+def test_arguments_by_name_in_any_order(tmp_path):
+    write_saxpy(tmp_path)
+    saxpy, x, y, out = Native(tmp_path, "saxpy"), f4(4), f4(4) + 1, f4(4)
+    given = {"a": 2.0, "x": x, "y": y, "out": out}
+    for order in permutations(given):
+        for known in range(5):
+            by_name = {name: given[name] for name in order if name not in tuple(given)[:known]}
+            assert saxpy.entry()(*tuple(given.values())[:known], **by_name) is out
+            assert out.tolist() == (2 * x + y).tolist()
+            out[:] = 0
+    made = saxpy.entry()(y=y, x=x, a=2.0)
+    assert made is not out and made.tolist() == (2 * x + y).tolist()
+    assert saxpy.entry()(2.0, x, y, None).tolist() == made.tolist() == saxpy.entry()(2.0, x, out=None, y=y).tolist()
+    for args, names in [((2.0, x), {"out": out}), ((2.0, x, y), {"x": x}), ((), given | {"z": 1}), ((1,) * 5, given)]:
+        assert not saxpy.serves(*args, **names), (args, names)
+
+
+def test_some_outputs_given_and_others_not(kernels):
+    several, o, t = kernels("several outputs"), f4(3), np.zeros(())
+    assert several.serves(f4(3), o, t) and several.serves(f4(3), None, None) and several.serves(f4(3), t=t, o=o)
+    assert not several.serves(f4(3), o) and not several.serves(f4(3), t=t) and not several.serves(f4(3), None, t)
+    assert several.kernel(f4(3), t=t)[1] is t and several.kernel(f4(3), None, t)[1] is t
+
+
+class Plain(np.ndarray):
+    """It adds what a kernel does not care for, and must not look at."""
+
+    dtype = shape = strides = flags = data = property(lambda self: 1 / 0)
+
+    def __array_wrap__(self, *args):
+        raise AssertionError
+
+    def __array_finalize__(self, other):
+        pass
+
+
+class Counted(np.ndarray):
+    value = property(np.asarray)
+
+    def __array_ufunc__(self, *args, **kwargs):
+        raise AssertionError
+
+
+class Traced(np.ndarray):
+    def __array_function__(self, *args, **kwargs):
+        raise AssertionError
+
+
+def test_subclasses_that_are_their_memory(tmp_path):
+    write_saxpy(tmp_path)
+    saxpy, kernel, x, out = Native(tmp_path, "saxpy"), pydotcompute.load(tmp_path).saxpy, f4(4), f4(4)
+    mapped = np.memmap(tmp_path / "numbers", "f4", "w+", shape=4)
+    for array_ in (x.view(Plain), mapped, x.view(np.recarray)):
+        mapped[:] = x
+        assert type(kernel(2.0, array_, x)) is np.ndarray
+        assert kernel(2.0, x, x, np.ndarray.view(out, type(array_))).view(np.ndarray).tolist() == (3 * x).tolist()
+        assert saxpy.serves(2.0, array_, array_) and saxpy.serves(2.0, x, x, np.ndarray.view(out, type(array_)))
+        assert not saxpy.serves(2.0, np.ndarray.view(x.astype("f8"), type(array_)), x)
+    with pytest.raises(TypeError, match="'x' is a tests.runtime.test_entry.Counted, .*own __array_ufunc__.: pass its .value"):
+        kernel(2.0, x.view(Counted), x)
+    with pytest.raises(TypeError, match="'x' is a tests.runtime.test_entry.Traced, .*own __array_function__.: pass numpy.asarray"):
+        kernel(2.0, x.view(Traced), x)
+    with pytest.raises(TypeError, match="'out' is a masked array; .* pass its .data"):
+        kernel(2.0, x, x, np.ma.array(out))
+    for kind in (Counted, Traced, np.ma.MaskedArray):
+        assert not saxpy.serves(2.0, x, x, out.view(kind)), kind
+
+
+@pytest.mark.slow
+def test_params_choose_among_all_specialisations(tmp_path):
+    parameters = [scalar("v", "T"), array("x", "U", "n"), array("o", "U", "n", role="out", fill="0")]
+    types = {"T": ["int64", "float64", "float32"], "U": ["float32", "float64"]}
+    params = {"EPS": [0.5, 0.25], "FAST": [True, False], "TILE": [16, 32, 8]}
+    kernel = pydotcompute.load(write_kernel(tmp_path, "k", parameters, types=types, params=params)).k
+    calls = [
+        ((v, np.ones(3, u)), dict(zip(params, chosen)))
+        for u in ("f4", "f8") for v in (1, 1.0, np.float32(1)) for chosen in product(*params.values())
+    ]  # fmt: skip
+    random.Random(0).shuffle(calls)
+    for args, chosen in calls:
+        kernel(*args, **chosen)
+    dispatcher = kernel._dispatcher
+    assert len(dispatcher.loaded) == len(calls) == 72
+    counts = {
+        label: ctypes.c_int64.in_dll(loaded.library, "calls") for (label, _), loaded in dispatcher.loaded.items()
+    }
+    dispatcher.call = refuse  # what is bound keeps its own
+    before = [sys.getrefcount(x) for (_, x), _ in calls]
+    for args, chosen in calls:
+        label = dispatcher.checked(args, chosen)[0].specialisation.name
+        was = {name: count.value for name, count in counts.items()}
+        by_name = dict(zip("vx", args)) | chosen
+        kernel.func(**by_name)
+        kernel.func(*args, **dict(reversed(chosen.items())))
+        if (chosen["TILE"], chosen["FAST"], chosen["EPS"]) == (16, True, 0.5):
+            kernel.func(*args)
+        now = {name: count.value for name, count in counts.items()}
+        assert {name for name in now if now[name] != was[name]} == {label}
+    del by_name
+    assert before == [sys.getrefcount(x) for (_, x), _ in calls]
+    with pytest.raises(ValueError, match="TILE=64 is not declared; TILE may be 16, 32, 8"):
+        kernel(1, np.ones(3), TILE=64)
+    assert kernel(1, np.ones(3), TILE=np.int8(32), FAST=1).shape == (3,)  # equal, so the same
 
 
 def test_outputs_that_are_not_given_are_made(kernels):
@@ -258,6 +395,15 @@ def test_an_interpreter_that_lies_differently_takes_the_python_path(tmp_path, mo
     assert saxpy.func == saxpy._dispatcher.call
     (loaded,) = saxpy._dispatcher.loaded.values()
     assert isinstance(loaded, CPUKernel)
+
+
+def test_keywords_reach_the_entry_without_a_dictionary(tmp_path):
+    """Whatever the interpreter's version lets a subclass of functools.partial inherit."""
+    saxpy, x = pydotcompute.load(write_saxpy(tmp_path)).saxpy, f4(5)
+    assert saxpy(a=2.0, x=x, y=x).tolist() == (3 * x).tolist()
+    assert type(saxpy).__flags__ & functools.partial.__flags__ & 1 << 11
+    assert saxpy(y=x, x=x, a=2.0).tolist() == (3 * x).tolist()
+    assert not type("Mine", (functools.partial,), {}).__flags__ & 1 << 11 or sys.version_info >= (3, 12)
 
 
 def test_the_interpreter_under_test_has_the_expected_layout():

@@ -30,7 +30,7 @@ def test_threads_reach_the_artifact(tmp_path, monkeypatch):
     monkeypatch.setenv("PYDOTCOMPUTE_THREADS", "3")
     saxpy = pydotcompute.load(write_saxpy(tmp_path)).saxpy
     saxpy(1.0, np.ones(3), np.ones(3))
-    assert ctypes.c_int32.in_dll(saxpy._dispatcher.first.library, "threads").value == 3
+    assert ctypes.c_int32.in_dll(next(iter(saxpy._dispatcher.loaded.values())).library, "threads").value == 3
     monkeypatch.setenv("PYDOTCOMPUTE_THREADS", "many")
     with pytest.raises(ValueError, match="PYDOTCOMPUTE_THREADS='many'"):
         pydotcompute.load(tmp_path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any, Callable, NoReturn, Sequence
+from typing import TYPE_CHECKING, Any, Callable, NoReturn
 
 from ...artifact import abi
 from ...cache.manifest import Artifact
@@ -12,6 +12,7 @@ from ...errors import KernelNotBuiltError
 from . import native
 
 if TYPE_CHECKING:
+    from ...cache.manifest import KernelRecord, SpecialisationRecord
     from ...calls.arguments import Call
 
 
@@ -32,8 +33,9 @@ class CPUKernel:
 
     def __call__(self, call: Call) -> Any:
         """Run a checked call and return its results. Raises IndexError where the artifact looks for that."""
-        from ...calls import words
+        from ...calls import arrays, words
 
+        native.admit(arrays.plain_types)
         values, finish = call.complete()
         parameters = self.artifact.parameters
         layout, total = abi.slots(parameters, self.artifact.symbols)
@@ -43,20 +45,20 @@ class CPUKernel:
         return finish()
 
     def bind(
-        self, name: str, doc: str, fallback: Callable, outputs: Sequence[str], vendor: Callable | None = None
-    ) -> Callable | None:
-        """The native entry point as a builtin function, or None where this interpreter or artifact has none.
+        self, entry: native.Entry | None, record: KernelRecord, specialisation: SpecialisationRecord,
+        fallback: Callable, vendor: Callable | None = None,
+    ) -> native.Entry | None:  # fmt: skip
+        """Join the native entry point of a kernel, which the first of its specialisations brings; None where this
+        interpreter or artifact has none.
 
         What it does not serve, it gives to `fallback`; to `vendor` the calls that are faster there.
         """
         if native.problem() or not hasattr(self.library, "entry"):
-            return None
+            return entry
+        entry = entry or native.Entry(record)
         fault = self.raise_fault if "sites" in self.artifact.meta else None
-        return native.bind(self.library, name, doc, fallback, outputs, vendor, fault)
-
-    def chain(self, following: CPUKernel) -> None:
-        """Let the native entry point of this one hand on to that of another specialisation."""
-        native.chain(self.library, following.library)
+        entry.add(self.library, specialisation, fallback, vendor, fault)
+        return entry
 
     def raise_fault(self, address: int) -> NoReturn:
         """Raise what the fault words there say. IndexError, in the interpreter's words."""

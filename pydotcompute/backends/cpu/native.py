@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from functools import cache
-from typing import Any, Callable, Sequence
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from ...cache.manifest import KernelRecord, SpecialisationRecord
+
 METH_FASTCALL, METH_KEYWORDS = 0x80, 0x02
+HAVE_VECTORCALL, TP_FLAGS = 1 << 11, 168  # a flag of a type, and where those lie in it
 
 _kept: list = []  # what machine code points to must outlive every reference to it: nothing here is ever released
 
@@ -46,48 +50,147 @@ def problem() -> str:
         field(ctypes.c_int64, 8), field(ctypes.c_int64, 16), field(ctypes.c_int32, 24), field(ctypes.c_int64, 32, 8),
         field(ctypes.c_int64, 40, 0), field(ctypes.c_int32, 56, 28), chr(field(ctypes.c_uint8, 56, 26)),
         field(ctypes.c_int32, 64) & 0x501, ctypes.c_double.from_address(id(_HALF) + 16).value,
+        *(int.from_bytes(ctypes.string_at(id(number) + 16, number.nbytes), sys.byteorder) for number in _SCALARS),
     )  # fmt: skip
-    expected = (id(np.ndarray), probe.__array_interface__["data"][0], 2, 5, 40, 11, "=", 0x500, _HALF)
+    expected = (
+        id(np.ndarray), probe.__array_interface__["data"][0], 2, 5, 40, 11, "=", 0x500, _HALF,
+        *(int.from_bytes(number.tobytes(), sys.byteorder) for number in _SCALARS),
+    )  # fmt: skip
     return "" if seen == expected else "NumPy's arrays lie differently in memory"
 
 
 _HALF = float("0.5")
+_SCALARS = [np.dtype(code).type(1) for code in "?bhifdFD"]
 
 
-def bind(
-    library: ctypes.CDLL, name: str, doc: str, fallback: Callable, outputs: Sequence[str],
-    vendor: Callable | None = None, fault: Callable | None = None,
-) -> Callable:  # fmt: skip
-    """The `entry` of a loaded artifact as a builtin function. What it does not serve goes to `fallback`; calls of the
-    sizes for which the artifact was told so go to `vendor`; `fault` gets the address of a call's fault words."""
+class Entry:
+    """The native entry point of one kernel, and the table of its specialisations that are loaded."""
 
-    def variable(symbol: str) -> Any:
-        return ctypes.c_void_p.in_dll(library, symbol)
+    def __init__(self, record: KernelRecord):
+        self.record = record
+        self.function: Callable[..., Any] | None = None  # the builtin; made with the first specialisation
+        inputs, outputs = record.signature.inputs, record.signature.outputs
+        self.names = [sys.intern(n) for n in (*(p.name for p in (*inputs, *outputs)), *sorted(record.params))]
+        types, params = sorted(record.types), sorted(record.params)
+        steps, number = {}, 1
+        for name in (*types, *params):
+            steps[name] = number
+            number *= len(record.types.get(name) or record.params[name])
+        self.steps = steps
+        decided = {p.dtype for p in inputs if p.is_array}
+        digits = [_digits(record.types[name], steps[name], name in decided) for name in types]
+        self.values = [_addresses(record.params[name]) for name in params]
+        choices: list[int] = []
+        for name, values in zip(params, self.values):
+            choices += (len(record.params[name]), steps[name], ctypes.addressof(values))
+        self.table = (ctypes.c_void_p * number)()
+        self.arrays = {
+            "names": _addresses(self.names), "digits": _words([word for own in digits for word in own]),
+            "choices": _words(choices), "table": self.table, "array_types": _array_types,
+            "scalar_types": _scalar_types(),
+        }  # fmt: skip
 
-    names = (ctypes.c_void_p * max(len(outputs), 1))(*(id(sys.intern(output)) for output in outputs))
-    variable("ndarray_type").value = id(np.ndarray)
-    variable("numpy_api").value = _numpy_api()
-    variable("fallback").value = id(fallback)
-    if vendor is not None:
-        variable("vendor").value = id(vendor)
-    if fault is not None:
-        variable("fault").value = id(fault)
-    variable("names").value = ctypes.addressof(names) if outputs else None
-    method = _MethodDef(
-        name.encode(), ctypes.cast(library.entry, ctypes.c_void_p), METH_FASTCALL | METH_KEYWORDS, doc.encode()
-    )
-    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(
-        ("PyCFunction_NewEx", ctypes.pythonapi)
-    )
-    function = make(ctypes.addressof(method), None, None)
-    interned = [sys.intern(output) for output in outputs]
-    _kept.append((library, method, names, fallback, vendor, fault, interned, function))
-    return function
+    def add(
+        self, library: ctypes.CDLL, specialisation: SpecialisationRecord, fallback: Callable,
+        vendor: Callable | None = None, fault: Callable | None = None,
+    ) -> None:  # fmt: skip
+        """Let a loaded artifact serve the calls of its specialisation. What it does not serve goes to `fallback`; calls
+        of the sizes for which the artifact was told so go to `vendor`; `fault` gets the address of a call's fault
+        words."""
+
+        def variable(symbol: str) -> Any:
+            return ctypes.c_void_p.in_dll(library, symbol)
+
+        for symbol, words in self.arrays.items():
+            variable(symbol).value = ctypes.addressof(words)
+        variable("ndarray_type").value = id(np.ndarray)
+        variable("numpy_api").value = _numpy_api()
+        variable("fallback").value = id(fallback)
+        if vendor is not None:
+            variable("vendor").value = id(vendor)
+        if fault is not None:
+            variable("fault").value = id(fault)
+        _kept.append((self, library, fallback, vendor, fault))
+        chosen = {name: self.record.types[name].index(dtype) for name, dtype in specialisation.types.items()}
+        for name, value in specialisation.params.items():
+            chosen[name] = self.record.params[name].index(value)
+        number = sum(self.steps[name] * digit for name, digit in chosen.items())
+        self.table[number] = ctypes.cast(library.serve, ctypes.c_void_p).value
+        if self.function is None:
+            self.function = self._function(library)
+
+    def _function(self, library: ctypes.CDLL) -> Callable[..., Any]:
+        record = self.record
+        method = _MethodDef(
+            record.name.encode(), ctypes.cast(library.entry, ctypes.c_void_p), METH_FASTCALL | METH_KEYWORDS,
+            record.doc.encode(),
+        )  # fmt: skip
+        make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(
+            ("PyCFunction_NewEx", ctypes.pythonapi)
+        )
+        function: Callable[..., Any] = make(ctypes.addressof(method), None, None)
+        _kept.append((method, function))
+        return function
 
 
-def chain(library: ctypes.CDLL, following: ctypes.CDLL) -> None:
-    """What the entry of `library` does not serve, the entry of `following` looks at next."""
-    ctypes.c_void_p.in_dll(library, "next").value = ctypes.cast(following.entry, ctypes.c_void_p).value
+CODES, PYTHON, NUMPY, UNDECIDED = 64, 32, 36, 63  # as in targets/cpu/entry_types.py
+_NUMBERS = "?bBhHiIlLqQfdgFD"  # NumPy's scalars by the number of their dtype
+_MOST_TYPES = 64
+_array_types = (ctypes.c_int64 * (1 + _MOST_TYPES))()
+
+
+def admit(kinds: Iterable[type]) -> None:
+    """Let native entry points take arrays of these subclasses, whose memory is all they mean (calls/arrays.py); of
+    more than there is room for, the Python path takes them."""
+    for kind in kinds:
+        count = _array_types[0]
+        if count < _MOST_TYPES and id(kind) not in _array_types[1 : 1 + count]:
+            _kept.append(kind)
+            _array_types[1 + count] = id(kind)
+            _array_types[0] = count + 1
+
+
+def take_vectors(kind: type) -> None:
+    """Let calls of a subclass of functools.partial reach the builtin without a tuple and a dict in between.
+
+    Such a subclass has the slot for it; before Python 3.12 only the flag that says so is not inherited, and a call
+    with keywords costs 300 ns more.
+    """
+    if not kind.__flags__ & HAVE_VECTORCALL and kind.__base__ is partial and partial.__flags__ & HAVE_VECTORCALL:
+        flags = ctypes.c_ulong.from_address(id(kind) + TP_FLAGS)
+        if flags.value == kind.__flags__:
+            flags.value |= HAVE_VECTORCALL
+
+
+def _words(values: Sequence[int]) -> Any:
+    return (ctypes.c_int64 * max(len(values), 1))(*values)
+
+
+def _addresses(values: Sequence[Any]) -> Any:
+    """Of objects, which must be kept elsewhere."""
+    return _words([id(value) for value in values])
+
+
+@cache
+def _scalar_types() -> Any:
+    return _words([0 if code == "g" else id(np.dtype(code).type) for code in _NUMBERS])
+
+
+def _digits(dtypes: Sequence[str], step: int, by_array: bool) -> list[int]:
+    """What each code of entry_types.py adds to the number of a specialisation, for a type variable of these dtypes."""
+    digits = [-1] * CODES
+    digits[UNDECIDED] = 0
+    for number, code in enumerate(_NUMBERS):
+        if np.dtype(code).name in dtypes:
+            digits[number] = step * dtypes.index(np.dtype(code).name)
+    if not by_array:
+        from ...calls.scalars import choose
+
+        for k, value in enumerate((False, 0, 0.0, 0j)):
+            digits[PYTHON + k] = step * dtypes.index(choose(dtypes, [value]))
+        for number, code in enumerate(_NUMBERS):
+            digits[NUMPY + number] = step * dtypes.index(choose(dtypes, [np.dtype(code).type()]))
+    return digits
 
 
 @cache

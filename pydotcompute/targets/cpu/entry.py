@@ -1,20 +1,25 @@
 """Native entry points: LLVM IR of the `entry` of a CPU artifact, which checks a call's arguments and calls `run`.
 
 `PyObject *entry(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)` serves the calls that need
-nothing but a look: exact `ndarray`s of the right dtype, rank, layout and shape, exact Python scalars in range, the
-outputs given (by position, or by keyword in order) or not. Every other call goes on unchanged: to the entry of the
-next specialisation in `next`, or to the Python callable in `fallback`, which serves it or says what is wrong. So
-`entry` raises nothing itself.
+nothing but a look: arrays of the right dtype, rank, layout and shape, scalars of Python's and NumPy's that fit, by
+position or by name, all outputs given or none. It finds the specialisation that types and params mean, and calls the
+`serve` of that artifact. Every other call goes on unchanged to the Python callable in `fallback`, which serves it or
+says what is wrong. So `entry` raises nothing itself.
 
 The loader sets these exported variables before the first call:
 
     ndarray_type   address of `numpy.ndarray`
+    array_types    address of a count, and of so many subclasses whose arrays are as good
+    scalar_types   address of the addresses of NumPy's scalar types, by the numbers of their dtypes; 0 for some
     numpy_api      address of NumPy's C API table (the capsule `_ARRAY_API`)
     fallback       a Python callable; the loader keeps it alive
-    next           0, or the address of another artifact's `entry`
     vendor         0, or a Python callable that serves calls of some sizes in the place of `run`
     fault          where `run` looks at indices: a Python callable that raises what the fault words at an address say
-    names          address of an array of the interned output names, or 0: outputs by keyword go to `fallback`
+    names          address of the interned names of inputs, outputs and params, of these in alphabetical order
+    digits         for each type variable, in alphabetical order: CODES words, what a code (entry_types.py) adds to the
+                   number of a specialisation; negative: the Python path's
+    choices        for each param: how many values it may have, what each adds to that number, and their address
+    table          address of the `serve` of each specialisation by that number, or 0
 
 It reads objects at the offsets of CPython and NumPy 1.26 to 2.x on 64-bit builds with a GIL; the loader verifies
 them. NumPy's functions are called by their number in its table, which its ABI fixes.
@@ -30,7 +35,6 @@ from ...artifact import abi
 from ...artifact.dimensions import Tree
 from ...artifact.signature import Parameter
 from .entry_arguments import (
-    TYPE_NUMBERS,
     Array,
     Shapes,
     read_array,
@@ -38,11 +42,16 @@ from .entry_arguments import (
     require_apart,
     require_distinct,
 )
-from .entry_code import F64, I1, I32, I64, PTR, VOID, Code, Value, i64
+from .entry_code import F64, I1, I32, I64, PTR, TYPE_NUMBERS, VOID, Code, Value, i64
 from .entry_expressions import can_write, truth, write
+from .entry_front import SERVE, write_front
 from .entry_outputs import fill, new_array, return_outputs
+from .entry_types import write_functions
 
-EXPORTS = ("entry", "ndarray_type", "numpy_api", "fallback", "next", "names", "vendor")
+VARIABLES = (
+    "ndarray_type", "array_types", "scalar_types", "numpy_api", "fallback", "vendor", "names", "digits", "choices",
+    "table",
+)  # fmt: skip
 RELEASE_GIL_ABOVE = 8192  # product of all dimensions: about a microsecond of work, several times what it costs
 
 
@@ -52,7 +61,7 @@ def entry_ir(
     aliases: Collection[tuple[str, str]] = (),
     *,
     declared: Sequence[Parameter] | None = None,
-    types: Mapping[str, Sequence[str]] | None = None,
+    types: Collection[str] = (),
     requires: Sequence[Tree] = (),
     params: Mapping[str, int | float | bool] | None = None,
     vendor: Tree | None = None,
@@ -63,22 +72,24 @@ def entry_ir(
 
     parameters: inputs, then outputs, then scratch, with concrete dtypes. symbols: the dimension symbols, as for
     `abi.slots`. aliases: pairs of names that may be the same view. declared, types: the parameters before types were
-    chosen, and the dtypes that each type variable may have (None: there are no type variables). requires: conditions
-    on dimensions and params; params: the values of this specialisation. vendor: the condition on them under which the
-    callable in `vendor` gets a call's arguments, inputs then outputs, all checked, by position. Where an expression
-    is more than integer arithmetic, the entry hands every call on. has_loops: how long a call takes does not follow
-    from its dimensions. checks: `run` looks at indices, and its words end in those of a fault.
+    chosen, and the type variables. requires: conditions on dimensions and params; params: the values of this
+    specialisation. vendor: the condition on them under which the callable in `vendor` gets a call's arguments, inputs
+    then outputs, all checked, by position. Where an expression is more than integer arithmetic, `serve` hands every
+    call on. has_loops: how long a call takes does not follow from its dimensions. checks: `run` looks at indices, and
+    its words end in those of a fault.
     """
-    code = Code((*EXPORTS[1:], "fault") if checks else EXPORTS[1:])
-    code.begin("entry", [PTR, PTR, I64, PTR])
-    _write_refusal(code)
+    code = Code((*VARIABLES, "fault") if checks else VARIABLES)
+    write_functions(code)
+    code.begin("serve", SERVE)
     constants = {name: int(value) for name, value in (params or {}).items() if not isinstance(value, float)}
     conditions = (*requires, *(() if vendor is None else (vendor,)))
     if _is_servable(parameters, symbols, conditions, constants):
-        decisive = _decisive(declared or parameters, types or {})
-        _write_entry(code, parameters, symbols, aliases, decisive, requires, constants, vendor, has_loops, checks)
+        _write_serve(code, parameters, symbols, aliases, requires, constants, vendor, has_loops, checks)
     else:
         code.b.branch(code.refuse)
+    call = code.function.args[2:]
+    code.end(lambda: code.call("PyObject_Vectorcall", PTR, code.variable("fallback"), *call))
+    write_front(code, declared or parameters, types, params or {})
     return str(code.module)
 
 
@@ -104,43 +115,19 @@ def _may_be_dimension(p: Parameter) -> bool:
     return not p.is_array and p.role == "in" and p.dtype.startswith(("int", "uint"))
 
 
-def _decisive(declared: Sequence[Parameter], types: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
-    """Scalars whose type variable no input array decides → the dtypes it may have."""
-    decided = {p.dtype for p in declared if p.is_array and p.is_input}
-    return {
-        p.name: types[p.dtype] for p in declared
-        if not p.is_array and p.role == "in" and p.dtype in types and p.dtype not in decided
-    }  # fmt: skip
-
-
-def _write_refusal(code: Code) -> None:
-    """Hand the call on, unchanged."""
-    b, start = code.b, code.b.block
-    b.position_at_end(code.refuse)
-    native, python = code.block("native"), code.block("python")
-    following = code.variable("next")
-    b.cbranch(b.icmp_unsigned("!=", following, code.null), native, python)
-    b.position_at_end(native)
-    b.ret(code.call_address(following, PTR, *code.function.args))
-    b.position_at_end(python)
-    b.ret(code.call("PyObject_Vectorcall", PTR, code.variable("fallback"), *code.function.args[1:]))
-    b.position_at_end(start)
-
-
-def _write_entry(
+def _write_serve(
     code: Code, parameters: Sequence[Parameter], symbols: Sequence[str], aliases: Collection[tuple[str, str]],
-    decisive: Mapping[str, Sequence[str]], requires: Sequence[Tree], params: Mapping[str, int], vendor: Tree | None,
-    has_loops: bool, checks: bool,
+    requires: Sequence[Tree], params: Mapping[str, int], vendor: Tree | None, has_loops: bool, checks: bool,
 ) -> None:  # fmt: skip
     b = code.b
-    items, shapes = code.function.args[1], Shapes(code, params)
+    items, given, shapes = code.function.args[0], code.function.args[1], Shapes(code, params)
+    given = b.icmp_signed("!=", given, i64(0))
     inputs = [p for p in parameters if p.is_input]
     outputs = [p for p in parameters if p.role == "out"]
     temporary = [p for p in parameters if p.role == "temp"]
     layout, total = abi.slots(parameters, symbols)
     words = code.stack(I64, max(total + checks * abi.FAULT_WORDS, 1))
     place = {(s.kind, s.name, s.axis): s.index for s in layout}
-    given = _count_arguments(code, len(inputs), len(outputs))
 
     arrays: list[Array] = []
     for index, p in enumerate(inputs):
@@ -152,8 +139,6 @@ def _write_entry(
                 require_distinct(code, arrays[-1])
             continue
         value = read_scalar(code, p, item, code.place(words, place["scalar", p.name, 0], I64))
-        if p.name in decisive:
-            _require_typical(code, p, item, decisive[p.name], given)
         if value is not None and p.name in symbols:
             code.require(b.icmp_signed(">=", value, i64(0)))
             shapes.bind(p.name, value)
@@ -184,6 +169,9 @@ def _write_entry(
         count = b.select(given, i64(len(inputs) + len(outputs)), i64(len(inputs)))
 
         def give() -> None:
+            for array in arrays:  # what subclasses are to NumPy is not looked into here
+                type_ = code.at(code.element(items, inputs.index(array.parameter), PTR), 8, PTR)
+                code.require(code.equal(type_, code.variable("ndarray_type")))
             b.ret(code.call("PyObject_Vectorcall", PTR, other, items, count, code.null))
 
         code.branch(b.and_(faster, b.icmp_unsigned("!=", other, code.null)), give)
@@ -235,47 +223,6 @@ def _write_entry(
         fault = code.place(words, total, I64)
         code.branch(code.equal(status, ir.Constant(I32, 1)), lambda: _raise(code, fault, results))
     return_outputs(code, outputs, results, scratch, given)
-
-
-def _count_arguments(code: Code, inputs: int, outputs: int) -> Value:
-    """Require the inputs, or the inputs and all outputs (by keyword: in order); whether the outputs are there."""
-    b, count, keywords = code.b, code.function.args[2], code.function.args[3]
-    total = code.stack(I64)
-    code.put(count, total)
-
-    def check_keywords() -> None:
-        names = code.variable("names")
-        code.require(b.icmp_unsigned("!=", names, code.null))
-        code.require(code.equal(count, i64(inputs)))
-        code.require(code.equal(code.call("PyTuple_Size", I64, keywords), i64(outputs)))
-        for k in range(outputs):
-            name = code.call("PyTuple_GetItem", PTR, keywords, i64(k))
-            _require_same_text(code, name, code.element(names, k, PTR))
-        code.put(i64(inputs + outputs), total)  # their values lie right behind the positional ones
-
-    code.branch(b.icmp_unsigned("!=", keywords, code.null), check_keywords)
-    given = code.equal(code.get(total), i64(inputs + outputs))
-    code.require(b.or_(given, code.equal(code.get(total), i64(inputs))))
-    return given
-
-
-def _require_same_text(code: Code, one: Value, other: Value) -> None:
-    """Two strings: mostly the same object, as the names in a program's text are; those made at run time are not."""
-    b = code.b
-
-    def compare() -> None:
-        code.require(b.icmp_signed("==", code.call("PyUnicode_Compare", I32, one, other), ir.Constant(I32, 0)))
-
-    code.branch(b.icmp_unsigned("!=", one, other), compare)
-
-
-def _require_typical(code: Code, p: Parameter, item: Value, dtypes: Sequence[str], given: Value) -> None:
-    """Without an array, a Python float means float64 and an int int64, where declared: any other choice is Python's."""
-    typical = {"float64": "PyFloat_Type", "int64": "PyLong_Type"}.get(p.dtype)
-    chosen = ir.Constant(ir.IntType(1), 0)
-    if typical and p.dtype in dtypes:
-        chosen = code.equal(code.at(item, 8, PTR), code.symbol(typical))
-    code.require(code.b.or_(given, chosen))
 
 
 def _compute_dimensions(

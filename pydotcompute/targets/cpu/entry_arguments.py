@@ -12,12 +12,9 @@ from llvmlite import ir
 from ...artifact.abi import ELEMENTS
 from ...artifact.dimensions import Tree
 from ...artifact.signature import DTYPE_BYTES, Parameter
-from .entry_code import F32, F64, I1, I8, I32, I64, PTR, Code, Value, i64
+from .entry_code import F32, F64, I1, I8, I32, I64, PTR, TYPE_NUMBERS, Code, Value, i64
+from .entry_types import read_number, require_array, whole_number
 
-TYPE_NUMBERS = {  # NumPy's, where long is 64 bits wide; two of them are int64, two uint64
-    "bool": (0,), "int8": (1,), "int16": (3,), "int32": (5,), "int64": (7, 9), "uint8": (2,), "uint16": (4,),
-    "uint32": (6,), "uint64": (8, 10), "float32": (11,), "float64": (12,), "complex64": (14,), "complex128": (15,),
-}  # fmt: skip
 CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
 MOST_DIMS = 64  # of an array of NumPy's
 LEADING = 16  # leading dims of views and broadcasts that are served here; NumPy has up to 64
@@ -36,7 +33,7 @@ class Array(NamedTuple):
 def read_array(code: Code, p: Parameter, item: Value) -> Array:
     """Type, byte order, dtype, rank, layout, and that it is not too large; not yet the shape."""
     b = code.b
-    code.require(code.equal(code.at(item, 8, PTR), code.variable("ndarray_type")))
+    require_array(code, item)
     descr = code.at(item, 56, PTR)
     number = code.at(descr, 28, I32)
     first, *more = TYPE_NUMBERS[p.dtype]
@@ -71,18 +68,19 @@ def is_countable(code: Code, number: Value, sizes: Value) -> Value:
 
 
 def read_scalar(code: Code, p: Parameter, item: Value, word: Value) -> Value | None:
-    """Convert an exact Python scalar that fits into its word, or words; the int64 value of an integer."""
+    """Convert a scalar of Python's or NumPy's that fits into its word, or words; the int64 value of an integer."""
     b, kind = code.b, p.dtype.rstrip("0123456789")
     type_ = code.at(item, 8, PTR)
     code.put(i64(0), word)
     if kind == "bool":
-        true = code.equal(item, code.symbol("_Py_TrueStruct"))
-        code.require(b.or_(true, code.equal(item, code.symbol("_Py_FalseStruct"))))
-        code.put(b.zext(true, I64), word)
+        code.put(read_number(code, item, kind)[0], word)
     elif kind in ("int", "uint"):
-        code.require(code.equal(type_, code.symbol("PyLong_Type")))
-        value = _whole(code, item)
-        bits = 8 * DTYPE_BYTES[p.dtype]
+        result = code.stack(I64)
+        code.branch(
+            code.equal(type_, code.symbol("PyLong_Type")), lambda: code.put(whole_number(code, item), result),
+            lambda: code.put(read_number(code, item, kind)[0], result),
+        )  # fmt: skip
+        value, bits = code.get(result), 8 * DTYPE_BYTES[p.dtype]
         if kind == "uint":
             code.require(b.icmp_signed(">=", value, i64(0)))  # from 2**63 on: the Python path
         if bits < 64:
@@ -92,48 +90,16 @@ def read_scalar(code: Code, p: Parameter, item: Value, word: Value) -> Value | N
         code.put(value if bits == 64 else b.trunc(value, ir.IntType(bits)), word)
         return value
     elif kind == "float":
-        _put_float(code, _real(code, item, type_), p.dtype == "float32", word, 0)
+        real = code.stack(F64)
+        code.branch(
+            code.equal(type_, code.symbol("PyFloat_Type")), lambda: code.put(code.at(item, 16, F64), real),
+            lambda: code.put(read_number(code, item, kind)[1], real),
+        )  # fmt: skip
+        _put_float(code, code.get(real, F64), p.dtype == "float32", word, 0)
     else:
-        real, imaginary = _complex(code, item, type_)
-        _put_float(code, real, p.dtype == "complex64", word, 0)
-        _put_float(code, imaginary, p.dtype == "complex64", word, 1)
+        for k, part in enumerate(read_number(code, item, kind)[1:]):
+            _put_float(code, part, p.dtype == "complex64", word, k)
     return None
-
-
-def _whole(code: Code, item: Value) -> Value:
-    overflow = code.stack(I32)
-    value = code.call("PyLong_AsLongLongAndOverflow", I64, item, overflow)
-    code.require(code.equal(code.get(overflow, I32), ir.Constant(I32, 0)))
-    return value
-
-
-def _real(code: Code, item: Value, type_: Value) -> Value:
-    """The double of an exact float or int."""
-    result = code.stack(F64)
-
-    def of_int() -> None:
-        code.require(code.equal(type_, code.symbol("PyLong_Type")))
-        code.put(code.b.sitofp(_whole(code, item), F64), result)
-
-    code.branch(
-        code.equal(type_, code.symbol("PyFloat_Type")), lambda: code.put(code.at(item, 16, F64), result), of_int
-    )
-    return code.get(result, F64)
-
-
-def _complex(code: Code, item: Value, type_: Value) -> tuple[Value, Value]:
-    parts = code.stack(F64, 2)
-
-    def of_real() -> None:
-        code.put(_real(code, item, type_), parts, 0)
-        code.put(ir.Constant(F64, 0.0), parts, 1)
-
-    def of_complex() -> None:
-        code.put(code.at(item, 16, F64), parts, 0)
-        code.put(code.at(item, 24, F64), parts, 1)
-
-    code.branch(code.equal(type_, code.symbol("PyComplex_Type")), of_complex, of_real)
-    return code.element(parts, 0, F64), code.element(parts, 1, F64)
 
 
 def _put_float(code: Code, value: Value, single: bool, word: Value, index: int) -> None:
@@ -262,8 +228,10 @@ class Shapes:
 
 
 def extent(code: Code, array: Array) -> tuple[Value, Value]:
-    """First byte and one past the last byte that the array may touch (an empty one touches none: Python's case)."""
+    """First byte and one past the last byte that the array may touch; of an empty one a range that meets no other."""
     b, low, high = code.b, code.stack(I64), code.stack(I64)
+    empty = code.stack(I1)
+    code.put(ir.Constant(I1, 0), empty)
     code.put(array.data, low)
     code.put(b.add(array.data, i64(DTYPE_BYTES[array.parameter.dtype])), high)
 
@@ -272,9 +240,11 @@ def extent(code: Code, array: Array) -> tuple[Value, Value]:
         step = b.mul(last, code.element(array.strides, i, I64))
         side = b.select(b.icmp_signed("<", step, i64(0)), low, high)
         code.put(b.add(code.get(side), step), side)
+        code.put(b.or_(code.get(empty, I1), b.icmp_signed("<", last, i64(0))), empty)
 
     code.loop(array.nd, reach)
-    return code.get(low), code.get(high)
+    none = code.get(empty, I1)
+    return b.select(none, i64((1 << 63) - 1), code.get(low)), b.select(none, i64(0), code.get(high))
 
 
 def require_distinct(code: Code, array: Array) -> None:

@@ -12,6 +12,12 @@ F32, F64, VOID = ir.FloatType(), ir.DoubleType(), ir.VoidType()
 Value: TypeAlias = ir.Value
 
 
+TYPE_NUMBERS = {  # NumPy's, where long is 64 bits wide; two of them are int64, two uint64
+    "bool": (0,), "int8": (1,), "int16": (3,), "int32": (5,), "int64": (7, 9), "uint8": (2,), "uint16": (4,),
+    "uint32": (6,), "uint64": (8, 10), "float32": (11,), "float64": (12,), "complex64": (14,), "complex128": (15,),
+}  # fmt: skip
+
+
 def i64(value: int) -> ir.Constant:
     return ir.Constant(I64, value)
 
@@ -24,7 +30,7 @@ class _Callee:
 
 
 class Code:
-    """One function under construction. `b` is the builder; `refuse` the block that gives the call to someone else."""
+    """One function after the other. `b` is the builder; `refuse` the block that gives the call to someone else."""
 
     null = ir.Constant(PTR, None)
 
@@ -33,13 +39,23 @@ class Code:
         for name in variables:
             ir.GlobalVariable(self.module, PTR, name).initializer = self.null
 
-    def begin(self, name: str, arguments: Sequence[ir.Type]) -> None:
-        self.function = ir.Function(self.module, ir.FunctionType(PTR, arguments), name)
+    def begin(self, name: str, arguments: Sequence[ir.Type], result: ir.Type = PTR) -> None:
+        self.function = self.module.globals.get(name) or ir.Function(
+            self.module, ir.FunctionType(result, arguments), name
+        )
+        if result != PTR:  # a function of the entry's own, called where an object is not the usual one
+            self.function.linkage = "internal"
+            self.function.attributes.add("noinline")
         self.b = ir.IRBuilder(self.function.append_basic_block("stack"))
         start = self.function.append_basic_block("start")
         self.refuse = self.function.append_basic_block("refuse")
         self._last_stack = self.b.branch(start)
         self.b.position_at_end(start)
+
+    def end(self, refused: Callable[[], Value]) -> None:
+        """What the function returns where it refuses."""
+        self.b.position_at_end(self.refuse)
+        self.b.ret(refused())
 
     # ------------------------------------------------------------------------------------------------ values
 

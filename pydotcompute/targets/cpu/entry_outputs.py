@@ -8,8 +8,8 @@ import numpy as np
 from llvmlite import ir
 
 from ...artifact.signature import Parameter, fill_value
-from .entry_arguments import MOST_DIMS, TYPE_NUMBERS, Shapes, is_countable
-from .entry_code import I32, I64, PTR, VOID, Code, Value, i64
+from .entry_arguments import MOST_DIMS, Shapes, is_countable
+from .entry_code import I32, I64, PTR, TYPE_NUMBERS, VOID, Code, Value, i64
 
 ARRAY_NEW, ARRAY_SCALAR, DESCR_FROM_TYPE = 93, 60, 45  # numbers in PyArray_API
 

@@ -73,7 +73,7 @@ class CpuTarget(Target):
         clock.tick("numba")
         ir = entry_ir(
             tree.parameters, tree.symbols, tree.aliases, declared=job.kernel.signature.parameters,
-            types=job.kernel.types, requires=job.kernel.requires, params=dict(job.specialisation.params),
+            types=tuple(job.kernel.types), requires=job.kernel.requires, params=dict(job.specialisation.params),
             vendor=job.kernel.vendor.get("when", True) if job.kernel.vendor else None, checks=source.faults.any,
             has_loops=has_sequential_loops(tree),
         )  # fmt: skip
