@@ -7,13 +7,15 @@ from typing import NamedTuple
 
 class Position(NamedTuple):
     """A place in a file of the user's. `line` and `column` count from 1; `text` is the source line itself. `place` is
-    the line and column in the text that was rendered from there, if any was: it does not move when the file does."""
+    the line and column in the text that was rendered from there, if any was: it does not move when the file does.
+    `caller`: of what stands in a helper, and in the tree in the place of its call: where the kernel calls it."""
 
     path: str
     line: int
     column: int
     text: str = ""
     place: tuple[int, int] = (0, 0)
+    caller: Position | None = None
 
 
 class DeclarationError(ValueError):

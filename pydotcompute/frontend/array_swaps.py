@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, replace
-from typing import Any, Callable, Iterable
+from typing import Any, Callable, Iterable, Mapping
 
 from ..errors import DeclarationError
 from ..ir import tree
@@ -55,6 +55,8 @@ def _swapped(s: Scope, node: ast.Name, first: Array) -> Array:
         found, other = (f"{a.kind} {a.dtype}[{', '.join(map(str, a.dims))}]" for a in (array, first))
         s.refuse(node, f"arrays that are swapped have one shape and dtype, and `{name}` is {found}, not {other}",
                  "copy the elements in a loop")  # fmt: skip
+    if array.prefix:
+        s.refuse(node, f"`{name}` is a part of an array: whole arrays may be swapped", "copy the elements in a loop")
     places = {"temp": "top", "shared": "blocks"}
     if s.place != places.get(array.kind, s.place):
         s.refuse(node, f"`{name}` is swapped inside `{s.place}`, whose iterations share it",
@@ -80,6 +82,19 @@ def resolved(
             module.refuse(module.function, f"with its swapped arrays the kernel has {size:,} parts, and at most "
                           f"{MOST_NODES:,} are compiled", "swap fewer arrays, or copy one in a loop")  # fmt: skip
     return body
+
+
+def renamed(node: tree.N, names: Mapping[str, str]) -> tree.N:
+    """A statement with other names of arrays."""
+
+    def change(inner: Any) -> Any:
+        inner = tree.rebuilt(inner, change)
+        if isinstance(inner, tree.ArrayName):
+            return replace(inner, name=names.get(inner.name, inner.name))
+        return replace(inner, array=names[inner.array]) if getattr(inner, "array", "") in names else inner
+
+    made: tree.N = change(node)
+    return made
 
 
 class _Group:
@@ -226,16 +241,7 @@ class _Group:
         return tree.Compare("==", tree.Var(self.which, "int64"), tree.Const(self.number(way), "int64"))
 
     def named(self, node: tree.N, way: Way) -> tree.N:
-        stands = dict(zip(self.names, way))
-
-        def change(inner: Any) -> Any:
-            inner = tree.rebuilt(inner, change)
-            if isinstance(inner, tree.ArrayName):
-                return replace(inner, name=stands.get(inner.name, inner.name))
-            return replace(inner, array=stands[inner.array]) if getattr(inner, "array", "") in stands else inner
-
-        made: tree.N = change(node)
-        return made
+        return renamed(node, dict(zip(self.names, way)))
 
     def again(self, node: tree.N) -> tree.N:
         """A copy whose arrays are its own."""

@@ -36,8 +36,9 @@ def new(s: Scope, node: ast.Assign) -> tree.NewArray:
     if len(node.targets) > 1 or not isinstance(target, ast.Name):
         s.refuse(node, f"`{kind}(…)` makes one array", f"give it one name: `tile = {ast.unparse(call)}`")
     places, hint = _PLACES[kind]
-    if s.helper:
-        s.refuse(call, f"`{kind}` in a helper, which has scalars only", "make it in the kernel")
+    s.beyond_function()
+    if s.inlined and kind == "local" and s.place == "blocks":
+        kind = "shared"  # the block's own, as what happens in it once
     alone = s.place == "top" and not s.parallel  # the whole kernel is one iteration
     if s.place not in places.split(" or ") and not (alone and kind == "local"):
         if alone or kind == "private" and s.place != "top":
@@ -45,7 +46,7 @@ def new(s: Scope, node: ast.Assign) -> tree.NewArray:
         elif s.place == "top":
             hint += "; for one of the call declare it in the signature: `temp (q: T[n])`"
         s.refuse(call, f"`{kind}` outside the body of {places}", hint)
-    if s.depth:
+    if s.levels.get(id(node), s.depth):
         hint = "write it first, before them" if alone else hint
         s.refuse(call, f"`{kind}` under `if`, `for` or `while`", hint)
     if len(call.args) != 2:
@@ -58,7 +59,7 @@ def new(s: Scope, node: ast.Assign) -> tree.NewArray:
     if name in s.constants:
         s.refuse(node, f"`{name}` is a constant tuple", "use two names")
     own = name
-    if name in s.kernel_arrays:  # made again, for another loop: an array of its own
+    if name in s.kernel_arrays or s.inlined:  # made again, for another loop or call: an array of its own
         own = s.parts.unique(name) if s.final else f"{name}_{len(s.kernel_arrays)}"
     array = tree.NewArray(kind, own, shape, dtype, at=s.at(node))
     s.kernel_arrays[array.name] = array
@@ -111,8 +112,7 @@ def update(s: Scope, call: ast.Call) -> tree.Atomic | tree.Scatter:
     where any of the values that meet may stay. Without an index for an output without dimensions."""
     name = called(call)
     plain = _PLAIN[name]
-    if s.helper:
-        s.refuse(call, f"`{name}` in a helper, which only reads arrays", "return the value instead")
+    s.beyond_function()
     if s.place not in ("grid", "blocks", "threads"):
         s.refuse(call, f"`{name}` outside a parallel loop", f"nothing else runs at this time: write `{plain}`")
     wrong = f"`{name}` takes 3 arguments, found {len(call.args)}"

@@ -7,8 +7,8 @@ from typing import Iterable
 from ..artifact.dimensions import substituted
 from ..declare.model import Kernel, Rendered, Specialisation
 from ..ir import tree
-from . import array_swaps, constant_tuples, helpers, module as modules, names, statements
-from .promotion import Type
+from . import array_swaps, constant_tuples, helpers, module as modules, names, settling, statements
+from .promotion import Value
 from .scope import Array, Parts, Scope
 from .syntax import without_docstring
 
@@ -25,7 +25,7 @@ def build_tree(kernel: Kernel, specialisation: Specialisation, rendered: Rendere
     instances = helpers.Instances(module)
     s = _scope(module, instances.parts)
     body = without_docstring(module.function.body)
-    helpers.settle(s, lambda: statements.block(s, body))
+    settling.settle(s, lambda: statements.block(s, body))
     s.final = True
     s.begin()
     built = statements.block(s, body)
@@ -81,8 +81,8 @@ def _scope(module: modules.Module, parts: Parts) -> Scope:
             leading = ("rows" if p.dims else "size",) if p.ellipsis else ()
             s.arrays[p.name] = Array(p.name, p.rank, p.dtype, p.role, (*leading, *(p.dims or ())))
         else:
-            s.given[p.name] = (p.name, Type(p.dtype))
+            s.given[p.name] = Value(tree.Var(p.name, p.dtype))
     for symbol in module.kernel.signature.symbols:
-        s.given[symbol] = (symbol, Type("int64", True))
+        s.given[symbol] = Value(tree.Var(symbol, "int64"), True)
     names.collect(s)
     return s

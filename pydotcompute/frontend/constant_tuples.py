@@ -38,8 +38,9 @@ def set_tuple(s: Scope, node: ast.Assign, evaluated: Callable[[Scope, ast.expr],
         type_ = promotion.common(type_, value.type)
     fault = s.fault(node)
     constants = (convert(Value(v.expr, v.weak), type_.dtype, fault) for v in values)
-    s.constants[target.id] = Constants(tuple(c for c in constants if isinstance(c, tree.Const)), type_)
-    s.arrays[target.id] = Array(target.id, 1, type_.dtype, "tuple", (len(values),))
+    own = s.parts.unique(target.id) if s.inlined and s.final else target.id
+    s.constants[own] = Constants(tuple(c for c in constants if isinstance(c, tree.Const)), type_)
+    s.arrays[target.id] = Array(own, 1, type_.dtype, "tuple", (len(values),))
     s.here[target.id] = SET
 
 
@@ -52,9 +53,7 @@ def element(s: Scope, node: ast.Subscript, array: Array, index: tree.Expr) -> Va
                      f"write an index from 0 to {len(known.values) - 1}")  # fmt: skip
         return Value(tree.Const(known.values[index.whole].value, known.type.dtype, at=at), known.type.weak)
     text = ast.unparse(node)
-    if s.helper:
-        s.refuse(node, f"`{text}` in a helper, whose index is not known at compile time",
-                 "index the tuple in the kernel and pass the element")  # fmt: skip
+    s.beyond_function()
     if s.place == "top" and s.parallel:
         s.refuse(node, f"`{text}` outside of parallel loops, whose index is not known at compile time",
                  f"write `{text}` in the parallel loop that needs it")  # fmt: skip

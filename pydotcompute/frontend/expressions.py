@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from ..artifact.signature import DTYPES
 from ..ir import tree
@@ -221,12 +222,17 @@ def named_array(s: Scope, node: ast.Name) -> Array:
     s.refuse(node, f"unknown array `{name}`", near(name, s.arrays, known))
 
 
-def index(s: Scope, node: ast.AST, name: str, array: Array, items: list[ast.expr]) -> tuple[tree.Expr, ...]:
-    if len(items) != array.rank:
+def index(
+    s: Scope, node: ast.AST, name: str, array: Array, items: list[ast.expr], part: bool = False
+) -> tuple[tree.Expr, ...]:
+    """The int64 indices of an element; or (`part`) the first ones, of a part of the array."""
+    if len(items) != array.rank and not part:
         dims = "dimension" if array.rank == 1 else "dimensions"
         found = "1 index" if len(items) == 1 else f"{len(items)} indices"
         s.refuse(node, f"`{name}` has {array.rank} {dims}, found {found}", f"write `{element(name, array)}`")
-    return tuple(_index(s, item, array, axis) for axis, item in enumerate(items))
+    at = s.at(node)
+    prefix = (replace(known, at=at) for known in array.prefix)
+    return (*prefix, *(_index(s, item, array, axis) for axis, item in enumerate(items)))
 
 
 def _index(s: Scope, node: ast.expr, array: Array, axis: int) -> tree.Expr:
@@ -245,15 +251,16 @@ def _index(s: Scope, node: ast.expr, array: Array, axis: int) -> tree.Expr:
 
 def check_access(s: Scope, node: ast.AST, name: str, array: Array, action: str) -> None:
     if action != "read":
-        if s.helper:
-            s.refuse(node, f"a helper only reads arrays, and `{name}` is {action} here", "return the value instead")
+        s.beyond_function()
+        s.stores, s.acts = True, s.acts or name not in s.array_nodes
         if array.kind == "tuple":
             s.refuse(node, f"`{name}` is a constant tuple and cannot be {action}", "make it an array: `local((n,), T)`")
         if array.kind == "in":
+            what = f"`{name}`, which is `{array.name}` here, is" if array.name != name else f"`{name}` is"
             s.refuse(
                 node,
-                f"`{name}` is an input and cannot be {action}",
-                f"declare it `inout`, or an output, in the signature: `{name}: inout …`",
+                f"{what} an input and cannot be {action}",
+                f"declare it `inout`, or an output, in the signature: `{array.name}: inout …`",
             )
 
 
@@ -297,14 +304,15 @@ def _call(s: Scope, node: ast.Call) -> Value:
             s.refuse(node, f"`{name}(…)` converts 1 value, found {len(node.args)}", f"write `{name}(x)`")
         return operators.cast(dtype, expression(s, node.args[0]), s.fault(node), at)
     if name in s.module.helpers:
-        call, types = s.parts.helper(s, node)
-        if len(types) != 1:
+        call = s.parts.helper(s, node)
+        if len(call.types) != 1:
+            many, names = f"{len(call.types)} values", ", ".join("abcdefgh"[: len(call.types)])
             s.refuse(
                 node,
-                f"`{name}` returns {len(types)} values and stands in an expression",
-                f"write `{', '.join('abcdefgh'[: len(types)])} = {ast.unparse(node)}`",
+                f"`{name}` returns {many if call.types else 'no value'} and stands in an expression",
+                f"write `{names} = {ast.unparse(node)}`" if call.types else f"write `{ast.unparse(node)}` alone",
             )
-        return Value(call, types[0].weak)
+        return call.values[0] if call.call is None else Value(call.call, call.types[0].weak)
     if name in (*LOOPS, "range"):
         s.refuse(node, f"`{name}` is not a value", f"write `for i in {ast.unparse(node)}:`")
     if name in ARRAYS:

@@ -114,10 +114,11 @@ def _serial(s: Scope, node: ast.Call, clauses: list[ast.comprehension]) -> Value
     generator = node.args[0]
     assert isinstance(generator, ast.GeneratorExp)
     op, shadow, state = called(node), dict(s.shadow), dict(s.here)
+    outer, s.serial = s.serial, True
     found = [_clause(s, clause) for clause in clauses]
     with s.apart(_INSIDE) as first:
         term = expressions.expression(s, generator.elt)
-    s.shadow, s.state = shadow, state
+    s.shadow, s.state, s.serial = shadow, state, outer
     type_, start, value, operand = _shape(s, op, term, node)
     if len(found) > 1 and REDUCTIONS[op].positioned:
         return _best(s, node, found, first, value)

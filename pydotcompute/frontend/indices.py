@@ -18,8 +18,9 @@ _NAMES = "ijklmnopq"
 def check_place(s: Scope, node: ast.AST, kind: str, reduction: bool = False) -> None:
     """Refuse a parallel loop or reduction where it may not stand."""
     what = f"a reduction over {kind}" if reduction else f"`{kind}`"
-    if s.place == "helper":
-        s.refuse(node, f"{what} in a helper", "move it into the kernel")
+    if s.helper and kind == "threads" and all(loop.kind != "blocks" for loop in s.loops):
+        s.refuse(node, f"{what} in a helper", "move it into the kernel, or write `range`")
+    s.beyond_function()
     if reduction and s.lazy:
         where = s.lazy if s.lazy.startswith("inside") else f"in a part of an expression that is {s.lazy}"
         hint = "give it a name on a line before: `s = sum(…)`"
@@ -157,7 +158,7 @@ def _invariant(s: Scope, e: tree.Expr) -> bool:
         case tree.Const():
             return True
         case tree.Var(name=name):
-            return name in s.shadow.values() or any(name == given for given, _ in s.given.values())
+            return name in s.shadow.values() or e in (given.expr for given in s.given.values())
         case tree.Binary(op="+" | "-"):
             return _invariant(s, e.left) and _invariant(s, e.right)
     return False

@@ -40,6 +40,16 @@ class Module:
     positions: dict[tuple[int, int], Position] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)  # every name of the text; fresh ones are none of these
 
+    @cached_property
+    def has_parallel_loops(self) -> bool:
+        """Whether the kernel or a helper that it calls has one."""
+        reached: list[ast.FunctionDef] = [self.function]
+        for function in reached:
+            calls = (n.func for n in ast.walk(function) if isinstance(n, ast.Call))
+            called = {f.id for f in calls if isinstance(f, ast.Name)} & self.helpers.keys()
+            reached += [helper for helper in map(self.helpers.__getitem__, sorted(called)) if helper not in reached]
+        return any(syntax.parallel_kind(node) for function in reached for node in ast.walk(function))
+
     def position(self, node: ast.AST) -> Position:
         key = place(node)
         if key not in self.positions:  # a kernel is built several times, until its types settle

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Callable, Iterator, NamedTuple, NoReturn
 
 from ..artifact.dimensions import Tree
@@ -14,10 +14,9 @@ from ..ir.functions import CONSTANTS, FUNCTIONS, LOOPS, WORDS
 from . import promotion
 from .module import Module, near
 from .promotion import Type, Value
-from .syntax import BUILTINS, parallel_kind
+from .syntax import BUILTINS
 
 SET = "set"
-SIGNATURE = ("in", "out", "inout", "temp")  # the kinds of arrays that are not the kernel's own
 
 
 @dataclass(frozen=True)
@@ -36,6 +35,19 @@ class Array:
     kind: str  # "in" "out" "inout" "temp" "shared" "private" "local" "tuple"
     dims: tuple[Tree, ...] = ()  # for hints: how the user calls the extents
     parameter: str | None = None  # of a helper's argument: the kernel's array behind it
+    prefix: tuple[tree.Expr, ...] = ()  # of a row, `x[i]`: the indices that it has already
+
+
+class NotAFunction(Exception):
+    """A helper does more than compute scalars from scalars and inputs: see `inlining`."""
+
+
+class Called(NamedTuple):
+    """A call of a helper: the types of its results; its call, or what they are where its statements stand before."""
+
+    types: tuple[Type, ...]
+    call: tree.CallHelper | None
+    values: tuple[Value, ...] = ()
 
 
 class Constants(NamedTuple):
@@ -82,7 +94,7 @@ class Parts(NamedTuple):
 
     block: Callable[[Scope, list[ast.stmt]], list[tree.Stmt]]
     reduction: Callable[[Scope, ast.Call], Value]  # in its functional form
-    helper: Callable[[Scope, ast.Call], tuple[tree.CallHelper, tuple[Type, ...]]]  # its call, the types of its results
+    helper: Callable[[Scope, ast.Call], Called]
     unique: Callable[[str], str]  # a name for the tree that nothing else has
 
 
@@ -90,11 +102,19 @@ class Scope:
     """One function, the kernel or one instance of a helper. It is built several times: until the types of its
     names settle, then once more with `final`, which reports what is wrong with them and gives the tree."""
 
-    def __init__(self, module: Module, function: ast.FunctionDef, parts: Parts, helper: bool = False):
-        self.module, self.function, self.parts, self.helper = module, function, parts, helper
-        self.parallel = any(parallel_kind(node) for node in ast.walk(function))  # else it runs as one block
+    def __init__(
+        self, module: Module, function: ast.FunctionDef, parts: Parts, home: str = "top", caller: Scope | None = None
+    ):
+        """home: "top" of the kernel, "helper" of a helper that is a function of the tree; else where one is called
+        whose statements stand in the place of its call, by `caller`."""
+        self.module, self.function, self.parts, self.home = module, function, parts, home
+        self.helper, self.inlined = home == "helper" or caller is not None, caller is not None
+        self.passed = dict(caller.constants) if caller else {}  # constant tuples of those around
+        self.called_at: Position | None = None  # in the kernel, of a helper in the place of its call
+        # Without a parallel loop it runs as one block.
+        self.parallel: bool = caller.parallel if caller else module.has_parallel_loops
         self.arrays: dict[str, Array] = {}
-        self.given: dict[str, tuple[str, Type]] = {}  # scalar arguments and dimensions: name in the tree, type
+        self.given: dict[str, Value] = {}  # scalar arguments and dimensions
         self.assigned: dict[str, ast.AST] = {}  # locals → where first assigned
         self.array_nodes: dict[str, ast.AST] = {}  # kernel arrays → where first made
         self.plain: dict[str, ast.AST] = {}  # locals that are more than indices of parallel loops
@@ -113,16 +133,21 @@ class Scope:
         self.state: State | None = {}  # None: never reached
         self.shadow: dict[str, str] = {}  # live indices of parallel loops and reductions → name in the tree
         self.loops: list[Loop] = []
-        self.place = "helper" if self.helper else "top"  # "grid" "blocks" "threads"
+        self.place = self.home  # or "grid" "blocks" "threads"
         self.depth = 0  # of if, for, while around, within the place
         self.before_statement: list[tree.Stmt] = []  # what the evaluation of the expression under way takes first
         self.lazy = ""  # why no reduction of a parallel loop is among that
         self.locals: dict[str, str] = {}  # of the tree
         self.kernel_arrays: dict[str, tree.NewArray] = {}
-        self.arrays = {name: a for name, a in self.arrays.items() if a.kind in SIGNATURE}
-        self.constants: dict[str, Constants] = {}
-        self.left: tuple[str, ...] = ()  # of a helper that returns inside a loop: whether it did, and the results
+        self.arrays = {name: a for name, a in self.arrays.items() if name not in self.array_nodes}
+        self.constants: dict[str, Constants] = dict(self.passed)
         self.results: tuple[int, ast.AST] | None = None  # of a helper: how many, and where first
+        self.left: tuple[str, ...] | None = None  # the names that keep them, of one that returns in loops or is inlined
+        self.returned = ""  # of a helper that returns inside a loop: whether it did
+        self.alone: ast.AST | None = None  # the one expression of the statement under way that may store into arrays
+        self.serial = False  # whether it stands in a reduction over range, which stores nothing
+        self.stores = self.acts = False  # of a helper: whether it stores into arrays; into such as others see
+        self.levels: dict[int, int] = {}  # id of a statement that became part of a branch → its depth in the text
 
     @property
     def here(self) -> State:
@@ -133,7 +158,13 @@ class Scope:
     # ------------------------------------------------------------------------------------------- mistakes
 
     def at(self, node: ast.AST) -> Position:
-        return self.module.position(node)
+        at = self.module.position(node)
+        return at._replace(caller=self.called_at) if self.called_at else at
+
+    def beyond_function(self) -> None:
+        """What follows has no place in a function of the tree."""
+        if self.home == "helper":
+            raise NotAFunction
 
     def refuse(self, node: ast.AST, message: str, hint: str = "") -> NoReturn:
         self.module.refuse(node, message, hint)
@@ -193,8 +224,8 @@ class Scope:
             known = self.type_of(name)
             return Value(tree.Var(self.renamed.get(name, name), known.dtype, at=at), known.weak)
         if name in self.given:
-            given, type_ = self.given[name]
-            return Value(tree.Var(given, type_.dtype, at=at), type_.weak)
+            given = self.given[name]
+            return given._replace(expr=replace(given.expr, at=at))
         if self.helper and name in self.module.kernel.signature.symbols:
             return self.dimension(name, at)
         if name in CONSTANTS:
@@ -232,7 +263,7 @@ class Scope:
 
     def check_set(self, node: ast.Name) -> None:
         name = node.id
-        fixed = name in self.arrays and self.arrays[name].kind in SIGNATURE
+        fixed = name in self.arrays and name not in self.array_nodes
         if fixed or self.state is None:
             return
         state = self.state.get(name)
@@ -273,8 +304,8 @@ class Scope:
         return self.join(self.function.name, type_, node, position + 1)
 
     def result_types(self) -> list[Type]:
-        assert self.results is not None  # a helper ends with `return`
-        return [self.type_of(result_key(self.function.name, k + 1)) for k in range(self.results[0])]
+        count = self.results[0] if self.results else 0
+        return [self.type_of(result_key(self.function.name, k + 1)) for k in range(count)]
 
     # ----------------------------------------------------------------------------------------- what is set
 

@@ -9,8 +9,9 @@ from ..ir import tree
 from ..ir.functions import UPDATES
 from . import array_swaps, arrays, constant_tuples, expressions, loops, reductions
 from .names import array_kind, bindings, is_swap
-from .promotion import Value, convert
+from .promotion import Value, constant, convert
 from .scope import SET, Scope, merge
+from .syntax import without_docstring
 
 
 def block(s: Scope, body: list[ast.stmt]) -> list[tree.Stmt]:
@@ -22,19 +23,25 @@ def block(s: Scope, body: list[ast.stmt]) -> list[tree.Stmt]:
         outer, s.before_statement = s.before_statement, []
         if s.helper and isinstance(node, ast.If) and _returns(node):
             # A branch returns: the rest of the statements becomes the rest of each branch that does not.
-            found = _if(s, node, body[position + 1 :])
+            found = _if(s, node, _leveled(s, body[position + 1 :]))
         else:
             found = statement(s, node)
         built += [*s.before_statement, *found]
         s.before_statement = outer
         if s.helper and isinstance(node, (ast.For, ast.While)) and _returns(node):
-            returned = tree.Var(s.left[0], "bool", at=s.at(node))
+            if s.state is None and not s.returned:
+                break
+            returned = tree.Var(s.returned, "bool", at=s.at(node))
             if s.loops:
                 built.append(tree.If(returned, (tree.Break(),), at=s.at(node)))
                 continue
-            types = s.result_types()
-            give = tree.Return(tuple(tree.Var(n, t.dtype) for n, t in zip(s.left[1:], types)), at=s.at(node))
-            rest = block(s, body[position + 1 :]) if s.state is not None else []
+            rest = block(s, _leveled(s, body[position + 1 :])) if s.state is not None else []
+            if s.inlined:
+                goes_on = expressions.negated(returned, returned.at)
+                built += [tree.If(goes_on, tuple(rest), at=s.at(node))] if rest else []
+                break
+            results = tuple(tree.Var(n, t.dtype) for n, t in zip(s.left or (), s.result_types()))
+            give = tree.Return(results, at=s.at(node))
             built += [tree.If(returned, (give,), tuple(rest), at=s.at(node))] if rest else [give]
             break
         if s.helper and isinstance(node, ast.If) and _returns(node):
@@ -44,6 +51,7 @@ def block(s: Scope, body: list[ast.stmt]) -> list[tree.Stmt]:
 
 def statement(s: Scope, node: ast.stmt) -> list[tree.Stmt]:
     at = s.at(node)
+    s.alone = node.value if isinstance(node, (ast.Assign, ast.Expr, ast.Return)) else None
     s.assigning = {name for name, _, _ in bindings([node])} if isinstance(node, (ast.Assign, ast.AugAssign)) else set()
     match node:
         case ast.Pass():
@@ -64,6 +72,10 @@ def statement(s: Scope, node: ast.stmt) -> list[tree.Stmt]:
             return _return(s, node)
         case ast.Expr(value=ast.Call(func=ast.Name(id=name)) as call) if name in UPDATES:
             return [arrays.update(s, call)]
+        case ast.Expr(value=ast.Call(func=ast.Name(id=name)) as call) if name in s.module.helpers:
+            if s.parts.helper(s, call).call is None:
+                return []
+            s.refuse(node, f"`{ast.unparse(node)}` has no effect", "assign its value, or leave it out")
         case ast.Expr():
             expressions.expression(s, node.value)
             s.refuse(node, f"`{ast.unparse(node)}` has no effect", "assign its value, or leave it out")
@@ -71,6 +83,7 @@ def statement(s: Scope, node: ast.stmt) -> list[tree.Stmt]:
 
 
 def _if(s: Scope, node: ast.If, rest: list[ast.stmt]) -> list[tree.Stmt]:
+    s.alone = None
     test, _ = expressions.condition(s, node.test)
     entry = dict(s.here)
     s.depth += 1
@@ -108,9 +121,10 @@ def _jump(s: Scope, node: ast.Break | ast.Continue) -> tree.Stmt:
 def _return(s: Scope, node: ast.Return) -> list[tree.Stmt]:
     """Inside a loop it keeps the results and leaves the loops one by one."""
     name = s.function.name
-    if node.value is None:
-        s.refuse(node, f"`return` without a value in helper `{name}`", "return a scalar, or several: `return a, b`")
-    parts = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+    if loop := next((loop for loop in reversed(s.loops) if loop.kind not in ("for", "while")), None):
+        hint = "its iterations are in no order: reduce, or store into an array"
+        s.refuse(node, f"`return` inside `{loop.kind}`", hint)
+    parts: list[ast.expr] = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value] if node.value else []
     if isinstance(node.value, ast.Tuple) and len(parts) < 2:
         s.refuse(
             node.value, f"helper `{name}` returns a tuple of {len(parts)}", "return a scalar, or several: `return a, b`"
@@ -118,23 +132,53 @@ def _return(s: Scope, node: ast.Return) -> list[tree.Stmt]:
     if s.results is None:
         s.results = len(parts), node
     if s.results[0] != len(parts):
+        here, there = (count or "no value" for count in (len(parts), s.results[0]))
         first = s.module.line(s.results[1])
-        s.refuse(
-            node, f"helper `{name}` returns {len(parts)} here and {s.results[0]} on line {first}", "return as many"
-        )
+        s.refuse(node, f"helper `{name}` returns {here} here and {there} on line {first}", "return as many")
     values = []
     for position, part in enumerate(parts):
         value = expressions.expression(s, part)
         values.append(convert(value, s.join_result(position, value.type, part).dtype, s.fault(part)))
     s.state = None
     at = s.at(node)
-    if not s.loops:
+    if not s.loops and not s.inlined:
         return [tree.Return(tuple(values), at=at)]
-    if not s.left:
-        s.left = s.fresh("returned_", "bool"), *(s.fresh("result_", value.type) for value in values)
-    true = tree.Const(True, "bool", at=at)
-    kept = (tree.Assign(n, value, at=at) for n, value in zip(s.left, (true, *values)))
-    return [*kept, tree.Break(at=at)]
+    if s.left is None:
+        s.left = tuple(s.fresh("result_", value.type) for value in values)
+    kept: list[tree.Stmt] = [tree.Assign(n, value, at=at) for n, value in zip(s.left, values)]
+    if not s.loops:
+        return kept
+    s.returned = s.returned or s.fresh("returned_", "bool")
+    return [*kept, tree.Assign(s.returned, tree.Const(True, "bool", at=at), at=at), tree.Break(at=at)]
+
+
+def _leveled(s: Scope, rest: list[ast.stmt]) -> list[ast.stmt]:
+    """Statements that become part of a branch, and stand in the text where it is."""
+    for node in rest:
+        s.levels.setdefault(id(node), s.depth)
+    return rest
+
+
+def helper_body(s: Scope) -> list[tree.Stmt]:
+    """The statements of a helper; what it returns inside of loops, or in the place of its call, is kept in names."""
+    built: list[tree.Stmt] = []
+    for name, given in s.given.items():
+        if name in s.plain:  # assigned in the body: a local that starts as the argument
+            dtype = s.join(name, given.type, s.function).dtype
+            value = convert(given, dtype, s.fault(s.function))
+            built.append(tree.Assign(s.renamed.get(name, name), value, at=s.at(s.function)))
+            s.here[name] = SET
+    body = block(s, without_docstring(s.function.body))
+    if s.returned:
+        first = {s.returned: "bool", **dict(zip(s.left or (), (t.dtype for t in s.result_types())))}
+        built += [tree.Assign(n, constant(0, dtype)) for n, dtype in first.items()]
+    built += body
+    if not (s.results and s.results[0]):
+        s.beyond_function()
+    elif s.state is not None:
+        s.refuse(s.function, f"helper `{s.function.name}` can end without a value",
+                 "end every way through it with `return`")  # fmt: skip
+    return built
 
 
 # -------------------------------------------------------------------------------------------- assignments
@@ -199,13 +243,18 @@ def _assign_tuple(s: Scope, node: ast.Assign, target: ast.Tuple | ast.List) -> l
         return built + [assign(s, part, value, node) for part, value in zip(parts, values)]
     match node.value:
         case ast.Call(func=ast.Name(id=name)) as call_ if name in s.module.helpers:
-            call, types = s.parts.helper(s, call_)
+            called = s.parts.helper(s, call_)
+            types = called.types
         case _:
             s.refuse(node.value, f"one value for {len(parts)} targets", "write as many values, or call a helper")
+    if not types:
+        s.refuse(node.value, f"`{name}` returns no value", f"write `{ast.unparse(call_)}` alone")
     if len(types) == 1:
         hint = f"write `v = {ast.unparse(call_)}`"
         s.refuse(node.value, f"`{name}` returns one value, not a tuple of {len(parts)}", hint)
     _same_number(s, node, len(parts), len(types))
+    if called.call is None:
+        return [assign(s, part, value, node) for part, value in zip(parts, called.values)]
     plain = [part for part in parts if isinstance(part, ast.Name)]
     names = [part.id for part in plain]
     if len(set(names)) == len(parts):
@@ -215,11 +264,11 @@ def _assign_tuple(s: Scope, node: ast.Assign, target: ast.Tuple | ast.List) -> l
         if all(s.type_of(name).dtype == type_.dtype for name, type_ in zip(names, types)):
             for name in names:
                 s.here[name] = SET
-            return [tree.AssignTuple(tuple(s.renamed.get(n, n) for n in names), call, at=s.at(node))]
+            return [tree.AssignTuple(tuple(s.renamed.get(n, n) for n in names), called.call, at=s.at(node))]
     kept = [s.fresh("kept_", type_.dtype) for type_ in types]
     values = [Value(tree.Var(n, type_.dtype), type_.weak) for n, type_ in zip(kept, types)]
     return [
-        tree.AssignTuple(tuple(kept), call, at=s.at(node)),
+        tree.AssignTuple(tuple(kept), called.call, at=s.at(node)),
         *(assign(s, part, value, node) for part, value in zip(parts, values)),
     ]
 

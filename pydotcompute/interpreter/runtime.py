@@ -29,7 +29,11 @@ def accesses(sites: tuple[Site, ...], met: dict[str, dict[int, list]] | None = N
         at = places[axis]
         where = f"{at.path}:{at.line}:{at.column}: " if at else ""
         of_axis = f" of axis {axis}" if array.ndim > 1 else ""
-        raise IndexError(f"{where}index {indices[axis]}{of_axis} is outside {name}, which has {array.shape[axis]}")
+        text = f"{where}index {indices[axis]}{of_axis} is outside {name}, which has {array.shape[axis]}"
+        if at and at.caller:
+            of_file = "" if at.caller.path == at.path else f" of {at.caller.path}"
+            text += f", in a helper called on line {at.caller.line}{of_file}"
+        raise IndexError(text)
 
     def inside(array: np.ndarray, indices: Sequence[int]) -> bool:
         return all(0 <= i < n for i, n in zip(indices, array.shape))

@@ -95,9 +95,45 @@ CASES = [
         "end every way through it with `return`",
     ),
     (
-        "def g(v):\n    §return\n{kernel}        out[i] = g(x[i])",
-        "`return` without a value in helper `g`",
-        "return a scalar, or several: `return a, b`",
+        "def g(v):\n    return\n{kernel}        out[i] = §g(x[i])",
+        "`g` returns no value and stands in an expression",
+        "write `g(x[i])` alone",
+    ),
+    (
+        "def g(v):\n    return\n{kernel}        p, q = §g(x[i])",
+        "`g` returns no value",
+        "write `g(x[i])` alone",
+    ),
+    (
+        "def g(v):\n    if v > 0:\n        return v\n    §return\n{kernel}        out[i] = g(x[i])",
+        "helper `g` returns no value here and 1 on line 3",
+        "return as many",
+    ),
+    (
+        "def g(v):\n    return v\n{kernel}        §g(x[i])",
+        "`g(x[i])` has no effect",
+        "assign its value, or leave it out",
+    ),
+    (
+        "def g(v, k):\n    v[k] = 1\n    return k\n{kernel}        out[i] = 1 + §g(out, i)",
+        "`g` stores into arrays and stands in an expression",
+        "give its value a name before: `v = g(out, i)`",
+    ),
+    (
+        "def g(v):\n    t = local((2,), T)\n    t[0] = v\n    return t[0]\n{kernel}"
+        "        out[i] = sum(§g(x[j]) for j in range(3))",
+        "`g` stores into arrays and stands in a reduction over range",
+        "write a loop, and add up in it",
+    ),
+    (
+        "def g(v):\n    for i in grid(n):\n        §return\ndef f(a, x, k, u, b, out, count):\n    g(out)",
+        "`return` inside `grid`",
+        "its iterations are in no order: reduce, or store into an array",
+    ),
+    (
+        "def g(p, q):\n    §p, q = q, p\n{kernel}        t = local((2, 3), T)\n        g(t[0], t[1])",
+        "`p` is a part of an array: whole arrays may be swapped",
+        "copy the elements in a loop",
     ),
     (
         "def g(v):\n    if v > 0:\n        return v, 1\n    §return v\n{kernel}        out[i] = g(x[i])",
@@ -137,14 +173,9 @@ CASES = [
     ),
     ("def g(v):\n    return v\n{kernel}        out[i] = §g(x[i], 1)", "`g` takes 1 argument, found 2", "write `g(v)`"),
     (
-        "def g(v):\n    return v[0]\n{kernel}        out[i] = g(§out)",
-        "a helper takes read-only arrays, and `out` is an output",
-        "give it an element, `out[i]`",
-    ),
-    (
         "def g(v):\n    §v[0] = 1\n    return v[0]\n{kernel}        out[i] = g(x)",
-        "a helper only reads arrays, and `v` is stored into here",
-        "return the value instead",
+        "`v`, which is `x` here, is an input and cannot be stored into",
+        "declare it `inout`, or an output, in the signature: `x: inout …`",
     ),
     (
         "def g(v):\n    return v + §a\n{kernel}        out[i] = g(x[i])",
@@ -164,22 +195,22 @@ CASES = [
     (
         "def g(v):\n    return sum(v for j in §threads(3))\n{kernel}        out[i] = g(x[i])",
         "a reduction over threads in a helper",
-        "move it into the kernel",
+        "move it into the kernel, or write `range`",
     ),
     (
         "def g(v):\n    for j in §threads(3):\n        pass\n    return v\n{kernel}        out[i] = g(x[i])",
         "`threads` in a helper",
-        "move it into the kernel",
+        "move it into the kernel, or write `range`",
     ),
     (
         "def g(v):\n    t = §shared(3, T)\n    return v\n{kernel}        out[i] = g(x[i])",
-        "`shared` in a helper, which has scalars only",
-        "make it in the kernel",
+        "`shared` outside the body of blocks",
+        "one per block: write it first in the body of `for b in blocks(k)`",
     ),
     (
-        "def g(v):\n    §atomic_add(v, 0, 1)\n    return 1\n{kernel}        out[i] = g(x)",
-        "`atomic_add` in a helper, which only reads arrays",
-        "return the value instead",
+        "def g(v):\n    atomic_add(§v, 0, 1)\n    return 1\n{kernel}        out[i] = g(x)",
+        "`v`, which is `x` here, is an input and cannot be updated",
+        "declare it `inout`, or an output, in the signature: `x: inout …`",
     ),
     (
         "def g(v):\n    return v\n{kernel}        §g = 3",

@@ -122,12 +122,6 @@ CASES = [
         "`v[j]` outside of parallel loops, whose index is not known at compile time",
         "write `v[j]` in the parallel loop that needs it",
     ),
-    (
-        "template",
-        "def g(i):\n    v = 1, 2\n    return §v[i]\n\n{kernel}        out[i] = g(i)\n",
-        "`v[i]` in a helper, whose index is not known at compile time",
-        "index the tuple in the kernel and pass the element",
-    ),
     ("grid", "v = §(1, 2) * 3", "a tuple is not a value", "a tuple stands as an index, a shape, or on a side of `=`"),
     ("grid", "§v, w = x[i], 1, 2", "3 values for 2 targets", "write as many of both"),
     ("grid", "v, w = §x[i]", "one value for 2 targets", "write as many values, or call a helper"),

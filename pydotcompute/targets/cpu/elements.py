@@ -34,7 +34,7 @@ class Elements:
             for index, text in zip(node.indices, written)
         ]
         site = f"int64({self.faults.site(node, array)})"
-        return array.offset(held, row), in_range(array, site, self.faults.call, held)
+        return array.offset(held, row), in_range(array, site, self.faults.caller(node), held)
 
     def load(self, e: Load, write: Write) -> str:
         array = self.arrays[e.array]
@@ -44,7 +44,7 @@ class Elements:
         key = (array.dtype, array.access, len(array.extents), len(array.strides or ()), bool(array.view), bool(row))
         if key not in self.getters:
             self.getters[key] = self.writer.names.fresh("_load"), array
-        arguments = [FAULTS, f"int64({self.faults.site(e, array)})", self.faults.call]
+        arguments = [FAULTS, f"int64({self.faults.site(e, array)})", self.faults.caller(e)]
         arguments += [expression for _, expression in array.components]
         return f"{self.getters[key][0]}({', '.join([*arguments, *filter(None, [row]), *written])})"
 

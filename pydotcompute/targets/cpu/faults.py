@@ -51,6 +51,11 @@ class Faults:
         assert at is not None
         return FAULTS, f"int64({1 + _number(self.calls, at.place)})"
 
+    def caller(self, node: Access) -> str:
+        """What says from which call of a helper an access comes."""
+        at = node.at or self.writer.at
+        return f"int64({1 + _number(self.calls, at.caller.place)})" if at and at.caller else self.call
+
     def site(self, node: Access, array: Array) -> int:
         """What is recorded for the first index of an access; for each further one, one more."""
         places = [index.at or node.at or self.writer.at for index in node.indices]

@@ -60,7 +60,8 @@ class Kernel:
         self.code = compiled(tree, target, bounds=bounds)[target]
         faults = lower(tree, bounds).faults
         roots = [s for body in (tree.body, *(h.body for h in tree.helpers)) for s in body]
-        users = {node.at.place: node.at for root in roots for node in walk(root) if getattr(node, "at", None)}
+        places = [node.at for root in roots for node in walk(root) if getattr(node, "at", None)]
+        users = {at.place: at for at in (*(at.caller for at in places if at.caller), *places)}
         self.sites = [(users[place], *rest) for place, *rest in faults.sites]
         self.calls = [users[place] for place in faults.calls]
         self.library = load(self.code)

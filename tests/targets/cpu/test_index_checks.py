@@ -4,9 +4,10 @@ import time
 
 import numpy as np
 import pytest
-from tests.targets.cpu.compiled import kernel
+from tests.targets.cpu.compiled import kernel, tree_of
 
 from pydotcompute.check import memory
+from pydotcompute.interpreter import execute as interpret
 
 GATHER = ("for i, c in grid(n, d):\n    out[i, c] = table[index[i], c]",
           "(table: T[v, d], index: int64[n]) -> (out: T[n, d])")  # fmt: skip
@@ -96,10 +97,35 @@ def test_the_line_of_a_helper_and_of_its_call():
     assert (k.sites[site - 1][0].line, k.calls[call - 1].line, extent, index) == (2, 10, 3, 3)
 
 
+def test_the_line_of_a_helper_that_stores_and_of_its_call():
+    """Its statements stand in the place of the call; the row that it is given may be outside too."""
+    body = """
+    def inner(row, k):
+        row[k] = 1.0
+    def outer(row, k):
+        inner(row, k + 1)
+    for i in grid(n):
+        outer(out[i + shift], k)
+    """
+    signature = "(k: int64, shift: int64, out: inout float64[n, m])"
+    k, tree = kernel(body, signature, types=""), tree_of(body, signature, types="")
+    for at, shift, (axis, extent, index) in ((3, 0, (1, 4, 4)), (0, 1, (0, 3, 3))):
+        out = np.zeros((3, 4))
+        words, kept = k.words({"k": at, "shift": shift, "out": out}, {"n": 3, "m": 4})
+        assert k.library.run(words) == 1
+        site, call, *found = words[k.count :]
+        place, array, _, told = k.sites[site - 1]
+        assert (array, told, *found) == ("out", axis, extent, index)
+        assert k.calls[call - 1].line - place.line == 4
+        with pytest.raises(IndexError) as caught:
+            interpret.run(tree, {"k": at, "shift": shift, "out": out}, {"n": 3, "m": 4})
+        line, wanted = str(caught.value).split(":")[1], f"index {index} of axis {axis} is outside out, which has {extent}"
+        assert f"{wanted}, in a helper called on line {int(line) + 4}" in str(caught.value)
+
+
 def test_one_value_is_looked_at_and_used():
     """An index is loaded once: another thread may write its array in between."""
     from pydotcompute.targets.cpu.lowering import lower
-    from tests.targets.cpu.compiled import tree_of
 
     for body, signature in (GATHER, ("for i in grid(n):\n    out[i] = table[index[i]]",
                                      "(table: T[v], index: int64[n]) -> (out: T[n])")):  # fmt: skip
