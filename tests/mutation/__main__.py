@@ -16,19 +16,22 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
+import importlib
 import json
+import multiprocessing
 import os
 import random
 import resource
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Iterator
+
+import pytest
 
 from .groups import GROUPS, Group
 from .named import NAMED
@@ -37,6 +40,7 @@ from .reach import telling
 
 ROOT = Path(__file__).resolve().parents[2]
 LIVING = Path(__file__).with_name("living.txt")
+BROUGHT = ("numpy", "numba", "llvmlite.binding", "hypothesis", "jinja2", "yaml", "diskcache", "mpmath")  # read once
 MEMORY = 8 << 30  # bytes of data that a test process may have
 COPIED = ("pydotcompute", "tests", "templates", "kernels.yaml", "pyproject.toml", "README.md")
 
@@ -52,6 +56,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--quick", action="store_true", help="leave the slow tests out")
     parser.add_argument("--list", action="store_true", help="say which ones would be tried")
     options = parser.parse_args(arguments)
+    for module in BROUGHT:
+        importlib.import_module(module)
     unknown = 0
     for name in options.groups:
         if name == "named":
@@ -217,34 +223,42 @@ def passes(
     home = copy.parent / "home"
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir()
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "tests.mutation.reach"]
-    command += ["--basetemp", str(home / "tests")]
-    environment = {**os.environ, "PYTHONPATH": str(copy), "HOME": str(home), "XDG_CACHE_HOME": str(home / "cache")}
+    command = ["-x", "-q", "-p", "no:cacheprovider", "-p", "tests.mutation.reach", "--basetemp", str(home / "tests")]
+    variables = {"PYTHONPATH": str(copy), "HOME": str(home), "XDG_CACHE_HOME": str(home / "cache")}
     if noted:
-        environment["PYDOTCOMPUTE_REACH"] = str(noted)
+        variables["PYDOTCOMPUTE_REACH"] = str(noted)
     else:
-        environment["PYTHONDONTWRITEBYTECODE"] = "1"  # what Python takes for that of a file may be another mutant's
+        variables["PYTHONDONTWRITEBYTECODE"] = "1"  # what Python takes for that of a file may be another mutant's
     selected = [test if test.startswith("-") else f"tests/{test}" for test in tests]
     if only:
         (home / "reaching").write_text(json.dumps(only))
-        environment["PYDOTCOMPUTE_REACHING"] = str(home / "reaching")
+        variables["PYDOTCOMPUTE_REACHING"] = str(home / "reaching")
         files = dict.fromkeys(test.partition("::")[0] for test in only)
         selected = [*files, *(test for test in tests if test.startswith("-"))]
-    process = subprocess.Popen(
-        [*command, *selected], cwd=copy, env=environment, stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY)),
-    )  # fmt: skip
+    process = multiprocessing.get_context("fork").Process(target=tested, args=(copy, [*command, *selected], variables))
+    process.start()
+    process.join(limit)
     try:
-        return process.wait(limit) == 0
-    except subprocess.TimeoutExpired:
-        return False
-    finally:
-        try:
-            os.killpg(process.pid, signal.SIGKILL)  # whatever it started, too
-        except ProcessLookupError:
-            pass
-        process.wait()
+        os.killpg(process.pid or 0, signal.SIGKILL)  # whatever it started, too
+    except ProcessLookupError:
+        pass
+    process.join()
+    return process.exitcode == 0
+
+
+def tested(copy: Path, arguments: list[str], variables: dict[str, str]) -> None:
+    """Pytest in a copy of the repository: in a process that has what others wrote in memory, and nothing of ours."""
+    os.setsid()
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+    for number, mode in ((0, os.O_RDONLY), (1, os.O_WRONLY), (2, os.O_WRONLY)):
+        os.dup2(os.open(os.devnull, mode), number)
+    os.environ.update(variables)
+    sys.dont_write_bytecode = "PYTHONDONTWRITEBYTECODE" in variables
+    os.chdir(copy)
+    sys.path[:] = [str(copy), *(path for path in sys.path if path and path != str(ROOT))]
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("pydotcompute", "tests")]:
+        del sys.modules[name]
+    os._exit(int(pytest.main(arguments)))
 
 
 if __name__ == "__main__":
