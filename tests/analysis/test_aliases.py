@@ -34,6 +34,12 @@ CASES = {
         "for i in grid(m):\n    a = x[i]\n    x[i] = y[i]\n    y[i] = a",
         set(),
     ),
+    "both written, apart": (
+        "(x: inout T[m], y: inout T[m])",
+        "for i in grid(m // 2):\n    x[2 * i] = 1\n    y[2 * i + 1] = 2",
+        set(),
+    ),
+    "one that gives its shape alone": ("(x: T[m]) -> (out: T[m])", "for i in grid(m):\n    out[i] = 1", {("out", "x")}),
     "a guard that reads": (
         "(x: T[m]) -> (out: T[m])",
         "for i in grid(m):\n    if x[i] > 1:\n        out[i] = 0",

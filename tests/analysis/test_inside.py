@@ -68,6 +68,29 @@ def test_not_proved(body, indices):
     assert unproved(body) == [indices]
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "uint8", "uint16", "uint32"])
+def test_the_last_value_of_a_type_wraps(dtype):
+    signature = f"(x: float32[n], k: {dtype}) -> (out: float32[n])"
+    above = f"for i in grid(n):\n    j = int64(k + {dtype}(1))\n    if k >= 0 and j <= n:\n        out[i] = x[j - 1]"
+    below = f"for i in grid(n):\n    j = int64(k - {dtype}(1))\n    if k <= 0 and -n <= j:\n        out[i] = x[j + n]"
+    assert unproved(above, signature) == ["(j - 1)"]
+    assert unproved(below, signature) == ["(j + n)"]
+    assert unproved(above.replace("k >= 0", "0 <= k < 127"), signature) == []
+    if dtype.startswith("int"):
+        assert unproved(below.replace("k <= 0", "-128 < k <= 0"), signature) == []
+
+
+@pytest.mark.parametrize("dtype, least", [("uint8", 0), ("int8", -128)])
+def test_every_value_of_a_type_is_reckoned_with(dtype, least):
+    def left(index, size):
+        body = f"for i in grid(n):\n    t = local(({size},), float32)\n    t[{index}] = 1\n    out[i] = t[0]"
+        return unproved(body, f"(x: {dtype}[n]) -> (out: float32[n])")
+
+    assert left(f"int64(x[i]) - {least}", 256) == []
+    assert len(left(f"int64(x[i]) - {least}", 255)) == 1
+    assert len(left(f"int64(x[i]) - {least + 1}", 256)) == 1
+
+
 def test_what_a_kernel_requires_counts():
     body = "for i in grid(n):\n    out[i] = x[i] + z[i // 2]"
     signature = "(x: float32[n], z: float32[h]) -> (out: float32[n])"

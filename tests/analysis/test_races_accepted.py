@@ -4,6 +4,10 @@ import pytest
 
 ACCEPTED = {
     "elementwise in place": ("(x: inout T[...])", "for i in grid(size):\n    x[i] = x[i] * 2"),
+    "atomics of two kinds that meet outside of the array alone": (
+        "(x: inout int32[m], c: int64)",
+        "for i in grid(m):\n    atomic_add(x, c, 1)\n    atomic_min(x, -2 - c, 5)",
+    ),
     "augmented": ("(x: inout T[...], y: T[...])", "for i in grid(size):\n    x[i] += y[i]"),
     "half-split pairs": (
         "(x: inout T[h, dim])",

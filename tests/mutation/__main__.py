@@ -149,7 +149,7 @@ def reached(copy: Path, group: Group) -> tuple[Reach, float]:
             name = path.relative_to(ROOT).as_posix()
             stack.enter_context(changed(copy / name, telling(name, path.read_text())))
         if not passes(copy, group.quick, 3600, noted=answer):
-            raise SystemExit(f"the tests {' '.join(group.quick)} fail without a mutant")
+            raise SystemExit(unfit(copy, group.quick))
     return json.loads(answer.read_text()), 2 * (time.monotonic() - start) + 30
 
 
@@ -211,8 +211,13 @@ def measured(copy: Path, tests: tuple[str, ...]) -> float:
     """How many seconds these tests may take with a mutant. Without one they must pass."""
     start = time.monotonic()
     if not passes(copy, tests, 3600):
-        raise SystemExit(f"the tests {' '.join(tests)} fail without a mutant")
+        raise SystemExit(unfit(copy, tests))
     return 4 * (time.monotonic() - start) + 30
+
+
+def unfit(copy: Path, tests: tuple[str, ...]) -> str:
+    last = (copy.parent / "output").read_text(errors="replace")[-2000:]
+    return f"{last}\nthe tests {' '.join(tests)} fail without a mutant"
 
 
 def passes(
@@ -250,8 +255,10 @@ def tested(copy: Path, arguments: list[str], variables: dict[str, str]) -> None:
     """Pytest in a copy of the repository: in a process that has what others wrote in memory, and nothing of ours."""
     os.setsid()
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
-    for number, mode in ((0, os.O_RDONLY), (1, os.O_WRONLY), (2, os.O_WRONLY)):
-        os.dup2(os.open(os.devnull, mode), number)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    output = os.open(copy.parent / "output", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
     os.environ.update(variables)
     sys.dont_write_bytecode = "PYTHONDONTWRITEBYTECODE" in variables
     os.chdir(copy)

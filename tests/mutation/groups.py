@@ -56,7 +56,8 @@ GROUPS = {
          "targets/cpu/test_index_checks.py", "targets/cpu/test_reductions.py", "targets/cpu/test_scatter.py",
          "targets/cpu/test_threads.py", "targets/cpu/test_views.py", "targets/test_dimensions.py",
          "targets/test_language.py", "targets/test_programs.py", "targets/test_reductions.py", ONE_LEVEL),
-        ("targets/cpu", "targets/test_arithmetic.py", "targets/test_ranges.py", "targets/test_reductions_over_range.py", "builder/test_reproducible.py"),
+        ("targets/cpu", "targets/test_arithmetic.py", "targets/test_ranges.py",
+         "targets/test_reductions_over_range.py", "builder/test_reproducible.py"),
         without=("targets/cpu/entry*.py",),
     ),
     "entry": Group(
