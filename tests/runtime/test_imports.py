@@ -44,7 +44,7 @@ def run(program: str, *args: str) -> str:
 
 ALLOWED_OURS = {
     "artifact", "artifact.abi", "artifact.dimensions", "artifact.identity", "artifact.machine", "artifact.remedies",
-    "artifact.signature", "backends", "backends.base", "backends.cpu", "backends.cpu.backend",
+    "artifact.signature", "artifact.x86_levels", "backends", "backends.base", "backends.cpu", "backends.cpu.backend",
     "backends.cpu.kernel", "backends.cpu.levels", "backends.cpu.native", "backends.names", "cache",
     "cache.files", "cache.layout", "cache.manifest", "cache.objects", "cache.sealed", "cache.trust",
     "calls", "calls.arguments", "calls.arrays",
