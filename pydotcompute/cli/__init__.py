@@ -20,6 +20,7 @@ COMMANDS = {
     "schema": "print the JSON Schema of kernels.yaml",
     "config": "show every setting and where its value comes from",
     "cache": "look into the kernel cache, verify it, clear it",
+    "docs": "show the documentation, or write it as a site",
 }
 DESCRIPTION = """\
 Ahead-of-time kernels for Python: declare them in kernels.yaml, build them, import them.
@@ -53,15 +54,29 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(given: list[str]) -> int:
-    parser = argparse.ArgumentParser(
+    named = next((word for word in given if not word.startswith("-")), None)
+    described = parser(named)  # only what is asked for is imported: the other commands are one line of help
+    if named is not None and named not in COMMANDS:
+        _unknown(described, named)
+    options = described.parse_args(given)
+    if options.command is None:
+        described.print_help(sys.stderr)
+        return 2
+    from .terminal import be_quiet
+
+    be_quiet(getattr(options, "quiet", False))
+    return _module(options.command).run(options)
+
+
+def parser(*described: str | None) -> argparse.ArgumentParser:
+    """The parser of the program, with the options of these commands; of the others it knows the summary."""
+    whole = argparse.ArgumentParser(
         "pydotcompute", description=DESCRIPTION, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and stop")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    named = next((word for word in given if not word.startswith("-")), None)
+    whole.add_argument("--version", action=_Version, nargs=0, help="print the version and stop")
+    commands = whole.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for name, summary in COMMANDS.items():
-        # Only the command that is asked for is imported: the others are one line of help.
-        if name != named:
+        if name not in described:
             commands.add_parser(name, help=summary, add_help=False)
             continue
         module = _module(name)
@@ -69,16 +84,7 @@ def _run(given: list[str]) -> int:
             name, help=summary, description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
         )
         module.add_arguments(sub)
-    if named is not None and named not in COMMANDS:
-        _unknown(parser, named)
-    options = parser.parse_args(given)
-    if options.command is None:
-        parser.print_help(sys.stderr)
-        return 2
-    from .terminal import be_quiet
-
-    be_quiet(getattr(options, "quiet", False))
-    return _module(options.command).run(options)
+    return whole
 
 
 def _module(name: str):

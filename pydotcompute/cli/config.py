@@ -25,7 +25,8 @@ def run(options: argparse.Namespace) -> int:
     root = project_root(options)
     values = resolve(root, {"targets": options.targets, "jobs": options.jobs}, _declared(root))
     if options.json:
-        print_json({name: {"value": value.value, "origin": value.origin} for name, value in values.items()})
+        told = {name: {"value": value.value, "origin": value.origin} for name, value in values.items()}
+        print_json({"version": 1, "settings": told})
         return 0
     rows = []
     for setting in SETTINGS:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Callable, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
-from .document import Document, Node
 from .names import near
+
+if TYPE_CHECKING:
+    from .document import Document
+    from .node import Node
 
 Problem = Callable[[str], "tuple[str, str] | None"]
 

@@ -163,7 +163,7 @@ def test_schema_is_the_loaders(capsys):
 def settings(capsys, *arguments):
     code, out, err = call(capsys, "config", "--json", *arguments)
     assert code == 0, err
-    return {name: (entry["value"], entry["origin"]) for name, entry in json.loads(out).items()}
+    return {name: (entry["value"], entry["origin"]) for name, entry in json.loads(out)["settings"].items()}
 
 
 def test_each_origin_of_a_setting_wins_over_the_next(project, capsys, monkeypatch):

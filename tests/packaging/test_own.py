@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import pydotcompute
+from pydotcompute.docs.pages import TOPICS
 
 from .building import Environment, contents, made, run
 
@@ -40,6 +41,7 @@ def test_the_wheel_ships_its_kernels_to_where_numpy_is_alone(built, tmp_path):
     assert wheel.name == f"pydotcompute-{pydotcompute.__version__}-py3-none-manylinux_2_17_x86_64.whl"
     found = contents(wheel)
     assert {"pydotcompute/_bundle/manifest.json", "pydotcompute/packaging/skeleton/package/gitignore.in"} <= found.keys()
+    assert {f"pydotcompute/docs/pages/{topic}.md" for topic in TOPICS} <= found.keys()
     assert b"\nsoftmax: _softmax_kernel\n" in found["pydotcompute/kernels.pyi"]
     metadata = found[f"pydotcompute-{pydotcompute.__version__}.dist-info/METADATA"].decode()
     assert "License-Expression: BSD-3-Clause\n" in metadata and "License-File: LICENSE\n" in metadata
@@ -53,6 +55,8 @@ def test_the_wheel_ships_its_kernels_to_where_numpy_is_alone(built, tmp_path):
     assert int(number) >= 38 and place.startswith(str(fresh.packages))
     listed = run(fresh.python, "-m", "pydotcompute", "cache", "list", "--installed", "softmax", cwd=tmp_path)
     assert listed.stdout.count("pydotcompute  softmax") == 6, listed.stderr
+    shown = run(fresh.python, "-m", "pydotcompute", "docs", "security", cwd=tmp_path)
+    assert shown.stdout.startswith("SECURITY\n"), shown.stderr
     assert not (ROOT / "pydotcompute" / "_bundle").exists()  # the checkout goes on with its own build/
 
 

@@ -19,6 +19,7 @@ class OwnKernelsHook(BuildHookInterface):
         if version == "editable":
             return
         sys.path.insert(0, self.root)
+        from pydotcompute.docs.pages import OUTSIDE
         from pydotcompute.packaging import wheel
 
         try:
@@ -32,6 +33,7 @@ class OwnKernelsHook(BuildHookInterface):
         build_data["force_include"] |= {
             folder: "pydotcompute/_bundle",
             os.path.join(folder, "__init__.pyi"): "pydotcompute/kernels.pyi",
+            **{os.path.join(self.root, name): f"pydotcompute/docs/pages/{topic}.md" for topic, name in OUTSIDE.items()},
         }
         build_data["pure_python"] = made.platform == "any"
         build_data["tag"] = made.tag
