@@ -8,7 +8,8 @@ A fenced block is known by its first line:
                              a page are one program
     ```yaml                  kernels without the lines above them: all of a page are one project, built and checked
     ```yaml refused          kernels that are refused, with what the block ```text below it shows
-    ```text                  what something prints; of ```c and the like: other languages, to compare with
+    ```text                  what something prints
+    ```cuda quoted           something in another language, to compare with
 
 In what is printed `…` stands for anything.
 """
@@ -24,7 +25,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 FENCE = re.compile(r"^```(\w+)(?: ([^\n]+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-FOREIGN = ("cuda", "cython", "triton", "c")
 BIN = Path(sys.executable).parent
 HEAD = "version: 1\ntargets: [cpu:x86-64-v2]\nkernels:\n"
 
@@ -72,6 +72,8 @@ class Reader:
         pieces: list[Block] = []
         refused: list[tuple[Block, Block]] = []
         for block, following in zip(found, [*found[1:], None]):
+            if block.name == "quoted":
+                continue
             if block.name == "refused":
                 assert following and following.language == "text", f"line {block.line}: what it is refused with?"
                 refused.append((block, following))
@@ -86,7 +88,7 @@ class Reader:
             elif block.language == "yaml":
                 pieces.append(block)
             else:
-                assert block.language in ("text", *FOREIGN), f"line {block.line}: who runs {block.language}?"
+                assert block.language == "text", f"line {block.line}: who runs {block.language}?"
         if pieces:
             self.build("pieces", pieces)
             done = run("pydotcompute check --quick", self.folder / "pieces")
