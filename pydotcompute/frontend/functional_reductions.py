@@ -38,7 +38,7 @@ def functional(s: Scope, node: ast.Call) -> Value:
 
 def _kind(s: Scope, iterable: ast.expr) -> str:
     kind = parallel_kind(iterable)
-    if kind in ("grid", "threads"):
+    if kind:
         return kind
     if isinstance(iterable, ast.Call) and isinstance(iterable.func, ast.Name) and iterable.func.id == "range":
         return "range"
@@ -46,7 +46,7 @@ def _kind(s: Scope, iterable: ast.expr) -> str:
     hint = "write `range(n)`, or a loop that adds up with atomic_add"
     if isinstance(iterable, ast.Name) and iterable.id in s.arrays:
         hint = f"write `for k in range({next(iter(s.arrays[iterable.id].dims), 'n')})`, and `{text}[k]` for an element"
-    s.refuse(iterable, f"a reduction runs over range, threads or grid, not `{text}`", hint)
+    s.refuse(iterable, f"a reduction runs over range, threads, blocks or grid, not `{text}`", hint)
 
 
 def _parallel(s: Scope, node: ast.Call, clause: ast.comprehension, kind: str) -> Value:
@@ -59,8 +59,9 @@ def _parallel(s: Scope, node: ast.Call, clause: ast.comprehension, kind: str) ->
     outer = s.place, s.depth, dict(s.shadow), dict(s.here)
     s.place, s.depth = kind, 0
     bound = tuple(indices.bind_index(s, name) for name in names)
-    tests = _tests(s, clause)
-    with s.apart(_INSIDE) as first:
+    why = "" if kind == "blocks" else _INSIDE  # a block may reduce over its threads
+    tests = _tests(s, clause, why)
+    with s.apart(why) as first:
         term = expressions.expression(s, generator.elt)
     s.place, s.depth, s.shadow, s.state = outer
 
@@ -78,10 +79,10 @@ _INSIDE = "inside a reduction"
 Test = tuple[list[tree.Stmt], tree.Expr]  # what a condition takes first, and the condition
 
 
-def _tests(s: Scope, clause: ast.comprehension) -> list[Test]:
+def _tests(s: Scope, clause: ast.comprehension, why: str = _INSIDE) -> list[Test]:
     found = []
     for test in clause.ifs:
-        with s.apart(_INSIDE) as first:
+        with s.apart(why) as first:
             condition, _ = expressions.condition(s, test)
         found.append((first, condition))
     return found

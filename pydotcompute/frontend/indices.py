@@ -21,12 +21,8 @@ def check_place(s: Scope, node: ast.AST, kind: str, reduction: bool = False) -> 
     if s.helper and kind == "threads" and all(loop.kind != "blocks" for loop in s.loops):
         s.refuse(node, f"{what} in a helper", "move it into the kernel, or write `range`")
     s.beyond_function()
-    if reduction and s.lazy:
-        where = s.lazy if s.lazy.startswith("inside") else f"in a part of an expression that is {s.lazy}"
-        hint = "give it a name on a line before: `s = sum(…)`"
-        if s.lazy.startswith("inside"):
-            hint = "write `range` for the inner one"
-        s.refuse(node, f"{what} {where}", hint)
+    if reduction and s.lazy.startswith("inside"):
+        s.refuse(node, f"{what} {s.lazy}", "write `range` for the inner one")
     if kind == "threads":
         if s.place == "threads":
             s.refuse(

@@ -195,11 +195,9 @@ def _parallel(s: Scope, node: ast.For, kind: str) -> tree.Parallel:
                 inside.pop(name, None)
             continue
         op, hint = (None, "") if binding != "scalar" else reductions.classify(node.body, name)
-        if op and kind != "blocks":
+        if op:
             loop.reductions[name] = op
         elif binding not in ("array", "tuple"):
-            if kind == "blocks":
-                hint = f"set `{name}` inside the loop; for a total reduce over grid, or write atomic_add"
             inside[name] = Unreadable(
                 f"`{name}` carries a value from one iteration of the parallel loop of line {line} to the next", hint
             )

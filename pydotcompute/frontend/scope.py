@@ -136,7 +136,7 @@ class Scope:
         self.place = self.home  # or "grid" "blocks" "threads"
         self.depth = 0  # of if, for, while around, within the place
         self.before_statement: list[tree.Stmt] = []  # what the evaluation of the expression under way takes first
-        self.lazy = ""  # why no reduction of a parallel loop is among that
+        self.lazy = ""  # how often it is evaluated, where that is not once
         self.locals: dict[str, str] = {}  # of the tree
         self.kernel_arrays: dict[str, tree.NewArray] = {}
         self.arrays = {name: a for name, a in self.arrays.items() if name not in self.array_nodes}
@@ -320,9 +320,9 @@ class Scope:
     @contextmanager
     def apart(self, why: str) -> Iterator[list[tree.Stmt]]:
         """A part of an expression that is evaluated only sometimes, or again and again, and the statements that its
-        evaluation takes first. No reduction of a parallel loop can stand in it."""
+        evaluation takes first. No reduction of a parallel loop can stand inside another one."""
         before, lazy = self.before_statement, self.lazy
-        self.before_statement, self.lazy = [], lazy or why
+        self.before_statement, self.lazy = [], lazy if lazy.startswith("inside") else why or lazy
         yield self.before_statement
         self.before_statement, self.lazy = before, lazy
 

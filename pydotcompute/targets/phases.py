@@ -106,7 +106,7 @@ def _numbered(program: Iterable[Any], steps: Sequence[list[Any]], places: Mappin
 
 def split(tree: KernelTree) -> Split | None:
     """A kernel of several phases, or with stores beside its one; None for any other: scalars, one parallel loop and,
-    where that is a reduction over grid, what happens once after it."""
+    where that is a reduction, what happens once after it."""
     return None if _is_plain(tree) else _Splitting(tree).result()
 
 
@@ -128,7 +128,7 @@ def _is_plain(tree: KernelTree) -> bool:
     for n in (n for s in before for n in walk(s)):
         if isinstance(n, Store) or isinstance(n, Load) and n.array in written:
             return False
-    return not after or main.kind == "grid" and bool(main.reductions)
+    return not after or bool(main.reductions)
 
 
 def _jumps(s: Any, inside: bool = False) -> bool:

@@ -79,7 +79,8 @@ class Phases(Blocks):
         elif kind == "reduction":
             names = _NAMES[: len(dims)]
             place, self.place = self.place, "grid"
-            text, result = self.functional("grid", names, tuple(map(str, dims)), self.loop_scope(names, dims))
+            over = self.rng.choice(("grid", "grid", "blocks"))
+            text, result = self.functional(over, names, tuple(map(str, dims)), self.loop_scope(names, dims))
             self.place, name = place, self.name()
             self.line(f"{name} = {text}")
             self.scope.add(result._replace(text=name), not result.weak)

@@ -96,7 +96,7 @@ def test_the_generator_makes_sequential_programs_and_phases():
 GRAMMAR = (
     "grid(size)", "grid(rows", "grid(n)", "in grid(m, n)", "grid(l, m, n)", "blocks(m)", "blocks(m, l)",
     "blocks(rows)", "threads(n)",
-    "threads(TILE)", "// 4)", "shared((", "private((", "local((", "sum(", "min(", "max(", "any(", "all(", "argmin(",
+    "threads(TILE)", " for i in blocks(", " + 1]", "// 4)", "shared((", "private((", "local((", "sum(", "min(", "max(", "any(", "all(", "argmin(",
     "argmax(", " += ", " -= ", " *= ", " &= ", " |= ", " ^= ", "while ", "range(", "break", "continue", "elif ",
     "else:",
     " and ", " or ", "not ", "~", " ** ", " << ", " >> ", " // ", " % ", "atomic_add(", "atomic_min(", "atomic_max(",

@@ -60,15 +60,30 @@ class Loops:
             self._iterations(loop, lanes, first, last)
             writer.assign(flat, f"add({flat}, sub({last}, {first}))")
 
-    def blocks(self, loop: Parallel, counts: tuple[str, ...], start: str, stop: str) -> None:
-        """Blocks start to stop, one after the other."""
+    def blocks(self, loop: Parallel, lanes: Lanes, start: str, stop: str) -> None:
+        """Blocks start to stop, one after the other; each is an iteration of the lanes."""
+        writer, reductions = self.writer, self.reductions
         flat = self.names.of(loop.names[0]) if len(loop.names) == 1 else self.names.fresh("_block")
-        with self.writer.for_(flat, start, stop), self.statements.iteration():
+        k, outer = self.names.fresh("_k"), reductions.number
+
+        def close() -> None:
+            if lanes.each:
+                reductions.store(lanes, k)
+                with writer.if_(f"bor(eq(add({k}, int64(1)), {lanes.width}), eq(add({flat}, int64(1)), {stop}))"):
+                    reductions.end_pass(lanes)
+
+        with writer.for_(flat, start, stop):
             self.faults.leave()
             if len(loop.names) > 1:
-                self._unpack(loop.names, counts, flat)
-            with self.versioning.rows_of(loop.names, loop):
+                self._unpack(loop.names, lanes.counts, flat)
+            if lanes.each:
+                writer.assign(k, f"band(sub({flat}, {start}), sub({lanes.width}, int64(1)))")
+                reductions.load(lanes, k)
+                reductions.number = flat
+            with self.statements.iteration(close), self.versioning.rows_of(loop.names, loop):
                 self.statements.write(loop.body)
+            close()
+        reductions.number = outer
 
     def _iterations(self, loop: Parallel, lanes: Lanes, start: str, stop: str) -> None:
         self.versioning.write(loop, start, stop, partial(self.innermost.write, loop, lanes))

@@ -9,7 +9,7 @@
 
 `words` is the argument block (artifact/abi.py). `state`: word 0 is the number of work items worth a slice, then the
 counts of the phase, then the scalars that phases read, two words each. `partials`: 512 words for each reduction over a
-grid of a phase.
+grid or blocks of a phase.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from .faults import CALL, FAULTS, Faults
 from .loop_reductions import Lanes
 
 CHUNKS = 256
+_CHUNK = {"grid": "chunk_size", "blocks": "blocks_of_chunk"}  # how many iterations it has
 RESERVED = (
     "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128 bool inf nan range True "
     "False None drive body words state partials start stop alone phase"
@@ -63,7 +64,7 @@ class _Phase:
 
     def __init__(self, number: int, loop: Parallel):
         self.number, self.loop = number, loop
-        self.reductions = loop.reductions if loop.kind == "grid" else ()
+        self.reductions = loop.reductions
         self.counts: tuple[str, ...] = ()  # names of how many iterations along each index
         self.functions: list[str] = []  # alone; and beside other threads, where that differs
         self.reads: set[str] = set()  # the scalars of the sequential program that it reads
@@ -227,7 +228,7 @@ class _Module:
         cost = cost_of(main.body, known, self.write, helpers, atomic=ATOMIC)
         rest = cost_of(main.body, known, self.write, helpers)
         if phase.reductions:
-            chunk = writer.held("_chunk", f"chunk_size({total})")
+            chunk = writer.held("_chunk", f"{_CHUNK[main.kind]}({total})")
             writer.line(f"set_word_int64(state, int64(0), slice_of({SLICE}, mul({chunk}, {cost})))")
             return writer.held("_units", f"turns(int64(0), {total}, {chunk})")
         units = f"slice_of({SLICE}, {cost})"
@@ -247,28 +248,29 @@ class _Module:
             for a in (n for n in walk(loop) if isinstance(n, NewArray)):  # on the stack of this function
                 writer.assign(self.arrays[a.name].pointer, f"stack_{a.dtype}({prod(a.shape)})")
             with self.code.reductions.stacks_first():
-                if loop.kind == "blocks":
-                    self.code.loops.blocks(loop, phase.counts, "start", "stop")
-                elif phase.reductions:
+                if phase.reductions:
                     self.write_chunks(loop, phase.counts)
+                elif loop.kind == "blocks":
+                    self.code.loops.blocks(loop, Lanes(counts=phase.counts), "start", "stop")
                 else:
                     self.code.loops.flat(loop, Lanes(counts=phase.counts), "start", "stop")
             writer.return_("int64(0)")
 
     def write_chunks(self, main: Parallel, counts: tuple[str, ...]) -> None:
-        """A reduction over a grid: chunks `start` to `stop`, a partial value for each."""
+        """A reduction over a grid or blocks: chunks `start` to `stop`, a partial value for each."""
         writer, reductions = self.writer, self.code.reductions
         chunk, number, first, last, total = (
             self.names.fresh(n) for n in ("_chunk", "_number", "_from", "_to", "_total")
         )
         writer.assign(total, reduce(lambda product, count: f"times({product}, {count})", counts))
-        writer.assign(chunk, f"chunk_size({total})")
+        writer.assign(chunk, f"{_CHUNK[main.kind]}({total})")
         with writer.for_(number, "start", "stop"):
             writer.assign(first, f"at({number}, {chunk}, int64(0))")
             writer.assign(last, f"minimum({total}, add({first}, {chunk}))")
-            length = counts[-1] if len(counts) > 1 else f"sub({last}, {first})"
-            lanes = reductions.open(main, counts, length, from_identity=True)
-            self.code.loops.flat(main, lanes, first, last)
+            rows = main.kind == "grid" and len(counts) > 1
+            lanes = reductions.open(main, counts, counts[-1] if rows else f"sub({last}, {first})", from_identity=True)
+            write = self.code.loops.flat if main.kind == "grid" else self.code.loops.blocks
+            write(main, lanes, first, last)
             reductions.close(lanes)
             by_name = {lane.reduction.name: lane for lane in lanes.each}
             for k, r in enumerate(main.reductions):

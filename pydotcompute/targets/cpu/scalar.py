@@ -55,6 +55,12 @@ def chunk_size(n):
     return maximum(int64(4096), shl(shr(add(share, int64(1023)), int64(10)), int64(10)))
 
 
+@function(types.int64)
+def blocks_of_chunk(n):
+    """How many blocks make one chunk of a reduction over n blocks: at most 256 chunks, by n alone."""
+    return maximum(int64(1), add(shr(sub(n, int64(1)), int64(8)), int64(1)))
+
+
 # ----------------------------------------------------------------------------------------------- memory
 
 

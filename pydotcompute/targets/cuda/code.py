@@ -47,7 +47,9 @@ class Code:
         of_blocks |= stores.handlers_of_one() | values
         block_statements = Statements(self.writer, self.expressions, of_blocks)
         self.loops = Loops(self.writer, self.statements, block_statements, self.coarsening)
-        self.grid_reduction = GridReduction(self.writer, self.statements, self.reductions, self.coarsening, block)
+        self.grid_reduction = GridReduction(
+            self.writer, self.statements, block_statements, self.reductions, self.coarsening, block
+        )
 
     def reduce(self, s: Reduce) -> None:
         self.reductions.serially(s, self.statements)

@@ -1,26 +1,29 @@
-"""A reduction over a grid on CUDA, in two kernels: a partial value for each chunk, then the chunks in order."""
+"""A reduction over a grid or over blocks on CUDA, in two kernels: a partial value for each chunk, then the chunks."""
 
 from __future__ import annotations
 
 from functools import partial
 
 from ...artifact.launch import CHUNK_TERMS, MOST_CHUNKS
-from ...ir.tree import Parallel
+from ...ir.tree import KernelTree, Parallel
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
+from .barriers import body_with_barriers
 from .counts import product, unpack
-from .loop_reductions import Reductions
+from .loop_reductions import Lane, Reductions
 from .stride_loops import stride_loop
 from .thread_coarsening import ThreadCoarsening
 
 
 class GridReduction:
-    """statements: what writes those of one thread."""
+    """statements: what writes those of one thread; block_statements: those that all threads of a block execute."""
 
     def __init__(
-        self, writer: Writer, statements: Statements, reductions: Reductions, coarsening: ThreadCoarsening, block: int
-    ):
-        self.writer, self.names, self.statements = writer, writer.names, statements
+        self, writer: Writer, statements: Statements, block_statements: Statements, reductions: Reductions,
+        coarsening: ThreadCoarsening, block: int,
+    ):  # fmt: skip
+        self.writer, self.names = writer, writer.names
+        self.statements, self.block_statements = statements, block_statements
         self.reductions, self.coarsening, self.block = reductions, coarsening, block
 
     def chunks(self, s: Parallel, counts: tuple[str, ...], scratch: list[str]) -> None:
@@ -38,16 +41,42 @@ class GridReduction:
             early = self.coarsening.early_loads(s)
             self.coarsening.turns(s, early, where, first, last, number, self.statements.write)
             self.reductions.combine_block(lanes)
-            parts = [name for lane in lanes for name, _ in lane.parts]
-            with writer.if_("eq(_thread, int64(0))"):
-                for pointer, name in zip(scratch, parts, strict=True):
-                    writer.line(f"store({pointer}, {chunk}, {name})")
+            self._keep(lanes, chunk, scratch)
 
         stride_loop(writer, self.statements, chunk, "ctaid_x()", chunks, "nctaid_x()", one_chunk)
 
+    def blocks(self, tree: KernelTree, s: Parallel, counts: tuple[str, ...], scratch: list[str]) -> None:
+        """Fixed chunks of blocks, which every thread of a block accumulates alike."""
+        writer = self.writer
+        total, chunks, length = self._sizes_of_blocks(counts)
+        chunk, last, flat = (self.names.fresh(n) for n in ("_chunk", "_last", "_block"))
+        body = body_with_barriers(tree)
+
+        def one_block() -> None:
+            unpack(writer, s.names, counts, flat)
+            self.block_statements.write(body)
+
+        def one_chunk() -> None:
+            lanes = self.reductions.open(s.reductions, position=flat)
+            writer.assign(last, f"minimum({total}, at({chunk}, {length}, {length}))")
+            stride_loop(
+                writer, self.block_statements, flat, f"mul({chunk}, {length})", last, "int64(1)", one_block
+            )
+            self.reductions.settle(lanes)
+            self._keep(lanes, chunk, scratch)
+
+        stride_loop(writer, self.block_statements, chunk, "ctaid_x()", chunks, "nctaid_x()", one_chunk)
+
+    def _keep(self, lanes: list[Lane], chunk: str, scratch: list[str]) -> None:
+        """Store a chunk's values, which all threads have."""
+        parts = [name for lane in lanes for name, _ in lane.parts]
+        with self.writer.if_("eq(_thread, int64(0))"):
+            for pointer, name in zip(scratch, parts, strict=True):
+                self.writer.line(f"store({pointer}, {chunk}, {name})")
+
     def combine(self, s: Parallel, counts: tuple[str, ...], scratch: list[str]) -> None:
         """The second step, in one block."""
-        _, chunks, _ = self._sizes(counts)
+        _, chunks, _ = self._sizes(counts) if s.kind == "grid" else self._sizes_of_blocks(counts)
         lanes = self.reductions.open(s.reductions)
         chunk = self.names.fresh("_chunk")
 
@@ -75,4 +104,14 @@ class GridReduction:
         writer.assign(chunks, f"minimum({wanted}, int64({MOST_CHUNKS}))")
         writer.assign(length, f"divided(add({total}, sub({chunks}, int64(1))), {chunks})")
         writer.assign(length, f"mul(divided(add({length}, int64({size - 1})), int64({size})), int64({size}))")
+        return total, chunks, length
+
+    def _sizes_of_blocks(self, counts: tuple[str, ...]) -> tuple[str, str, str]:
+        """The same of a reduction over blocks: of nothing, there are no chunks."""
+        writer = self.writer
+        total, chunks, length = (self.names.fresh(n) for n in ("_total", "_chunks", "_length"))
+        writer.assign(total, product(counts))
+        others = f"maximum(sub({total}, int64(1)), int64(0))"
+        writer.assign(length, f"add(divided({others}, int64({MOST_CHUNKS})), int64(1))")
+        writer.assign(chunks, f"divided(add({total}, sub({length}, int64(1))), {length})")
         return total, chunks, length

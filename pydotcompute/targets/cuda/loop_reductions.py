@@ -31,6 +31,7 @@ class Lane:
     extra: str = ""  # of sums the error carried; of argmin and argmax the position
     dtype: str = ""  # of `value`
     plain: bool = False  # a sum of so few terms that it needs no error carried
+    position: str = ""  # of a reduction over blocks: the block's number
 
     @property
     def positioned(self) -> bool:
@@ -57,11 +58,11 @@ class Lane:
 class Reductions:
     def __init__(self, writer: Writer, expressions: Expressions, block: int):
         self.writer, self.names, self.expressions, self.block = writer, writer.names, expressions, block
-        self.lanes: dict[str, Lane] = {}  # of the loop that is being written
+        self.lanes: dict[str, Lane] = {}  # of the loops that are being written, and were
         self.position = ""  # of the iteration, where a reduction wants it
         self.exchanged: set[tuple[str, int]] = set()  # dtypes and numbers of values that warps exchange
 
-    def open(self, reductions: tuple[Reduction, ...], plain: bool = False) -> list[Lane]:
+    def open(self, reductions: tuple[Reduction, ...], plain: bool = False, position: str = "") -> list[Lane]:
         """Start every reduction of a loop from its identity."""
         lanes = []
         for r in reductions:
@@ -70,22 +71,21 @@ class Reductions:
             if r.op == "sum" and dtype == "float16":
                 dtype = "float32"  # the error of a long sum in float16 could not be carried in float16
             value, extra = self.names.fresh("_part"), self.names.fresh("_extra")
-            lane = Lane(r, value, extra, dtype, plain)
+            lane = Lane(r, value, extra, dtype, plain, position)
             self.writer.assign(value, constant(REDUCTIONS[r.op].identity(dtype), dtype))
             if positioned:
                 self.writer.assign(extra, "int64(-1)")
             elif lane.compensated:
                 self.writer.assign(extra, constant(0, dtype))
             lanes.append(lane)
-        self.lanes = {lane.reduction.name: lane for lane in lanes}
+        self.lanes |= {lane.reduction.name: lane for lane in lanes}
         return lanes
 
     def serially(self, s: Reduce, statements: Statements) -> None:
         """A reduction of a thread's own, one term after the other."""
-        outer = self.lanes, self.position
+        outer = self.position
         count = self.writer.held("_count", self.expressions.text(s.count))
         lanes = self.open((s.reduction,), plain=s.short)
-        self.lanes = {**outer[0], **self.lanes}
         self.position = self.names.of(s.name)
         turn = self.names.fresh("_turn_of")
         with self.writer.for_(turn, "int64(0)", count), statements.iteration():
@@ -93,13 +93,13 @@ class Reductions:
             statements.write(s.body)
         self.settle(lanes)
         self.finish(lanes)
-        self.lanes, self.position = outer
+        self.position = outer
 
     def accumulate(self, s: Accumulate) -> None:
         lane = self.lanes[s.name]
         if lane.positioned:
             value = self.writer.held("_value", self.expressions.text(s.value))
-            self.take(lane, value, self.position)
+            self.take(lane, value, lane.position or self.position)
         else:
             self.include(lane, lane.held(self.expressions.text(s.value)))
 

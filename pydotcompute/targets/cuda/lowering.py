@@ -1,4 +1,4 @@
-"""The typed tree as Python for numba-cuda: a module of one kernel, or of two where a reduction runs over the grid,
+"""The typed tree as Python for numba-cuda: a module of one kernel, or of two for a reduction over grid or blocks,
 and how they are launched.
 
 `launches`, in order: {"entry", "block": threads, "grid": {"kind", "counts"}}. `counts` are expressions over dimensions
@@ -7,7 +7,7 @@ them; kinds:
     "grid"    a thread each, one to three counts (the first ones of more as one); a grid-stride loop, so any grid
               computes the same. Where threads do several iterations (thread_coarsening.py), the counts are those of
               threads
-    "blocks"  a block each, the product of the counts; block-stride
+    "blocks"  a block each, the product of the counts; block-stride. Also of a reduction over them, in chunks
     "chunks"  a block for each chunk of a reduction over the grid; block-stride
     "one"     one block, also where nothing is counted
     "given"   the declaration's own grid: one to three numbers of blocks along x, y, z
@@ -102,7 +102,7 @@ class _Module:
         self.block = self.threads()
         self.code = Code(tree, self.names, arrays_of(tree, self.names), self.block)
         self.writer = self.code.writer
-        self.reductions = self.main.reductions if self.main and self.main.kind == "grid" else ()
+        self.reductions = self.main.reductions if self.main else ()
 
     def source(self) -> CudaSource:
         code, writer, tree = self.code, self.writer, self.tree
@@ -171,7 +171,9 @@ class _Module:
         if main is None:
             return
         counts = held_counts(main, self.writer, code.expressions)
-        if main.kind == "blocks":
+        if main.kind == "blocks" and self.reductions:
+            code.grid_reduction.blocks(self.tree, main, counts, partial)
+        elif main.kind == "blocks":
             code.loops.blocks(self.tree, main, counts)
         elif self.reductions:
             code.grid_reduction.chunks(main, counts, partial)
@@ -184,7 +186,7 @@ class _Module:
 
     def write_finish(self, partial: list[str]) -> None:
         code, main = self.code, self.main
-        assert main is not None  # the kernel is a reduction over a grid
+        assert main is not None  # the kernel is a reduction
         code.statements.write(self.before)
         code.grid_reduction.combine(main, held_counts(main, self.writer, code.expressions), partial)
         if self.after:
@@ -221,7 +223,7 @@ class _Module:
             # At least one block: all of them together do everything, however many there are.
             blocks = [Operation("max", (substituted(p, self.params), 1)) for p in parts]
             return {"kind": "given", "counts": list(map(data, blocks))}
-        kind = "chunks" if self.reductions else self.main.kind
+        kind = "chunks" if self.reductions and self.main.kind == "grid" else self.main.kind
         known = self.set_up()
         counts = [expression(c, known) for c in self.main.counts]
         if kind == "grid":

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from ...analysis.barriers import barriers
 from ...artifact.launch import CHUNK_TERMS, MOST_CHUNKS
 from ...ir.tree import Atomic, Const, For, If, KernelTree, Load, Parallel, Scatter, Stmt, Store, While, walk
-from .reductions import Reductions, spread
+from .reductions import Lane, Reductions, spread
 from .statements import Statements
 from .writer import Writer
 
@@ -126,7 +126,7 @@ class Loops:
 
     def reduce_chunks(self, s: Parallel, partial: list[tuple[str, str]]) -> None:
         """A reduction over a grid: fixed chunks, a partial value for each. `partial`: (memory, dtype)."""
-        counts, w = self.counts(s), self.writer
+        counts = self.counts(s)
         total, chunks, length = self.chunks(counts)
 
         def one(chunk: str) -> None:
@@ -141,17 +141,21 @@ class Loops:
 
             self.over_threads(first, last, iteration)
             self.reductions.combine(lanes)
-            with w.when(f"{self.thread} == {self.number(0)}"):
-                names = [name for lane in lanes for name, _ in lane.parts]
-                for (memory, dtype), name in zip(partial, names, strict=True):
-                    at = spread(self.scalars, dtype, chunk)
-                    w.statement(self.scalars.dialect.store(dtype, "global", memory, at, name))
+            self.keep(lanes, chunk, partial)
 
         self.over_groups("_chunk", chunks, one)
 
+    def keep(self, lanes: list[Lane], chunk: str, partial: list[tuple[str, str]]) -> None:
+        """Store a chunk's values, which all threads have."""
+        with self.writer.when(f"{self.thread} == {self.number(0)}"):
+            names = [name for lane in lanes for name, _ in lane.parts]
+            for (memory, dtype), name in zip(partial, names, strict=True):
+                at = spread(self.scalars, dtype, chunk)
+                self.writer.statement(self.scalars.dialect.store(dtype, "global", memory, at, name))
+
     def combine_chunks(self, s: Parallel, partial: list[tuple[str, str]]) -> None:
         """The second step, in one block: the chunks in order."""
-        _, chunks, _ = self.chunks(self.counts(s))
+        _, chunks, _ = self.chunks(self.counts(s)) if s.kind == "grid" else self.chunks_of_blocks(self.counts(s))
         lanes = self.reductions.open(s.reductions)
 
         def one(chunk: str) -> None:
@@ -184,6 +188,33 @@ class Loops:
             self.gather()
 
         self.over_groups("_block", self.product(counts), one)
+
+    def chunks_of_blocks(self, counts: tuple[str, ...]) -> tuple[str, str, str]:
+        """Names of: the number of blocks, of chunks of a reduction over them, and of blocks in a chunk. Of nothing,
+        there are no chunks."""
+        total, one = self.product(counts), self.number(1)
+        length = self.held("_length", f"({total} + {self.number(MOST_CHUNKS - 1)}) / {self.number(MOST_CHUNKS)}")
+        most = self.scalars.call("max", "int64", length, one)
+        return total, self.held("_chunks", f"({total} + {length} - {one}) / {most}"), length
+
+    def reduce_blocks(self, s: Parallel, partial: list[tuple[str, str]]) -> None:
+        """A reduction over blocks: fixed chunks of them, which every thread of a group accumulates alike."""
+        counts, w = self.counts(s), self.writer
+        total, chunks, length = self.chunks_of_blocks(counts)
+
+        def one(chunk: str) -> None:
+            block = w.names.fresh("_block")
+            lanes = self.reductions.open(s.reductions, position=block)
+            end = self.scalars.call("min", "int64", total, f"({chunk} + {self.number(1)}) * {length}")
+            last, first = self.held("_last", end), self.held("_first", f"{chunk} * {length}")
+            with w.count(block, "int64", first, last, "1"):
+                self.unpack(s.names, counts, block)
+                self.at_block_level(s.body, ())
+                self.gather()
+            self.reductions.settle(lanes)
+            self.keep(lanes, chunk, partial)
+
+        self.over_groups("_chunk", chunks, one)
 
     def at_block_level(self, body: Iterable[Stmt], base: tuple[int, ...]) -> None:
         """Statements that every thread executes, but for stores and atomics, with the barriers that stand before."""

@@ -1,5 +1,5 @@
-"""The typed tree of one specialisation as a file of a C-like language: a kernel, or two where a reduction runs over the
-grid, and how they are launched.
+"""The typed tree of one specialisation as a file of a C-like language: a kernel, or two for a reduction over grid or
+blocks, and how they are launched.
 
 `launches`, in order: {"entry", "block": threads, "grid": {"kind", "counts"}}, and "fixed": True where the block may
 have no other shape; the kinds are those of targets/cuda/lowering.py. `scratch` is memory that the kernels of a call
@@ -112,8 +112,7 @@ class _Program:
         self.helpers = Helpers(tree, self.scalars, contract, lambda: Writer(dialect, self.names))
         self.contract = contract
         self.block = threads(tree, self.launch, self.params)
-        over_grid = self.main is not None and self.main.kind == "grid"
-        self.reduced = self.main.reductions if self.main and over_grid else ()
+        self.reduced = self.main.reductions if self.main else ()
         self.reduces = bool(self.reduced)
         self.arrays = arrays_of(tree, self.names, self.scalars)
         self.arguments = arguments_of(tree, self.names, self.scalars)
@@ -232,7 +231,9 @@ class _Program:
                 loops.statements.write(self.before)
             return self.before
         loops.statements.write(self.before)
-        if self.main.kind == "blocks":
+        if self.main.kind == "blocks" and self.reduces:
+            loops.reduce_blocks(self.main, self.partial)
+        elif self.main.kind == "blocks":
             loops.blocks(self.main)
         elif self.reduces:
             loops.reduce_chunks(self.main, self.partial)

@@ -29,6 +29,7 @@ class Lane:
     extra: str  # of sums the error carried; of argmin and argmax the position
     dtype: str  # of `value`
     plain: bool = False  # a sum of so few terms that it needs no error carried
+    position: str = ""  # of a reduction over blocks: the block's number
 
     @property
     def positioned(self) -> bool:
@@ -67,26 +68,25 @@ class Reductions:
         self.position: Callable[[], str] = lambda: ""  # of the iteration, where a reduction wants it
         self.exchanged: set[tuple[str, int]] = set()
 
-    def open(self, reductions: tuple[Reduction, ...], plain: bool = False) -> list[Lane]:
+    def open(self, reductions: tuple[Reduction, ...], plain: bool = False, position: str = "") -> list[Lane]:
         """Start every reduction of a loop from its identity."""
         w, s, lanes = self.writer, self.scalars, []
         for r in reductions:
-            lane = Lane(r, w.names.fresh("_part"), w.names.fresh("_extra"), lane_dtypes(r)[0], plain)
+            lane = Lane(r, w.names.fresh("_part"), w.names.fresh("_extra"), lane_dtypes(r)[0], plain, position)
             w.variable(lane.value, lane.dtype, s.constant(REDUCTIONS[r.op].identity(lane.dtype), lane.dtype))
             if lane.positioned:
                 w.variable(lane.extra, "int64", s.constant(-1, "int64"))
             elif lane.compensated:
                 w.variable(lane.extra, lane.dtype, s.constant(0, lane.dtype))
             lanes.append(lane)
-        self.lanes = {lane.reduction.name: lane for lane in lanes}
+        self.lanes |= {lane.reduction.name: lane for lane in lanes}
         return lanes
 
     def serially(self, s: Reduce, write: Callable[[Iterable[Stmt]], None]) -> None:
         """A reduction of a thread's own, one term after the other."""
-        w, outer = self.writer, (self.lanes, self.position)
+        w, outer = self.writer, self.position
         count = w.hold("_count", "int64", self.expressions.text(s.count))
         lanes = self.open((s.reduction,), plain=s.short)
-        self.lanes = outer[0] | self.lanes
         name, turn = self.expressions.names.of(s.name), w.names.fresh("_turn")
         self.position = lambda: name
         with w.count(turn, "int64", self.scalars.constant(0, "int64"), count, "1"):
@@ -94,7 +94,7 @@ class Reductions:
             write(s.body)
         self.settle(lanes)
         self.finish(lanes)
-        self.lanes, self.position = outer
+        self.position = outer
 
     def settle(self, lanes: list[Lane]) -> None:
         """The thread's part of each sum with its error."""
@@ -105,7 +105,7 @@ class Reductions:
     def accumulate(self, s: Accumulate) -> None:
         lane, text = self.lanes[s.name], self.expressions.text(s.value)
         if lane.positioned:
-            self.take(lane, self.writer.hold("_value", lane.dtype, text), self.position())
+            self.take(lane, self.writer.hold("_value", lane.dtype, text), lane.position or self.position())
         else:
             self.include(lane, self.scalars.convert(text, lane.reduction.type, lane.dtype))
 
