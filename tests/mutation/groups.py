@@ -35,6 +35,7 @@ GROUPS = {
         ("runtime/*.py", "calls/*.py", "devices/*.py", "backends/*.py", "backends/cpu/*.py", "artifact/*.py"),
         ("runtime", "backends/test_cpu.py", "backends/test_own_arrays.py", "devices", "artifact", "-m=not slow"),
         ("runtime", "interpreter", "packages", "-m=slow"),
+        without=("artifact/launch.py",),
     ),
     "cache": Group(
         ("cache/*.py",),
@@ -76,7 +77,7 @@ GROUPS = {
         without=("targets/llvm/mathematics.py", "targets/llvm/lanes.py"),
     ),
     "cuda": Group(
-        ("targets/cuda/*.py",),
+        ("targets/cuda/*.py", "artifact/launch.py"),
         ("targets/cuda/test_barriers.py", "targets/cuda/test_scatter.py", "targets/cuda/test_batches.py",
          "targets/cuda/test_raw.py", "targets/cuda/test_arithmetic.py", "targets/cuda/test_language.py",
          "targets/cuda/test_reductions.py", "targets/test_language.py", "targets/test_dimensions.py",

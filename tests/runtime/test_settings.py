@@ -48,8 +48,17 @@ def test_a_cgroup_s_quota_bounds_the_threads(tmp_path):
     assert quota() is None
     (tmp_path / "a" / "b" / "cpu.max").write_text("250000 100000\n")
     assert quota() == 3
+    (tmp_path / "a" / "cpu.max").write_text("800000 100000\n")
+    assert quota() == 3
     (tmp_path / "a" / "cpu.max").write_text("50000 100000\n")
     assert quota() == 1
+
+
+@pytest.mark.parametrize("allowed, quota, found", [(1, None, 1), (8, None, 8), (8, 3, 3), (2, 3, 2), (4, 1, 1)])
+def test_processors_that_a_process_may_use(monkeypatch, allowed, quota, found):
+    monkeypatch.setattr(machine.os, "sched_getaffinity", lambda process: set(range(allowed)))
+    monkeypatch.setattr(machine, "cgroup_quota", lambda: quota)
+    assert machine.processors() == found
 
 
 def test_targets():
