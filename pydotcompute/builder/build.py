@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import dataclass
 from typing import Any, Callable, Mapping
@@ -9,6 +10,7 @@ from typing import Any, Callable, Mapping
 from ..cache import sources, trust
 from ..cache.layout import KEYS, MANIFEST, PROJECT_CACHE, PROJECT_RENDERED, record_name
 from ..cache.lock import locked
+from ..cache.seen import Seen
 from ..cache.writer import (
     close_to_others,
     drop_damaged,
@@ -66,21 +68,37 @@ class Project:
         self.targets = self.declaration.targets  # that anything here is for
         self._rendered: dict[tuple[str, str, str], Rendered] = {}
         self._store: Any = None
+        self.objects = Seen(self.cache)
+        self._planned: Any = None
 
     def settings(self, flags: Mapping[str, Any]) -> dict[str, Value]:
         return resolve(self.root, flags, lambda: list(self.declaration.targets))
 
     def plan(self, request: Request) -> Plan:
         """Compare with the cache as it is now; writes nothing."""
+        self._planned = self._state()
         manifest, problem = read_manifest(self.cache)
         if problem:
             self.say(f"{problem}; it is made anew")
         self.targets = tuple(dict.fromkeys((*self.declaration.targets, *request.targets)))
         return make_plan(
-            self.declaration, self.render, self.cache, manifest, kernels=request.kernels, targets=request.targets,
-            bounds=request.bounds, history=self.history,
+            self.declaration, self.render, self.objects.fault, manifest, kernels=request.kernels,
+            targets=request.targets, bounds=request.bounds, history=self.history,
             tools=lambda backend: self.tools(backend, request.linker),
         )  # fmt: skip
+
+    def _state(self) -> tuple[int, ...] | None:
+        """Of the manifest: who writes another one puts another file in its place."""
+        try:
+            status = os.stat(os.path.join(self.cache, MANIFEST))
+        except OSError:
+            return None
+        return status.st_ino, status.st_mtime_ns, status.st_ctime_ns, status.st_size
+
+    @property
+    def is_as_planned(self) -> bool:
+        """Whether nobody has written the manifest since the last plan was made."""
+        return self._planned == self._state()
 
     def render(self, kernel: Kernel, specialisation: Specialisation, backend: str) -> Rendered:
         """As declare.render, once for each in a build: the plan made under the lock is for the same sources."""
@@ -140,9 +158,11 @@ def build(project: Project, request: Request, report: Callable[[Any], None]) -> 
         if not is_settled(project, plan):
             make_folders(project.cache)
             with locked(project.cache, project.say):
-                plan, outcome = _build_locked(project, request, report)
+                plan, outcome = _build_locked(project, request, plan, report)
         if _is_current(plan, outcome):
             sources.record(project.root, project.sources)
+        with contextlib.suppress(OSError):  # a cache that may only be read
+            project.objects.save()
     except OSError as error:
         raise BuildError(explain_os_error(error, project.cache)) from error
     return plan, outcome
@@ -154,11 +174,14 @@ def _is_current(plan: Plan, outcome: Outcome) -> bool:
     return not (old or plan.failures or plan.refused)
 
 
-def _build_locked(project: Project, request: Request, report: Callable[[Any], None]) -> tuple[Plan, Outcome]:
-    plan = project.plan(request)  # another builder may have been here in the meantime
+def _build_locked(
+    project: Project, request: Request, plan: Plan, report: Callable[[Any], None]
+) -> tuple[Plan, Outcome]:
     outcome = Outcome()
-    if is_settled(project, plan):
-        return plan, outcome
+    if not project.is_as_planned:  # another builder was here in the meantime
+        plan = project.plan(request)
+        if is_settled(project, plan):
+            return plan, outcome
     from .execute import execute, remember
     from .refusals import refusals
     from .rendered import remove_others

@@ -12,7 +12,6 @@ from typing import Any, Callable, Iterable, Mapping, NamedTuple
 from ..artifact import identity
 from ..cache.files import sha256
 from ..cache.keys import canonical, changes, digest, key
-from ..cache.writer import object_fault
 from ..declare.model import Declaration, Kernel, Rendered, Specialisation
 from ..errors import DeclarationError
 from ..targets.base import BOUNDS, backend_of
@@ -119,7 +118,7 @@ class Plan:
 def make_plan(
     declaration: Declaration,
     render: Callable[[Kernel, Specialisation, str], Rendered],
-    folder: str,
+    fault: Callable[[str, str, int, str], str],
     manifest: dict[str, Any],
     *,
     kernels: Iterable[str] | None = None,
@@ -128,7 +127,8 @@ def make_plan(
     history: Callable[[str], dict[str, Any] | None] = lambda key: None,
     tools: Callable[[str], Mapping[str, str]] = versions,
 ) -> Plan:
-    """Compare every artifact of the declaration with the cache in `folder`, whose manifest is given.
+    """Compare every artifact of the declaration with the cache whose manifest is given. fault: why an object of it is
+    not what its name, suffix, size and line say; empty if it is.
 
     `kernels` and `targets` say what is asked for (default: all, and the declaration's targets). `history` gives the
     record kept under a key. A kernel that cannot be rendered has no items, but an entry in `unrendered`.
@@ -166,8 +166,8 @@ def make_plan(
                 sources = source_digests(kernel, rendered[place])
                 new_key = key(fields)
                 line = said(kernel, specialisation, target)
-                reasons = why_stale(folder, entry, new_key, fields, sources, history, line)
-                found = usable_record(folder, history(new_key), line) if reasons and wanted else None
+                reasons = why_stale(fault, entry, new_key, fields, sources, history, line)
+                found = usable_record(fault, history(new_key), line) if reasons and wanted else None
                 items.append(Item(kernel, specialisation, target, wanted, fields, sources, new_key, reasons, found))
     return Plan(declaration, wanted_targets, bounds, manifest, tuple(items), rendered, unrendered, asked)
 
@@ -209,7 +209,7 @@ def key_fields(
 
 
 def why_stale(
-    folder: str,
+    fault: Callable[[str, str, int, str], str],
     entry: Mapping[str, Any] | None,
     new_key: str,
     fields: Mapping[str, str],
@@ -221,8 +221,8 @@ def why_stale(
     if entry is None:
         return (Reason("not built"),)
     if entry["key"] == new_key:
-        fault = object_fault(folder, entry["object"], entry["suffix"], entry["size"], line)
-        return (Reason("missing" if "missing" in fault else "damaged", fault),) if fault else ()
+        problem = fault(entry["object"], entry["suffix"], entry["size"], line)
+        return (Reason("missing" if "missing" in problem else "damaged", problem),) if problem else ()
     record = history(entry["key"])
     if record is None:
         return (Reason("changed", "something", note="the history of the cache was lost"),)
@@ -250,12 +250,14 @@ def source_note(record: Mapping[str, Any], sources: Mapping[str, str]) -> str:
     return ", ".join(name for name, _, _ in changes(record.get("sources", {}), sources))
 
 
-def usable_record(folder: str, record: Mapping[str, Any] | None, line: str) -> dict[str, Any] | None:
+def usable_record(
+    fault: Callable[[str, str, int, str], str], record: Mapping[str, Any] | None, line: str
+) -> dict[str, Any] | None:
     """The record of an artifact that was made before under this key, if its object is still there and intact."""
     if record is None or not _is_record(record):
         return None
     entry = record["entry"]
-    if object_fault(folder, entry["object"], entry["suffix"], entry["size"], line):
+    if fault(entry["object"], entry["suffix"], entry["size"], line):
         return None
     return dict(record)
 

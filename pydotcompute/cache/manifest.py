@@ -97,6 +97,11 @@ class KernelRecord(NamedTuple):
     vendor_when: Tree | None = None  # the condition under which it does so in the kernel's place; none: always
     targets: tuple[str, ...] = ()  # the declared ones
 
+    def specialisation(self, types: dict[str, str], params: dict[str, Any]) -> SpecialisationRecord | None:
+        """That of these types and params, if there is one."""
+        chosen = (s for s in self.specialisations.values() if s.types == types and s.params == params)
+        return next(chosen, None)
+
     @property
     def description(self) -> str:
         """What `help` shows of a kernel: its line, the signature, what types and params there are, and conditions."""

@@ -99,7 +99,7 @@ def check(record: KernelRecord, values: Mapping[str, Any], chosen: Mapping[str, 
     types = _choose_types(record, values, plain)
     params = _choose_params(record, chosen)
     label = ",".join(f"{name}={value}" for name, value in (*types.items(), *params.items())) or "-"
-    specialisation = record.specialisations.get(label)
+    specialisation = record.specialisation(types, params)
     if specialisation is None:
         raise KernelNotBuiltError(
             f"{title(kernel, label)} is declared, but the manifest does not have it; build the kernel again"

@@ -25,7 +25,7 @@ def out_of_date(project: Project) -> dict[Name, str]:
     if problem:
         raise KernelNotBuiltError(f"{problem}; run: pydotcompute build -C {project.root}")
     history = project.history if find_spec("diskcache") else lambda key: None
-    plan = make_plan(project.declaration, project.render, project.cache, manifest, kernels=(), history=history)
+    plan = make_plan(project.declaration, project.render, project.objects.fault, manifest, kernels=(), history=history)
     project.close()
     found = {entry[:3]: entry[3] for entry in stale_artifacts(manifest["kernels"])}
     found |= {item.name: reason for item in plan.items if (reason := _changed(item, manifest["kernels"]))}

@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import DeclarationError
 from .document import Document, Node, parse, plain, project_file, read
 from .entry import Entry
+from .excerpt import Excerpt
 from .model import Declaration, Kernel
 from .signatures import parse_signature
 from .table import KERNEL, KERNEL_NAME, WITHOUT_KERNELS
@@ -29,12 +30,15 @@ def load(root: str | os.PathLike, keep_going: bool = False) -> Declaration:
     targets = top.value["targets"].value if "targets" in top.value else []
     kernels: dict[str, Kernel] = {}
     refused: dict[str, DeclarationError] = {}
-    for name, node in top.value["kernels"].value.items():
-        key = top.value["kernels"].keys[name]
+    keys = top.value["kernels"].keys
+    ends = [*(key.line for key in keys.values()), len(document.lines)][1:]
+    for (name, node), end in zip(top.value["kernels"].value.items(), ends):
+        key = keys[name]
         try:
             KERNEL_NAME.check(document, key)
             KERNEL.check(document, node)
-            members = _kernels(document, root, name, key, node)
+            lines = Excerpt(key.line - 1, document.lines[key.line - 1 : end])
+            members = _kernels(document, root, name, key, node, lines)
             for kernel in members:
                 if kernel.name in kernels:
                     hint = f"the first is in line {kernels[kernel.name].at.line}"
@@ -55,7 +59,7 @@ def _names(name: str, node: Node) -> list[str]:
     return list(family.value) if family is not None and isinstance(family.value, dict) and family.value else [name]
 
 
-def _kernels(document: Document, root: str, name: str, key: Node, node: Node) -> list[Kernel]:
+def _kernels(document: Document, root: str, name: str, key: Node, node: Node, lines: Excerpt) -> list[Kernel]:
     """The kernel of one entry, or all those of a family."""
     values = {k: plain(v) for k, v in node.value.items()}
     types = {variable: tuple(dtypes) for variable, dtypes in values.get("types", {}).items()}
@@ -88,7 +92,7 @@ def _kernels(document: Document, root: str, name: str, key: Node, node: Node) ->
         launch=entry.launch(), fastmath=tuple(values.get("fastmath", ("contract",))), tolerance=values.get("tolerance"),
         inputs=entry.inputs(), sizes=entry.sizes(), work=entry.work(), special=values.get("special", True),
         unchecked=values.get("unchecked", False),
-        positions=positions, source=document.lines, **entry.code(),
+        positions=positions, source=lines, **entry.code(),
     )  # fmt: skip
     members: dict[str, tuple[Node, dict[str, Any]]] = {name: (key, {})}
     if family := node.value.get("family"):

@@ -20,6 +20,10 @@ class Specialisation:
     params: tuple[tuple[str, int | float | bool], ...]
 
     def __str__(self) -> str:
+        return self._name
+
+    @cached_property
+    def _name(self) -> str:
         return ",".join(f"{name}={value}" for name, value in (*self.types, *self.params)) or "-"
 
 
@@ -47,7 +51,7 @@ class Kernel:
     at: Position = field(compare=False)
     # of each key's value ("body"), and of parameters ("signature.x")
     positions: dict[str, Position] = field(default_factory=dict, compare=False)
-    source: tuple[str, ...] = field(default=(), compare=False, repr=False)  # the lines of kernels.yaml
+    source: Sequence[str] = field(default=(), compare=False, repr=False)  # its lines of kernels.yaml (excerpt.py)
     # which of those each line of `body` stands in
     body_lines: tuple[int, ...] = field(default=(), compare=False, repr=False)
     # (line, column) of each character of each line of `body`, where those lines do not stand there as they are
@@ -82,7 +86,7 @@ class Rendered:
     files: tuple[str, ...]  # paths as shown to the user; the first is the template itself or kernels.yaml
     sources: dict[str, str]  # relative path under templates/ -> text, of the template and everything it includes
     origins: tuple[tuple[int, int], ...]
-    lines: tuple[tuple[str, ...], ...]  # the source lines of each of `files`
+    lines: tuple[Sequence[str], ...]  # the source lines of each of `files`
     shift: int = 0
     inline: bool = False  # whether it was a body, whose helpers stand before its statements
     raw: str = ""  # the module, such as `cuda`, whose use says that this is its own Python, not the kernel language

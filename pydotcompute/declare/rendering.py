@@ -6,7 +6,7 @@ import os
 import re
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, Callable, Collection, Mapping
+from typing import Any, Callable, Collection, Mapping, Sequence
 
 from ..errors import DeclarationError, Position
 from .document import project_file, read
@@ -134,7 +134,7 @@ def _template_line(root: str, name: str, line: int) -> Position:
     return _line_start(project_file(root, "templates", name), _lines(_template_text(root, name)), line)
 
 
-def _line_start(path: str, lines: tuple[str, ...], line: int) -> Position:
+def _line_start(path: str, lines: Sequence[str], line: int) -> Position:
     """The first character of a line."""
     text = lines[line - 1] if 0 < line <= len(lines) else ""
     return Position(path, line, len(text) - len(text.lstrip()) + 1, text)

@@ -181,8 +181,8 @@ def test_subclasses_that_are_their_memory(tmp_path):
 @pytest.mark.slow
 def test_params_choose_among_all_specialisations(tmp_path):
     parameters = [scalar("v", "T"), array("x", "U", "n"), array("o", "U", "n", role="out", fill="0")]
-    types = {"T": ["int64", "float64", "float32"], "U": ["float32", "float64"]}
-    params = {"EPS": [0.5, 0.25], "FAST": [True, False], "TILE": [16, 32, 8]}
+    types = {"U": ["float32", "float64"], "T": ["int64", "float64", "float32"]}
+    params = {"TILE": [16, 32, 8], "FAST": [True, False], "EPS": [0.5, 0.25]}
     kernel = pydotcompute.load(write_kernel(tmp_path, "k", parameters, types=types, params=params)).k
     calls = [
         ((v, np.ones(3, u)), dict(zip(params, chosen)))
