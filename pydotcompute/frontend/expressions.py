@@ -8,12 +8,12 @@ from dataclasses import replace
 from ..artifact.signature import DTYPES
 from ..ir import tree
 from ..ir.dtypes import COMPLEX
-from ..ir.functions import ARRAYS, FUNCTIONS, LOOPS, UPDATES
+from ..ir.functions import ARRAYS, FUNCTIONS, LOOPS, ORDERING, UPDATES
 from ..ir.operations import FUNCTIONAL, SYMBOLS
 from . import complex_functions, constant_tuples, lengths, operators, powers, promotion
 from .module import KEPT_LEVELS, near
 from .promotion import Value, convert, truth
-from .scope import Array, Scope, element
+from .scope import Array, Called, Scope, element
 from .syntax import BUILTINS, called
 
 # the right side of `and` and `or`, a branch of `… if … else …`, the later terms of `a < b < c`
@@ -293,6 +293,8 @@ def _call(s: Scope, node: ast.Call) -> Value:
         if name in complex_functions.FUNCTIONS and values[0].rank == 3:
             return complex_functions.call(s, name, values[0], node)
         return operators.call(name, values, s.fault(node), at)
+    if name in ORDERING:
+        return _one_value(s, node, s.parts.ordering(s, node))
     if name == "len":
         return lengths.length(s, node)
     dtype = s.module.types.get(name, name if name in DTYPES else None)
@@ -304,15 +306,7 @@ def _call(s: Scope, node: ast.Call) -> Value:
             s.refuse(node, f"`{name}(…)` converts 1 value, found {len(node.args)}", f"write `{name}(x)`")
         return operators.cast(dtype, expression(s, node.args[0]), s.fault(node), at)
     if name in s.module.helpers:
-        call = s.parts.helper(s, node)
-        if len(call.types) != 1:
-            many, names = f"{len(call.types)} values", ", ".join("abcdefgh"[: len(call.types)])
-            s.refuse(
-                node,
-                f"`{name}` returns {many if call.types else 'no value'} and stands in an expression",
-                f"write `{names} = {ast.unparse(node)}`" if call.types else f"write `{ast.unparse(node)}` alone",
-            )
-        return call.values[0] if call.call is None else Value(call.call, call.types[0].weak)
+        return _one_value(s, node, s.parts.helper(s, node))
     if name in (*LOOPS, "range"):
         s.refuse(node, f"`{name}` is not a value", f"write `for i in {ast.unparse(node)}:`")
     if name in ARRAYS:
@@ -323,13 +317,25 @@ def _call(s: Scope, node: ast.Call) -> Value:
         s.refuse(node, f"`{name}` is {meaning}, not a function")
     if name in BUILTINS:
         s.refuse(node, f"`{name}` is not part of the kernel language", BUILTINS[name])
-    known = {*FUNCTIONS, *FUNCTIONAL, *s.module.helpers, *LOOPS, *ARRAYS, *UPDATES, *DTYPES, *s.module.types, "range"}
+    known = {*FUNCTIONS, *FUNCTIONAL, *ORDERING, *LOOPS, *ARRAYS, *UPDATES, *DTYPES, "range"}
+    known |= {*s.module.helpers, *s.module.types}
     own = "the kernel of this name cannot be called in a kernel; " * (name == s.module.kernel.name)
     s.refuse(
         node,
         f"unknown function `{name}`",
         near(name, known, own + "write a helper, a `def` before the kernel or the statements of `body:`"),
     )
+
+
+def _one_value(s: Scope, node: ast.Call, call: Called) -> Value:
+    if len(call.types) != 1:
+        many, names = f"{len(call.types)} values", ", ".join("abcdefgh"[: len(call.types)])
+        s.refuse(
+            node,
+            f"`{called(node)}` returns {many if call.types else 'no value'} and stands in an expression",
+            f"write `{names} = {ast.unparse(node)}`" if call.types else f"write `{ast.unparse(node)}` alone",
+        )
+    return call.values[0] if call.call is None else Value(call.call, call.types[0].weak)
 
 
 def _is_generator(node: ast.Call) -> bool:

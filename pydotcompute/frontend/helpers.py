@@ -10,7 +10,7 @@ from typing import Sequence
 
 from ..artifact.dimensions import Tree
 from ..ir import tree
-from . import functional_reductions, inlining, names, statements
+from . import functional_reductions, inlining, names, ordering, statements
 from .module import Module
 from .promotion import Type, Value, held
 from .scope import Array, Called, NotAFunction, Parts, Scope
@@ -33,7 +33,7 @@ class Instances:
 
     def __init__(self, module: Module):
         self.module = module
-        self.parts = Parts(statements.block, functional_reductions.functional, self.call, self.unique)
+        self.parts = Parts(statements.block, functional_reductions.functional, self.call, self.order, self.unique)
         self.inlining = inlining.Inlining(self.unique)
         self.settled: dict[Key, Scope | None] = {}
         self.built: dict[Key, tree.Helper] = {}  # callees before callers
@@ -48,6 +48,9 @@ class Instances:
             count += 1
         self.taken.add(name)
         return name
+
+    def order(self, s: Scope, node: ast.Call) -> Called:
+        return ordering.call(self.inlining, s, node)
 
     def call(self, s: Scope, node: ast.Call) -> Called:
         """A call of a helper in scope `s`: as a function of the tree, if it is one; else by its statements."""

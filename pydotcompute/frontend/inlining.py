@@ -12,6 +12,7 @@ from . import array_swaps, expressions, names, settling, statements
 from .promotion import Value
 from .scope import Array, Called, Scope
 
+OWN = "'"  # ends the names in helpers of the language's own, which nobody else has
 MOST_NODES = 20_000  # of all such calls of a kernel
 
 
@@ -59,9 +60,7 @@ class Inlining:
 
     def call(self, s: Scope, node: ast.Call, function: ast.FunctionDef, given: Sequence[Value | Array]) -> Called:
         """The results of a call in scope `s`; its statements stand before the statement under way."""
-        arguments = [
-            a if isinstance(a, Array) else _simple(s, a, part) for a, part in zip(given, node.args, strict=True)
-        ]
+        arguments = [a if isinstance(a, Array) else _simple(s, a, node) for a in given]
         key = Key(function.name, tuple(map(_known, arguments)), s.place)
         if key not in self.settled:
             plain = [replace(a, prefix=()) if isinstance(a, Array) else a for a in arguments]
@@ -81,8 +80,10 @@ class Inlining:
         """Whether such a helper may be called here; and what that makes of the one that calls it."""
         name = settled.function.name
         if settled.acts and s.alone is not node:
-            s.refuse(node, f"`{name}` stores into arrays and stands in an expression",
-                     f"give its value a name before: `v = {ast.unparse(node)}`")  # fmt: skip
+            call = ast.unparse(node)
+            values = settled.result_types()
+            hint = f"give its value a name before: `v = {call}`" if values else f"write `{call}` alone"
+            s.refuse(node, f"`{name}` stores into arrays and stands in an expression", hint)
         if settled.stores and s.serial:
             s.refuse(node, f"`{name}` stores into arrays and stands in a reduction over range",
                      "write a loop, and add up in it")  # fmt: skip
@@ -92,7 +93,9 @@ class Inlining:
         self, caller: Scope, node: ast.Call, function: ast.FunctionDef, arguments: Sequence[Value | Array]
     ) -> Scope:
         s = Scope(caller.module, function, caller.parts, caller.place, caller)
-        s.called_at = caller.called_at or caller.module.position(node)
+        s.called_at = caller.called_at
+        if function is not caller.module.brought.get(id(node)):
+            s.called_at = caller.called_at or caller.module.position(node)
         for parameter, given in zip(function.args.args, arguments):
             if isinstance(given, Array):
                 s.arrays[parameter.arg] = given
@@ -104,7 +107,7 @@ class Inlining:
 
     def _written(self, s: Scope, inner: Scope) -> Called:
         """The statements of a call, put before the statement under way in `s`."""
-        inner.renamed = {name: self.unique(name) for name in inner.plain}
+        inner.renamed = {name: self.unique(name.removesuffix(OWN)) for name in inner.plain}
         inner.kernel_arrays = dict(s.kernel_arrays)
         swapped = {name for name, _, kind in names.bindings(inner.function.body) if kind == "swap"}
         own: dict[str, str] = {}  # names of arrays in the helper that it swaps → the caller's, which stay as they are

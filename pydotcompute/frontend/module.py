@@ -38,6 +38,7 @@ class Module:
     heights: dict[int, int] = field(default_factory=dict)  # id of a node → how deep it is nested
     statements: dict[int, ast.stmt] = field(default_factory=dict)  # id of a node → the assignment or return around it
     positions: dict[tuple[int, int], Position] = field(default_factory=dict)
+    brought: dict[int, ast.FunctionDef] = field(default_factory=dict)  # id of a call → the language's own helper
     used: set[str] = field(default_factory=set)  # every name of the text; fresh ones are none of these
 
     @cached_property
@@ -60,6 +61,11 @@ class Module:
     @cached_property
     def lines(self) -> list[str]:
         return self.rendered.text.split("\n")
+
+    def bring(self, call: ast.Call, helper: ast.FunctionDef) -> None:
+        """Take a helper of the language's own to the place of a call."""
+        self.brought[id(call)] = helper
+        _measure(self, helper)
 
     def line(self, node: ast.AST) -> int:
         return self.position(node).line
@@ -169,7 +175,7 @@ def _outside(module: Module, statement: ast.stmt) -> NoReturn:
     module.refuse(statement, "a template holds functions: helpers, then the kernel", "move it into the kernel")
 
 
-def _measure(module: Module, parsed: ast.Module) -> None:
+def _measure(module: Module, parsed: ast.AST) -> None:
     """Note how deep each expression is nested; compilers and Python itself have limits."""
     for node in reversed(list(ast.walk(parsed))):  # children before parents
         heights = (module.heights.get(id(child), 0) for child in ast.iter_child_nodes(node))

@@ -95,6 +95,7 @@ class Parts(NamedTuple):
     block: Callable[[Scope, list[ast.stmt]], list[tree.Stmt]]
     reduction: Callable[[Scope, ast.Call], Value]  # in its functional form
     helper: Callable[[Scope, ast.Call], Called]
+    ordering: Callable[[Scope, ast.Call], Called]  # of the language's own helpers
     unique: Callable[[str], str]  # a name for the tree that nothing else has
 
 

@@ -76,6 +76,9 @@ def statement(s: Scope, node: ast.stmt) -> list[tree.Stmt]:
             if s.parts.helper(s, call).call is None:
                 return []
             s.refuse(node, f"`{ast.unparse(node)}` has no effect", "assign its value, or leave it out")
+        case ast.Expr(value=ast.Call(func=ast.Name(id="sort")) as call):
+            s.parts.ordering(s, call)
+            return []
         case ast.Expr():
             expressions.expression(s, node.value)
             s.refuse(node, f"`{ast.unparse(node)}` has no effect", "assign its value, or leave it out")

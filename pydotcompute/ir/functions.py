@@ -107,7 +107,8 @@ LOOPS = ("grid", "blocks", "threads")
 ARRAYS = ("shared", "private", "local")
 ATOMICS = {"atomic_add": "add", "atomic_min": "min", "atomic_max": "max"}
 UPDATES = (*ATOMICS, "scatter")  # statements: array, index, value
+ORDERING = ("sort", "median", "searchsorted")  # of an array's first elements: see frontend/ordering.py
 # What only the kernel language has: in a raw kernel these words would mean nothing.
 PARALLEL = frozenset({*LOOPS, *ARRAYS, *UPDATES})
 # Words with a meaning of their own that are not functions of the table above.
-WORDS = (PARALLEL | {*FUNCTIONAL, "range", "len"}) - FUNCTIONS.keys()
+WORDS = (PARALLEL | {*FUNCTIONAL, *ORDERING, "range", "len"}) - FUNCTIONS.keys()

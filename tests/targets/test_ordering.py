@@ -1,0 +1,148 @@
+"""`sort`, `median` and `searchsorted`, for every target: its code against the interpreter, and both against NumPy."""
+
+import numpy as np
+import pytest
+from tests.targets.built import agree, every_target, every_target_and, loop
+
+DTYPES = ("bool", "int8", "uint32", "int64", "uint64", "float32", "float64")
+ROWS = """
+    for i in grid(n):
+        for j in range(m):
+            y[i, j] = x[i, j]
+        middle[i] = median(x[i], k)
+        sort(y[i], k)
+        left[i] = searchsorted(y[i], k, x[i, 0])
+        right[i] = searchsorted(y[i], k, x[i, 0], 1)
+"""
+
+
+def values(dtype, n, m, seed):
+    """Some of them equal; of floats some NaN, infinities and zeros of both signs."""
+    rng = np.random.default_rng(seed)
+    x = rng.integers(-9, 9, (n, m))
+    if dtype.startswith("float"):
+        x = np.where(rng.random((n, m)) < 0.5, x, rng.normal(size=(n, m)))
+        special = rng.choice([np.nan, np.inf, -np.inf, 0.0, -0.0], (n, m))
+        x[n // 2 :] = np.where(rng.random((n - n // 2, m)) < 0.2, special[n // 2 :], x[n // 2 :])
+    with np.errstate(all="ignore"):
+        return x.astype(dtype)
+
+
+@pytest.mark.slow
+@every_target_and(*DTYPES)
+def test_rows(target, dtype):
+    """The first k elements of each row; what follows stays."""
+    middle = dtype if dtype.startswith("float") else "float64"
+    signature = "(x: T[n, m], k: int64) -> (y: T[n, m], middle: M[n], left: int64[n], right: int64[n])"
+    signature = signature.replace("M", middle).replace("T", dtype)
+    built = loop(target, signature, ROWS)
+    for m, k in ((1, 1), (2, 2), (3, 0), (7, 6), (25, 23), (25, 24), (90, 90)):
+        x = values(dtype, 6, m, m)
+        y, middle, left, right = agree(built, x, k)
+        assert np.array_equal(y[:, :k], np.sort(x[:, :k], 1), equal_nan="float" in dtype) and (y[:, k:] == x[:, k:]).all()
+        with np.errstate(all="ignore"):
+            wanted = [np.median(row) if k else np.nan for row in x[:, :k]]
+        assert np.array_equal(middle, np.array(wanted), equal_nan=True)
+        assert (left == [np.searchsorted(row[:k], of[0]) for row, of in zip(y, x)]).all()
+        assert (right == [np.searchsorted(row[:k], of[0], "right") for row, of in zip(y, x)]).all()
+
+
+@pytest.mark.slow
+@every_target
+def test_arrays_of_a_kernel(target):
+    """A window in an array of the iteration's own; a shared array, which one thread of the block sorts; helpers."""
+    window = """
+        def middle_of_three(t):
+            sort(t, 3)
+            return t[1]
+        for i in grid((1, n - 1)):
+            t = local((3,), float32)
+            for k in range(3):
+                t[k] = x[i + k - 1]
+            first = median(t, 3)
+            again = middle_of_three(t)
+            out[i] = first + 10 * again
+        for i in grid(2):
+            out[i * (n - 1)] = 0
+    """
+    x = values("float32", 1, 40, 3)[0]
+    x = np.where(np.isfinite(x), x, 1)
+    out = agree(loop(target, "(x: float32[n]) -> (out: float32[n])", window, "fastmath: []"), x)
+    middles = np.median(np.lib.stride_tricks.sliding_window_view(x, 3), 1)
+    assert (out[1:-1] == middles + 10 * middles).all()
+    block = """
+        for b in blocks(n):
+            t = shared((64,), int32)
+            for c in threads(64):
+                t[c] = x[b, c]
+            sort(t, 60)
+            middle = median(t, 64)
+            for c in threads(64):
+                out[b, c] = t[c] + searchsorted(t, 60, c) + int64(middle)
+    """
+    x = np.random.default_rng(0).integers(0, 60, (3, 64)).astype("i4")
+    out = agree(loop(target, "(x: int32[n, 64]) -> (out: int64[n, 64])", block), x)
+    for row, got in zip(x, out):
+        t = np.concatenate([np.sort(row[:60]), row[60:]])
+        assert (got == t + np.searchsorted(t[:60], np.arange(64)) + int(np.median(row))).all()
+
+
+@pytest.mark.slow
+@every_target
+def test_a_sequential_kernel(target):
+    """At top level, between parallel loops and as the whole kernel."""
+    body = """
+        for i in grid(n):
+            out[i] = -x[i]
+        sort(out, n)
+        middle[()] = median(out, n)
+        for i in grid(n):
+            at[i] = searchsorted(out, n, x[i])
+    """
+    built = loop(target, "(x: float64[n]) -> (out: float64[n], middle: float64, at: int64[n])", body)
+    for n in (0, 1, 50):
+        x = np.random.default_rng(n).normal(size=n)
+        out, middle, at = agree(built, x)
+        assert (out == np.sort(-x)).all() and (at == np.searchsorted(out, x)).all()
+        assert np.isnan(middle) if n == 0 else middle == np.median(out)
+    assert (agree(loop(target, "(a: inout int64[n]) -> ()", "sort(a, n)"), np.arange(30)[::-1].copy())) is None
+
+
+@pytest.mark.parametrize("shape", ["ascending", "descending", "equal", "organ", "random"])
+def test_the_steps_of_a_sort(shape):
+    """n · log2(n) comparisons at most, times a constant: counted in the interpreter's accesses."""
+    from tests.targets.cpu.compiled import tree_of
+
+    from pydotcompute.interpreter import execute
+
+    n = 1500
+    up = np.arange(n)
+    given = {"ascending": up, "descending": up[::-1], "equal": 0 * up, "organ": np.minimum(up, up[::-1]),
+             "random": np.random.default_rng(0).permutation(n)}[shape]  # fmt: skip
+    loads = 0
+
+    class Counting(np.ndarray):
+        def item(self, *index):
+            nonlocal loads
+            loads += 1
+            return super().item(*index)
+
+    x = given.astype("i8").view(Counting)
+    execute.run(tree_of("sort(x, n)", "(x: inout int64[n]) -> ()", types=""), {"x": x}, {"n": n})
+    assert (np.asarray(x) == np.sort(given)).all()
+    assert loads < 6 * n * np.log2(n)
+
+
+@pytest.mark.slow
+def test_an_index_outside_is_that_of_the_call():
+    from tests.targets.cpu.compiled import kernel, tree_of
+
+    from pydotcompute.interpreter import execute
+
+    for body in ("sort(x, k)", "x[0] = median(x, k)", "x[0] = searchsorted(x, k, 9.0)"):
+        signature = "(x: inout float64[n], k: int64) -> ()"
+        built, x = kernel(body, signature, types=""), np.arange(5.0)
+        fault = built.fault({"n": 5}, x=x.copy(), k=7)
+        assert fault is not None and fault[2:5] == ("x", 0, 5) and fault[5] >= 5
+        with pytest.raises(IndexError, match=r"kernels.yaml:\d+:\d+: index \d+ is outside x, which has 5$"):
+            execute.run(tree_of(body, signature, types=""), {"x": x, "k": 7}, {"n": 5})
