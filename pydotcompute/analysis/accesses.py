@@ -61,6 +61,7 @@ class Access:
     op: str = ""  # of an atomic
     value: Value | None = None  # of a store, atomic or scatter
     literal: t.Const | None = None
+    result: int | None = None  # of an atomic: the unknown that is what the element held before
 
     def within(self, scope: Scope) -> bool:
         return scope in self.scopes
@@ -78,6 +79,7 @@ class Accesses:
     extents: dict[str, tuple[Poly | None, ...]]
     ranges: Ranges
     stored: frozenset[str] = field(default_factory=frozenset)  # arrays that are written anywhere
+    made: dict[str, str] = field(default_factory=dict)  # the kernel's own arrays → "shared" "private" "local"
 
     def fresh(self, like: Atom, scopes: tuple[Scope, ...]) -> Atom:
         atom = Atom(len(self.atoms), like.name, scopes, like.natural, like.least, like.most, like.index)

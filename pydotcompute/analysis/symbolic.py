@@ -80,6 +80,10 @@ class Walk(Values):
         access.value, access.op = value, s.op if isinstance(s, t.Atomic) else ""
         access.literal = s.value if isinstance(s.value, t.Const) else None
         self.by_one = False
+        if isinstance(s, t.Atomic) and s.result:
+            atom = self.new(s.result, s.value.type)
+            self.environment[s.result] = self.guarded(Value(affine.unknown(atom), frozenset(self.scopes)))
+            access.result = atom.id
 
     @contextmanager
     def running(self, scope: Scope) -> Iterator[None]:
@@ -289,6 +293,8 @@ def assigned(body: tuple[t.Stmt, ...]) -> set[str]:
                     names.add(node.name)
                 case t.Reduce():
                     names |= {node.name, node.reduction.name}
+                case t.Atomic():
+                    names |= {node.result} - {""}
                 case t.AssignTuple() | t.Parallel():
                     names.update(node.names)
                     names.update(reduction.name for reduction in getattr(node, "reductions", ()))

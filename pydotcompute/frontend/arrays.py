@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import math
+from dataclasses import replace
 
 from ..artifact.signature import DTYPE_BYTES, DTYPES
 from ..ir import tree
 from ..ir.functions import ATOMICS
 from . import expressions
 from .module import near
-from .promotion import convert
+from .promotion import Value, convert
 from .scope import SET, Array, Scope
 from .syntax import called
 
@@ -105,6 +106,22 @@ def _dtype(s: Scope, node: ast.expr) -> str:
             near(name, (*DTYPES, *s.module.types), "write a dtype, float32, or a type variable"),
         )
     return dtype
+
+
+def fetched(s: Scope, call: ast.Call) -> Value:
+    """`atomic_add(a, i, v)` as a value: what the element held before. It happens before the statement under way."""
+    name = called(call)
+    if s.serial:
+        s.refuse(call, f"`{name}` in a reduction over range", "write a loop, and add up in it")
+    node = update(s, call)
+    if s.place == "blocks":
+        s.refuse(call, f"the value of `{name}` in a block, outside `threads`",
+                 f"let one thread take it: `for one in threads(1): slot[0] = {ast.unparse(call)}`, with "
+                 "`slot = shared((1,), int64)`")  # fmt: skip
+    assert isinstance(node, tree.Atomic)
+    result = s.fresh("before_", node.value.type)
+    s.before_statement.append(replace(node, result=result))
+    return Value(tree.Var(result, node.value.type, at=node.at))
 
 
 def update(s: Scope, call: ast.Call) -> tree.Atomic | tree.Scatter:

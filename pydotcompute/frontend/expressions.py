@@ -8,7 +8,7 @@ from dataclasses import replace
 from ..artifact.signature import DTYPES
 from ..ir import tree
 from ..ir.dtypes import COMPLEX
-from ..ir.functions import ARRAYS, FUNCTIONS, LOOPS, ORDERING, UPDATES
+from ..ir.functions import ARRAYS, ATOMICS, FUNCTIONS, LOOPS, ORDERING, UPDATES
 from ..ir.operations import FUNCTIONAL, SYMBOLS
 from . import complex_functions, constant_tuples, lengths, operators, powers, promotion
 from .module import KEPT_LEVELS, near
@@ -311,6 +311,8 @@ def _call(s: Scope, node: ast.Call) -> Value:
         s.refuse(node, f"`{name}` is not a value", f"write `for i in {ast.unparse(node)}:`")
     if name in ARRAYS:
         s.refuse(node, f"`{name}(…)` makes an array, not a value", f"give it a name: `tile = {ast.unparse(node)}`")
+    if name in ATOMICS:
+        return s.parts.fetched(s, node)
     if name in UPDATES:
         s.refuse(node, f"`{name}` is a statement without a value", "write it on a line of its own")
     if meaning := s.module.meaning(name):

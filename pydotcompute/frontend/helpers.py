@@ -10,7 +10,7 @@ from typing import Sequence
 
 from ..artifact.dimensions import Tree
 from ..ir import tree
-from . import functional_reductions, inlining, names, ordering, statements
+from . import arrays, functional_reductions, inlining, names, ordering, statements
 from .module import Module
 from .promotion import Type, Value, held
 from .scope import Array, Called, NotAFunction, Parts, Scope
@@ -33,7 +33,9 @@ class Instances:
 
     def __init__(self, module: Module):
         self.module = module
-        self.parts = Parts(statements.block, functional_reductions.functional, self.call, self.order, self.unique)
+        self.parts = Parts(
+            statements.block, functional_reductions.functional, arrays.fetched, self.call, self.order, self.unique
+        )
         self.inlining = inlining.Inlining(self.unique)
         self.settled: dict[Key, Scope | None] = {}
         self.built: dict[Key, tree.Helper] = {}  # callees before callers

@@ -94,6 +94,7 @@ class Parts(NamedTuple):
 
     block: Callable[[Scope, list[ast.stmt]], list[tree.Stmt]]
     reduction: Callable[[Scope, ast.Call], Value]  # in its functional form
+    fetched: Callable[[Scope, ast.Call], Value]  # what an atomic gives
     helper: Callable[[Scope, ast.Call], Called]
     ordering: Callable[[Scope, ast.Call], Called]  # of the language's own helpers
     unique: Callable[[str], str]  # a name for the tree that nothing else has

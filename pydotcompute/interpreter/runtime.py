@@ -87,6 +87,7 @@ def accesses(sites: tuple[Site, ...], met: dict[str, dict[int, list]] | None = N
         place = tuple(indices)
         old = array[place] if array.dtype.kind in "fc" else array.item(place)
         array[place] = combine(old, value)
+        return old
 
     functions: dict[str, Callable] = {"update": update, "scatter": scatter}
     functions |= {"load1": load1, "load2": load2, "item1": item1, "store1": store1, "store2": store2}

@@ -174,7 +174,8 @@ class _Writer:
             update = arithmetic.function(s.op, dtype)
         name = self.given(("atomic", s.op, dtype), update, f"atomic_{s.op}_{dtype}")
         arguments = (self.name(s.array), *map(self.expression, s.indices), self.expression(s.value))
-        self.line(f"{self.runtime('update')}({name}, {', '.join(arguments)}, {self.site(s)})", s.at)
+        given = f"{self.name(s.result)} = " if s.result else ""
+        self.line(f"{given}{self.runtime('update')}({name}, {', '.join(arguments)}, {self.site(s)})", s.at)
 
     def parallel(self, s: t.Parallel) -> None:
         names = ", ".join(self.name(name) for name in s.names)

@@ -42,7 +42,8 @@ def _statement(s: t.Stmt) -> list[str]:
         case t.Store():
             return [f"{_element(s)} = {expression(s.value)}"]
         case t.Atomic():
-            return [f"atomic {_element(s)} {s.op} {expression(s.value)}"]
+            given = f"{s.result} = " if s.result else ""
+            return [f"{given}atomic {_element(s)} {s.op} {expression(s.value)}"]
         case t.Scatter():
             return [f"scatter {_element(s)} = {expression(s.value)}"]
         case t.If():

@@ -174,6 +174,7 @@ class Atomic(Node):
     indices: tuple[Expr, ...]
     value: Expr
     inside: bool = field(default=False, compare=False, repr=False)
+    result: str = ""  # the local that gets what the element held before, if any
 
 
 @dataclass(frozen=True)

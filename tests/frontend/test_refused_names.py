@@ -31,8 +31,8 @@ CASES = [
     ),
     (
         "grid",
-        "v = §atomic_add(count, i, 1)",
-        "`atomic_add` is a statement without a value",
+        "v = §scatter(count, i, 1)",
+        "`scatter` is a statement without a value",
         "write it on a line of its own",
     ),
     (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from ...ir.tree import Assign, AssignTuple, For, Parallel, Reduce, Stmt, children, walk
+from ...ir.tree import Assign, AssignTuple, Atomic, For, Parallel, Reduce, Stmt, children, walk
 
 
 def body_size(loop: Parallel) -> int:
@@ -20,6 +20,8 @@ def assigned(body: Iterable[Stmt], into: Callable[[Stmt], bool] = lambda s: True
             names.add(s.name)
         elif isinstance(s, AssignTuple):
             names |= set(s.names)
+        elif isinstance(s, Atomic):
+            names |= {s.result} - {""}
         elif isinstance(s, Reduce):
             names |= {s.name, s.reduction.name}
         elif isinstance(s, Parallel):

@@ -118,8 +118,8 @@ class CpuDialect(Dialect):
         if which == "complex":
             for number, part in enumerate(parts(b, value)):
                 b.atomic_rmw("fadd", _part(b, part, address, number), part, "monotonic")
-        else:
-            b.atomic_rmw(_update(which, op), address, _in_memory(b, t, value), "monotonic")
+            return None
+        return b.atomic_rmw(_update(which, op), address, _in_memory(b, t, value), "monotonic")
 
 
 CPU = CpuDialect()

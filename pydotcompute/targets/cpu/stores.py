@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 
 from ...ir.tree import Atomic, Scatter, Store
-from ..llvm.expressions import Expressions
+from ..llvm.expressions import Expressions, constant
 from ..llvm.writer import Writer
 from .elements import Elements
 
@@ -34,16 +34,23 @@ class Stores:
     def atomic(self, s: Atomic) -> None:
         array = self.elements.arrays[s.array]
         offset, condition = self.elements.place(array, s, self.expressions.text)
-        value = self.expressions.text(s.value)
+        writer, value = self.writer, self.expressions.text(s.value)
+        before = writer.names.of(s.result) if s.result else ""
+        if before and condition:
+            writer.assign(before, constant(0, array.dtype))
         if self.shared and array.number >= 0:
+            arguments = f"{s.op}{array.shared_access}({array.pointer}, {offset}, {value})"
             with self._where(condition):
-                self.writer.line(f"atomic_{s.op}{array.shared_access}({array.pointer}, {offset}, {value})")
+                if before:
+                    writer.assign(before, f"fetch_{arguments}")
+                else:
+                    writer.line(f"atomic_{arguments}")
             return
-        place = self.writer.names.fresh("_place")
+        place, old = writer.names.fresh("_place"), before or writer.names.fresh("_old")
         with self._where(condition):
-            self.writer.assign(place, offset)
-            updated = f"{_UPDATES[s.op]}(load{array.access}({array.pointer}, {place}), {value})"
-            self.writer.line(f"store{array.access}({array.pointer}, {place}, {updated})")
+            writer.assign(place, offset)
+            writer.assign(old, f"load{array.access}({array.pointer}, {place})")
+            writer.line(f"store{array.access}({array.pointer}, {place}, {_UPDATES[s.op]}({old}, {value}))")
 
     def _where(self, condition: str) -> AbstractContextManager[None]:
         return self.writer.if_(condition) if condition else nullcontext()

@@ -12,21 +12,21 @@ from ..llvm.values import I64, call, kind, llvm_type
 from ..llvm.words import EXTREMA
 
 
-def update(d, b, t, op: str, value, address) -> None:
-    """Update the element at an address; `d` is the dialect, which knows the capability."""
+def update(d, b, t, op: str, value, address):
+    """Update the element at an address, and give what it held before; `d` is the dialect, which knows the
+    capability."""
     which, width = kind(t), t.bitwidth
     if which in ("int", "uint") and width >= 32:
-        b.atomic_rmw(("u" if which == "uint" and op != "add" else "") + op, address, value, "monotonic")
-    elif which == "float" and op == "add" and (t == types.float32 or d.capability >= (6, 0)):
-        call(b, f"llvm.nvvm.atomic.load.add.f{width}.p0f{width}", llvm_type(t), address, value)
-    else:
-        word = ir.IntType(max(width, 16 if d.capability >= (7, 0) else 32))
-        combine = OPERATIONS[EXTREMA.get(op, op)]
-        _swap_until_kept(b, t, address, word, lambda old: combine.emit(d, b, t, old, value))
+        return b.atomic_rmw(("u" if which == "uint" and op != "add" else "") + op, address, value, "monotonic")
+    if which == "float" and op == "add" and (t == types.float32 or d.capability >= (6, 0)):
+        return call(b, f"llvm.nvvm.atomic.load.add.f{width}.p0f{width}", llvm_type(t), address, value)
+    word = ir.IntType(max(width, 16 if d.capability >= (7, 0) else 32))
+    combine = OPERATIONS[EXTREMA.get(op, op)]
+    return _swap_until_kept(b, t, address, word, lambda old: combine.emit(d, b, t, old, value))
 
 
-def _swap_until_kept(b, t, address, word: ir.IntType, combine: Callable) -> None:
-    """Compare-and-swap of the aligned word that holds the element, until no one came between."""
+def _swap_until_kept(b, t, address, word: ir.IntType, combine: Callable):
+    """Compare-and-swap of the aligned word that holds the element, until no one came between; the element before."""
     bits = t.bitwidth
     partial = bits < word.width
     place = b.ptrtoint(address, I64)
@@ -40,7 +40,8 @@ def _swap_until_kept(b, t, address, word: ir.IntType, combine: Callable) -> None
     seen = b.phi(word)
     seen.add_incoming(first, before)
     old = b.lshr(seen, shift) if partial else seen
-    new = _bits(b, t, combine(_of_bits(b, t, old)), word)
+    element = _of_bits(b, t, old)
+    new = _bits(b, t, combine(element), word)
     if partial:
         mask = b.shl(ir.Constant(word, (1 << bits) - 1), shift)
         new = b.or_(b.and_(seen, b.not_(mask)), b.shl(new, shift))
@@ -48,6 +49,7 @@ def _swap_until_kept(b, t, address, word: ir.IntType, combine: Callable) -> None
     seen.add_incoming(found, b.block)
     b.cbranch(b.icmp_unsigned("==", found, seen), done, again)
     b.position_at_end(done)
+    return element
 
 
 def _swapped(b, cell, seen, new):

@@ -133,7 +133,7 @@ class NvvmDialect(Dialect):
         return kind(t) not in ("bool", "complex")
 
     def atomic(self, b, t, op, value, address):
-        update(self, b, t, op, value, address)
+        return update(self, b, t, op, value, address)
 
 
 def _part(b, address, k: int):

@@ -18,7 +18,7 @@ class Stores:
         return {
             Store: lambda s: self._write("store", s),
             Scatter: lambda s: self._write("scatter", s),
-            Atomic: lambda s: self._write(f"atomic_{s.op}", s),
+            Atomic: lambda s: self._write(f"{'fetch' if s.result else 'atomic'}_{s.op}", s),
         }
 
     def handlers_of_one(self) -> dict[type, Handler]:
@@ -35,4 +35,8 @@ class Stores:
     def _write(self, operation: str, s: Store | Scatter | Atomic) -> None:
         array, write = self.elements.arrays[s.array], self.expressions.text
         place, value = self.elements.place(array, s.indices, write), write(s.value)
-        self.writer.line(f"{operation}{array.suffix}({array.pointer}, {place}, {value})")
+        text = f"{operation}{array.suffix}({array.pointer}, {place}, {value})"
+        if result := getattr(s, "result", ""):
+            self.writer.assign(self.writer.names.of(result), text)
+        else:
+            self.writer.line(text)

@@ -102,8 +102,8 @@ class Dialect(ABC):
         """Store an element where others may store too: whole, of complex128 each part."""
 
     @abstractmethod
-    def atomic(self, b, t, op: str, value, address) -> None:
-        """Update an element ("add", "min", "max") for every thread to see."""
+    def atomic(self, b, t, op: str, value, address):
+        """Update an element ("add", "min", "max") for every thread to see. It gives what a real one held before."""
 
     @abstractmethod
     def has_atomic(self, t, op: str) -> bool:

@@ -46,8 +46,9 @@ def loading(d: Dialect, in_bytes: bool) -> Callable:
     return of_types(2, typed)
 
 
-def _writing(d: Dialect, allowed: Callable, write: Callable) -> Callable:
-    """An intrinsic `(pointer, offset, value)` without a result: `write(b, t, pointer, offset, value)`."""
+def _writing(d: Dialect, allowed: Callable, write: Callable, gives: bool = False) -> Callable:
+    """An intrinsic `(pointer, offset, value)`: `write(b, t, pointer, offset, value)`. gives: its result is one of the
+    element's type."""
 
     def typed(pointer, offset, value):
         t = _pointed(d, pointer)
@@ -55,9 +56,10 @@ def _writing(d: Dialect, allowed: Callable, write: Callable) -> Callable:
             return None
 
         def emit(context, b, signature, values):
-            write(b, t, *values)
+            result = write(b, t, *values)
+            return result if gives else None
 
-        return types.void(pointer, types.int64, t), emit
+        return (t if gives else types.void)(pointer, types.int64, t), emit
 
     return of_types(3, typed)
 
@@ -81,13 +83,15 @@ def scattering(d: Dialect, in_bytes: bool) -> Callable:
     return _writing(d, lambda t: True, write)
 
 
-def updating(d: Dialect, op: str, in_bytes: bool) -> Callable:
-    """The intrinsic `(pointer, offset, value)` that updates an element for every thread to see."""
+def updating(d: Dialect, op: str, in_bytes: bool, gives: bool) -> Callable:
+    """The intrinsic `(pointer, offset, value)` that updates an element for every thread to see. gives: and gives what
+    it held before."""
 
     def write(b, t, pointer, offset, value):
-        d.atomic(b, t, op, value, d.address(b, t, pointer, offset, in_bytes))
+        return d.atomic(b, t, op, value, d.address(b, t, pointer, offset, in_bytes))
 
-    return _writing(d, lambda t: d.has_atomic(t, op), write)
+    plain = ("int", "uint", "float")
+    return _writing(d, lambda t: d.has_atomic(t, op) and (not gives or kind(t) in plain), write, gives)
 
 
 def accesses(d: Dialect) -> dict[str, Callable]:
@@ -100,8 +104,11 @@ def accesses(d: Dialect) -> dict[str, Callable]:
 
 
 def atomics(d: Dialect, suffixes: tuple[str, ...] = tuple(BYTES)) -> dict[str, Callable]:
-    """The intrinsics `atomic_add`, `atomic_min` and `atomic_max`, by name."""
-    return {f"atomic_{op}{s}": updating(d, op, BYTES[s]) for op in ("add", "min", "max") for s in suffixes}
+    """The intrinsics `atomic_add`, `atomic_min` and `atomic_max`, and `fetch_add` … with a result, by name."""
+    return {
+        f"{word}_{op}{s}": updating(d, op, BYTES[s], word == "fetch")
+        for word in ("atomic", "fetch") for op in ("add", "min", "max") for s in suffixes
+    }  # fmt: skip
 
 
 def new_array(t, allocate: Callable) -> Callable:

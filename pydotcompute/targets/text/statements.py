@@ -66,7 +66,11 @@ class Statements:
             case Scatter():
                 w.statement(e.scatter(s.array, s.indices, e.text(s.value)))
             case Atomic():
-                w.statement(e.atomic(s.op, s.array, s.indices, e.text(s.value)))
+                text = e.atomic(s.op, s.array, s.indices, e.text(s.value))
+                if s.result:
+                    w.assign(e.names.of(s.result), text)
+                else:
+                    w.statement(text)
             case If():
                 with w.when(e.text(s.condition)):
                     inside(s.body)
@@ -131,6 +135,8 @@ def declared(body: Iterable[Stmt], helpers: Mapping[str, Helper]) -> dict[str, s
             match node:
                 case Assign():
                     found.setdefault(node.name, node.value.type)
+                case Atomic(result=result) if result:
+                    found[result] = node.value.type
                 case AssignTuple():
                     found.update(zip(node.names, helpers[node.call.helper].types, strict=True))
                 case For():

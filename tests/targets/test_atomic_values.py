@@ -1,0 +1,56 @@
+"""What atomics give, for every target: the value before, distinct ones of a count, and stores at them."""
+
+import numpy as np
+import pytest
+from tests.targets.built import draw, every_target, loop
+
+
+@pytest.mark.slow
+@every_target
+def test_compaction(target):
+    """In any order, what the condition keeps; by bins too, and by a count of each block."""
+    body = """
+        for i in grid(n):
+            if x[i] > 0:
+                out[atomic_add(count, 1)] = x[i]
+            b = (i * i) % 8
+            cell[b, atomic_add(bins, b, 1)] = i
+        for r in blocks(n // 8):
+            t = shared((1,), int32)
+            for one in threads(1):
+                t[0] = 0
+            for c in threads(8):
+                if x[8 * r + c] < 0:
+                    part[r, atomic_add(t, 0, 1)] = 8 * r + c
+    """
+    signature = (
+        "(x: float32[n]) -> (out: float32[n] = 0, bins: int32[8] = 0, cell: int64[8, n] = -1, count: int64 = 0, "
+        "part: int32[n // 8, 8] = -1)"
+    )
+    built = loop(target, signature, body)
+    for n in (0, 1, 50, 400):
+        x = draw(n)
+        out, bins, cell, count, part = built.call(x, seed=n)
+        wanted = built.python(x)
+        assert count == (x > 0).sum() and np.array_equal(np.sort(out[:count]), np.sort(x[x > 0])) and not out[count:].any()
+        assert np.array_equal(bins, np.bincount(np.arange(n) ** 2 % 8, minlength=8))
+        for got, other in ((cell, wanted[2]), (part, wanted[4])):
+            assert np.array_equal(np.sort(got, 1), np.sort(other, 1))
+
+
+@pytest.mark.slow
+@every_target
+@pytest.mark.parametrize("dtype", ["int32", "uint32", "int64", "float32", "uint8"])
+def test_values(target, dtype):
+    """Each value before is there once: the largest so far, and the sums on the way."""
+    body = """
+        for i in grid(n):
+            seen[i] = atomic_add(total, 0, x[i])
+            most[i] = atomic_max(high, x[i]) if i % 3 else x[i]
+    """
+    signature = "(x: T[n]) -> (seen: T[n], most: T[n], total: T[1] = 0, high: T = 0)"
+    built = loop(target, signature, body, f"types: {{T: [{dtype}]}}")
+    x = np.full(60, 3, dtype)
+    seen, most, total, high = built.call(x, seed=1)
+    assert np.array_equal(np.sort(seen), np.arange(60) * 3) and total == 180 and high == 3
+    assert sorted(most[np.arange(60) % 3 > 0])[:2] == [0, 3] and set(most) <= {0, 3}
