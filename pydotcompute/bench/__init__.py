@@ -15,7 +15,9 @@ class Subject(NamedTuple):
 SUBJECTS = {
     "calls": Subject("calls", "nanoseconds of a call, against NumPy's"),
     "start": Subject("start", "a process that imports and calls a kernel, against one that imports NumPy", ("limit",)),
-    "kernels": Subject("kernels", "kernels of the project on one thread, against NumPy", ("directory", "targets")),
+    "kernels": Subject(
+        "kernels", "kernels on one thread, against NumPy and Numba", ("directory", "targets", "kernels")
+    ),
     "functions": Subject("functions", "exp, sin, … on one thread, against NumPy", ("targets", "functions")),
     "build": Subject("build", "the full build of the project, and one with nothing to do", ("directory",)),
     "bandwidth": Subject("bandwidth", "CUDA: bytes a second of kernels, against a copy", ("elements",)),

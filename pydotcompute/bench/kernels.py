@@ -1,62 +1,81 @@
-"""Kernels of a project on one thread against NumPy: ns an element and their ratio, at 10⁶ float32 elements."""
+"""Kernels of this project on one thread against NumPy, and against Numba with fastmath where it is installed: ns an
+element; after the cases, the geometric mean of each group, over the best peer of each case."""
 
 from __future__ import annotations
 
 import os
 import tempfile
-import timeit
 from functools import partial
+from math import exp, log
+from time import perf_counter
 from typing import Any, Callable, Iterator
 
 from .own import built, copy
 
-COLUMNS = ("kernel", "target", "ns an element", "NumPy", "times as fast")
+COLUMNS = ("group", "kernel", "shape", "target", "ns an element", "NumPy", "Numba", "times as fast")
+CALL = 2e-5  # seconds: shorter calls are timed several at a time
 
 
-def best(call: Callable[[], Any], rounds: int) -> float:
-    """Seconds of one call, the least of many: what else runs on the machine disturbs some."""
-    return min(timeit.repeat(call, number=1, repeat=rounds))
+def best(call: Callable[[], Any], seconds: float) -> float:
+    """Seconds of one call, the least of what fits into so many: what else runs on the machine disturbs some."""
+    call()
+    end, least, number = perf_counter() + seconds, float("inf"), 1
+    while True:
+        started = perf_counter()
+        for _ in range(number):
+            call()
+        now = perf_counter()
+        least = min(least, (now - started) / number)
+        number = max(number, int(CALL / least))
+        if now > end:
+            return least
 
 
-def measure(directory: str, targets: list[str], rounds: int = 200) -> Iterator[dict[str, Any]]:
-    import numpy as np
+def measure(directory: str, targets: list[str], kernels: list[str], rounds: int = 20) -> Iterator[dict[str, Any]]:
+    """rounds: milliseconds for each figure, or the time of one call."""
+    for blas in ("OPENBLAS", "OMP", "MKL"):  # before NumPy is there
+        os.environ.setdefault(f"{blas}_NUM_THREADS", "1")
+    from .kernel_cases import cases
 
-    FLOAT = np.float32
-    x = (np.random.default_rng(0).standard_normal((1000, 1000)) * 5).astype(FLOAT)
-    y, out, row, total = x[::-1].copy(), np.empty_like(x), np.empty(1000, FLOAT), np.empty((), FLOAT)
-
-    def softmax() -> None:
-        np.exp(x - x.max(1, keepdims=True), out=out)
-        np.divide(out, out.sum(1, keepdims=True), out=out)
-
-    def silu() -> None:
-        np.divide(x, 1 + np.exp(-x), out=out)
-
-    def rmsnorm() -> None:
-        np.multiply(x, row / np.sqrt(np.mean(x * x, axis=1, keepdims=True) + FLOAT(1e-6)), out=out)
-
-    def laplacian() -> None:
-        out[1:-1, 1:-1] = x[:-2, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:] - 4 * x[1:-1, 1:-1]
-
-    cases: dict[str, tuple[tuple[Any, ...], Callable[[], Any]]] = {
-        "axpy": ((2.0, x, y, out), lambda: np.add(FLOAT(2) * x, y, out=out)),
-        "silu": ((x, out), silu),
-        "sum": ((x, total), lambda: x.sum()),
-        "sum_last": ((x, row), lambda: x.sum(1)),
-        "softmax": ((x, out), softmax),
-        "rmsnorm": ((x, row, 1e-6, out), rmsnorm),
-        "laplacian": ((x, out), laplacian),
-    }
+    targets, seconds = targets or ["cpu:x86-64-v3"], rounds / 1e3
+    chosen = kernels or names()
+    peers = _peers()
+    ratios: dict[tuple[str, str], list[float]] = {}
     with tempfile.TemporaryDirectory() as folder:  # the project's own cache stays as it is
         root = os.path.join(folder, "project")
         copy(directory, root)
-        libraries = built(root, targets or ["cpu:x86-64-v3"], *cases)
-        for name, (arguments, reference) in cases.items():
-            theirs = best(reference, rounds)
-            for target, library in zip(targets or ["cpu:x86-64-v3"], libraries):
-                kernel = library[name]
-                ours = best(partial(kernel, *arguments), rounds)
+        libraries = built(root, targets, *chosen)
+        for case in cases():
+            if case.kernel not in chosen:
+                continue
+            numpy, figures = best(case.numpy, seconds), {}
+            if peer := peers.get(case.peer or case.kernel):
+                figures["Numba"] = best(partial(peer, *case.arguments), seconds)
+            figures["NumPy"] = numpy
+            for target, library in zip(targets, libraries):
+                ours = best(partial(library[case.kernel], *case.arguments), seconds)
+                ratio = min(figures.values()) / ours
+                ratios.setdefault((case.group, target), []).append(ratio)
                 yield {
-                    "kernel": name, "target": target, "ns an element": ours / x.size * 1e9,
-                    "NumPy": theirs / x.size * 1e9, "times as fast": theirs / ours,
+                    "group": case.group, "kernel": case.kernel, "shape": case.shape, "target": target,
+                    "ns an element": ours / case.elements * 1e9, "times as fast": ratio,
+                    **{name: value / case.elements * 1e9 for name, value in figures.items()},
                 }  # fmt: skip
+    for (group, target), found in ratios.items():
+        mean = exp(sum(map(log, found)) / len(found))
+        yield {"group": group, "kernel": "all", "target": target, "times as fast": mean}
+
+
+def names() -> list[str]:
+    """The kernels that can be measured."""
+    from .kernel_cases import cases
+
+    return list(dict.fromkeys(case.kernel for case in cases()))
+
+
+def _peers() -> dict[str, Callable[..., Any]]:
+    try:
+        from .numba_peers import PEERS
+    except ImportError:
+        return {}
+    return PEERS

@@ -22,7 +22,10 @@ from .terminal import say
 
 __doc__ += "\n".join(f"  {name:14}{subject.summary}" for name, subject in SUBJECTS.items())
 # options of some subjects alone: what each is called on the command line
-SPECIAL = {"directory": "-C", "targets": "-t", "functions": "--function", "elements": "--elements", "limit": "--limit"}
+SPECIAL = {
+    "directory": "-C", "targets": "-t", "functions": "--function", "kernels": "--kernel", "elements": "--elements",
+    "limit": "--limit",
+}  # fmt: skip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,6 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_targets(parser, "for this target; repeatable")
     parser.add_argument(
         "--function", dest="functions", metavar="NAME", action="append", help="this function; repeatable (default: all)"
+    )
+    parser.add_argument(
+        "--kernel", dest="kernels", metavar="NAME", action="append", help="this kernel; repeatable (default: all)"
     )
     parser.add_argument("--elements", type=_positive, help="how many elements arrays have (default: 10⁸)")
     parser.add_argument(
@@ -52,7 +58,10 @@ def run(options: argparse.Namespace) -> int:
     module = import_module(f"..bench.{subject.module}", __package__)
     if "functions" in given:
         check_names(given["functions"], module.RANGES, "function", "pydotcompute bench --subject functions")
-    settings = {name: given.get(name, []) for name in subject.options if name in ("targets", "functions")} | given
+    if "kernels" in given:
+        check_names(given["kernels"], module.names(), "kernel", "pydotcompute bench --subject kernels")
+    lists = ("targets", "functions", "kernels")
+    settings = {name: given.get(name, []) for name in subject.options if name in lists} | given
     if "directory" in subject.options:
         options.directory = options.directory or "."
         settings["directory"] = project_root(options)

@@ -76,7 +76,7 @@ def test_every_subject_takes_what_it_says(name):
     module = importlib.import_module(f"pydotcompute.bench.{SUBJECTS[name].module}")
     taken = inspect.signature(module.measure).parameters
     assert "rounds" in taken and set(SUBJECTS[name].options) <= set(taken)
-    assert all(p.default is not p.empty for n, p in taken.items() if n not in ("directory", "targets", "functions"))
+    assert all(p.default is not p.empty for n, p in taken.items() if n not in ("directory", "targets", "functions", "kernels"))
 
 
 def test_a_project_without_a_declaration(tmp_path, capsys):
@@ -110,7 +110,8 @@ def test_functions_in_columns_and_as_json(capsys):
 @pytest.mark.slow
 def test_calls_starts_and_kernels(built, capsys):
     run = [sys.executable, "-m", "pydotcompute", "bench", "--json", "--rounds", "1"]
-    for subject, rows, more in (("calls", 90, ()), ("start", 2, ()), ("kernels", 7, ("-C", str(built)))):
+    kernels = ("-C", str(built), "--kernel", "axpy")
+    for subject, rows, more in (("calls", 90, ()), ("start", 2, ()), ("kernels", 4, kernels)):
         done = subprocess.run([*run, "--subject", subject, *more], capture_output=True, text=True, cwd=built)
         assert done.returncode == 0, done.stderr
         assert len(json.loads(done.stdout)["figures"]) == rows

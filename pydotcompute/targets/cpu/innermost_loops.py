@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 
-from ...ir.tree import Parallel
+from ...ir.tree import Parallel, walk
 from ..llvm.expressions import Expressions
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
@@ -32,7 +32,9 @@ class InnermostLoops:
     def write(self, loop: Parallel, lanes: Lanes, start: str, stop: str) -> None:
         """The loop over the last index, from start to stop, with the body."""
         if lanes.each:
-            self.checks.write(loop, start, stop, lambda version: self._in_passes(version, lanes, start, stop))
+            self.checks.write(loop, start, stop, lambda version: self._in_lanes(version, lanes, start, stop))
+        elif lanes.search:
+            self.checks.write(loop, start, stop, lambda version: self._search(version, lanes, start, stop))
         elif self.faults.any:
             with self._pieces(start, stop) as (first, last):
                 self._whole(loop, first, last)
@@ -70,30 +72,104 @@ class InnermostLoops:
             with self.statements.iteration():
                 self.statements.write(loop.body)
 
-    def _in_passes(self, loop: Parallel, lanes: Lanes, start: str, stop: str) -> None:
-        """Iterations over all the lanes, one pass after the other; `lanes.passes` counts what went into the lanes."""
-        writer, reductions, width = self.writer, self.reductions, lanes.width
-        number, base, k, length = (self.names.fresh(n) for n in ("_pass", "_base", "_k", "_length"))
-        writer.assign(length, f"sub({stop}, {start})")
-        with writer.for_(number, f"passes_of({length}, {width})"):
+    @contextmanager
+    def _blocks(self, block: int, start: str, stop: str) -> Iterator[tuple[str, str]]:
+        """Blocks of iterations, one after the other: the first iteration of one, and how many it has."""
+        writer = self.writer
+        number, first = (self.names.fresh(n) for n in ("_number", "_first"))
+        with writer.for_(number, f"blocks_of(sub({stop}, {start}), int64({block}))"):
             self.faults.leave()
-            writer.assign(base, f"at({number}, {width}, int64(0))")
-            with writer.for_(k, "int64(0)", f"minimum({width}, sub({length}, {base}))"):
-                writer.line("independent()")
-                writer.assign(self.names.of(loop.names[-1]), f"add({start}, add({base}, {k}))")
-                reductions.load(lanes, k)
-                self._numbered(loop, lanes, lambda: reductions.store(lanes, k))
-            reductions.end_pass(lanes)
+            writer.assign(first, f"at({number}, int64({block}), {start})")
+            yield first, writer.held("_terms", f"minimum(int64({block}), sub({stop}, {first}))")
 
-    def _numbered(self, loop: Parallel, lanes: Lanes, close: Callable[[], None]) -> None:
-        """The body, with the iteration's number where a reduction wants it; `close` ends the iteration."""
-        outer = self.reductions.number
-        if lanes.search:
-            number = self.names.of(loop.names[0])
-            for name, count in zip(loop.names[1:], lanes.counts[1:], strict=True):
-                number = f"at({number}, {count}, {self.names.of(name)})"
-            self.reductions.number = self.writer.held("_number", number)
-        with self.statements.iteration(close):
+    def _in_lanes(self, loop: Parallel, lanes: Lanes, start: str, stop: str) -> None:
+        """The few iterations of a short row, or all others block by block."""
+        length = self.writer.held("_length", f"sub({stop}, {start})")
+        with self.writer.if_(f"le({length}, int64({lanes.piece}))"):
+            self._short(loop, lanes, start, length)
+        with self.writer.else_():
+            self._long(loop, lanes, start, stop)
+
+    def _short(self, loop: Parallel, lanes: Lanes, start: str, length: str) -> None:
+        with self.writer.if_(f"gt({length}, int64(0))"):
+            self.reductions.begin_block(lanes, pieces=1)
+            self._part(loop, lanes, start, "int64(0)", length)
+            self.reductions.end_block(lanes, length, pieces=1)
+
+    def _long(self, loop: Parallel, lanes: Lanes, start: str, stop: str) -> None:
+        """Passes over all lanes, and a last one over a part of them."""
+        writer, shift = self.writer, lanes.count.bit_length() - 1
+        turn, part, k = (self.names.fresh(n) for n in ("_pass", "_part", "_k"))
+        with self._blocks(lanes.block, start, stop) as (first, terms):
+            self.reductions.begin_block(lanes)
+            whole = writer.held("_whole", f"shr({terms}, int64({shift}))")
+            with writer.for_(turn, "int64(0)", whole):
+                here = writer.held("_here", f"at({turn}, int64({lanes.count}), {first})")
+                with writer.for_(k, "int64(0)", f"int64({lanes.count})"):
+                    self._vector(loop, lanes.count)
+                    self._lane_of(loop, lanes, f"add({here}, {k})", k)
+            writer.assign(whole, f"shl({whole}, int64({shift}))")
+            left = writer.held("_left", f"sub({terms}, {whole})")
+            with writer.for_(part, "int64(0)", f"blocks_of({left}, int64({lanes.piece}))"):
+                before = writer.held("_before", f"mul({part}, int64({lanes.piece}))")
+                here = writer.held("_here", f"add({first}, add({whole}, {before}))")
+                self._part(loop, lanes, here, before, f"sub({left}, {before})")
+            self.reductions.end_block(lanes, terms)
+
+    def _part(self, loop: Parallel, lanes: Lanes, first: str, before: str, terms: str) -> None:
+        """So many terms, or as many as a part of the lanes takes, into the lanes after `before`."""
+        writer, k = self.writer, self.names.fresh("_k")
+        rest = writer.held("_rest", f"to_int32({terms})")
+        with writer.for_(k, "int64(0)", f"int64({lanes.piece})"):
+            self._vector(loop, lanes.piece)
+            lane = writer.held("_lane", f"add({before}, {k})")
+            self._lane_of(loop, lanes, f"add({first}, {k})", lane, f"lt(to_int32({k}), {rest})")
+
+    def _vector(self, loop: Parallel, count: int) -> None:
+        """The loop that is being written has so many turns, and becomes as many lanes of vectors."""
+        width = min(count, _vector_width(loop))
+        self.writer.line(f"independent_vector({width}, {count // width})")
+
+    def _lane_of(self, loop: Parallel, lanes: Lanes, index: str, lane: str, condition: str = "") -> None:
+        """The iteration that goes into this lane, if there is one. The lane is stored in any case: a store under a mask
+        is slow to read from."""
+
+        def close() -> None:
+            self.reductions.store(lanes, lane)
+
+        self.writer.assign(self.names.of(loop.names[-1]), index)
+        self.reductions.load(lanes, lane)
+        with self.writer.if_(condition) if condition else nullcontext(), self.statements.iteration(close):
             self.statements.write(loop.body)
         close()
-        self.reductions.number = outer
+
+    def _search(self, loop: Parallel, lanes: Lanes, start: str, stop: str) -> None:
+        """The candidates of a block, and then whether one of them is better than what was found so far."""
+        writer, reductions, index = self.writer, self.reductions, self.names.of(loop.names[-1])
+        assert lanes.search is not None
+        k, outer = self.names.fresh("_k"), reductions.number
+        with self._blocks(lanes.block, start, stop) as (first, terms):
+            reductions.begin_block(lanes)
+            reductions.number = k
+            with writer.for_(k, "int64(0)", terms):
+                if not lanes.search.taken:
+                    writer.line("independent()")
+                writer.assign(index, f"add({first}, {k})")
+                with self.statements.iteration():
+                    self.statements.write(loop.body)
+            reductions.number = outer
+            reductions.end_search(lanes, terms, lambda k: self._number(loop, lanes.counts, f"add({first}, {k})"))
+
+    def _number(self, loop: Parallel, counts: tuple[str, ...], last: str) -> str:
+        """The number of an iteration, of which the last index is given."""
+        indices = [*map(self.names.of, loop.names[:-1]), last]
+        number = indices[0]
+        for index, count in zip(indices[1:], counts[1:], strict=True):
+            number = f"at({number}, {count}, {index})"
+        return number
+
+
+def _vector_width(loop: Parallel) -> int:
+    """How many lanes a vector of the loop has: fewer where it computes in 64 bits, for which functions have no more."""
+    types = {getattr(node, "type", "") for s in loop.body for node in walk(s)}
+    return 8 if types & {"float64", "complex64", "complex128"} else 16

@@ -1,15 +1,15 @@
 """Reductions of a parallel loop on a CPU.
 
-A sum or product of floats is kept in lanes in memory: LANES partial values, of which iteration k of a pass updates
-lane k. So a pass is an elementwise loop, which LLVM vectorises without reassociating anything, and the bits are the
-same for every vector width. After PASSES passes the lanes are folded to one value by a tree, and these values are
-added up pairwise (targets/cpu/reduction.py): at most 7 + 7 + ceil(log2(n / 1024)) roundings, and one for the start
-value. Exact reductions (integers, min, max, any, all) are plain accumulators.
+A sum or product of floats has lanes (targets/cpu/lane_vectors.py), 64 of float32: term k of a block belongs to lane
+k % 64. The lanes stay in registers for the eight passes of a block, are folded to one value by a tree, and these values
+are added up pairwise: at most 7 + 6 + ceil(log2(n / 512)) roundings, and one for the start value. Nothing of it depends
+on how many lanes a vector of a level has. Of argmin and argmax the candidates of a block are written down, and searched
+(targets/cpu/search.py). Exact reductions (integers, min, max, any, all) are plain accumulators.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -19,57 +19,63 @@ from ...ir.tree import Accumulate, For, If, Parallel, Reduce, Reduction, While
 from ..llvm.expressions import Expressions, constant
 from ..llvm.words import COMBINE
 from ..llvm.writer import Writer
-
-LANES, PASSES = 128, 8
+from .arrays import itemsize
+from .lane_vectors import PASSES, PIECES, SUMS, lanes_of
+from .search import PADDING, SEARCHED, SEARCHES
 
 
 @dataclass
 class Lane:
-    """What a reduction in lanes uses: names of its arrays on the stack and of this iteration's value."""
+    """What a sum uses: names of its lanes, of the values folded, and of this iteration's and the last block's value."""
 
     reduction: Reduction
     start: str
     lanes: str
     levels: str
     value: str
-    position_lanes: str = ""  # argmin and argmax: the positions beside the values
-    position_levels: str = ""
-    position: str = ""
+    folded: str
     compensation: str = ""  # where one iteration adds more than one term
 
-    @property
-    def search(self) -> bool:
-        return self.reduction.op in ("argmin", "argmax")
 
-    @property
-    def memory(self) -> str:
-        return ", ".join([self.lanes, self.position_lanes] if self.search else [self.lanes])
+@dataclass
+class Search:
+    """What argmin and argmax use: names of a block's candidates and of the best so far; where iterations may have none,
+    of how many there are, and the numbers of theirs within the block."""
 
-    @property
-    def memory_and_levels(self) -> str:
-        return ", ".join([self.memory, self.levels] + ([self.position_levels] if self.search else []))
+    reduction: Reduction
+    candidates: str
+    value: str
+    places: str = ""
+    taken: str = ""
 
 
 @dataclass(frozen=True)
 class Lanes:
-    """The reductions in lanes of one loop. passes, width: names of how many passes there were, and how many lanes are
-    used. counts: of the loop, which number its iterations."""
+    """The reductions of one loop that are no plain accumulators. count: of lanes. blocks: the name of how many blocks
+    were folded. counts: of the loop, which number its iterations."""
 
     each: tuple[Lane, ...] = ()
-    passes: str = ""
-    width: str = ""
+    search: Search | None = None
+    count: int = 0
+    blocks: str = ""
     counts: tuple[str, ...] = ()
 
     @property
-    def search(self) -> bool:
-        return any(lane.search for lane in self.each)
+    def piece(self) -> int:
+        """How many lanes a vector has at most."""
+        return self.count // PIECES
+
+    @property
+    def block(self) -> int:
+        """How many iterations are worked off together."""
+        return SEARCHED if self.search else self.count * PASSES
 
 
 class Reductions:
     def __init__(self, writer: Writer, expressions: Expressions):
         self.writer, self.names, self.expressions = writer, writer.names, expressions
-        self.open_lanes: dict[str, Lane] = {}  # of the loops that are being written, by the names of reductions
-        self.number = ""  # the number of this iteration, for argmin and argmax
+        self.open_lanes: dict[str, Lane | Search] = {}  # of the loops being written, by the names of reductions
+        self.number = ""  # of this iteration within its block, for argmin and argmax
         self.stacks: list[str] = []  # allocations, to be put at the beginning of the function
 
     @contextmanager
@@ -83,12 +89,14 @@ class Reductions:
 
     # --------------------------------------------------------------------------------------------- around a loop
 
-    def open(self, loop: Parallel, counts: tuple[str, ...], length: str, from_identity: bool) -> Lanes:
-        """Before the loop. length: of its innermost loops, on which alone depends how many lanes are used.
-        from_identity: leave out what the accumulator starts from (a chunk of a grid)."""
+    def open(self, loop: Parallel, counts: tuple[str, ...], from_identity: bool) -> Lanes:
+        """Before the loop. from_identity: leave out what the accumulator starts from (a chunk of a grid)."""
         lanes = []
+        count = lanes_of(itemsize(r.type) for r in loop.reductions if in_lanes(r))
         for r in loop.reductions:
             name = self.names.of(r.name)
+            if r.op in SEARCHES:
+                return Lanes((), self._search(r, isinstance(loop.body[-1], Accumulate)), counts=counts)
             if not in_lanes(r):
                 if from_identity:
                     self.writer.assign(name, f"identity_{r.op}_{r.type}()")
@@ -99,63 +107,84 @@ class Reductions:
             if not from_identity:
                 begin = self.expressions.text(r.start) if r.start is not None else name
                 start = self.writer.held(f"{r.name}_start", begin)
-            lanes.append(self._lane(r, start, terms_of(loop, r.name)))
+            lanes.append(self._lane(r, start, terms_of(loop, r.name), count))
         if not lanes:
             return Lanes(counts=counts)
-        passes, width = self.names.fresh("_passes"), self.names.fresh("_width")
-        self.writer.assign(passes, "int64(0)")
-        self.writer.assign(width, f"lane_width({length})")
-        for lane in lanes:
-            self.writer.line(f"clear_{lane.reduction.op}({lane.memory}, {width})")
-        return Lanes(tuple(lanes), passes, width, counts)
+        return Lanes(tuple(lanes), None, count, self.writer.held("_blocks", "int64(0)"), counts)
 
-    def _lane(self, r: Reduction, start: str, terms: int) -> Lane:
-        lane = Lane(r, start, *(self.names.fresh(f"{r.name}_{part}") for part in ("lanes", "levels", "value")))
-        self._allocate(lane.lanes, lane.levels, r.operand_type)
-        if lane.search:
-            lane.position_lanes, lane.position_levels, lane.position = (
-                self.names.fresh(f"{r.name}_{part}") for part in ("places", "place_levels", "place")
-            )
-            self._allocate(lane.position_lanes, lane.position_levels, "int64")
-        elif r.op == "sum" and r.type in FLOATS and terms > 1:
+    def _lane(self, r: Reduction, start: str, terms: int, count: int) -> Lane:
+        parts = ("lanes", "levels", "value", "folded")
+        lane = Lane(r, start, *(self.names.fresh(f"{r.name}_{part}") for part in parts))
+        self.stacks += [f"{lane.lanes} = stack_{r.type}({count})", f"{lane.levels} = stack_{r.type}(64)"]
+        self.writer.assign(lane.folded, f"identity_{r.op}_{r.type}()")
+        if r.op == "sum" and r.type in FLOATS and terms > 1:
             lane.compensation = self.names.fresh(f"{r.name}_rest")
         self.open_lanes[r.name] = lane
         return lane
 
-    def _allocate(self, lanes: str, levels: str, dtype: str) -> None:
-        self.stacks += [f"{lanes} = stack_{dtype}({LANES})", f"{levels} = stack_{dtype}(64)"]
+    def _search(self, r: Reduction, every: bool) -> Search:
+        """every: each iteration has a candidate."""
+        search = Search(r, *(self.names.fresh(f"{r.name}_{part}") for part in ("candidates", "best")))
+        self.stacks.append(f"{search.candidates} = stack_{r.operand_type}({SEARCHED + PADDING})")
+        if not every:
+            search.places, search.taken = (self.names.fresh(f"{r.name}_{part}") for part in ("places", "taken"))
+            self.stacks.append(f"{search.places} = stack_int64({SEARCHED})")
+        self.writer.assign(search.value, f"identity_{r.op}_{r.operand_type}()")
+        self.writer.assign(self.names.of(r.name), "int64(-1)")
+        self.open_lanes[r.name] = search
+        return search
 
     def close(self, lanes: Lanes) -> None:
         """After the loop: each name holds the result; for a chunk of a grid, without what it starts from."""
         for lane in lanes.each:
-            r, name = lane.reduction, self.names.of(lane.reduction.name)
-            result = f"total_{r.op}({lane.memory_and_levels}, {lanes.passes}, {lanes.width})"
-            if lane.search:
-                self.writer.assign(f"{lane.value}, {name}", result)
-            else:
-                self.writer.assign(name, f"{COMBINE[r.op]}({lane.start}, {result})" if lane.start else result)
+            r = lane.reduction
+            result = f"total_{r.op}({lane.levels}, sub({lanes.blocks}, int64(1)), {lane.folded})"
+            result = f"{COMBINE[r.op]}({lane.start}, {result})" if lane.start else result
+            self.writer.assign(self.names.of(r.name), result)
             del self.open_lanes[r.name]
+        if lanes.search:
+            del self.open_lanes[lanes.search.reduction.name]
 
-    def end_pass(self, lanes: Lanes) -> None:
-        """Fold the lanes where they have had their passes."""
-        with self.writer.if_(f"eq(band({lanes.passes}, int64({PASSES - 1})), int64({PASSES - 1}))"):
-            for lane in lanes.each:
-                memory = lane.memory_and_levels
-                self.writer.line(f"push_{lane.reduction.op}({memory}, shr({lanes.passes}, int64(3)), {lanes.width})")
-        self.writer.assign(lanes.passes, f"add({lanes.passes}, int64(1))")
+    def begin_block(self, lanes: Lanes, pieces: int = PIECES) -> None:
+        """Before terms that go into so many pieces of the lanes."""
+        if lanes.search and lanes.search.taken:
+            self.writer.assign(lanes.search.taken, "int64(0)")
+        for lane in lanes.each:
+            for first in range(0, pieces * lanes.piece, lanes.piece):
+                self.writer.line(f"clear_{lane.reduction.op}({lane.lanes}, {first}, {lanes.piece})")
+
+    def end_search(self, lanes: Lanes, terms: str, number: Callable[[str], str]) -> None:
+        """Take the best candidate of so many terms, if it is better than what was found so far. number: of an
+        iteration, from its place in the block."""
+        if (search := lanes.search) is None:
+            return
+        writer, name = self.writer, self.names.of(search.reduction.name)
+        given = ", ".join((search.candidates, search.taken or terms, search.value, name))
+        found = writer.held("_found", f"search_{search.reduction.op}({given})")
+        with writer.if_(f"ge({found}, int64(0))"):
+            writer.assign(search.value, f"load({search.candidates}, {found})")
+            writer.assign(name, number(f"load({search.places}, {found})" if search.taken else found))
+
+    def end_block(self, lanes: Lanes, terms: str, pieces: int = PIECES) -> None:
+        """Fold so many pieces of the lanes, after so many terms."""
+        for lane in lanes.each:
+            op = lane.reduction.op
+            with self.writer.if_(f"gt({lanes.blocks}, int64(0))"):
+                self.writer.line(f"carry_{op}({lane.levels}, sub({lanes.blocks}, int64(1)), {lane.folded})")
+            self.writer.assign(lane.folded, f"fold_{op}({lane.lanes}, {pieces * lanes.piece}, {terms})")
+        if lanes.each:
+            self.writer.assign(lanes.blocks, f"add({lanes.blocks}, int64(1))")
 
     # ---------------------------------------------------------------------------------------------- an iteration
 
     def load(self, lanes: Lanes, k: str) -> None:
-        """What iteration k of a pass goes on from."""
+        """What an iteration for lane k goes on from."""
         for lane in lanes.each:
             if lane.compensation:
                 self.writer.assign(lane.value, constant(-0.0, lane.reduction.type))
                 self.writer.assign(lane.compensation, constant(0.0, lane.reduction.type))
-                continue
-            self.writer.assign(lane.value, f"load({lane.lanes}, {k})")
-            if lane.search:
-                self.writer.assign(lane.position, f"load({lane.position_lanes}, {k})")
+            else:
+                self.writer.assign(lane.value, f"load({lane.lanes}, {k})")
 
     def store(self, lanes: Lanes, k: str) -> None:
         for lane in lanes.each:
@@ -163,16 +192,18 @@ class Reductions:
             if lane.compensation:
                 value = f"add(load({lane.lanes}, {k}), compensated({value}, {lane.compensation}))"
             self.writer.line(f"store({lane.lanes}, {k}, {value})")
-            if lane.search:
-                self.writer.line(f"store({lane.position_lanes}, {k}, {lane.position})")
 
     def accumulate(self, s: Accumulate) -> None:
         writer, lane = self.writer, self.open_lanes.get(s.name)
         if lane is None:
             name = self.names.of(s.name)
             writer.assign(name, f"{COMBINE[s.op]}({name}, {self.expressions.text(s.value)})")
-        elif lane.search:
-            self._search(lane, s)
+        elif isinstance(lane, Search):
+            value = self.expressions.text(s.value)
+            writer.line(f"store({lane.candidates}, {lane.taken or self.number}, {value})")
+            if lane.taken:
+                writer.line(f"store({lane.places}, {lane.taken}, {self.number})")
+                writer.assign(lane.taken, f"add({lane.taken}, int64(1))")
         elif lane.compensation:
             both = f"{lane.value}, {lane.compensation}"
             writer.assign(both, f"add_compensated({both}, {self.expressions.text(s.value)})")
@@ -188,17 +219,9 @@ class Reductions:
         left = f"neg({write(x)})" if negative else write(x)
         return f"fmuladd({left}, {write(y)}, {lane.value})"
 
-    def _search(self, lane: Lane, s: Accumulate) -> None:
-        writer = self.writer
-        value = self.names.fresh(f"{s.name}_candidate")
-        writer.assign(value, self.expressions.text(s.value))
-        better = writer.held(f"{s.name}_better", f"better_{s.op}({value}, {lane.value}, {lane.position})")
-        writer.assign(lane.value, f"select({better}, {value}, {lane.value})")
-        writer.assign(lane.position, f"select({better}, {self.number}, {lane.position})")
-
 
 def in_lanes(r: Reduction) -> bool:
-    return r.op in ("argmin", "argmax") or (r.op in ("sum", "prod") and r.type in (*FLOATS, *COMPLEX))
+    return r.op in SUMS and r.type in (*FLOATS, *COMPLEX)
 
 
 def terms_of(loop: Parallel, name: str) -> int:

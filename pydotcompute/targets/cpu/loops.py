@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial, reduce
 
 from ...ir.tree import Const, For, Parallel, Reduce
@@ -27,7 +28,7 @@ class Loops:
     def parallel(self, s: Parallel) -> None:
         """`threads`: the whole range."""
         counts = self._held_counts(s)
-        lanes = self.reductions.open(s, counts, counts[-1], from_identity=False)
+        lanes = self.reductions.open(s, counts, from_identity=False)
         with ExitStack() as nest:
             for name, count in list(zip(s.names, counts, strict=True))[:-1]:
                 nest.enter_context(self.writer.for_(self.names.of(name), "int64(0)", count))
@@ -61,28 +62,40 @@ class Loops:
             writer.assign(flat, f"add({flat}, sub({last}, {first}))")
 
     def blocks(self, loop: Parallel, lanes: Lanes, start: str, stop: str) -> None:
-        """Blocks start to stop, one after the other; each is an iteration of the lanes."""
-        writer, reductions = self.writer, self.reductions
+        """Blocks start to stop, one after the other; each is a term of the reductions."""
+        writer = self.writer
         flat = self.names.of(loop.names[0]) if len(loop.names) == 1 else self.names.fresh("_block")
-        k, outer = self.names.fresh("_k"), reductions.number
-
-        def close() -> None:
-            if lanes.each:
-                reductions.store(lanes, k)
-                with writer.if_(f"bor(eq(add({k}, int64(1)), {lanes.width}), eq(add({flat}, int64(1)), {stop}))"):
-                    reductions.end_pass(lanes)
-
         with writer.for_(flat, start, stop):
             self.faults.leave()
             if len(loop.names) > 1:
                 self._unpack(loop.names, lanes.counts, flat)
-            if lanes.each:
-                writer.assign(k, f"band(sub({flat}, {start}), sub({lanes.width}, int64(1)))")
-                reductions.load(lanes, k)
-                reductions.number = flat
-            with self.statements.iteration(close), self.versioning.rows_of(loop.names, loop):
-                self.statements.write(loop.body)
-            close()
+            with self._term(lanes, f"sub({flat}, {start})", flat, stop) as close:
+                with self.statements.iteration(close), self.versioning.rows_of(loop.names, loop):
+                    self.statements.write(loop.body)
+                close()
+
+    @contextmanager
+    def _term(self, lanes: Lanes, turn: str, flat: str, stop: str) -> Iterator[Callable[[], None]]:
+        """One term of the reductions is written inside, and what is yielded after it. turn: how many precede it."""
+        writer, reductions, outer = self.writer, self.reductions, self.reductions.number
+        if not lanes.count and not lanes.search:
+            yield lambda: None
+            return
+        k = writer.held("_k", f"band({turn}, int64({lanes.block - 1}))")
+        lane = writer.held("_lane", f"band({k}, int64({max(lanes.count, 1) - 1}))")
+        with writer.if_(f"eq({k}, int64(0))"):
+            reductions.begin_block(lanes)
+        reductions.load(lanes, lane)
+        reductions.number = k
+
+        def close() -> None:
+            reductions.store(lanes, lane)
+            with writer.if_(f"bor(eq({k}, int64({lanes.block - 1})), eq(add({flat}, int64(1)), {stop}))"):
+                terms = f"add({k}, int64(1))"
+                reductions.end_block(lanes, terms)
+                reductions.end_search(lanes, terms, lambda place: f"add(sub({flat}, {k}), {place})")
+
+        yield close
         reductions.number = outer
 
     def _iterations(self, loop: Parallel, lanes: Lanes, start: str, stop: str) -> None:

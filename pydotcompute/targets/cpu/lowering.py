@@ -267,16 +267,14 @@ class _Module:
         with writer.for_(number, "start", "stop"):
             writer.assign(first, f"at({number}, {chunk}, int64(0))")
             writer.assign(last, f"minimum({total}, add({first}, {chunk}))")
-            rows = main.kind == "grid" and len(counts) > 1
-            lanes = reductions.open(main, counts, counts[-1] if rows else f"sub({last}, {first})", from_identity=True)
+            lanes = reductions.open(main, counts, from_identity=True)
             write = self.code.loops.flat if main.kind == "grid" else self.code.loops.blocks
             write(main, lanes, first, last)
             reductions.close(lanes)
-            by_name = {lane.reduction.name: lane for lane in lanes.each}
             for k, r in enumerate(main.reductions):
                 place, name = f"at({number}, int64(2), int64({2 * CHUNKS * k}))", self.names.of(r.name)
-                if r.op in ("argmin", "argmax"):
-                    writer.line(f"set_word_{r.operand_type}(partials, {place}, {by_name[r.name].value})")
+                if lanes.search:
+                    writer.line(f"set_word_{r.operand_type}(partials, {place}, {lanes.search.value})")
                     writer.line(f"set_word_int64(partials, add({place}, int64(1)), {name})")
                 else:
                     writer.line(f"set_word_{r.type}(partials, {place}, {name})")

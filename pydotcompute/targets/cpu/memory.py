@@ -32,9 +32,21 @@ def independent(typing_context):
     """At the head of a loop's body: no element that one iteration touches is touched by another."""
 
     def emit(context, b, signature, values):
-        call(b, INDEPENDENT, ir.VoidType())
+        call(b, INDEPENDENT, ir.VoidType(), *[ir.Constant(I64, 0)] * 2)
 
     return types.void(), emit
+
+
+@intrinsic
+def independent_vector(typing_context, width, vectors):
+    """The same, of a loop of width * vectors iterations, two literals, which becomes so many vectors on every level."""
+    if not all(isinstance(n, types.IntegerLiteral) for n in (width, vectors)):
+        return None
+
+    def emit(context, b, signature, values):
+        call(b, INDEPENDENT, ir.VoidType(), *(ir.Constant(I64, n.literal_value) for n in (width, vectors)))
+
+    return types.void(width, vectors), emit
 
 
 @intrinsic
@@ -112,6 +124,7 @@ def memory() -> dict[str, Callable]:
         **atomics(CPU, suffixes=("",)),
         "advance": advance,
         "independent": independent,
+        "independent_vector": independent_vector,
         "claim": claim,
         "peek": peek,
         "run_phase": run_phase,

@@ -10,12 +10,14 @@ from numba import types
 from ...ir.math import FUNCTIONS
 from ..llvm.mathematics import defined, listed
 from ..llvm.numba_frontend import call_linked, subroutine
-from . import reduction, scalar
+from . import lane_vectors, reduction, scalar, search
 from .dialect import CPU
 from .intrinsics import INTRINSICS
 
 NUMBA_TYPES = CPU.numba_types
-NAMES = {**INTRINSICS, **scalar.FUNCTIONS, **reduction.FUNCTIONS}
+NAMES = {
+    **INTRINSICS, **scalar.FUNCTIONS, **reduction.FUNCTIONS, **lane_vectors.FUNCTIONS, **search.FUNCTIONS
+}  # fmt: skip
 
 
 @cache

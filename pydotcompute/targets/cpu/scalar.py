@@ -37,15 +37,10 @@ def function(result: types.Type | None = None, name: str = "", inline: bool = Tr
 
 
 @function(types.int64)
-def lane_width(length):
-    """How many lanes a reduction of so many iterations, or of rows so long, uses."""
-    return select(le(length, int64(16)), int64(16), int64(128))
-
-
-@function(types.int64)
-def passes_of(length, width):
-    """length / width, rounded up, for the two widths there are."""
-    return select(eq(width, int64(16)), shr(add(length, int64(15)), int64(4)), shr(add(length, int64(127)), int64(7)))
+def blocks_of(length, block):
+    """How many blocks of so many terms, a power of two, a reduction of so many iterations has."""
+    rest = band(length, sub(block, int64(1)))
+    return add(floordiv_integer(length, block), to_int64(gt(rest, int64(0))))
 
 
 @function(types.int64)

@@ -48,9 +48,20 @@ def mark_independent_loops(module: ir.Module) -> None:
                 name = ir.MetaDataString(module, "llvm.loop.parallel_accesses")
                 parallel = module.add_metadata([name, group.operands[0]])
             latches, _ = min(around, key=lambda loop: len(loop[1]))
-            identity = _Distinct(module, [parallel], name=str(len(module.metadata)))
+            width, vectors = (argument.constant for argument in mark.args)
+            hints = _hints(module, width, vectors) if width else []
+            identity = _Distinct(module, [parallel, *hints], name=str(len(module.metadata)))
             for latch in latches:
                 latch.terminator.set_metadata("llvm.loop", identity)
+
+
+def _hints(module: ir.Module, width: int, vectors: int) -> list[values.MDValue]:
+    """What makes a loop so many vectors, before it could be unrolled."""
+
+    def hint(name: str, *number: int) -> values.MDValue:
+        return module.add_metadata([ir.MetaDataString(module, f"llvm.loop.{name}"), *map(ir.IntType(32), number)])
+
+    return [hint("vectorize.width", width), hint("interleave.count", vectors), hint("unroll.disable")]
 
 
 def _loops(function: ir.Function) -> list[tuple[list, set]]:
