@@ -65,6 +65,10 @@ NAMED = {
         "pydotcompute/backends/cpu/levels.py", '"x86-64-v3": ("BMI", "BMI2",', '"x86-64-v3": ("BMI",',
         ("runtime/test_settings.py::test_a_processor_that_lacks_one_feature_of_a_level_has_the_one_below",),
     ),
+    "the quota of the outermost cgroup alone": Named(
+        "pydotcompute/artifact/machine.py", "share if smallest is None else min(smallest, share)", "share",
+        ("runtime/test_settings.py",),
+    ),
     "host arrays that are to be moved to a pinned target": Named(
         "pydotcompute/runtime/dispatch.py", " and not (moved and owner == HOST)", "",
         ("packages/test_outside.py::test_a_call_on_its_arrays_and_one_that_moves",),
@@ -102,6 +106,18 @@ NAMED = {
         "pydotcompute/analysis/symbolic_values.py",
         'true = () if e.type != "bool" or not e.value else (Constraint(()),)',
         "true = (Constraint(()),)", VALUES,
+    ),
+    "two written arrays as one view": Named(
+        "pydotcompute/analysis/aliases.py", 'any(a.kind != "load" for a in reads)',
+        'all(a.kind != "load" for a in reads)', ("analysis/test_aliases.py",),
+    ),
+    "the greatest value of an unsigned type": Named(
+        "pydotcompute/analysis/ranges.py", "return (0, (1 << bits) - 1)", "return (0, (1 << bits) - 2)",
+        ("analysis/test_inside.py",),
+    ),
+    "a search for contradictions that may go round": Named(
+        "pydotcompute/analysis/feasible.py", "a < b or (a == b and basis[k] < basis[pivot])", "a < b",
+        ("analysis/test_feasible.py",),
     ),
     # ---------------------------------------------------------------------------------------------- plain functions
     "machine code of another processor": Named(
