@@ -13,6 +13,11 @@ CASES = {
         {("out", "x"), ("out", "y")},
     ),
     "in place": ("(x: T[m], y: inout T[m])", "for i in grid(m):\n    y[i] += x[i]", {("y", "x")}),
+    "summed in a loop": (
+        "(x: T[m]) -> (out: T[m])",
+        "for i in grid(m):\n    s = T(0)\n    for k in range(3):\n        s += x[i]\n    out[i] = s",
+        {("out", "x")},
+    ),
     "reversed": ("(x: T[m]) -> (out: T[m])", "for i in grid(m):\n    out[i] = x[m - 1 - i]", set()),
     "a neighbour": ("(x: T[m]) -> (out: T[m])", "for i in grid(m - 1):\n    out[i] = x[i + 1]", set()),
     "read after the store": (

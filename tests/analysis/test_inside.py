@@ -31,6 +31,7 @@ def unproved(body="", signature=ARRAYS, **settings):
         "for i in grid(n):\n    j = y[i]\n    if 0 <= j < n:\n        out[i] = x[j]",
         "for i in grid(n):\n    out[i] = x[min(max(y[i], 0), n - 1)]",
         "for i in grid(n):\n    out[i] = x[y[i] % n]",
+        "for i in grid(n):\n    j = i // (m + 1) * m\n    if j < n:\n        out[i] = x[j]",
         "for i in grid(n):\n    s = x[i]\n    for j in range(i, n):\n        s += x[j]\n    out[i] = s",
         "for i in grid(n):\n    s = x[i]\n    for j in range(n - 1, -1, -1):\n        s += x[j]\n    out[i] = s",
         "for i in grid(n):\n    j = i\n    while j < n and j >= 0:\n        out[i] = x[j]\n        j += c",

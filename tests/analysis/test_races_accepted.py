@@ -56,6 +56,10 @@ ACCEPTED = {
                 x[i * c + j] = x[i * c + j] + cols[j]
         """,
     ),
+    "flat indices of four dimensions": (
+        "(x: T[n, m, k, h], y: inout T[s])",
+        "for a, b, c, d in grid(n, m, k, h):\n    y[((a * m + b) * k + c) * h + d] = x[a, b, c, d]",
+    ),
     "flat indices of three dimensions": (
         "(x: inout T[n, m, k], y: inout T[s])",
         """

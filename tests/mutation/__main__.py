@@ -5,11 +5,11 @@
 
 `named` tries those of named.py, none of which may live. Of a group (groups.py) so many mutants are drawn, or so many of
 each file; each is tried on a copy of the repository. A run of the group's quick tests first notes which functions each
-of them calls: a mutant meets those that call the function that it changes, the fastest first, then, with --quick left
-out, all that start processes of ours, and the slow ones. Those that living.txt knows (mutants that mean the same as the
-program, or change nothing but speed or the wording of a message) are counted apart. Exit code 1: some other one lives.
-A mutant whose tests take much longer than they should, or that ends the test process, counts as found. figures.txt has
-the last figures.
+of them calls: a mutant meets those that call the function that it changes, the fastest first, then all others that
+start processes of ours, and, with --quick left out, the slow ones. Those that living.txt knows (mutants that mean the
+same as the program, or change nothing but speed or the wording of a message) are counted apart. Exit code 1: some other
+one lives. A mutant whose tests take much longer than they should, or that ends the test process, counts as found.
+figures.txt has the last figures.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from typing import Iterator
 
 import pytest
 
-from .groups import GROUPS, Group
+from .groups import COMPILED, GROUPS, Group
 from .named import NAMED
 from .operators import Mutant, mutants
 from .reach import telling
@@ -124,9 +124,8 @@ def campaign(name: str, drawn: list[Mutant], known: dict[tuple[str, str, str, st
             first, rest = meeting(reach, mutant)
             with changed(copy / mutant.file, mutant.text):
                 alive = not first or passes(copy, group.quick, limit, first)
-                if alive and not quick:
-                    alive = not rest or passes(copy, group.quick, limit, rest)
-                    alive = alive and (not group.slow or passes(copy, group.slow, slow))
+                alive = alive and (not rest or passes(copy, group.quick, limit, rest))
+                alive = alive and (quick or not group.slow or passes(copy, group.slow, slow))
             why = known.get(mutant.identity, "")
             killed, expected, lives = killed + (not alive), expected + bool(alive and why), lives + (alive and not why)
             if alive:
@@ -147,23 +146,29 @@ def reached(copy: Path, group: Group) -> tuple[Reach, float]:
     with ExitStack() as stack:
         for path in files_of(group):
             name = path.relative_to(ROOT).as_posix()
-            stack.enter_context(changed(copy / name, telling(name, path.read_text())))
+            if not is_compiled(name):
+                stack.enter_context(changed(copy / name, telling(name, path.read_text())))
         if not passes(copy, group.quick, 3600, noted=answer):
             raise SystemExit(unfit(copy, group.quick))
     return json.loads(answer.read_text()), 2 * (time.monotonic() - start) + 30
 
 
+def is_compiled(file: str) -> bool:
+    """Whether compilers read this file's functions, which then can tell nobody that they are called."""
+    return any(fnmatch.fnmatch(file, f"pydotcompute/{pattern}") for pattern in COMPILED)
+
+
 def meeting(reach: Reach, mutant: Mutant) -> tuple[list[str], list[str]]:
     """The tests that call what a mutant changes, the fastest first, and of the others those that start processes. What
-    stands outside of functions is met by every test that calls any of its file."""
-    whole = f"{mutant.file} {mutant.function}"
-
-    def calls(functions: list[str]) -> bool:
-        return whole in functions or is_outside and any(f.startswith(f"{mutant.file} ") for f in functions)
-
-    is_outside = not any(whole in functions for _, functions, _ in reach.values())
+    stands outside of functions is met by each test that calls any of its file, and what compilers read by every one."""
     order = sorted(reach, key=lambda test: reach[test][0])
-    first = [test for test in order if calls(reach[test][1])]
+    if is_compiled(mutant.file):
+        return order, []
+    parts = mutant.function.split(".")
+    around = {f"{mutant.file} {'.'.join(parts[:k])}" for k in range(1, len(parts) + 1)}
+    first = [test for test in order if not around.isdisjoint(reach[test][1])]
+    if not first:
+        first = [test for test in order if any(f.startswith(f"{mutant.file} ") for f in reach[test][1])]
     return first, [test for test in order if reach[test][2] and test not in first]
 
 

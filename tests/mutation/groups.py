@@ -14,6 +14,7 @@ class Group:
     without: tuple[str, ...] = ()  # patterns of files that other groups have
 
 
+COMPILED = ("targets/cpu/scalar.py", "targets/cpu/namespace.py")  # of which compilers read the functions
 ONE_LEVEL = "-k=not (x86-64-v2 or x86-64-v4 or opencl or cuda)"
 ON_CUDA = "-k=not (x86-64 or opencl or cpu)"
 # Of the tests of changes and tools those that build little.
@@ -34,7 +35,7 @@ GROUPS = {
     "runtime": Group(
         ("runtime/*.py", "calls/*.py", "devices/*.py", "backends/*.py", "backends/cpu/*.py", "artifact/*.py"),
         ("runtime", "backends/test_cpu.py", "backends/test_own_arrays.py", "devices", "artifact", "-m=not slow"),
-        ("runtime", "interpreter", "packages", "-m=slow"),
+        ("runtime", "interpreter", "packages", "packaging/test_installed.py", "packaging/test_hooks.py", "-m=slow"),
         without=("artifact/launch.py",),
     ),
     "cache": Group(

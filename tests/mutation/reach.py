@@ -37,14 +37,14 @@ def telling(file: str, text: str) -> str:
 
 
 def _functions(node: ast.AST, around: str) -> Iterator[tuple[str, ast.stmt]]:
-    """(qualified name, first statement) of every function below."""
+    """(qualified name, first statement) of every function below but those inside of others: compilers read such."""
     for child in ast.iter_child_nodes(node):
         name = ".".join(filter(None, (around, getattr(child, "name", ""))))
         if isinstance(child, ast.FunctionDef):
             has_doc = ast.get_docstring(child) is not None and len(child.body) > 1
             yield name, child.body[has_doc]
-        inside = name if isinstance(child, (ast.FunctionDef, ast.ClassDef)) else around
-        yield from _functions(child, inside)
+        else:
+            yield from _functions(child, name if isinstance(child, ast.ClassDef) else around)
 
 
 def pytest_configure(config: pytest.Config) -> None:

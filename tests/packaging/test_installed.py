@@ -49,6 +49,9 @@ def test_by_name(site):
     assert pydotcompute.library("one") is one and repr(one).startswith(f"<4 kernels of {site}/one_lib/kernels")
     pinned = pydotcompute.library("one", target="cpu:x86-64-v2", strict=True)
     assert pinned.saxpy.which(1.0, X, X).target == "cpu:x86-64-v2" and pinned is not one
+    alone = pydotcompute.library("one", target="cpu:x86-64-v2")
+    assert alone.saxpy.which(1.0, X, X).target == "cpu:x86-64-v2"
+    assert pydotcompute.library("one", strict=True) is not one
 
 
 def test_what_is_not_there(site):

@@ -44,6 +44,7 @@ KERNELS = {
     "table": ([scalar("n", "int64"), scalar("m", "int64"), array("out", "float32", "n", "m", role="out")], {}),
     "rows": ([array("row", "int32", "n + 1"), array("x", "float32", "n"), array("w", "float32", "2 * n - m"),
               scalar("m", "int64"), array("grown", "int8", ..., "rows + n", layout="strided")], {}),
+    "part": ([array("x", "float32", "n"), array("out", "float32", "n * S", role="out")], {"params": {"S": [1.5]}}),
     "total": ([array("x", "float64", ...), scalar("sum", "float64", "out")], {}),
 }  # fmt: skip
 
@@ -143,11 +144,14 @@ ERRORS = [
      "add: 'y' with shape (4,) cannot be broadcast together with (3,)"),
     ("add", (np.zeros(3), np.zeros(3), np.zeros((2, 3))), {}, ValueError,
      "add: 'out' has shape (2, 3) for '...', but 'x' has (3,)"),
+    ("full", (2, "three"), {}, TypeError, "full: argument 'value' must be float32, got str"),
     ("full", (-1, 1.0), {}, ValueError, "full: n = -1 is a dimension, and negative"),
     ("full", (3, 1.0, np.zeros(4)), {}, ValueError, "full: output 'out' must have shape (3,) (T[n]), got (4,)"),
     ("shaped", (1.0,), {}, ValueError,
      "shaped: nothing says which shape output 'out' (T[...]) has; pass an array for it"),
     ("window", (X[:1],), {}, ValueError, "window: a dimension of output 'out' is negative: n - 2 = -1 for n = 1"),
+    ("part", (X[:3],), {}, ValueError,
+     "part: a dimension of output 'out' is not a whole number: n * S = 4.5 for n = 3, S = 1.5"),
     ("rope", (np.zeros((2, 3)), np.zeros(1)), {}, ValueError, "rope: requires dim % 2 == 0, got dim = 3"),
     ("rope", (np.zeros((2, 4)), np.zeros(1)), {}, ValueError, "rope: requires half * 2 == dim, got half = 1, dim = 4"),
     # --------------------------------------------------------------------------------------------- memory
