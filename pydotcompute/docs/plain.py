@@ -67,10 +67,8 @@ def _inline(text: str) -> str:
         topic = re.match(r"(\w+)\.md", place)
         return f"{title} [{topic[1]}]" if topic else title if place.startswith("#") else f"{title} <{place}>"
 
-    parts = re.split(r"(`[^`]+`)", LINK.sub(linked, text))
-    for k in range(0, len(parts), 2):  # between code
-        parts[k] = re.sub(r"\\([*_|<>\[\]])", r"\1", re.sub(r"\*\*(.+?)\*\*", r"\1", parts[k]))
-    return "".join(parts)
+    # code is as it is; else `**` is bold, and what follows a backslash itself
+    return re.sub(r"(`[^`]+`)|\*\*|\\([*_|<>\[\]])", lambda found: found[1] or found[2] or "", LINK.sub(linked, text))
 
 
 def _cells(row: str) -> list[str]:
