@@ -114,7 +114,7 @@ def _text(value: Any) -> str:
     text = inspect.getdoc(value) or ""
     if text.startswith(f"{getattr(value, '__name__', '')}("):
         return ""
-    return re.sub(r"(?<!`)\*", r"\\*", text)
+    return re.sub(r"(`[^`]+`)|\*", lambda found: found[1] or r"\*", text)
 
 
 def commands(parser: argparse.ArgumentParser) -> str:
