@@ -60,7 +60,7 @@ class State(ABC):
                 self.found.extents[p.name] = tuple(map(self.extent, kernel_dims(p)))
                 self.ranges.exists(self.found.extents[p.name])
         for array in tree.arrays.values():
-            self.found.extents[array.name] = tuple(map(affine.constant, array.shape))
+            self.found.extents[array.name] = tuple(map(self.extent, array.shape))
             self.found.made[array.name] = array.kind
 
     def new(self, name: str, dtype: str = "", natural: bool = False, scopes: tuple[Scope, ...] | None = None) -> Atom:

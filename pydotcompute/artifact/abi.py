@@ -39,6 +39,7 @@ from .signature import Parameter
 # changes with whatever a loader and an object must agree on.
 CONVENTION = 2
 FAULT_WORDS = 4
+NO_MEMORY = -1  # in place of an axis: there was no memory for an array of the kernel's own; the index is its bytes
 # No call has an array with as many elements, dims of 0 left out: index arithmetic that is proved not to wrap relies on
 # it. Memory is never that large; views that repeat their elements, and empty arrays, may say they are.
 ELEMENTS = 1 << 48

@@ -17,7 +17,7 @@ its steps, in order, with expressions as above:
     ["set", name, value], ["for", name, start, stop, step, steps]     integers, which launches get as ("symbol", name)
     ["while", condition, steps], ["if", condition, steps, steps], ["break"], ["continue"]
     ["read", name, dtype, k]                  wait for the launches before; the value in the k-th scratch array
-`scratch` is memory that the kernels of a call share: bytes of each array.
+`scratch` is memory that the kernels of a call share: bytes of each array, as such an expression.
 `arguments` are those of every entry, in order: (kind, name, …), for each parameter
     scalar, not an output    ("scalar", name): its value; a complex one's two parts, ("scalar", name, "real" or "imag")
     array, layout C          ("data", name): its address

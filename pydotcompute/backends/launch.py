@@ -44,6 +44,11 @@ def launches(meta: Mapping[str, Any], names: Mapping[str, Any]) -> list[Launch]:
     return [one for item in meta["launches"] if (one := _planned(item, names)) is not None]
 
 
+def scratch_sizes(meta: Mapping[str, Any], names: Mapping[str, Any]) -> list[int]:
+    """Bytes of each scratch array of a call; names: its dimensions and integer scalars."""
+    return [int(evaluate(from_data(size), names)) for size in meta["scratch"]]
+
+
 def _planned(item: Mapping[str, Any], names: Mapping[str, Any]) -> Launch | None:
     counts = [None if count is None else int(evaluate(from_data(count), names)) for count in item["grid"]["counts"]]
     planned = _GRIDS[item["grid"]["kind"]](counts, item["block"])

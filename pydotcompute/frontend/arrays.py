@@ -6,10 +6,11 @@ import ast
 import math
 from dataclasses import replace
 
+from ..artifact.dimensions import Tree
 from ..artifact.signature import DTYPE_BYTES, DTYPES
 from ..ir import tree
 from ..ir.functions import ATOMICS
-from . import expressions
+from . import expressions, extents
 from .module import near
 from .promotion import Value, convert
 from .scope import SET, Array, Scope
@@ -61,32 +62,42 @@ def new(s: Scope, node: ast.Assign) -> tree.NewArray:
         s.refuse(node, f"`{name}` is a constant tuple", "use two names")
     own = name
     if name in s.kernel_arrays or s.inlined:  # made again, for another loop or call: an array of its own
-        own = s.parts.unique(name) if s.final else f"{name}_{len(s.kernel_arrays)}"
-    array = tree.NewArray(kind, own, shape, dtype, at=s.at(node))
+        named = s.parts.own if s.inlined else s.parts.unique
+        own = named(name) if s.final else f"{name}_{len(s.kernel_arrays)}"
+    known = all(isinstance(n, int) for n in shape)
+    array = tree.NewArray(kind, own, shape, dtype, not known, at=s.at(node))
+    fixed = [a for a in (*s.kernel_arrays.values(), array) if not a.scratch]
+    total = sum(math.prod(a.fixed) * DTYPE_BYTES[a.dtype] for a in fixed)
+    if known and total > BLOCK_BYTES:
+        if kind == "private":
+            s.refuse(
+                call,
+                f"the arrays of a block take {total} bytes with `{name}`; there are {BLOCK_BYTES}",
+                "make them smaller, or write `shared`",
+            )
+        array = replace(array, scratch=True)
     s.kernel_arrays[array.name] = array
-    total = sum(math.prod(a.shape) * DTYPE_BYTES[a.dtype] for a in s.kernel_arrays.values())
-    if total > BLOCK_BYTES:
-        s.refuse(
-            call,
-            f"the arrays of a block take {total} bytes with `{name}`; there are {BLOCK_BYTES}",
-            "make them smaller, or keep the values in an output",
-        )
     s.arrays[name] = Array(array.name, len(shape), dtype, kind, shape)
     s.here[name] = SET
     return array
 
 
-def _shape(s: Scope, kind: str, node: ast.expr) -> tuple[int, ...]:
+def _shape(s: Scope, kind: str, node: ast.expr) -> tuple[Tree, ...]:
     parts = node.elts if isinstance(node, ast.Tuple) else [node]
-    shape = []
+    shape: list[Tree] = []
     for part in parts:
         value = expressions.expression(s, part)
         if not (value.literal and value.rank == 1):
-            s.refuse(
-                part,
-                f"the shape of `{kind}` is known at compile time, and `{ast.unparse(part)}` is not",
-                "write numbers and params, such as TILE + 1",
-            )
+            size = extents.of_call(s, value.expr) if value.rank == 1 else None
+            text = ast.unparse(part)
+            if size is not None and kind != "private":
+                shape.append(size)
+                continue
+            if size is not None:
+                s.refuse(part, f"the shape of `private` is known at compile time, and `{text}` is not",
+                         "write numbers and params, such as TILE + 1, or `shared`")  # fmt: skip
+            told = f"the shape of `{kind}` follows from dimensions and integer arguments, and `{text}` does not"
+            s.refuse(part, told, "write numbers, dimensions, params and arguments, such as n + 1")
         size = value.constant.whole
         if size < 1:
             s.refuse(part, f"a dimension of `{kind}` is {size}", "write a number from 1")

@@ -38,7 +38,7 @@ def set_tuple(s: Scope, node: ast.Assign, evaluated: Callable[[Scope, ast.expr],
         type_ = promotion.common(type_, value.type)
     fault = s.fault(node)
     constants = (convert(Value(v.expr, v.weak), type_.dtype, fault) for v in values)
-    own = s.parts.unique(target.id) if s.inlined and s.final else target.id
+    own = s.parts.own(target.id) if s.inlined and s.final else target.id
     s.constants[own] = Constants(tuple(c for c in constants if isinstance(c, tree.Const)), type_)
     s.arrays[target.id] = Array(own, 1, type_.dtype, "tuple", (len(values),))
     s.here[target.id] = SET

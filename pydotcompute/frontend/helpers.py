@@ -34,9 +34,10 @@ class Instances:
     def __init__(self, module: Module):
         self.module = module
         self.parts = Parts(
-            statements.block, functional_reductions.functional, arrays.fetched, self.call, self.order, self.unique
-        )
-        self.inlining = inlining.Inlining(self.unique)
+            statements.block, functional_reductions.functional, arrays.fetched, self.call, self.order, self.unique,
+            self.own,
+        )  # fmt: skip
+        self.inlining = inlining.Inlining(self.unique, self.own)
         self.settled: dict[Key, Scope | None] = {}
         self.built: dict[Key, tree.Helper] = {}  # callees before callers
         self.locals: dict[str, str] = {}
@@ -125,14 +126,14 @@ class Instances:
         if key in self.built:
             return self.built[key]
         for name, given in s.given.items():
-            s.given[name] = given._replace(expr=tree.Var(self.unique_or_same(name), given.expr.type))
+            s.given[name] = given._replace(expr=tree.Var(self.own(name), given.expr.type))
         for name, array in s.arrays.items():
             s.arrays[name] = Array(
-                self.unique_or_same(name), array.rank, array.dtype, array.kind, array.dims, array.parameter
+                self.own(name), array.rank, array.dtype, array.kind, array.dims, array.parameter
             )
-        s.dimensions = {symbol: self.unique_or_same(symbol) for symbol in sorted(s.needs)}
+        s.dimensions = {symbol: self.own(symbol) for symbol in sorted(s.needs)}
         for name in s.plain:
-            s.renamed[name] = self.unique_or_same(name)
+            s.renamed[name] = self.own(name)
         s.final = True
         s.begin()
         body = statements.helper_body(s)
@@ -149,7 +150,7 @@ class Instances:
         parameters += [tree.HelperParameter(name, "int64", None) for name in s.dimensions.values()]
         self.locals |= s.locals | {s.renamed[name]: s.type_of(name).dtype for name in s.plain if name in s.now}
         helper = tree.Helper(
-            self.unique_or_same(key.name),
+            self.own(key.name),
             tuple(parameters),
             tuple(t.dtype for t in s.result_types()),
             tuple(body),
@@ -158,7 +159,7 @@ class Instances:
         self.built[key] = helper
         return helper
 
-    def unique_or_same(self, name: str) -> str:
+    def own(self, name: str) -> str:
         """`name` itself the first time, so that the tree reads as the text."""
         if name not in self.taken and name not in self.kernel_names:
             self.taken.add(name)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Callable, Sequence
 
 from ..ir import tree
-from . import array_swaps, expressions, names, settling, statements
+from . import array_swaps, expressions, extents, names, settling, statements
 from .promotion import Value
 from .scope import Array, Called, Scope
 
@@ -45,16 +45,16 @@ def argument(s: Scope, node: ast.expr) -> Value | Array:
 
 def _simple(s: Scope, value: Value, node: ast.AST) -> Value:
     """A value that the helper may use more than once."""
-    if isinstance(value.expr, (tree.Const, tree.Var)):
+    if isinstance(value.expr, (tree.Const, tree.Var)) or extents.of_call(s, value.expr) is not None:
         return value
     return expressions.kept(s, value, s.before_statement, node)
 
 
 class Inlining:
-    """unique: gives a name for the tree that nothing else has."""
+    """unique, own: see `scope.Parts`."""
 
-    def __init__(self, unique: Callable[[str], str]):
-        self.unique = unique
+    def __init__(self, unique: Callable[[str], str], own: Callable[[str], str]):
+        self.unique, self.own = unique, own
         self.settled: dict[Key, Scope] = {}
         self.nodes = 0
 
@@ -107,7 +107,7 @@ class Inlining:
 
     def _written(self, s: Scope, inner: Scope) -> Called:
         """The statements of a call, put before the statement under way in `s`."""
-        inner.renamed = {name: self.unique(name.removesuffix(OWN)) for name in inner.plain}
+        inner.renamed = {name: self.own(name.removesuffix(OWN)) for name in inner.plain}
         inner.kernel_arrays = dict(s.kernel_arrays)
         swapped = {name for name, _, kind in names.bindings(inner.function.body) if kind == "swap"}
         own: dict[str, str] = {}  # names of arrays in the helper that it swaps → the caller's, which stay as they are

@@ -98,6 +98,7 @@ class Parts(NamedTuple):
     helper: Callable[[Scope, ast.Call], Called]
     ordering: Callable[[Scope, ast.Call], Called]  # of the language's own helpers
     unique: Callable[[str], str]  # a name for the tree that nothing else has
+    own: Callable[[str], str]  # the same, for a name of a helper: itself where that may be
 
 
 class Scope:

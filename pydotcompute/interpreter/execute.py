@@ -19,6 +19,7 @@ from typing import Any, Mapping
 
 import numpy as np
 
+from ..artifact.dimensions import evaluate
 from ..ir import tree as t
 from . import arithmetic, runtime
 from .source import Source, write
@@ -49,6 +50,7 @@ def run(
     source, codes = _translated(tree, path)
     functions = {
         "span": runtime.span,
+        "evaluate": evaluate,
         "poisoned": partial(runtime.poisoned, order == "reverse"),
         **runtime.REDUCTIONS,
         **runtime.loops(order, seed),

@@ -143,7 +143,7 @@ def span(start: int, stop: int, step: int):
 
 def poisoned(second: bool, shape: tuple[int, ...], dtype: str) -> np.ndarray:
     """A new kernel array, whose elements hold poison until they are written."""
-    array = np.empty(shape, dtype)
+    array = np.empty([max(n, 0) for n in shape], dtype)
     poison(array, second)
     return array
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
+from ..artifact.dimensions import Operation, Tree, names
 from ..errors import Position
 from ..ir import tree as t
 from ..ir.dtypes import COMPLEX, FLOATS, INTEGER_BITS
@@ -161,10 +162,20 @@ class _Writer:
             case t.Reduce():
                 self.reduce(s)
             case t.NewArray():
-                new = f"{self.runtime('poisoned')}({s.shape!r}, {s.dtype!r})"
+                shape = "".join(f"{self.extent(n)}, " for n in s.shape)
+                new = f"{self.runtime('poisoned')}(({shape}), {s.dtype!r})"
                 self.line(f"{self.name(s.name)} = {new}", s.at)
             case _:
                 raise TypeError(f"no statement of the typed tree: {s!r}")
+
+    def extent(self, dim: Tree) -> str:
+        """An extent of an array of the kernel's own."""
+        if isinstance(dim, str):
+            return self.name(dim)
+        if not isinstance(dim, Operation):
+            return str(int(dim))
+        known = ", ".join(f"{name!r}: {self.name(name)}" for name in dict.fromkeys(names(dim)))
+        return f"{self.runtime('evaluate')}({self.given(('extent', dim), dim, 'extent')}, {{{known}}})"
 
     def atomic(self, s: t.Atomic) -> None:
         dtype = s.value.type

@@ -3,6 +3,7 @@ there. Constants carry their type where it is not their own: 0.5:float32."""
 
 from __future__ import annotations
 
+from ..artifact.dimensions import Tree
 from . import tree as t
 
 
@@ -70,8 +71,12 @@ def _statement(s: t.Stmt) -> list[str]:
             header = f"for {s.name} in range({_count(s.count, s.range)}), {reduction(s.reduction)}:"
             return [header, *_block(s.body)]
         case t.NewArray():
-            return [f"{s.name} = {s.kind}({s.shape}, {s.dtype})"]
+            return [f"{s.name} = {s.kind}({_shape(s.shape)}, {s.dtype})"]
     raise TypeError(f"no statement of the typed tree: {s!r}")
+
+
+def _shape(shape: tuple[Tree, ...]) -> str:
+    return f"({', '.join(map(str, shape))}{',' * (len(shape) == 1)})"
 
 
 def _count(count: t.Expr, over: t.Range | None) -> str:

@@ -303,8 +303,15 @@ class NewArray(Node):
 
     kind: str  # "shared" "private" "local"
     name: str
-    shape: tuple[int, ...]
+    shape: tuple[Tree, ...]  # numbers or, of `scratch`, expressions over dimensions and integer arguments
     dtype: str
+    scratch: bool = False  # too large for the memory of a block, or of unknown size: one for each that is under way
+
+    @property
+    def fixed(self) -> tuple[int, ...]:
+        """The shape, where it is known."""
+        assert all(isinstance(n, int) for n in self.shape)
+        return tuple(n for n in self.shape if isinstance(n, int))
 
 
 Stmt = (

@@ -61,8 +61,8 @@ class CPUKernel:
         return entry
 
     def raise_fault(self, address: int) -> NoReturn:
-        """Raise what the fault words there say. IndexError, in the interpreter's words."""
-        from ..faults import told
+        """Raise what the fault words there say. IndexError, in the interpreter's words; AllocationError."""
+        from ..faults import fault
 
         site, call, extent, index = (ctypes.c_int64 * abi.FAULT_WORDS).from_address(address)
-        raise IndexError(told(self.artifact, site, call, extent, index))
+        raise fault(self.artifact, site, call, extent, index)

@@ -12,7 +12,16 @@ from ...cache.manifest import Artifact
 from ...cache.objects import read
 from ...calls.arguments import Call
 from ...errors import AllocationError, ArtifactRefusedError, KernelNotBuiltError
-from ..launch import Device, Launch, arguments as arguments_of, fits, launches as launches_of, scalar_names, steps
+from ..launch import (
+    Device,
+    Launch,
+    arguments as arguments_of,
+    fits,
+    launches as launches_of,
+    scalar_names,
+    scratch_sizes,
+    steps,
+)
 from . import (
     arrays as cuda_arrays,
     context as cuda_context,
@@ -98,8 +107,8 @@ class CUDAKernel:
                     whole = cuda_copies.contiguous(cupy.broadcast_to(array, (*leading, *array.shape[own:])))
                     copied.append((p, array, whole))
                     values[p.name] = whole
-        scratch = [cupy.empty(size, cupy.uint8) for size in artifact.meta["scratch"]]
         names = {**call.dims, **scalar_names(artifact.parameters, values)}
+        scratch = [cupy.empty(size, cupy.uint8) for size in scratch_sizes(artifact.meta, names)]
         addresses = [cuda_arrays.address(s) for s in scratch]
 
         def arguments_from(meta: Mapping[str, Any], dims: Mapping[str, int]) -> list:

@@ -48,6 +48,8 @@ def launch_code(
         known[f"{base}{len(known)}"] = value
         return f"{base}{len(known) - 1}"
 
+    if not all(isinstance(size, int) for size in meta["scratch"]):
+        return None  # it may follow from scalars, which differ from call to call
     formats, texts, filled, made, scratch = "", [], [], [], []
     for kind, which, *rest in meta["arguments"]:
         if kind == "scalar":

@@ -12,7 +12,7 @@ from ...cache.manifest import Artifact
 from ...cache.objects import read
 from ...calls.arguments import Call
 from ...errors import AllocationError, KernelNotBuiltError
-from ..launch import fits, scalar_names, steps
+from ..launch import fits, scalar_names, scratch_sizes, steps
 from . import devices, programs
 from .arrays import read as to_host, write
 from .launch import arguments
@@ -66,8 +66,9 @@ class OpenCLKernel:
                     values[p.name] = whole
         present = {p.name: values[p.name] for p in artifact.parameters if p.in_memory}
         queue = self.backend.queue_of(present.values())
-        scratch = [cl.Buffer(self.backend.context, cl.mem_flags.READ_WRITE, size) for size in artifact.meta["scratch"]]
         names = {**call.dims, **scalar_names(artifact.parameters, values)}
+        sizes = scratch_sizes(artifact.meta, names)
+        scratch = [cl.Buffer(self.backend.context, cl.mem_flags.READ_WRITE, size) for size in sizes]
         events = [event for array in present.values() for event in array.events]
 
         def read(place: int, dtype: str) -> bool | int:

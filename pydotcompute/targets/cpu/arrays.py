@@ -47,7 +47,7 @@ def of_parameter(p: Parameter, number: int, names: Names, local: bool) -> Array:
 
 
 def of_kernel_array(a: NewArray, number: int, names: Names) -> Array:
-    extents = tuple(f"int64({n})" for n in a.shape)
+    extents = tuple(f"int64({n})" if isinstance(n, int) else names.part(a.name, f"n{k}") for k, n in enumerate(a.shape))
     name = names.of(a.name)
     return Array(a.name, a.dtype, name, extents, number=number, suffix="_local" if a.kind == "local" else "")
 

@@ -27,7 +27,7 @@ from .namespace import namespace
 from .run import run_ir
 
 TRIPLE = "x86_64-unknown-linux-gnu"
-ALLOWED_SYMBOLS = frozenset(("pthread_create", "pthread_join", "memcpy", "memmove", "memset"))
+ALLOWED_SYMBOLS = frozenset(("pthread_create", "pthread_join", "malloc", "free", "memcpy", "memmove", "memset"))
 _WORDS = types.CPointer(types.int64)
 _SIGNATURES = {
     "drive": types.int64(_WORDS, _WORDS, _WORDS),

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...ir.tree import Access, CallHelper, Const, For, KernelTree, Parallel, While, walk
+from ...artifact.abi import NO_MEMORY
+from ...ir.tree import Access, CallHelper, Const, For, KernelTree, NewArray, Parallel, While, walk
 from ..llvm.writer import Writer
 from .arrays import Array
 
@@ -25,7 +26,7 @@ class Faults:
     def __init__(self, writer: Writer, tree: KernelTree, bounds: bool):
         self.writer, self.bounds, self.trusts = writer, bounds, tree.unchecked
         bodies = [*(h.body for h in tree.helpers), tree.body]
-        self.any = any(
+        self.any = any(a.scratch for a in tree.arrays.values()) or any(
             self.checks(node) for body in bodies for s in body for node in walk(s) if isinstance(node, Access)
         )
         self.sites: list[Site] = []
@@ -63,6 +64,11 @@ class Faults:
         assert first is not None  # a user wrote the index, or the statement
         site = tuple(((at or first).place, array.name, len(places), axis) for axis, at in enumerate(places))
         return 1 + self.sites.index(site[0]) if site[0] in self.sites else self._new(site)
+
+    def no_memory(self, made: NewArray) -> int:
+        """The same for an array that there is no memory for."""
+        assert made.at is not None
+        return self._new(((made.at.place, made.name, len(made.shape), NO_MEMORY),))
 
     def _new(self, site: tuple[Site, ...]) -> int:
         self.sites += site

@@ -33,6 +33,7 @@ from .bodies import assigned
 from .code import Code
 from .faults import CALL, FAULTS, Faults
 from .loop_reductions import Lanes
+from .scratch import Scratch
 
 CHUNKS = 256
 _CHUNK = {"grid": "chunk_size", "blocks": "blocks_of_chunk"}  # how many iterations it has
@@ -245,8 +246,11 @@ class _Module:
             if self.checks:
                 writer.assign(FAULTS, f"advance(words, int64({8 * self.words}))")
             self.restore(phase)
-            for a in (n for n in walk(loop) if isinstance(n, NewArray)):  # on the stack of this function
-                writer.assign(self.arrays[a.name].pointer, f"stack_{a.dtype}({prod(a.shape)})")
+            made = [n for n in walk(loop) if isinstance(n, NewArray)]
+            for a in (a for a in made if not a.scratch):  # on the stack of this function
+                writer.assign(self.arrays[a.name].pointer, f"stack_{a.dtype}({prod(a.fixed)})")
+            scratch = Scratch(self.code, self.tree, [a for a in made if a.scratch])
+            scratch.allocate()
             with self.code.reductions.stacks_first():
                 if phase.reductions:
                     self.write_chunks(loop, phase.counts)
@@ -254,6 +258,7 @@ class _Module:
                     self.code.loops.blocks(loop, Lanes(counts=phase.counts), "start", "stop")
                 else:
                     self.code.loops.flat(loop, Lanes(counts=phase.counts), "start", "stop")
+            scratch.release()
             writer.return_("int64(0)")
 
     def write_chunks(self, main: Parallel, counts: tuple[str, ...]) -> None:

@@ -28,6 +28,40 @@ def advance(typing_context, pointer, offset):
 
 
 @intrinsic
+def exists(typing_context, pointer):
+    """Whether it points to memory."""
+
+    def emit(context, b, signature, values):
+        return b.icmp_unsigned("!=", b.ptrtoint(values[0], I64), ir.Constant(I64, 0))
+
+    return types.boolean(pointer), emit
+
+
+@intrinsic
+def release(typing_context, pointer):
+    """Give memory of `heap_…` back; none is fine too."""
+
+    def emit(context, b, signature, values):
+        call(b, "free", ir.VoidType(), b.bitcast(values[0], I8.as_pointer()))
+
+    return types.void(pointer), emit
+
+
+def _on_heap(t) -> Callable:
+    """The intrinsic `(bytes) → pointer`: as much memory, aligned to 16 bytes, or a null pointer."""
+
+    @intrinsic
+    def heap(typing_context, size):
+        def emit(context, b, signature, values):
+            memory = call(b, "malloc", I8.as_pointer(), values[0])
+            return b.bitcast(memory, stored_type(t).as_pointer())
+
+        return types.CPointer(t)(types.int64), emit
+
+    return heap
+
+
+@intrinsic
 def independent(typing_context):
     """At the head of a loop's body: no element that one iteration touches is touched by another."""
 
@@ -123,6 +157,8 @@ def memory() -> dict[str, Callable]:
         "store_local": storing(UNGROUPED, in_bytes=False),
         **atomics(CPU, suffixes=("",)),
         "advance": advance,
+        "exists": exists,
+        "release": release,
         "independent": independent,
         "independent_vector": independent_vector,
         "claim": claim,
@@ -131,5 +167,6 @@ def memory() -> dict[str, Callable]:
     }
     for dtype, t in CPU.numba_types.items():
         made[f"stack_{dtype}"] = new_array(t, on_stack(STACK_ALIGNMENT))
+        made[f"heap_{dtype}"] = _on_heap(t)
         made[f"word_{dtype}"], made[f"set_word_{dtype}"], made[f"pointer_{dtype}"] = _word(t)
     return made

@@ -62,7 +62,8 @@ def _of_parameter(p: Parameter, names: Names) -> Array:
 
 
 def _of_kernel_array(a: NewArray, names: Names) -> Array:
-    return Array(a.name, a.dtype, names.of(a.name), tuple(f"int64({n})" for n in a.shape), kind=a.kind)
+    extents = tuple(f"int64({n})" if isinstance(n, int) else names.part(a.name, f"n{k}") for k, n in enumerate(a.shape))
+    return Array(a.name, a.dtype, names.of(a.name), extents, kind=a.kind)
 
 
 def arguments_of(tree: KernelTree, names: Names) -> list[tuple[tuple[str | int, ...], str, str]]:

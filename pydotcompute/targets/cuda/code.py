@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import reduce
 from math import prod
 
 from ...ir.tree import Accumulate, KernelTree, Parallel, Reduce
@@ -11,6 +13,7 @@ from ..llvm.helpers import Helpers
 from ..llvm.statements import Handler, Statements
 from ..llvm.writer import Writer
 from ..names import Names
+from ..scratch import extents
 from .arrays import Array
 from .barriers import Barrier
 from .elements import Elements
@@ -67,7 +70,18 @@ class Code:
 
     def allocate(self) -> None:
         """The kernel's own arrays; private ones hold a thread's elements alone."""
-        for a in self.tree.arrays.values():
-            count = self.private.slots(len(a.shape)) if a.kind == "private" else prod(a.shape)
+        for a in (a for a in self.tree.arrays.values() if not a.scratch):
+            count = self.private.slots(len(a.shape)) if a.kind == "private" else prod(a.fixed)
             where = "shared" if a.kind == "shared" else "local"
             self.writer.assign(self.arrays[a.name].pointer, f"{where}_{a.dtype}({count})")
+
+    def allocate_scratch(self, memory: Mapping[str, str]) -> None:
+        """Those that lie in scratch: `memory` is that of all blocks or threads, by the array's name."""
+        for a in (self.tree.arrays[name] for name in memory):
+            array = self.arrays[a.name]
+            for name, n, extent in zip(array.extents, a.shape, extents(self.tree, a), strict=True):
+                if not isinstance(n, int):
+                    self.writer.assign(name, self.expressions.text(extent))
+            count = reduce(lambda one, other: f"times({one}, {other})", array.extents)
+            number = "ctaid_x()" if a.kind == "shared" else "at(ctaid_x(), ntid_x(), tid_x())"
+            self.writer.assign(array.pointer, f"moved({memory[a.name]}, mul({number}, {count}))")

@@ -19,6 +19,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ...artifact.dimensions import data
 from ...declare.model import Kernel, Rendered, Specialisation
 from ...errors import CompilationError
 from . import nvvm as cuda_nvvm, ptxas as cuda_ptxas, toolchain as cuda_toolchain
@@ -46,7 +47,7 @@ def source_compiler(source: CudaSource, source_file: str, name: str) -> Make:
     meta = {
         "arguments": [list(a) for a in source.arguments],
         "launches": list(source.launches),
-        "scratch": list(source.scratch),
+        "scratch": [data(size) for size in source.scratch],
         **({"program": list(source.program)} if source.program else {}),
     }
     modules: dict[tuple[int, int], list[str]] = {}  # by generation

@@ -11,7 +11,7 @@ them; kinds:
     "chunks"  a block for each chunk of a reduction over the grid; block-stride
     "one"     one block, also where nothing is counted
     "given"   the declaration's own grid: one to three numbers of blocks along x, y, z
-`scratch` is memory that both kernels of a call share: bytes of each array.
+`scratch` is memory that both kernels of a call share: bytes of each array, as an expression.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from ...ir.tree import Assign, Const, KernelTree, Parallel, walk
 from ..geometry import along_axes, assigned, block_of, expression, up_to_three
 from ..names import Names
 from ..phases import Split, split
+from ..scratch import flattened, largest, planned
 from .arrays import arguments_of, arrays_of, complex_scalars
 from .code import Code
 from .counts import held_counts
@@ -61,7 +62,7 @@ class CudaSource:
     entries: tuple[CudaEntry, ...]
     arguments: tuple[tuple[str | int, ...], ...]  # as arguments_of, then ("scratch", k)
     launches: tuple[dict[str, Any], ...]
-    scratch: tuple[int, ...]
+    scratch: tuple[Tree, ...]
     block: int
     program: tuple[Any, ...] = ()  # where the host follows control: see artifact/launch.py
 
@@ -71,7 +72,7 @@ def lower(tree: KernelTree, launch: dict[str, Any] | None = None, params: dict[s
     Raises DeclarationError for a block that no GPU runs."""
     from .namespace import NAMES  # here, because it imports Numba
 
-    tree = from_zero(tree)
+    tree = flattened(from_zero(tree))
     parts = split(tree)
     names = Names(all_names(tree) | (parts.names if parts else set()), frozenset((*RESERVED, *NAMES)).__contains__)
     if parts is None:
@@ -82,7 +83,7 @@ def lower(tree: KernelTree, launch: dict[str, Any] | None = None, params: dict[s
 def _joined(parts: Split, sources: Sequence[CudaSource]) -> CudaSource:
     """The sources of a kernel's phases as one, each launch with its own arguments."""
     most = max(len(s.scratch) for s in sources)  # which phases share: each is done before the next
-    scratch = [max((s.scratch[k] for s in sources if k < len(s.scratch))) for k in range(most)]
+    scratch = [largest([s.scratch[k] for s in sources if k < len(s.scratch)]) for k in range(most)]
     launches, program = parts.launches([s.launches for s in sources], [s.arguments for s in sources], most)
     return CudaSource(
         "\n".join(s.text for s in sources), tuple(p for s in sources for p in s.positions),
@@ -114,11 +115,14 @@ class _Module:
             dtype = "float32" if (r.op, dtype) == ("sum", "float16") else dtype
             for d in (dtype, "int64") if positioned else (dtype,):
                 scratch.append((self.names.fresh("_chunks_of"), d))
+        partial = [name for name, _ in scratch]
+        own = {a.name: self.names.fresh("_scratch") for a in tree.arrays.values() if a.scratch}
+        scratch += [(name, tree.arrays[of].dtype) for of, name in own.items()]
+        plan = planned(tree, self.grid(), self.block)
         parameters = [name for _, name, _ in given] + [name for name, _ in scratch]
         types = tuple(t for _, _, t in given) + tuple(f"{d}*" for _, d in scratch)
         unaliased = self.unaliased()
         noalias = tuple(what[0] == "data" and what[1] in unaliased for what, _, _ in given) + (False,) * len(scratch)
-        partial = [name for name, _ in scratch]
         entries, launches = [], []
 
         def function(name: str, body: Callable[[], None], grid: dict[str, Any]) -> None:
@@ -132,12 +136,13 @@ class _Module:
                 body()
                 with writer.inserted(start):  # what the body exchanges is known only now
                     code.allocate()
+                    code.allocate_scratch(own)
                     code.reductions.allocate_exchange()
                 writer.return_()
             entries.append(CudaEntry(name, written, types, noalias))
             launches.append({"entry": name, "block": self.block, "grid": grid})
 
-        function(tree.name, lambda: self.write_main(partial), self.grid())
+        function(tree.name, lambda: self.write_main(partial), plan.grid)
         if self.reductions:
             code.reductions.exchanged.clear()
             function(f"{tree.name}_finish", lambda: self.write_finish(partial), {"kind": "one", "counts": []})
@@ -148,14 +153,14 @@ class _Module:
         text = "\n".join(writer.lines).lstrip("\n") + "\n"
         return CudaSource(
             text, tuple(writer.positions[1:]), helpers, tuple(entries), arguments, tuple(launches),
-            tuple(MOST_CHUNKS * DTYPE_BYTES[d] for _, d in scratch), self.block,
+            (*(MOST_CHUNKS * DTYPE_BYTES[d] for _, d in scratch[: len(partial)]), *plan.sizes), self.block,
         )  # fmt: skip
 
     def check_shared(self) -> None:
         """Refuse what leaves reductions no shared memory to combine their warps in. The language's own limit, the same
         48 KiB, is checked with the types."""
-        shared = [a for a in self.tree.arrays.values() if a.kind == "shared"]
-        own = sum(prod(a.shape) * DTYPE_BYTES[a.dtype] for a in shared)
+        shared = [a for a in self.tree.arrays.values() if a.kind == "shared" and not a.scratch]
+        own = sum(prod(a.fixed) * DTYPE_BYTES[a.dtype] for a in shared)
         extra = self.code.reductions.exchanged_bytes
         if shared and own + extra > SHARED_BYTES:
             raise DeclarationError(

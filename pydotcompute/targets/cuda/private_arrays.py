@@ -16,8 +16,8 @@ class PrivateArrays:
         self.extents: dict[int, tuple[int, ...]] = {}  # rank → the largest extents of those arrays
         for a in arrays.values():
             if a.kind == "private":
-                known = self.extents.get(len(a.shape), a.shape)
-                self.extents[len(a.shape)] = tuple(map(max, known, a.shape))
+                known = self.extents.get(len(a.fixed), a.fixed)
+                self.extents[len(a.fixed)] = tuple(map(max, known, a.fixed))
 
     def slots(self, rank: int) -> int:
         """How many elements of an array of this rank a thread has."""

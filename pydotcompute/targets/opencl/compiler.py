@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ...artifact.dimensions import data
 from ...ir.tree import KernelTree
 from ..text.program import emit
 from .dialect import OPENCL
@@ -33,7 +34,7 @@ def compile_kernel(
     meta = {
         "arguments": [list(a) for a in source.arguments],
         "launches": list(source.launches),
-        "scratch": list(source.scratch),
+        "scratch": [data(size) for size in source.scratch],
         "shared": source.shared,
         "features": sorted(source.features),
         **({"program": list(source.program)} if source.program else {}),

@@ -83,8 +83,11 @@ def _extent(p: Parameter, axis: int, names: Names, scalars: Scalars, tree: Kerne
 
 
 def _of_kernel_array(a: NewArray, names: Names, scalars: Scalars) -> Array:
-    extents = tuple(scalars.constant(n, "int64") for n in a.shape)
-    space = "shared" if a.kind == "shared" else "private"
+    extents = tuple(
+        scalars.constant(n, "int64") if isinstance(n, int) else names.part(a.name, f"n{k}")
+        for k, n in enumerate(a.shape)
+    )
+    space = "global" if a.scratch else "shared" if a.kind == "shared" else "private"
     return Array(a.name, a.dtype, names.of(a.name), extents, space=space, slots=a.kind == "private")
 
 

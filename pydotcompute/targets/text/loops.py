@@ -327,7 +327,7 @@ def private_widths(tree: KernelTree) -> dict[int, tuple[int, ...]]:
     widths: dict[int, tuple[int, ...]] = {}
     for a in tree.arrays.values():
         if a.kind == "private":
-            widths[len(a.shape)] = tuple(map(max, widths.get(len(a.shape), a.shape), a.shape))
+            widths[len(a.fixed)] = tuple(map(max, widths.get(len(a.fixed), a.fixed), a.fixed))
     return widths
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ...artifact.dimensions import Tree
 from ...artifact.launch import MOST_CHUNKS
 from ...artifact.signature import DTYPE_BYTES
 from ...errors import DeclarationError, Position
@@ -19,6 +20,7 @@ from ...ir.names import all_names
 from ...ir.tree import Assign, Const, KernelTree, Parallel, Stmt, walk
 from ..names import Names
 from ..phases import split
+from ..scratch import extents, flattened, largest, planned
 from .arrays import Argument, arguments_of, arrays_of
 from .dialect import Dialect
 from .expressions import Expressions
@@ -36,7 +38,7 @@ class Source:
     positions: tuple[Position | None, ...]  # line k + 1 of the text comes from positions[k]
     arguments: tuple[tuple, ...]  # see arrays.py; then ("scratch", k)
     launches: tuple[dict[str, Any], ...]
-    scratch: tuple[int, ...]
+    scratch: tuple[Tree, ...]
     shared: int  # bytes of shared memory of a block, at most
     features: frozenset[str]  # "float64", "int64_atomics", …: what a device must have
     program: tuple[Any, ...] = ()  # where the host follows control: see artifact/launch.py
@@ -50,7 +52,7 @@ def emit(
     Raises DeclarationError for what the dialect cannot say, naming the line.
     """
     refuse_missing(tree, dialect)
-    tree = from_zero(tree)
+    tree = flattened(from_zero(tree))
     parts = split(tree)
     names = Names(all_names(tree) | (parts.names if parts else set()), dialect.is_reserved, only_ascii=True)
     scalars = Scalars(dialect, names)
@@ -74,7 +76,7 @@ def emit(
             text, tuple(positions[: len(lines)]), arguments[0], tuple(launches), scratch[0], shared, features
         )  # fmt: skip
     most = max(map(len, scratch))  # which phases share: each is done before the next
-    sizes = [max(own[k] for own in scratch if k < len(own)) for k in range(most)]
+    sizes = [largest([own[k] for own in scratch if k < len(own)]) for k in range(most)]
     each, steps = parts.launches([launches for _, _, launches in written], arguments, most)
     kept = tuple(DTYPE_BYTES[p.dtype] for p in parts.kept.values())
     return Source(text, tuple(positions[: len(lines)]), (), each, (*sizes, *kept), shared, features, steps)
@@ -117,6 +119,8 @@ class _Program:
         self.arrays = arrays_of(tree, self.names, self.scalars)
         self.arguments = arguments_of(tree, self.names, self.scalars)
         self.partial = self.partials()
+        self.own = {a.name: self.names.fresh("_scratch") for a in tree.arrays.values() if a.scratch}
+        self.plan = planned(tree, grid(tree, self.launch, self.params), self.block)
         self.shared = 0
 
     def partials(self) -> list[tuple[str, str]]:
@@ -128,7 +132,7 @@ class _Program:
         """Its kernels, and how they are launched."""
         functions: list[Writer] = []
         launches: list[dict[str, Any]] = []
-        fixed = self.main is None or self.main.kind == "blocks" or self.reduces
+        fixed = self.main is None or self.main.kind == "blocks" or self.reduces or bool(self.own)
 
         def add(name: str, body, block: int | None, grid: dict[str, Any]) -> None:
             functions.append(self.function(name, body, block))
@@ -136,19 +140,19 @@ class _Program:
             launches.append(item | {"fixed": True} if block else item)
 
         entry = self.names.of(self.tree.name)
-        add(entry, self.write_main, self.block if fixed else None, grid(self.tree, self.launch, self.params))
+        add(entry, self.write_main, self.block if fixed else None, self.plan.grid)
         if self.reduces or (self.main is not None and self.after):
             one = {"kind": "one", "counts": []}
             add(self.names.fresh(f"{entry}_finish"), self.write_finish, self.block if self.reduces else 1, one)
         return functions, launches
 
-    def scratch(self) -> tuple[int, ...]:
-        """Bytes of each array of partial values."""
-        return tuple(MOST_CHUNKS * DTYPE_BYTES[d] for _, d in self.partial)
+    def scratch(self) -> tuple[Tree, ...]:
+        """Bytes of each array of partial values, then of the kernel's own that lie in scratch."""
+        return (*(MOST_CHUNKS * DTYPE_BYTES[d] for _, d in self.partial), *self.plan.sizes)
 
     def described(self) -> tuple[tuple, ...]:
         """The arguments, as the run half reads them."""
-        return (*(a.what for a in self.arguments), *(("scratch", k) for k in range(len(self.partial))))
+        return (*(a.what for a in self.arguments), *(("scratch", k) for k in range(len(self.partial) + len(self.own))))
 
     def features(self) -> set[str]:
         """What the dtypes of the tree need of a device."""
@@ -176,18 +180,20 @@ class _Program:
                 w.constant(thread, "int64", d.local[0])
             for local, dtype in declared(used, self.helpers.helpers).items():
                 w.declare(names.of(local), dtype)
-            self.make_arrays(w, used)
+            self.make_arrays(w, used, expressions)
             exchanged = sorted(reductions.exchanged)
             for dtype, number in exchanged:
                 w.array("shared", reductions.shared(dtype, number), dtype, reductions.block)
             w.lines += inner.lines
             w.positions += inner.positions
-        own = sum(DTYPE_BYTES[a.dtype] * _size(a.shape) for a in self.tree.arrays.values() if a.kind == "shared")
+        own = sum(DTYPE_BYTES[a.dtype] * _size(a.fixed) for a in self.tree.arrays.values()
+                  if a.kind == "shared" and not a.scratch)  # fmt: skip
         self.shared = max(self.shared, own + sum(DTYPE_BYTES[dtype] * reductions.block for dtype, _ in exchanged))
         return w
 
     def parameters(self) -> list[Argument]:
-        scratch = [Argument(("scratch", k), name, dtype, True) for k, (name, dtype) in enumerate(self.partial)]
+        memory = [*self.partial, *((name, self.tree.arrays[of].dtype) for of, name in self.own.items())]
+        scratch = [Argument(("scratch", k), name, dtype, True) for k, (name, dtype) in enumerate(memory)]
         return [*self.arguments, *scratch]
 
     def parameter(self, a: Argument, w: Writer) -> str:
@@ -213,13 +219,21 @@ class _Program:
                     given = f"{given} != 0"
                 w.constant(self.names.of(p.name), p.dtype, given)
 
-    def make_arrays(self, w: Writer, used: tuple[Stmt, ...]) -> None:
+    def make_arrays(self, w: Writer, used: tuple[Stmt, ...], expressions: Expressions) -> None:
         if self.main not in used:
             return
-        widths = private_widths(self.tree)
+        widths, d = private_widths(self.tree), self.dialect
         for a in self.tree.arrays.values():
             array = self.arrays[a.name]
-            count = slots_of(widths[len(a.shape)], self.block) if a.kind == "private" else _size(a.shape)
+            if a.scratch:
+                for name, n, extent in zip(array.extents, a.shape, extents(self.tree, a), strict=True):
+                    if not isinstance(n, int):
+                        w.constant(name, "int64", expressions.text(extent))
+                each = " * ".join((*array.extents, *["2"] * (a.dtype in PARTS)))
+                number = d.group[0] if a.kind == "shared" else f"({d.group[0]} * {d.size[0]} + {d.local[0]})"
+                w.point("global", a.dtype, array.pointer, f"{self.own[a.name]} + {number} * {each}", False)
+                continue
+            count = slots_of(widths[len(a.fixed)], self.block) if a.kind == "private" else _size(a.fixed)
             w.array(array.space, array.pointer, a.dtype, count)
 
     # ---------------------------------------------------------------------------------------------------- bodies

@@ -32,9 +32,9 @@ def run(built: Any, values: dict[str, Any], call: arguments.Call, seed: int) -> 
         return known[id(root)] + arrays.address(array) - arrays.address(root)
 
     parameters = built.specialisation.parameters
-    own = [np.full(size, POISON, np.uint8) for size in built.meta["scratch"]]
-    scratch = [memory.add("scratch", array) for array in own]
     names = call.dims | cuda_launch.scalar_names(parameters, values)
+    own = [np.full(size, POISON, np.uint8) for size in cuda_launch.scratch_sizes(built.meta, names)]
+    scratch = [memory.add("scratch", array) for array in own]
     module = Module(built.ptx)
     for k, (launch, meta, dims) in enumerate(cuda_launch.steps(built.meta, names, lambda k, dtype: own[k].view(dtype)[0].item())):
         given = cuda_launch.arguments(meta, parameters, values, dims, call.leading, address, scratch)
