@@ -24,6 +24,22 @@ NAMED = {
     "atomics on shared arrays in the group of independent accesses": Named(
         ARRAYS, 'replace(array, suffix="_local") if local else array', "array", ("targets/cpu/test_independent.py",)
     ),
+    "plain updates of the first array, where other threads run": Named(
+        "pydotcompute/targets/cpu/stores.py", "array.number >= 0", "array.number > 0",
+        ("targets/cpu/test_language.py", "-k=test_atomics"),
+    ),
+    "extremes of numbers without sign as of ones with, by threads": Named(
+        "pydotcompute/targets/cpu/dialect.py", 'return ("u" if which in ("uint", "bool") else "") + op', "return op",
+        ("targets/cpu/test_language.py", "-k=test_atomics"),
+    ),
+    "extremes of numbers without sign as of ones with, in PTX": Named(
+        "pydotcompute/targets/cuda/atomics.py", '("u" if which == "uint" and op != "add" else "") + op', "op",
+        ("targets/test_language.py", "-k=over_all and cuda and int32"),
+    ),
+    "conditions on what helpers give, decided before the loop": Named(
+        "pydotcompute/targets/cpu/bodies.py", "names |= set(s.names)", "pass",
+        ("targets/cpu/test_guards.py", "-k=iteration_sets"),
+    ),
     "local arrays in the group of independent accesses": Named(
         ARRAYS, 'suffix="_local" if a.kind == "local" else ""', 'suffix=""', ("targets/cpu/test_independent.py",)
     ),

@@ -225,6 +225,36 @@ def test_atomics(target, dtype):
         agree(built, at % bins, v, bins, seed=seed)
 
 
+@pytest.mark.slow
+@every_target_and("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
+def test_atomics_over_all_of_a_type(target, dtype):
+    """Numbers of either sign and beyond half of the width."""
+    body = """
+        for i in grid(n):
+            atomic_add(count, k[i], 1)
+            atomic_min(low, k[i], v[i])
+            atomic_max(high, k[i], v[i])
+    """
+    signature = "(count: inout T[b], low: inout T[b], high: inout T[b], k: int64[n], v: T[n]) -> ()"
+    built = loop(target, signature, body, f"types: {{T: [{dtype}]}}")
+    n, rng = 300, np.random.default_rng(7)
+    if dtype.startswith("float"):
+        v = (rng.normal(size=n) * 1e6).astype(dtype)
+        least, most = -np.inf, np.inf
+    else:
+        least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
+        v = rng.integers(least, most, n, dtype, endpoint=True)
+    for seed in range(2):
+        given = [np.zeros(9, dtype), np.full(9, most, dtype), np.full(9, least, dtype)]
+        wanted = [array.copy() for array in given]
+        at = rng.integers(0, 9, n)
+        built.call(*given, at, v, seed=seed)
+        for ufunc, array, values in zip((np.add, np.minimum, np.maximum), wanted, (v.dtype.type(1), v, v)):
+            ufunc.at(array, at, values)
+        for got, array in zip(given, wanted):
+            assert np.array_equal(got, array)
+
+
 @every_target
 def test_atomics_of_shared_memory(target):
     body = """

@@ -1,5 +1,7 @@
 """Conditions on the index: wherever a loop is split, the elements are those of the interpreter."""
 
+import textwrap
+
 import numpy as np
 import pytest
 from tests.targets.cpu.compiled import agree, kernel
@@ -48,6 +50,39 @@ def test_stores_under_conditions(condition):
         for k, lo, hi in INTERESTING:
             outputs = {o: np.zeros((m, n), "f4") for o in "abc"}
             agree(compiled, {"m": m, "n": n}, x=x, k=k, lo=lo, hi=hi, **outputs)
+
+
+SETS = {
+    "one": "lo = k[i] - 1\n        hi = k[i] + 1",
+    "a pair": "lo, hi = around(k[i])",
+    "a pair in a loop": "lo = k[i]\n        hi = lo\n        for q in range(1):\n            lo, hi = around(k[i])",
+    "a reduction": "lo = min(k[i] - q for q in range(2))\n        hi = lo + 2",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SETS)
+def test_conditions_on_what_an_iteration_sets(name):
+    """What a name was before the loop decides nothing of the iterations in which it is set anew."""
+    template = f"""
+    def around(v):
+        if v > 100:
+            return v, v
+        return v - 1, v + 1
+
+    def f(x, k, out):
+        lo = 0
+        hi = n
+        for i in grid(n):
+            {textwrap.indent(SETS[name], "    ").strip()}
+            if lo <= i and i < hi:
+                out[i] = x[i] * 2
+            else:
+                out[i] = -x[i]
+    """
+    compiled = kernel(signature="(x: float32[n], k: int64[n]) -> (out: float32[n])", types="", template=template)
+    k = np.arange(40) + np.tile([-1, 0, 1, 2, -2], 8)
+    agree(compiled, {"n": 40}, x=np.arange(40, dtype="f4") + 1, k=k, out=np.zeros(40, "f4"))
 
 
 def test_loads_that_only_the_condition_allows():

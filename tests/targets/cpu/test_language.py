@@ -26,7 +26,7 @@ def test_set_up():
         assert (got["out"] == got["x"] - total + total / 2).all()
 
 
-@pytest.mark.parametrize("dtype", ["int32", "int64", "uint8", "float32", "float64"])
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8", "uint32", "uint64", "float32", "float64"])
 def test_atomics(dtype):
     body = """
     for i in grid(n):
@@ -39,16 +39,14 @@ def test_atomics(dtype):
         atomic_min(low, k[i], v[i])
         atomic_max(high, k[i], v[i])
     """
-    k = kernel(
-        body,
-        f"(k: int64[n], v: {dtype}[n]) -> (count: {dtype}[b] = 0, low: {dtype}[b] = 0, high: {dtype}[b] = 0)".replace(
-            "v: ", "bins: int64[b], v: "
-        ),
-        types="",
-    )
-    n = 30000
-    v = np.abs(draw(n, dtype="i4")).astype(dtype)  # whole numbers, so that float sums are exact in any order
-    at = np.random.default_rng(3).integers(0, 9, n)
+    arrays = ", ".join(f"{name}: inout {dtype}[b]" for name in ("count", "low", "high"))  # the first argument, too
+    k = kernel(body, f"({arrays}, k: int64[n], v: {dtype}[n]) -> ()", types="")
+    n, rng = 30000, np.random.default_rng(3)
+    if dtype.startswith("float"):
+        v = draw(n, dtype="i4").astype(dtype)  # whole numbers, so that sums are exact in any order
+    else:
+        v = rng.integers(np.iinfo(dtype).min, np.iinfo(dtype).max, n, dtype, endpoint=True)
+    at = rng.integers(0, 9, n)
     wanted = {"count": np.zeros(9, dtype), "low": np.full(9, 100, dtype), "high": np.zeros(9, dtype)}
     with np.errstate(over="ignore"):
         np.add.at(wanted["count"], at, v)
@@ -56,7 +54,7 @@ def test_atomics(dtype):
     np.maximum.at(wanted["high"], at, v)
     for threads in (1, 2, 3):
         got = {"count": np.zeros(9, dtype), "low": np.full(9, 100, dtype), "high": np.zeros(9, dtype)}
-        k({"n": n, "b": 9}, threads, k=at, v=v, bins=np.zeros(9, "i8"), **got)
+        k({"n": n, "b": 9}, threads, k=at, v=v, **got)
         for name in got:
             assert (got[name] == wanted[name]).all(), (name, threads)
 
