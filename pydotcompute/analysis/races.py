@@ -47,6 +47,8 @@ def _loop(tree: t.KernelTree, found: Accesses, scope: Scope) -> None:
         loads, stores = of["load"], of["store"]
         _alone(found, scope, of["atomic"], loads + stores + of["scatter"])
         _alone(found, scope, of["scatter"], loads + stores)
+        if group[0].array in tree.disjoint:
+            continue
         for load in loads:
             for store in stores:
                 if not _proved_apart(found, scope, store, load):
@@ -63,15 +65,17 @@ def _loop(tree: t.KernelTree, found: Accesses, scope: Scope) -> None:
                     f"iterations of `{scope.kind}` may store different values to the same element of "
                     f"`{a.array}`{other}",
                     b.at,
-                    _way_out(b),
+                    _way_out(tree, b),
                 )
 
 
-def _way_out(store: Access) -> str:
+def _way_out(tree: t.KernelTree, store: Access) -> str:
     write = f"scatter({store.array}, k, v)" if store.indices else f"scatter({store.array}, v)"
+    declared = store.indices and store.array not in tree.arrays
+    word = f", or declare disjoint: [{store.array}] if the data keep them apart" if declared else ""
     return (
-        f"write `{write}` if any one of the values may stay; else use a reduction, an atomic, an element for each "
-        "iteration, or another array for each store"
+        f"write `{write}` if any one of the values may stay{word}; else use a reduction, an atomic, an element for "
+        "each iteration, or another array for each store"
     )
 
 

@@ -37,7 +37,7 @@ def line(
 
 def _parameter(p: Parameter) -> list[object]:
     dims = None if p.dims is None else [data(dim) for dim in p.dims]
-    return [p.name, p.dtype, dims, p.role, p.ellipsis, p.layout, p.fill]
+    return [p.name, p.dtype, dims, p.role, p.ellipsis, p.layout, p.fill, *filter(None, [p.length])]
 
 
 def bind(code: bytes, said: str, comment: str) -> bytes:

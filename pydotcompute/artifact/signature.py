@@ -30,6 +30,7 @@ class Parameter(NamedTuple):
     ellipsis: bool = False
     layout: str = "C"  # "C" "strided" "broadcast"
     fill: str | None = None  # a literal: what an output or scratch holds before the kernel runs
+    length: str | None = None  # of an output that is trimmed along its first dim: the output that says to how many
 
     @property
     def is_input(self) -> bool:

@@ -200,6 +200,7 @@ def key_fields(
         "flag fastmath": f"[{', '.join(kernel.fastmath)}]",
         "flag bounds": "yes" if bounds else "no",
         "flag unchecked": "yes" if kernel.unchecked else "no",
+        "disjoint": canonical(list(kernel.disjoint)),  # without the author's word the kernel may be refused
         "target": target,
     }
     fields |= get(target).fields(kernel, target)

@@ -265,7 +265,7 @@ def _parameter(p: dict[str, Any]) -> Parameter:
         dims = tuple(map(from_data, dims))
         if any(isinstance(dim, (bool, float)) for dim in dims):
             raise ValueError(f"{list(dims)} are not dimensions")
-    fill = p.get("fill")
+    fill, length = p.get("fill"), p.get("length")
     role, layout = p.get("role", "in"), p.get("layout", "C")
     if role not in ("in", "inout", "out", "temp") or layout not in ("C", "strided", "broadcast"):
         raise ValueError(f"role {role!r}, layout {layout!r}")
@@ -274,7 +274,7 @@ def _parameter(p: dict[str, Any]) -> Parameter:
         raise TypeError(f"{ellipsis!r} is neither true nor false")
     return Parameter(
         _text(p["name"]), _text(p["dtype"]), dims, role, ellipsis, layout,
-        fill if fill is None else _text(fill),
+        fill if fill is None else _text(fill), length if length is None else _text(length),
     )  # fmt: skip
 
 

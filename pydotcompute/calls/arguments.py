@@ -46,9 +46,20 @@ class Call(NamedTuple):
             final = [
                 self.arrays.result(r) if p.dims is None and p.name in self.missing else r for p, r in results
             ]
+            final = [self.trimmed(r, p, values) for (p, _), r in zip(results, final)]
             return None if not final else final[0] if len(final) == 1 else tuple(final)
 
         return values, finish
+
+    def trimmed(self, result: Any, p: Parameter, values: Mapping[str, Any]) -> Any:
+        """An output as it is returned: a view of its first elements, where another output says how many there are.
+        Waits for that one. Raises IndexError where there are not so many."""
+        if p.length is None:
+            return result
+        count, most = self.arrays.number(values[p.length]), int(values[p.name].shape[0])
+        if not 0 <= count <= most:
+            raise IndexError(f"'{p.name}' has room for {most} elements ({describe(p)}), and {p.length} is {count}")
+        return result[:count]
 
 
 def assign(

@@ -103,3 +103,8 @@ def contiguous(array: np.ndarray) -> np.ndarray:
 
 def result(array: np.ndarray) -> np.generic:
     return cast(np.generic, array[()])  # it has no dimensions
+
+
+def number(array: np.ndarray) -> int:
+    """The value of an array of an integer without dimensions; of a device, once it is computed."""
+    return int(array[()])

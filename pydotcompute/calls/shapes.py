@@ -14,7 +14,10 @@ Shape = tuple[int, ...]
 
 def describe(p: Parameter, declared: str | None = None) -> str:
     """`T[..., n]`: a parameter as its signature writes it; `declared` is its dtype there."""
-    dims = ", ".join([*(["..."] if p.ellipsis else []), *(str(d) for d in p.dims or ())])
+    sizes = [str(d) for d in p.dims or ()]
+    if p.length:
+        sizes[0] = f"<= {sizes[0]}: {p.length}"
+    dims = ", ".join([*(["..."] if p.ellipsis else []), *sizes])
     return f"{declared or p.dtype}[{dims}]"
 
 

@@ -13,7 +13,7 @@ from ..declare.model import Declaration, Kernel, Specialisation
 from ..interpreter.runtime import poison
 from ..runtime.interpreted import execute
 from ..runtime.kernel import Kernel as Built
-from . import draw, faults, measure, sizes
+from . import comparable, draw, faults, measure, sizes
 from .scattered import Met, nearest, stayed
 
 ORDERS = ("forward", "reverse", "random")
@@ -64,7 +64,7 @@ class Expected:
         except Exception as error:  # whatever it raises is the finding
             return f"{type(error).__name__}: {error}"
         both = {**arguments, **outputs}
-        return {p.name: both[p.name] for p in self.kernel.signature.written}
+        return comparable.seen(self.kernel, {p.name: both[p.name] for p in self.kernel.signature.written})
 
     def of_order(self, order: str, name: str, got: np.ndarray) -> np.ndarray:
         """What the interpreter gives in an order; of values that met by `scatter`, the nearest to what was got."""
@@ -138,12 +138,15 @@ class Expected:
     def _fitting(self, result: tuple[Any, ...]) -> tuple[np.ndarray, ...]:
         """As arrays of numbers, each of the shape of what it is the reference of. Raises FaultyDeclaration."""
         written = self._written
+        if len(result) == len(written) and not comparable.is_plain(self.kernel):
+            result = tuple(comparable.fitted(self.kernel, dict(zip(written, result)), written).values())
         wrong = [_misfit(value, name, array) for value, (name, array) in zip(result, written.items())]
         if len(result) != len(written):
             wrong = [f"gives {len(result)} values; the kernel writes {len(written)}: {', '.join(written)}"]
         if any(wrong):
             raise faults.fault("reference", self.kernel.reference, next(filter(None, wrong)))
-        return tuple(map(np.asarray, result))
+        found = {name: np.asarray(value) for name, value in zip(written, result)}
+        return tuple(comparable.seen(self.kernel, found).values())
 
 
 def _misfit(value: Any, name: str, array: np.ndarray) -> str:

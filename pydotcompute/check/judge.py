@@ -10,7 +10,7 @@ from ..declare.model import Kernel, Specialisation
 from ..errors import BackendNotAvailableError
 from ..interpreter.runtime import poisoned
 from ..runtime.kernel import Kernel as Callable
-from . import draw, measure, memory
+from . import comparable, draw, measure, memory
 from .expected import Expected
 from .verdict import BEFORE, DIFFERS, ORDER, OUTSIDE, RAISED, UNWRITTEN, WRONG, counted
 
@@ -98,7 +98,9 @@ def findings(
             return
         for name, array in case.outputs.items():
             poisons[name] &= memory.unwritten(array, second)
-        runs.append({name: np.array(array) for name, array in written.items()})
+        for name, length in comparable.lengths(kernel, written).items():
+            poisons[name][length:] = False
+        runs.append(comparable.seen(kernel, {name: np.array(array) for name, array in written.items()}))
     failed = ((order, given) for order, given in expected.interpreted.items() if isinstance(given, str))
     raised = next((f"the interpreter ({order}) raised {error}" for order, error in failed), "")
     cause = _raised(raised.partition(" raised ")[2])

@@ -166,6 +166,21 @@ class Entry:
                 raise self.document.error(drawn, f"low is {low}, above high, {high}", "exchange them")
         return result
 
+    def unordered(self) -> tuple[str, ...]:
+        outputs = [p.name for p in self.signature.outputs if p.is_array and not p.ellipsis]
+        return self._arrays("unordered", outputs, "an output with a first axis of its own")
+
+    def disjoint(self) -> tuple[str, ...]:
+        arrays = [p.name for p in self.signature.parameters if p.is_array and p.writable]
+        return self._arrays("disjoint", arrays, "an array that the kernel writes")
+
+    def _arrays(self, key: str, names: list[str], what: str) -> tuple[str, ...]:
+        """The parameters that a key lists."""
+        for item in (node := self.node.get(key)) and node.value or ():
+            if item.value not in names:
+                raise self.document.error(item, f"'{item.value}' is not {what}", near(item.value, names))
+        return tuple(item.value for item in node.value) if node else ()
+
     def sizes(self) -> dict[str, tuple[dict[str, int], ...]]:
         if not (node := self.node.get("sizes")):
             return {}

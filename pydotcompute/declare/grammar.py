@@ -31,6 +31,7 @@ class Dim(NamedTuple):
     value: str | int
     token: Token  # where it begins
     end: int
+    length: Token | None = None  # of `<= n: count`
 
 
 class Written(NamedTuple):
@@ -124,7 +125,11 @@ class Reader:
         layout = "strided" if "strided" in names else "broadcast" if "broadcast" in names else "C"
         values = None if dims is None else tuple(d.value for d in dims)
         role = "inout" if "inout" in names else role
-        parameter = Parameter(name.text, dtype.text, values, role, ellipsis, layout, fill)
+        counts = [d.length for d in dims or () if d.length]
+        if counts and (role != "out" or dims is None or dims[0].length is None or len(counts) > 1 or ellipsis):
+            raise self.fail(counts[-1], "only the first dimension of an output without '...' is trimmed to a count")
+        count = counts[0].text if counts else None
+        parameter = Parameter(name.text, dtype.text, values, role, ellipsis, layout, fill, count)
         return Written(parameter, name, dims or ())
 
     def check_dtype(self, token: Token) -> None:
@@ -167,8 +172,10 @@ class Reader:
                 raise self.fail(token, f"expected ']' or ',' after a dimension, found {token}")
 
     def dim(self) -> Dim:
+        if self.peek.text == "<":
+            return self.trimmed()
         first, start, depth = self.peek, self.index, 0
-        while self.peek.kind != "end" and (depth or self.peek.text not in (",", "]")):
+        while self.peek.kind != "end" and (depth or self.peek.text not in (",", "]", ":")):
             depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(self.peek.text, 0)
             if depth < 0:
                 break
@@ -184,6 +191,18 @@ class Reader:
                 raise self.fail(first, "the dimension is too large", "dimensions have 64 bits")
             return Dim(int(first.text), first, end)
         return Dim(self.text[first.offset : end], first, end)
+
+    def trimmed(self) -> Dim:
+        """`<= n: count`."""
+        hint = "write out: float32[<= n: count], and the output count: int64 after it"
+        self.next()
+        self.expect("=", "after '<'", hint)
+        dim = self.dim()
+        self.expect(":", "after the most elements that there may be", hint)
+        count = self.next()
+        if count.kind != "name":
+            raise self.fail(count, f"expected the output that says how many there are, found {count}", hint)
+        return dim._replace(length=count)
 
     def fill(self, equals: Token, role: str, dtype: str) -> str:
         if role == "in":

@@ -91,7 +91,7 @@ def _kernels(document: Document, root: str, name: str, key: Node, node: Node, li
         signature=signature, types=types, params=params, requires=entry.requires(), vendor=entry.vendor(),
         launch=entry.launch(), fastmath=tuple(values.get("fastmath", ("contract",))), tolerance=values.get("tolerance"),
         inputs=entry.inputs(), sizes=entry.sizes(), work=entry.work(), special=values.get("special", True),
-        unchecked=values.get("unchecked", False),
+        unordered=entry.unordered(), disjoint=entry.disjoint(), unchecked=values.get("unchecked", False),
         positions=positions, source=lines, **entry.code(),
     )  # fmt: skip
     members: dict[str, tuple[Node, dict[str, Any]]] = {name: (key, {})}

@@ -46,6 +46,8 @@ class Kernel:
     inputs: dict[str, dict[str, Any]] | str | None
     sizes: dict[str, tuple[dict[str, int], ...]]
     work: dict[str, Tree]
+    unordered: tuple[str, ...]  # outputs that may come permuted, together, along their first axis
+    disjoint: tuple[str, ...]  # arrays of which iterations touch disjoint elements, by the author's word
     unchecked: bool  # whether indices that are not proved to be inside are not looked at
     special: bool  # whether the reference is meant for NaN, infinities and -0.0 as inputs
     at: Position = field(compare=False)

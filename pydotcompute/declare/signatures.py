@@ -9,7 +9,7 @@ from ..artifact.dimensions import Tree
 from ..artifact.signature import Parameter, Signature
 from ..errors import Position
 from . import expressions
-from .grammar import WRITE, Dim, Reader, Written
+from .grammar import WRITE, Dim, Reader, Token, Written
 from .names import OF_CALLS, name_problem
 
 
@@ -55,7 +55,10 @@ def print_signature(parameters: Sequence[Parameter]) -> str:
 
     def one(p: Parameter) -> str:
         words = [word for word in ("inout" if p.role == "inout" else "", p.layout) if word not in ("", "C")]
-        dims = "" if p.dims is None else "[" + ", ".join([*(["..."] if p.ellipsis else []), *map(str, p.dims)]) + "]"
+        sizes = [str(dim) for dim in p.dims or ()]
+        if p.length:
+            sizes[0] = f"<= {sizes[0]}: {p.length}"
+        dims = "" if p.dims is None else "[" + ", ".join([*(["..."] if p.ellipsis else []), *sizes]) + "]"
         fill = "" if p.fill is None else f" = {p.fill}"
         return f"{p.name}: {' '.join([*words, p.dtype])}{dims}{fill}"
 
@@ -97,7 +100,19 @@ def _check_names(reader: Reader, written: list[Written]) -> tuple[str, ...]:
             symbols |= {name: None for name in used if name not in reader.params}
         if w.dims:
             written[k] = w._replace(parameter=p._replace(dims=tuple(values)))
+    for k, w in enumerate(written):
+        if w.dims and w.dims[0].length:
+            _check_count(reader, w.dims[0].length, {v.parameter.name: v.parameter for v in written[k + 1 :]})
     return tuple(symbols)
+
+
+def _check_count(reader: Reader, count: Token, after: dict[str, Parameter]) -> None:
+    """Refuse what cannot say how many elements an output has."""
+    p = after.get(count.text)
+    if p is None or p.role != "out" or p.is_array or tuple(reader.dtypes(p.dtype)) != ("int64",):
+        found = "there is none" if p is None else "it is no output of int64 without dimensions"
+        hint = f"write -> (…, {count.text}: int64)"
+        raise reader.fail(count, f"'{count.text}' has to be a later output that says how many there are: {found}", hint)
 
 
 def _parameters(reader: Reader, written: list[Written]) -> dict[str, Parameter]:

@@ -162,6 +162,15 @@ KERNEL = Record(
             "false: the reference is not meant for NaN, infinities and -0.0 as inputs, which check else holds to it "
             "too",
         ),
+        "unordered": Key(
+            ListOf(Text("an output"), "a list of outputs", 1, unique=True),
+            "outputs that may come permuted, together, along their first axis: [out]; check compares them so",
+        ),
+        "disjoint": Key(
+            ListOf(Text("an array"), "a list of arrays", 1, unique=True),
+            "arrays of which iterations of a parallel loop touch disjoint elements, where nothing proves that: [out]; "
+            "check tests it",
+        ),
         "unchecked": Key(
             Truth(),
             "true: indices that are not proved to be inside their arrays are not checked; one outside is undefined "

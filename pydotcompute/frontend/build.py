@@ -50,6 +50,7 @@ def build_tree(kernel: Kernel, specialisation: Specialisation, rendered: Rendere
         fastmath=kernel.fastmath,
         requires=tuple(substituted(condition, dict(specialisation.params)) for condition in kernel.requires),
         unchecked=kernel.unchecked,
+        disjoint=kernel.disjoint,
     )
 
 

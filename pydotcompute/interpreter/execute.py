@@ -15,13 +15,14 @@ import linecache
 import traceback
 from functools import partial
 from types import CodeType
-from typing import Any, Mapping
+from typing import Any, Callable, Mapping
 
 import numpy as np
 
 from ..artifact.dimensions import evaluate
 from ..ir import tree as t
 from . import arithmetic, runtime
+from .disjoint import Touched
 from .source import Source, write
 
 _RECENT = 64
@@ -45,10 +46,11 @@ def run(
     made in the kernel hold poison, in reverse order another than else.
     path: where to write the translation, for a debugger; else it carries the positions of the user's file.
     met: takes, by array and flat index, the values that `scatter` stored there, in order.
-    Raises IndexError, with file, line and column, for an index outside 0 ≤ i < n.
+    Raises IndexError, with file, line and column, for an index outside 0 ≤ i < n, and ValueError, too, where iterations
+    meet in an array that is declared disjoint.
     """
     source, codes = _translated(tree, path)
-    functions = {
+    functions: dict[str, Callable] = {
         "span": runtime.span,
         "evaluate": evaluate,
         "poisoned": partial(runtime.poisoned, order == "reverse"),
@@ -56,6 +58,11 @@ def run(
         **runtime.loops(order, seed),
         **runtime.accesses(source.sites, met),
     }
+    if tree.disjoint:
+        touched = Touched(tree.disjoint, source.sites)
+        functions |= {"enter": touched.enter, "turn": touched.turn, "leave": touched.leave}
+        for name in [name for name in functions if name.startswith(("load", "item", "store"))]:
+            functions[name] = touched.watched(functions[name], name.startswith("store"))
     names = {**source.names, **{source.prefix + name: function for name, function in functions.items()}}
     for code in codes:
         exec(code, names)

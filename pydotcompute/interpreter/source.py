@@ -8,7 +8,8 @@ functions of `arithmetic`, the array accesses and loops of `interpret_runtime`.
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from contextlib import contextmanager
+from typing import Any, Iterator, NamedTuple
 
 from ..artifact.dimensions import Operation, Tree, names
 from ..errors import Position
@@ -193,8 +194,9 @@ class _Writer:
         counts = ", ".join(map(self.expression, s.counts))
         loop = f"{self.runtime(f'loop{len(s.names)}' if len(s.names) <= 2 else 'loop')}({counts})"
         if not s.reductions:
-            self.line(f"for {names} in {loop}:", s.at)
-            self.block(s.body, s.at)
+            with self.watched(s):
+                self.line(f"for {names} in {loop}:", s.at)
+                self.iteration(s)
             return
         position = f"{self.prefix}position{self.loops}"
         self.loops += 1
@@ -203,13 +205,30 @@ class _Writer:
             self.positions[reduction.name] = position
         target = names if len(s.names) == 1 else f"({names})"
         numbered = f"{self.runtime('numbered')}({counts})"
-        self.line(f"for {position}, {target} in {numbered}:", s.at)
-        self.block(s.body, s.at)
+        with self.watched(s):
+            self.line(f"for {position}, {target} in {numbered}:", s.at)
+            self.iteration(s)
         for reduction in s.reductions:
             name = self.name(reduction.name)
             start = name if reduction.start is None else self.expression(reduction.start)
             combine = self.runtime(f"reduce_{reduction.op}")
             self.line(f"{name} = {combine}({start}, {self.terms(reduction)}, {reduction.type!r})", s.at)
+
+    @contextmanager
+    def watched(self, s: t.Parallel) -> Iterator[None]:
+        """A loop; of arrays that are declared disjoint, what its iterations touch is noted: see disjoint.py."""
+        if self.tree.disjoint:
+            self.line(f"{self.runtime('enter')}()", s.at)
+        yield
+        if self.tree.disjoint:
+            self.line(f"{self.runtime('leave')}()", s.at)
+
+    def iteration(self, s: t.Parallel) -> None:
+        if self.tree.disjoint:
+            self.depth += 1
+            self.line(f"{self.runtime('turn')}({', '.join(map(self.name, s.names))})", s.at)
+            self.depth -= 1
+        self.block(s.body, s.at)
 
     def reduce(self, s: t.Reduce) -> None:
         terms, name = self.terms(s.reduction), self.name(s.reduction.name)

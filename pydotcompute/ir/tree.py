@@ -362,6 +362,7 @@ class KernelTree:
     aliases: frozenset[tuple[str, str]] = frozenset()  # (written, other): may be the same view; filled by analysis
     requires: tuple[Tree, ...] = ()  # what every call keeps: conditions on the symbols, with the params' values
     unchecked: bool = False  # the author's word that every index is inside
+    disjoint: tuple[str, ...] = ()  # and that iterations of parallel loops touch disjoint elements of these arrays
 
     @property
     def main(self) -> Parallel | None:

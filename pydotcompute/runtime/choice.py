@@ -42,10 +42,13 @@ class Which(NamedTuple):
 
     @property
     def waits(self) -> bool:
-        """Whether a call waits for the device, to know what to launch next."""
+        """Whether a call waits for the device, to know what to launch next or how long an output is."""
         from ..backends.program import waits
 
-        return self.artifact is not None and waits(self.artifact.meta.get("program", ()))
+        if self.artifact is None:
+            return False
+        trimmed = self.backend != HOST and any(p.length for p in self.artifact.parameters)
+        return trimmed or waits(self.artifact.meta.get("program", ()))
 
     def handed_to(self, vendor: str, when: Tree | None) -> Which:
         """The same where a vendor's function serves the call, because of the condition `when`."""

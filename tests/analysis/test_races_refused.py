@@ -364,11 +364,11 @@ def test_helpers_are_looked_into(check, refusal):
 
 def test_the_way_out_is_written_out(tree):
     ways = {
-        "(x: T[n], k: int64[n]) -> (out: T[n])": ("out[k[i]] = x[i]", "scatter(out, k, v)"),
-        "(x: T[n]) -> (out: T)": ("out[()] = x[i]", "scatter(out, v)"),
+        "(x: T[n], k: int64[n]) -> (out: T[n])": ("out[k[i]] = x[i]", "scatter(out, k, v)", ", or declare disjoint: [out] if the data keep them apart"),
+        "(x: T[n]) -> (out: T)": ("out[()] = x[i]", "scatter(out, v)", ""),
     }
-    for signature, (store, way) in ways.items():
+    for signature, (store, way, word) in ways.items():
         with pytest.raises(DeclarationError) as caught:
             races.check(tree(signature, f"for i in grid(n):\n    {store}"))
-        assert caught.value.hint.startswith(f"write `{way}` if any one of the values may stay; else use a reduction")
+        assert caught.value.hint.startswith(f"write `{way}` if any one of the values may stay{word}; else use a reduction")
         races.check(tree(signature, f"for i in grid(n):\n    {way.replace('k', 'k[i]').replace('v', 'x[i]')}"))

@@ -39,8 +39,9 @@ def test_everything_that_decides_the_words_of_a_call_is_in_the_signature():
         (X, OUT), (OUT, X), (X,), (X._replace(name="y"), OUT), (X._replace(dtype="float64"), OUT),
         (X._replace(dims=("n",)), OUT), (X._replace(dims=None), OUT), (X._replace(role="inout"), OUT),
         (X._replace(ellipsis=False), OUT), (X._replace(layout="strided"), OUT), (X, OUT._replace(fill="0")),
+        (X, OUT._replace(length="count")),
     ]  # fmt: skip
-    assert len(X) == 7, "a new field of a parameter belongs here"
+    assert len(X) == 8, "a new field of a parameter belongs here"
     lines = {line(parameters=p) for p in different} | {line(symbols=("size", "n"))}
     assert len(lines) == len(different) + 1
     assert {identity.difference(other, line()) for other in lines} == {"", "was made for another signature"}

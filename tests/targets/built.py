@@ -117,6 +117,7 @@ class Poisoned:
     address, is_contiguous = staticmethod(arrays.address), staticmethod(arrays.is_contiguous)
     is_aligned, is_writable = staticmethod(arrays.is_aligned), staticmethod(arrays.is_writable)
     overlap, fill, result = staticmethod(arrays.overlap), staticmethod(arrays.fill), staticmethod(arrays.result)
+    number = staticmethod(arrays.number)
 
     @staticmethod
     def empty(shape: tuple[int, ...], dtype: str) -> np.ndarray:

@@ -54,3 +54,37 @@ def test_values(target, dtype):
     seen, most, total, high = built.call(x, seed=1)
     assert np.array_equal(np.sort(seen), np.arange(60) * 3) and total == 180 and high == 3
     assert sorted(most[np.arange(60) % 3 > 0])[:2] == [0, 3] and set(most) <= {0, 3}
+
+
+@pytest.mark.slow
+@every_target
+def test_outputs_as_long_as_a_count_says(target):
+    """Trimmed when returned, allocated or given, several by one count; what does not fit is an error."""
+    body = """
+        for i in grid(n):
+            if x[i] >= least:
+                k = atomic_add(count, 1)
+                out[k] = x[i]
+                place[k, 1] = i
+                place[k, 0] = -i
+        if least < -900:
+            count[()] = n + 1
+    """
+    signature = (
+        "(x: float32[n], least: float32) -> (out: float32[<= n: count], place: int64[<= n: count, 2], count: int64 = 0)"
+    )
+    built = loop(target, signature, body)
+    for n in (0, 1, 60, 300):
+        x = draw(n)
+        out, where, count = built.call(x, 0.5, seed=n)
+        kept = np.flatnonzero(x >= 0.5)
+        order = np.argsort(where[:, 1])
+        assert out.shape == (count,) == (len(kept),) and where.shape == (count, 2)
+        assert np.array_equal(where[order], np.stack([-kept, kept], 1)) and np.array_equal(out[order], x[kept])
+        given = np.full(n, 7, "f4"), np.zeros((n, 2), "i8"), np.zeros((), "i8")
+        out, where, total = built.call(x, 0.5, *given)
+        assert out.base is given[0] and out.shape == (count,) and total is given[2] and (given[0][count:] == 7).all()
+    with pytest.raises(IndexError, match=r"'out' has room for 3 elements \(float32\[<= n: count\]\), and count is 4"):
+        built.call(draw(3), -1000)
+    with pytest.raises(ValueError, match="output 'out' must have shape"):
+        built.call(draw(3), 0, np.zeros(2, "f4"), *given[1:])

@@ -78,10 +78,14 @@ class CUDAKernel:
 
     def __call__(self, call: Call, keep: Keep | None = None) -> Any:
         """Launch a checked call and return its results. `keep` is told what `LaunchCache.remember` wants to know."""
+        trimmed = any(p.length for p in self.artifact.parameters)
         with self.backend.running(self.artifact.kernel):
+            if trimmed:
+                self._refuse_capture("how long its outputs are")
             values, finish = call.complete()
             launches, arguments, copied = self._launch(call, values)
-            if keep and not copied and "program" not in self.artifact.meta:  # whose launches differ with the sizes
+            again = "program" not in self.artifact.meta  # whose launches differ with the sizes
+            if keep and again and not (copied or trimmed):
                 handles = [(self.functions[one.entry].ptr, one) for one in launches]
                 keep(self.artifact.meta, self.backend, handles, arguments)
             return finish()
@@ -89,12 +93,15 @@ class CUDAKernel:
     def _read(self, scratch: Sequence[Any], place: int, dtype: str) -> bool | int:
         """What decides about the launches that follow. Raises RuntimeError while the stream captures: a graph cannot
         wait."""
+        self._refuse_capture("what to launch next")
+        return scratch[place].get().view(dtype)[0].item()
+
+    def _refuse_capture(self, why: str) -> None:
         if cuda_streams.captures(cupy.cuda.get_current_stream().ptr):
             raise RuntimeError(
-                f"{self.artifact.kernel} waits for what it computes to know what to launch next, and the current "
-                "stream is capturing a graph, which cannot wait: call it outside of the capture"
+                f"{self.artifact.kernel} waits for what it computes to know {why}, and the current stream is capturing "
+                "a graph, which cannot wait: call it outside of the capture"
             )
-        return scratch[place].get().view(dtype)[0].item()
 
     def _launch(self, call: Call, values: dict[str, Any]) -> tuple[list, list, list]:
         """The launches, their arguments, and arrays that had to be copied."""

@@ -94,6 +94,10 @@ class OpenCLArrays:
         """An array without dimensions: its value is still being computed."""
         return array
 
+    def number(self, array: Any) -> int:
+        """Waits for it."""
+        return int(read(array, self.queue).item())
+
 
 class _Place:
     """A device array's place in its buffer, in the words of NumPy's array interface: only addresses are looked at."""

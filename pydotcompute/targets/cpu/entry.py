@@ -104,7 +104,7 @@ def _is_servable(
     if leading:
         bound |= {"size", "rows"}
     for p in parameters:
-        if p.dtype not in TYPE_NUMBERS or p.ellipsis and not leading:
+        if p.dtype not in TYPE_NUMBERS or p.ellipsis and not leading or p.length:
             return False
         if not all(can_write(dim, bound | set(params)) for dim in p.dims or ()):
             return False

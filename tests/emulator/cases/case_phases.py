@@ -40,6 +40,12 @@ KERNELS = """
                   out[i] /= 2
               k += 1
           turns[()] = k
+      kept:
+        signature: "(x: float32[n]) -> (out: float32[<= n: count], count: int64 = 0)"
+        body: |
+          for i in grid(n):
+              if x[i] > 0:
+                  out[atomic_add(count, 1)] = x[i]
       reversed_sum:
         signature: "(x: float32[n]) -> (out: float32[n]) temp (q: float32[n] = 3)"
         body: |
@@ -53,7 +59,7 @@ def phases(tmp_path_factory):
     root = tmp_path_factory.mktemp("phases")
     (root / "kernels.yaml").write_text(textwrap.dedent(KERNELS))
     project = Project(str(root), lambda line: None)
-    _, outcome = build(project, Request(("halved", "reversed_sum", "steps"), ("cuda:compute_80",), False, 1, True), lambda event: None)
+    _, outcome = build(project, Request(("halved", "kept", "reversed_sum", "steps"), ("cuda:compute_80",), False, 1, True), lambda event: None)
     assert not outcome.failed
     return pydotcompute.load(str(root))
 
@@ -135,3 +141,19 @@ def test_scratch_of_a_captured_call_is_its_own(phases, backend, draw, served, be
     assert bool(served.count) == bool(before)
     np.testing.assert_array_equal(out._elements(), x[::-1] + np.float32(3))
     assert not any(h._elements().any() for h in held)
+
+
+def test_outputs_as_long_as_a_count_says(phases, backend, draw):
+    """The call waits for the count, each time; a graph cannot."""
+    side = cupy.cuda.Stream(non_blocking=True)
+    for n in (100, 300, 300, 300, 40):
+        x = draw(n)
+        out, count = phases.kept(backend.to_device(x))
+        assert out.shape == (int(count.get()),) == ((x > 0).sum(),)
+        np.testing.assert_array_equal(np.sort(out._elements()), np.sort(x[x > 0]))
+    assert phases.kept.which(backend.to_device(x)).waits
+    with side:
+        side.begin_capture()
+        with pytest.raises(RuntimeError, match="kept waits for what it computes to know how long its outputs are"):
+            phases.kept(backend.to_device(x))
+        side.end_capture()
