@@ -6,15 +6,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 
-from ...ir.tree import Parallel, walk
+from ...ir.tree import Const, For, Parallel, Reduce, While, walk
 from ..llvm.expressions import Expressions
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
 from .faults import FAULTS, Faults
-from .index_set_splitting import assuming, certain_range, conditions_to_split_by
+from .index_set_splitting import assuming, certain_range, conditions_to_split_by, guards
 from .lifted_checks import LiftedChecks
 from .loop_reductions import Lanes, Reductions
 
+_FEW = 64  # iterations of a loop that is written as vectors
 PIECE = 1 << 16  # iterations between two looks at whether there was a fault
 
 
@@ -35,6 +36,8 @@ class InnermostLoops:
             self.checks.write(loop, start, stop, lambda version: self._in_lanes(version, lanes, start, stop))
         elif lanes.search:
             self.checks.write(loop, start, stop, lambda version: self._search(version, lanes, start, stop))
+        elif loop.kind == "threads" and (count := _whole_vectors(loop)):
+            self.checks.write(loop, start, stop, lambda version: self._each(version, start, f"int64({count})", count))
         elif self.faults.any:
             with self._pieces(start, stop) as (first, last):
                 self._whole(loop, first, last)
@@ -66,9 +69,13 @@ class InnermostLoops:
     def _elementwise(self, loop: Parallel, start: str, stop: str) -> None:
         self.checks.write(loop, start, stop, lambda version: self._each(version, start, stop))
 
-    def _each(self, loop: Parallel, start: str, stop: str) -> None:
+    def _each(self, loop: Parallel, start: str, stop: str, vectors: int = 0) -> None:
+        """vectors: how many iterations there are, if they are to become vectors on every level."""
         with self.writer.for_(self.names.of(loop.names[-1]), start, stop):
-            self.writer.line("independent()")
+            if vectors:
+                self._vector(loop, vectors)
+            else:
+                self.writer.line("independent()")
             with self.statements.iteration():
                 self.statements.write(loop.body)
 
@@ -167,6 +174,14 @@ class InnermostLoops:
         for index, count in zip(indices[1:], counts[1:], strict=True):
             number = f"at({number}, {count}, {index})"
         return number
+
+
+def _whole_vectors(loop: Parallel) -> int:
+    """How many iterations the loop has, if that is so few vectors that they are worked off without a loop: else the
+    compiler unrolls it before it looks for vectors, and finds none or those of an outer loop."""
+    count = loop.counts[-1].whole if isinstance(loop.counts[-1], Const) else 0
+    inner = any(isinstance(node, (For, While, Reduce)) for s in loop.body for node in walk(s))
+    return count if 0 < count <= _FEW and count % _vector_width(loop) == 0 and not inner and not guards(loop) else 0
 
 
 def _vector_width(loop: Parallel) -> int:
