@@ -30,7 +30,7 @@ from ..ir.tree import (
 )  # fmt: skip
 
 ATOMIC = 2500  # 25 ns: an update that other threads make too; alone it is a plain one, fifty times as fast
-SLICE = 6_400_000  # 64 µs: what starting a thread costs, twice or more
+SLICE = 6_400_000  # 64 µs by these costs; 20 µs and more where they are vectors of a newer processor
 _SLOW = ("/", "//", "%", "**")
 _EXACT = (
     "abs",

@@ -51,15 +51,29 @@ class Loops:
             return
         writer, inner = self.writer, lanes.counts[-1]
         flat, row, first, last = (self.names.fresh(n) for n in ("_flat", "_row", "_first", "_last"))
+        outer = [self.names.fresh("_outer") for _ in loop.names[:-1]]
         writer.assign(flat, start)
+        writer.assign(row, f"floordiv_integer({flat}, {inner})")
+        writer.assign(first, f"sub({flat}, at({row}, {inner}, int64(0)))")
+        self._unpack(outer, lanes.counts[:-1], row)
         with writer.while_(f"lt({flat}, {stop})"):
             self.faults.leave()
-            writer.assign(row, f"floordiv_integer({flat}, {inner})")
-            writer.assign(first, f"sub({flat}, at({row}, {inner}, int64(0)))")
             writer.assign(last, f"minimum({inner}, add({first}, sub({stop}, {flat})))")
-            self._unpack(loop.names[:-1], lanes.counts[:-1], row)
+            for name, index in zip(loop.names, outer):
+                writer.assign(self.names.of(name), index)
             self._iterations(loop, lanes, first, last)
             writer.assign(flat, f"add({flat}, sub({last}, {first}))")
+            writer.assign(first, "int64(0)")
+            self._next(outer, lanes.counts[:-1])
+
+    def _next(self, indices: list[str], counts: tuple[str, ...]) -> None:
+        """Add 1 to the number that these digits, of which each has its count, are of. A division would cost more than
+        many a row."""
+        self.writer.assign(indices[-1], f"add({indices[-1]}, int64(1))")
+        if len(indices) > 1:
+            with self.writer.if_(f"eq({indices[-1]}, {counts[-1]})"):
+                self.writer.assign(indices[-1], "int64(0)")
+                self._next(indices[:-1], counts[:-1])
 
     def blocks(self, loop: Parallel, lanes: Lanes, start: str, stop: str) -> None:
         """Blocks start to stop, one after the other; each is a term of the reductions."""
@@ -68,7 +82,7 @@ class Loops:
         with writer.for_(flat, start, stop):
             self.faults.leave()
             if len(loop.names) > 1:
-                self._unpack(loop.names, lanes.counts, flat)
+                self._unpack([*map(self.names.of, loop.names)], lanes.counts, flat)
             with self._term(lanes, f"sub({flat}, {start})", flat, stop) as close:
                 with self.statements.iteration(close), self.versioning.rows_of(loop.names, loop):
                     self.statements.write(loop.body)
@@ -113,10 +127,10 @@ class Loops:
             self.writer.assign(held[0], self.faults.none(held[0]))
         return tuple(held)
 
-    def _unpack(self, names: tuple[str, ...], counts: tuple[str, ...], flat: str) -> None:
+    def _unpack(self, indices: list[str], counts: tuple[str, ...], flat: str) -> None:
         """Set these indices from the number of the iteration."""
-        for name, count in list(zip(names, counts, strict=True))[:0:-1]:
+        for index, count in list(zip(indices, counts, strict=True))[:0:-1]:
             held = self.writer.held("_outer", f"floordiv_integer({flat}, {count})")
-            self.writer.assign(self.names.of(name), f"sub({flat}, at({held}, {count}, int64(0)))")
+            self.writer.assign(index, f"sub({flat}, at({held}, {count}, int64(0)))")
             flat = held
-        self.writer.assign(self.names.of(names[0]), flat)
+        self.writer.assign(indices[0], flat)

@@ -230,9 +230,10 @@ class _Module:
         rest = cost_of(main.body, known, self.write, helpers)
         if phase.reductions:
             chunk = writer.held("_chunk", f"{_CHUNK[main.kind]}({total})")
-            writer.line(f"set_word_int64(state, int64(0), slice_of({SLICE}, mul({chunk}, {cost})))")
-            return writer.held("_units", f"turns(int64(0), {total}, {chunk})")
-        units = f"slice_of({SLICE}, {cost})"
+            units = writer.held("_units", f"turns(int64(0), {total}, {chunk})")
+            writer.line(f"set_word_int64(state, int64(0), slice_of({SLICE}, mul({chunk}, {cost}), {units}))")
+            return units
+        units = f"slice_of({SLICE}, {cost}, {total})"
         if phase.atomic:  # several threads pay where there is other work
             units = f"select(gt({cost}, shl({rest}, int64(1))), maximum({total}, int64(1)), {units})"
         writer.line(f"set_word_int64(state, int64(0), {units})")

@@ -21,6 +21,7 @@ claim, peek = INTRINSICS["claim"], INTRINSICS["peek"]
 set_word, word = INTRINSICS["set_word_int64"], INTRINSICS["word_int64"]
 to_int64, to_uint64, to_bool = (INTRINSICS[n] for n in ("to_int64", "to_uint64", "to_bool"))
 
+SLICES = 4  # as many make up for what a thread costs
 FUNCTIONS: dict[str, Callable] = {}
 
 
@@ -230,6 +231,8 @@ for _width in (32, 64):
 
 
 @function(types.int64)
-def slice_of(work, cost):
-    """How many units make so much work; at least one."""
-    return maximum(floordiv_integer(to_int64(work), cost), int64(1))
+def slice_of(work, cost, units):
+    """How many units make so much work, at least one; all of them where that is not worth a second thread."""
+    worth = floordiv_integer(mul(to_int64(work), int64(SLICES)), cost)
+    few = maximum(floordiv_integer(to_int64(work), cost), int64(1))
+    return select(lt(units, worth), maximum(units, int64(1)), few)

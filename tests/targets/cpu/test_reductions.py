@@ -144,3 +144,28 @@ def test_products():
         k({"n": n}, 2, x=x, p=p)
         exact = 2 * np.prod(x[:n].astype("f8"))
         assert abs(float(p) - exact) <= (n + 1) * 2**-24 * exact
+
+
+def test_bits_of_sums_do_not_depend_on_addresses():
+    sums = ("s[()] = sum(x[c] for c in threads(n))", "d[()] = sum(x[c] * x[c] for c in threads(n))")
+    text = "\n    ".join(("for b in blocks(1):", *sums))
+    k = kernel(text, "(x: float32[n]) -> (s: float32, d: float32)", types="")
+    for n in (1, 15, 16, 17, 63, 64, 65, 100, 511, 512, 513, 1537):
+        values, results = numbers(n, "float32"), set()
+        for offset in (0, 1, 3, 15):
+            memory = np.full(n + 32, np.nan, "f4")
+            x = memory[offset : offset + n]
+            x[:] = values
+            s, d = np.zeros((), "f4"), np.zeros((), "f4")
+            assert k({"n": n}, 1, x=x, s=s, d=d) == 0
+            results.add((s.tobytes(), d.tobytes()))
+        assert len(results) == 1
+
+
+def test_searches_of_several_blocks_of_which_some_iterations_have_no_candidate():
+    text = "p[()] = argmax(x[i] for i in grid(n) if m[i])\nq[()] = argmin(x[i] for i in grid(n))"
+    k = kernel(text, "(x: float32[n], m: bool[n]) -> (p: int64, q: int64)", types="")
+    for n in (1, 1023, 1024, 1025, 5000):
+        x = (numbers(n, "int64") % 50).astype("f4")
+        for m in (numbers(n, "bool"), np.zeros(n, bool)):
+            agree(k, {"n": n}, 2, x=x, m=m, p=np.zeros((), "i8"), q=np.zeros((), "i8"))
