@@ -133,7 +133,7 @@ def _machine(target: str) -> llvm.TargetMachine:
             f"no CPU target {target!r}: there are {', '.join(f'cpu:{name}' for name in LEVELS)} and cpu:native"
         )
     if level == "x86-64-v4":
-        features = "-prefer-256-bit"
+        features = "-prefer-256-bit,+prefer-no-gather,+prefer-no-scatter"
     _initialize()
     return llvm.Target.from_triple(TRIPLE).create_target_machine(
         cpu=level, features=features, opt=3, reloc="pic", codemodel="small"

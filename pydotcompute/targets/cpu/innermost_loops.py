@@ -73,7 +73,7 @@ class InnermostLoops:
         """vectors: how many iterations there are, if they are to become vectors on every level."""
         with self.writer.for_(self.names.of(loop.names[-1]), start, stop):
             if vectors:
-                self._vector(loop, vectors)
+                self.writer.line("independent_vectors()")
             else:
                 self.writer.line("independent()")
             with self.statements.iteration():
@@ -113,7 +113,7 @@ class InnermostLoops:
             with writer.for_(turn, "int64(0)", whole):
                 here = writer.held("_here", f"at({turn}, int64({lanes.count}), {first})")
                 with writer.for_(k, "int64(0)", f"int64({lanes.count})"):
-                    self._vector(loop, lanes.count)
+                    self.writer.line("independent_vectors()")
                     self._lane_of(loop, lanes, f"add({here}, {k})", k)
             writer.assign(whole, f"shl({whole}, int64({shift}))")
             left = writer.held("_left", f"sub({terms}, {whole})")
@@ -128,14 +128,9 @@ class InnermostLoops:
         writer, k = self.writer, self.names.fresh("_k")
         rest = writer.held("_rest", f"to_int32({terms})")
         with writer.for_(k, "int64(0)", f"int64({lanes.piece})"):
-            self._vector(loop, lanes.piece)
+            self.writer.line("independent_vectors()")
             lane = writer.held("_lane", f"add({before}, {k})")
             self._lane_of(loop, lanes, f"add({first}, {k})", lane, f"lt(to_int32({k}), {rest})")
-
-    def _vector(self, loop: Parallel, count: int) -> None:
-        """The loop that is being written has so many turns, and becomes as many lanes of vectors."""
-        width = min(count, _vector_width(loop))
-        self.writer.line(f"independent_vector({width}, {count // width})")
 
     def _lane_of(self, loop: Parallel, lanes: Lanes, index: str, lane: str, condition: str = "") -> None:
         """The iteration that goes into this lane, if there is one. The lane is stored in any case: a store under a mask

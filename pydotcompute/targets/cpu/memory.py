@@ -66,21 +66,19 @@ def independent(typing_context):
     """At the head of a loop's body: no element that one iteration touches is touched by another."""
 
     def emit(context, b, signature, values):
-        call(b, INDEPENDENT, ir.VoidType(), *[ir.Constant(I64, 0)] * 2)
+        call(b, INDEPENDENT, ir.VoidType(), ir.Constant(I64, 0))
 
     return types.void(), emit
 
 
 @intrinsic
-def independent_vector(typing_context, width, vectors):
-    """The same, of a loop of width * vectors iterations, two literals, which becomes so many vectors on every level."""
-    if not all(isinstance(n, types.IntegerLiteral) for n in (width, vectors)):
-        return None
+def independent_vectors(typing_context):
+    """The same, of a loop of so few iterations that it becomes vectors and no loop is left."""
 
     def emit(context, b, signature, values):
-        call(b, INDEPENDENT, ir.VoidType(), *(ir.Constant(I64, n.literal_value) for n in (width, vectors)))
+        call(b, INDEPENDENT, ir.VoidType(), ir.Constant(I64, 1))
 
-    return types.void(width, vectors), emit
+    return types.void(), emit
 
 
 @intrinsic
@@ -160,7 +158,7 @@ def memory() -> dict[str, Callable]:
         "exists": exists,
         "release": release,
         "independent": independent,
-        "independent_vector": independent_vector,
+        "independent_vectors": independent_vectors,
         "claim": claim,
         "peek": peek,
         "run_phase": run_phase,

@@ -48,20 +48,20 @@ def mark_independent_loops(module: ir.Module) -> None:
                 name = ir.MetaDataString(module, "llvm.loop.parallel_accesses")
                 parallel = module.add_metadata([name, group.operands[0]])
             latches, _ = min(around, key=lambda loop: len(loop[1]))
-            width, vectors = (argument.constant for argument in mark.args)
-            hints = _hints(module, width, vectors) if width else []
+            hints = _hints(module) if mark.args[0].constant else []
             identity = _Distinct(module, [parallel, *hints], name=str(len(module.metadata)))
             for latch in latches:
                 latch.terminator.set_metadata("llvm.loop", identity)
 
 
-def _hints(module: ir.Module, width: int, vectors: int) -> list[values.MDValue]:
-    """What makes a loop so many vectors, before it could be unrolled."""
+def _hints(module: ir.Module) -> list[values.MDValue]:
+    """What makes a loop vectors before it could be unrolled, and unrolls those. No width is given: where it cannot be
+    had, LLVM says so on the terminal."""
 
-    def hint(name: str, *number: int) -> values.MDValue:
-        return module.add_metadata([ir.MetaDataString(module, f"llvm.loop.{name}"), *map(ir.IntType(32), number)])
+    def hint(name: str, *more: values.MDValue) -> values.MDValue:
+        return module.add_metadata([ir.MetaDataString(module, f"llvm.loop.{name}"), *more])
 
-    return [hint("vectorize.width", width), hint("interleave.count", vectors), hint("unroll.disable")]
+    return [hint("unroll.disable"), hint("vectorize.followup_all", hint("unroll.full"))]
 
 
 def _loops(function: ir.Function) -> list[tuple[list, set]]:
