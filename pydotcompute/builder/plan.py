@@ -183,7 +183,6 @@ def key_fields(
     kernel: Kernel, specialisation: Specialisation, target: str, rendered: Rendered, versions: Mapping[str, str]
 ) -> dict[str, str]:
     """Everything that can reach the bytes of this artifact, as text by name."""
-    bounds = target.endswith(BOUNDS)
     fields = {
         "kernel": kernel.name,
         "signature": " ".join(kernel.signature.text.split()),
@@ -198,10 +197,9 @@ def key_fields(
         "flag raw": rendered.raw or "no",
         "flag inline": "yes" if rendered.inline else "no",
         "flag fastmath": f"[{', '.join(kernel.fastmath)}]",
-        "flag bounds": "yes" if bounds else "no",
         "flag unchecked": "yes" if kernel.unchecked else "no",
         "disjoint": canonical(list(kernel.disjoint)),  # without the author's word the kernel may be refused
-        "target": target,
+        "target": target,  # with `+bounds`, where that is meant
     }
     fields |= get(target).fields(kernel, target)
     for name, version in versions.items():

@@ -162,6 +162,12 @@ def reads_of(job):
     return seen.reads
 
 
+def test_each_target_has_a_key_of_its_own(root):
+    targets = ("cpu:x86-64-v2", "cpu:x86-64-v3", "cpu:x86-64-v3+bounds", "cuda:compute_80", "cuda:sm_80")
+    jobs = [(job_of(root, "rows", target), target) for target in targets]
+    assert len({key_of(job.kernel, job.specialisation, target, job.rendered) for job, target in jobs}) == len(targets)
+
+
 CASES = [(n, t) for n in ("rows", "product", "twice", "raw") for t in TARGETS if n != "raw" or t.startswith("cuda")]
 
 
