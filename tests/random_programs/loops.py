@@ -112,6 +112,19 @@ class Loops(Statements):
         self.line(f"{array.name}[{', '.join(names)}] = {bare(self.storable(array.dtype, 1).text)}")
         self.indent, self.scope = indents, scope
         scope.arrays.append(array)
+        if len(dims) == 1 and rank(array.dtype) < 3 and self.chance(0.3):
+            self.ordered(array.name, array.dtype, dims[0])
+
+    def ordered(self, array: str, dtype: str, extent: int) -> None:
+        """The first elements of an array sorted, their median, and where a number belongs among them."""
+        count, median, place = self.rng.randint(0, extent), self.name("v"), self.name("v")
+        if self.chance(0.5):
+            self.line(f"{median} = median({array}, {count})")
+            self.scope.add(Expr(median, dtype if rank(dtype) == 2 else "float64"))
+        self.line(f"sort({array}, {count})")
+        if self.chance(0.5):
+            self.line(f"{place} = searchsorted({array}, {count}, {array}[{extent - 1}], {self.rng.randint(0, 1)})")
+            self.scope.add(Expr(place, "int64"))
 
     # --------------------------------------------------------------------------------------------- reductions
 
