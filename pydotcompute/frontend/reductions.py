@@ -78,7 +78,7 @@ def _advice(node: ast.AST, name: str) -> str:
         case ast.AugAssign(target=ast.Name(id=target), op=op, value=value) if target == name:
             if isinstance(op, ast.Div) and not appears(value, name):
                 return f"write `{name} *= 1 / ({ast.unparse(value)})`"
-    return f"an accumulator appears in its update alone: {_FORMS}"
+    return f"an accumulator appears in its update alone: {_FORMS}; a running total takes a loop over `range`"
 
 
 def accumulate(s: Scope, node: ast.stmt, name: str) -> tree.Stmt:

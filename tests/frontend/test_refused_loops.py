@@ -153,7 +153,8 @@ CASES = [
         "kernel",
         "v = 0.0\nfor t in range(3):\n    for i in grid(n):\n        out[i] = §v\n        v = x[i]",
         "`v` carries a value from one iteration of the parallel loop of line 10 to the next",
-        "an accumulator appears in its update alone: `+= -= *= &= |= ^=`, `s = min(s, e)` or `s = max(s, e)`",
+        "an accumulator appears in its update alone: `+= -= *= &= |= ^=`, `s = min(s, e)` or `s = max(s, e)`; "
+        "a running total takes a loop over `range`",
     ),
     (
         "blocks",
@@ -183,13 +184,15 @@ CASES = [
         "blocks",
         "s = 0.0\n    for c in threads(n):\n        s = x[c] - §s\n    out[r] = s",
         "`s` carries a value from one iteration of the parallel loop of line 10 to the next",
-        "an accumulator appears in its update alone: `+= -= *= &= |= ^=`, `s = min(s, e)` or `s = max(s, e)`",
+        "an accumulator appears in its update alone: `+= -= *= &= |= ^=`, `s = min(s, e)` or `s = max(s, e)`; "
+        "a running total takes a loop over `range`",
     ),
     (
         "blocks",
         "s = 0.0\n    for c in threads(n):\n        §s += x[c]\n        out[c] = s",
         "`s` carries a value from one iteration of the parallel loop of line 10 to the next",
-        "an accumulator appears in its update alone: `+= -= *= &= |= ^=`, `s = min(s, e)` or `s = max(s, e)`",
+        "an accumulator appears in its update alone: `+= -= *= &= |= ^=`, `s = min(s, e)` or `s = max(s, e)`; "
+        "a running total takes a loop over `range`",
     ),
     (
         "blocks",
@@ -213,19 +216,22 @@ CASES = [
         "blocks",
         "s = 1.0\n    for c in threads(n):\n        s = max(§s, x[c], 0)\n    out[r] = s",
         "`s` carries a value from one iteration of the parallel loop of line 10 to the next",
-        "an accumulator appears in its update alone: `+= -= *= &= |= ^=`, `s = min(s, e)` or `s = max(s, e)`",
+        "an accumulator appears in its update alone: `+= -= *= &= |= ^=`, `s = min(s, e)` or `s = max(s, e)`; "
+        "a running total takes a loop over `range`",
     ),
     (
         "blocks",
         "s = 1.0\n    for c in threads(n):\n        if §s > 0:\n            s += 1\n    out[r] = s",
         "`s` carries a value from one iteration of the parallel loop of line 10 to the next",
-        "an accumulator appears in its update alone: `+= -= *= &= |= ^=`, `s = min(s, e)` or `s = max(s, e)`",
+        "an accumulator appears in its update alone: `+= -= *= &= |= ^=`, `s = min(s, e)` or `s = max(s, e)`; "
+        "a running total takes a loop over `range`",
     ),
     (
         "kernel",
         "s = 0.0\nfor r in blocks(n):\n    s = §s / 2 + x[r]",
         "`s` carries a value from one iteration of the parallel loop of line 9 to the next",
-        "an accumulator appears in its update alone: `+= -= *= &= |= ^=`, `s = min(s, e)` or `s = max(s, e)`",
+        "an accumulator appears in its update alone: `+= -= *= &= |= ^=`, `s = min(s, e)` or `s = max(s, e)`; "
+        "a running total takes a loop over `range`",
     ),
     (
         "kernel",
