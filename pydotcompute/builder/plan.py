@@ -110,6 +110,12 @@ class Plan:
     def wanted(self) -> tuple[Item, ...]:
         return tuple(item for item in self.items if item.wanted)
 
+    def entry(self, item: Item) -> dict[str, Any] | None:
+        """What the manifest says of an item; None: nothing."""
+        kernel = self.manifest["kernels"].get(item.name[0], {"specializations": {}})
+        found: dict[str, Any] = kernel["specializations"].get(item.name[1], {"artifacts": {}})["artifacts"]
+        return found.get(item.target)
+
     @property
     def stale(self) -> tuple[Item, ...]:
         return tuple(item for item in self.items if item.wanted and item.reasons)

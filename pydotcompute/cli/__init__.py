@@ -16,6 +16,7 @@ COMMANDS = {
     "check": "hold the built artifacts to their references",
     "bench": "measure calls, starts, kernels, functions, builds and devices",
     "backends": "show what this machine can run kernels on",
+    "show": "show what becomes of a kernel, down to its instructions",
     "explain": "why the artifacts of a kernel are, or are not, up to date",
     "schema": "print the JSON Schema of kernels.yaml",
     "config": "show every setting and where its value comes from",

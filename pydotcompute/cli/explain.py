@@ -44,11 +44,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _row(project: Any, plan: Any, item: Any) -> dict[str, Any]:
-    entry = None
-    kernel = plan.manifest["kernels"].get(item.name[0])
-    if kernel is not None:
-        specialisation = kernel["specializations"].get(item.name[1], {"artifacts": {}})
-        entry = specialisation["artifacts"].get(item.target)
+    entry = plan.entry(item)
     record = project.history(item.key) or {}
     changes = [reason._asdict() for reason in item.reasons]
     return {

@@ -3,22 +3,32 @@ there. Constants carry their type where it is not their own: 0.5:float32."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ..artifact.dimensions import Tree
+from ..errors import Position
 from . import tree as t
+
+
+Line = tuple[str, Position | None]  # and where the user wrote it
 
 
 def text(tree: t.KernelTree) -> str:
     """The whole tree: helpers, then the kernel with the types of its names."""
-    lines: list[str] = []
+    return "".join(line + "\n" for line, _ in lines(tree))
+
+
+def lines(tree: t.KernelTree) -> list[Line]:
+    """Those of `text`."""
+    found: list[Line] = []
     for helper in tree.helpers:
         parameters = ", ".join(f"{p.name}: {p.type}{_colons(p.rank)}" for p in helper.parameters)
-        lines.append(f"def {helper.name}({parameters}) -> {', '.join(helper.types)}:")
-        lines += _block(helper.body)
+        found.append((f"def {helper.name}({parameters}) -> {', '.join(helper.types)}:", None))
+        found += _block(helper.body, 1)
     parameters = ", ".join(f"{p.name}: {p.dtype}{_colons(p.rank if p.is_array else None)}" for p in tree.parameters)
-    lines.append(f"def {tree.name}({parameters}):")
-    lines += [f"    {name}: {dtype}" for name, dtype in sorted(tree.locals.items())]
-    lines += _block(tree.body)
-    return "\n".join(lines) + "\n"
+    found.append((f"def {tree.name}({parameters}):", None))
+    found += [(f"    {name}: {dtype}", None) for name, dtype in sorted(tree.locals.items())]
+    return [*found, *_block(tree.body, 1)]
 
 
 def _colons(rank: int | None) -> str:
@@ -26,52 +36,57 @@ def _colons(rank: int | None) -> str:
 
 
 def statements(body: tuple[t.Stmt, ...]) -> str:
-    return "".join(line[4:] + "\n" for line in _block(body))
+    return "".join(line + "\n" for line, _ in _block(body, 0))
 
 
-def _block(body: tuple[t.Stmt, ...]) -> list[str]:
-    lines = [line for statement in body for line in _statement(statement)] or ["pass"]
-    return ["    " + line for line in lines]
+def _block(body: tuple[t.Stmt, ...], depth: int) -> Iterator[Line]:
+    if not body:
+        yield "    " * depth + "pass", None
+    for s in body:
+        yield "    " * depth + _head(s), s.at
+        if isinstance(s, (t.If, t.While, t.For, t.Parallel, t.Reduce)):
+            yield from _block(s.body, depth + 1)
+        if isinstance(s, t.If) and s.orelse:
+            yield "    " * depth + "else:", s.at
+            yield from _block(s.orelse, depth + 1)
 
 
-def _statement(s: t.Stmt) -> list[str]:
+def _head(s: t.Stmt) -> str:
+    """A statement without the statements in it."""
     match s:
         case t.Assign():
-            return [f"{s.name} = {expression(s.value)}"]
+            return f"{s.name} = {expression(s.value)}"
         case t.AssignTuple():
-            return [f"{', '.join(s.names)} = {expression(s.call)}"]
+            return f"{', '.join(s.names)} = {expression(s.call)}"
         case t.Store():
-            return [f"{_element(s)} = {expression(s.value)}"]
+            return f"{_element(s)} = {expression(s.value)}"
         case t.Atomic():
             given = f"{s.result} = " if s.result else ""
-            return [f"{given}atomic {_element(s)} {s.op} {expression(s.value)}"]
+            return f"{given}atomic {_element(s)} {s.op} {expression(s.value)}"
         case t.Scatter():
-            return [f"scatter {_element(s)} = {expression(s.value)}"]
+            return f"scatter {_element(s)} = {expression(s.value)}"
         case t.If():
-            lines = [f"if {expression(s.condition)}:", *_block(s.body)]
-            return lines + (["else:", *_block(s.orelse)] if s.orelse else [])
+            return f"if {expression(s.condition)}:"
         case t.While():
-            return [f"while {expression(s.condition)}:", *_block(s.body)]
+            return f"while {expression(s.condition)}:"
         case t.For():
-            bounds = ", ".join(map(expression, (s.start, s.stop, s.step)))
-            return [f"for {s.name} in range({bounds}):", *_block(s.body)]
+            return f"for {s.name} in range({', '.join(map(expression, (s.start, s.stop, s.step)))}):"
         case t.Break():
-            return ["break"]
+            return "break"
         case t.Continue():
-            return ["continue"]
+            return "continue"
         case t.Return():
-            return [f"return {', '.join(map(expression, s.values))}"]
+            return f"return {', '.join(map(expression, s.values))}"
         case t.Accumulate():
-            return [f"{s.name} <{s.op}> {expression(s.value)}"]
+            return f"{s.name} <{s.op}> {expression(s.value)}"
         case t.Parallel():
             counts = ", ".join(_count(c, r) for c, r in zip(s.counts, s.ranges or (None,) * len(s.counts)))
             reduced = "".join(f", {reduction(r)}" for r in s.reductions)
-            return [f"for {', '.join(s.names)} in {s.kind}({counts}){reduced}:", *_block(s.body)]
+            return f"for {', '.join(s.names)} in {s.kind}({counts}){reduced}:"
         case t.Reduce():
-            header = f"for {s.name} in range({_count(s.count, s.range)}), {reduction(s.reduction)}:"
-            return [header, *_block(s.body)]
+            return f"for {s.name} in range({_count(s.count, s.range)}), {reduction(s.reduction)}:"
         case t.NewArray():
-            return [f"{s.name} = {s.kind}({_shape(s.shape)}, {s.dtype})"]
+            return f"{s.name} = {s.kind}({_shape(s.shape)}, {s.dtype})"
     raise TypeError(f"no statement of the typed tree: {s!r}")
 
 

@@ -18,6 +18,7 @@ from ..cache.keys import canonical
 from ..cache.writer import make_folders, replace_file
 from ..declare.model import Kernel, Rendered, Specialisation
 from . import tools
+from .listing import Listing, Remark
 
 BOUNDS = "+bounds"  # behind a target's name: with every index checked
 
@@ -106,6 +107,7 @@ class Target(ABC):
     comments: ClassVar[Mapping[str, str]] = {}  # suffix of artifacts that are text → what begins a comment there
     has_bounds: ClassVar[bool] = False  # whether it can check every index (`--bounds`)
     has_blocks: ClassVar[bool] = False  # whether it runs blocks of threads, as a declaration's `launch` says
+    stages: ClassVar[Mapping[str, str]] = {}  # what `listing` makes of a kernel → what that is
     # distributions whose version reaches the artifacts; of several names the installed one counts
     distributions: ClassVar[Mapping[str, tuple[str, ...]]]
 
@@ -116,6 +118,14 @@ class Target(ABC):
         Raises DeclarationError, CompilationError where none can be made, CompilerNotInstalledError; what fails for
         one of them alone is among the answer's failures.
         """
+
+    def listing(self, job: Job, stage: str) -> Listing:
+        """One of its `stages` of a job with one target, made as `compile` makes it. Raises what that raises."""
+        raise NotImplementedError
+
+    def remarks(self, job: Job) -> tuple[Remark, ...]:
+        """What was made of the parts of a kernel, and what they cost, in the terms of the kernel. As `listing`."""
+        return ()
 
     @abstractmethod
     def missing(self) -> str:

@@ -17,6 +17,7 @@ from numba import types
 
 from ...artifact.x86_levels import LEVELS
 from ...errors import CompilationError
+from ..llvm.line_table import LineTable
 from ..llvm.numba_frontend import Refused, compile_functions, subroutine
 from ..llvm.values import DTYPES
 from .elf import undefined_symbols
@@ -56,9 +57,9 @@ def objects(
         yield target, made
 
 
-def kernel_ir(source: CpuSource, source_file: str) -> str:
-    """LLVM IR of the lowered kernel and its `run`, the same for every target."""
-    names = namespace()
+def kernel_ir(source: CpuSource, source_file: str, lines: bool = False) -> str:
+    """LLVM IR of the lowered kernel and its `run`, the same for every target. lines: with the user's lines in it."""
+    names, table = namespace(), LineTable.of(source_file, source.positions) if lines else None
     try:
         exec(builtins.compile(source.text, source_file, "exec"), names)
         for name, results in source.functions.items():
@@ -70,9 +71,10 @@ def kernel_ir(source: CpuSource, source_file: str) -> str:
                 inline=not compute,
                 attributes=_attributes(source.unaliased) if compute else None,
                 library=False,
+                lines=table,
             )
         # what a function calls is bound when it becomes a subroutine, so callees come first in source.functions
-        text = compile_functions({n: (names[n], s) for n, s in _SIGNATURES.items()}, source.fastmath)
+        text = compile_functions({n: (names[n], s) for n, s in _SIGNATURES.items()}, source.fastmath, table)
     except Refused as error:
         raise CompilationError(_explained(error, source, source_file)) from error
     module = llvm.parse_assembly(text)
@@ -147,6 +149,16 @@ def _has_fma(target: str) -> bool:
 
 def emit_object(text: str, target: str, what: str) -> bytes:
     """The relocatable object of a kernel: only `run` and `threads` are visible."""
+    module, machine = optimised(text, target, what)
+    code: bytes = machine.emit_object(module)
+    missing = [name for name in undefined_symbols(code) if name not in ALLOWED_SYMBOLS]
+    if missing:
+        raise CompilationError(f"{what} for {target}: the code needs {', '.join(missing)}, which no artifact may")
+    return code
+
+
+def optimised(text: str, target: str, what: str) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
+    """The module of `kernel_ir` after LLVM's passes for a target, and what emits its code."""
     try:
         machine = _machine(target)
         if "@llvm.fma." in text and not _has_fma(target):
@@ -157,13 +169,10 @@ def emit_object(text: str, target: str, what: str) -> bytes:
         for item in (*module.functions, *module.global_variables):
             if not item.is_declaration and item.name not in ("run", "threads") and not item.name.startswith("llvm."):
                 item.linkage = "internal"
-        code = _optimised(module, machine)
+        _optimise(module, machine)
+        return module, machine
     except RuntimeError as error:
         raise CompilationError(f"{what} for {target}: LLVM refused the code\n{error}") from error
-    missing = [name for name in undefined_symbols(code) if name not in ALLOWED_SYMBOLS]
-    if missing:
-        raise CompilationError(f"{what} for {target}: the code needs {', '.join(missing)}, which no artifact may")
-    return code
 
 
 def entry_object(entry_ir: str, what: str) -> bytes:
@@ -194,10 +203,9 @@ def _prepare(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
     module.verify()
 
 
-def _optimised(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> bytes:
+def _optimise(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
     _prepare(module, machine)
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = options.slp_vectorization = True
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
-    return machine.emit_object(module)

@@ -243,7 +243,10 @@ class _Module:
         writer, loop = self.writer, phase.loop
         writer.line("")
         parameters = [argument for argument, _ in self.arguments()] + ["words"] * self.checks
-        with writer.define(name, [*parameters, "state", "partials", "start", "stop"]):
+        with (
+            writer.from_position(loop.at),
+            writer.define(name, [*parameters, "state", "partials", "start", "stop"]),
+        ):
             if self.checks:
                 writer.assign(FAULTS, f"advance(words, int64({8 * self.words}))")
             self.restore(phase)

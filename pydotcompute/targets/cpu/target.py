@@ -6,7 +6,7 @@ import os
 from functools import cache
 from importlib.util import find_spec
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...artifact import x86_levels
 from ...artifact.remedies import install
@@ -15,6 +15,11 @@ from ...declare.model import Kernel
 from ...errors import CompilationError, CompilerNotInstalledError
 from .. import tools
 from ..base import BOUNDS, Answer, Artifact, Clock, Job, Target
+from ..listing import Listing, Places, Remark, of_text
+
+if TYPE_CHECKING:
+    from ...ir.tree import KernelTree
+    from .lowering import CpuSource
 
 LLVM = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "llvm")
 
@@ -27,6 +32,11 @@ class CpuTarget(Target):
     by_default = x86_levels.NAMES[1:4]
     dtypes = frozenset(DTYPES) - {"float16"}
     has_bounds = True
+    stages = {
+        "lowered": "the Python that Numba compiles",
+        "llvm": "LLVM IR, optimised for the target",
+        "asm": "assembly",
+    }
     distributions = {"numba": ("numba",), "llvmlite": ("llvmlite",), "numpy": ("numpy",)}
 
     def code(self) -> tuple[str, ...]:
@@ -50,25 +60,12 @@ class CpuTarget(Target):
         return {**super().tools(linker), "linker": linked}
 
     def compile(self, job: Job, clock: Clock) -> Answer:
-        try:
-            from ...analysis.inside import unproved
-            from ...analysis.races import check
-            from ...frontend.build import build_tree
-            from ..phases import has_sequential_loops
-            from .compiler import TRIPLE, entry_object, host_cpu, kernel_ir, objects
-            from .entry import entry_ir
-            from .lowering import lower
-        except ModuleNotFoundError as error:
-            if error.name is None or error.name.startswith("pydotcompute"):
-                raise
-            raise CompilerNotInstalledError(not_installed(error.name)) from None
-        clock.tick("import")
-        job.write(".py", job.rendered.text)
-        tree = check(build_tree(job.kernel, job.specialisation, job.rendered))
-        clock.tick("front end")
-        source = lower(tree, job.targets[0].endswith(BOUNDS))
-        path = job.write(".cpu.py", source.text)
-        clock.tick("lower")
+        tree, source, path = self._lowered(job, clock)
+        from ...analysis.inside import unproved
+        from ..phases import has_sequential_loops
+        from .compiler import TRIPLE, entry_object, host_cpu, kernel_ir, objects
+        from .entry import entry_ir
+
         text = kernel_ir(source, path)
         clock.tick("numba")
         ir = entry_ir(
@@ -94,6 +91,46 @@ class CpuTarget(Target):
                 meta["unchecked"] = len(unproved(tree))
             artifacts[target] = Artifact(made, ".so", meta, seconds)
         return Answer(artifacts, failures, tuple(sorted(tree.aliases)), clock.phases)
+
+    def _lowered(self, job: Job, clock: Clock) -> tuple[KernelTree, CpuSource, str]:
+        """The typed tree, the Python made of it, and the file that it was written to."""
+        try:
+            from ...analysis.races import check
+            from ...frontend.build import build_tree
+            from . import compiler  # noqa: F401  (what is missing is missed before anything is done)
+            from .lowering import lower
+        except ModuleNotFoundError as error:
+            if error.name is None or error.name.startswith("pydotcompute"):
+                raise
+            raise CompilerNotInstalledError(not_installed(error.name)) from None
+        clock.tick("import")
+        job.write(".py", job.rendered.text)
+        tree = check(build_tree(job.kernel, job.specialisation, job.rendered))
+        clock.tick("front end")
+        source = lower(tree, job.targets[0].endswith(BOUNDS))
+        path = job.write(".cpu.py", source.text)
+        clock.tick("lower")
+        return tree, source, path
+
+    def listing(self, job: Job, stage: str) -> Listing:
+        tree, source, path = self._lowered(job, Clock())
+        if stage == "lowered":
+            return of_text(source.text, source.positions)
+        from .compiler import kernel_ir
+        from .listing import assembly, llvm_ir
+
+        target, places = job.targets[0], Places(source.positions)
+        lined = kernel_ir(source, path, lines=True)
+        if stage == "llvm":
+            return llvm_ir(lined, target, tree.name, places)
+        return assembly(kernel_ir(source, path), lined, target, tree.name, places)
+
+    def remarks(self, job: Job) -> tuple[Remark, ...]:
+        tree, source, path = self._lowered(job, Clock())
+        from .compiler import kernel_ir
+        from .remarks import remarks
+
+        return remarks(kernel_ir(source, path, lines=True), job.targets[0], tree, Places(source.positions))
 
 
 TARGET = CpuTarget()

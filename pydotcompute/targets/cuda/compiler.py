@@ -23,6 +23,7 @@ from ...artifact.dimensions import data
 from ...declare.model import Kernel, Rendered, Specialisation
 from ...errors import CompilationError
 from . import nvvm as cuda_nvvm, ptxas as cuda_ptxas, toolchain as cuda_toolchain
+from .line_table import located
 from .lowering import CudaSource
 from .raw import check_raw, described
 
@@ -38,8 +39,8 @@ Make = Callable[
 ]  # ("compute" or "sm", architecture, launch of the declaration)
 
 
-def source_compiler(source: CudaSource, source_file: str, name: str) -> Make:
-    """What compiles lowered Python for one target after the other."""
+def source_compiler(source: CudaSource, source_file: str, name: str, lines: bool = False) -> Make:
+    """What compiles lowered Python for one target after the other. lines: with tables of the user's lines."""
     from .dialect import generation
     from .namespace import namespace
 
@@ -56,38 +57,46 @@ def source_compiler(source: CudaSource, source_file: str, name: str) -> Make:
         of = generation(cuda_nvvm.capability_of(arch))
         try:
             if of not in modules:
-                modules[of] = cuda_nvvm.module_ir(source.text, source_file, entries, of, namespace(of), source.helpers)
-            return cuda_nvvm.to_ptx(modules[of], arch)
+                modules[of] = cuda_nvvm.module_ir(
+                    source.text, source_file, entries, of, namespace(of), source.helpers, lines
+                )
+            made = cuda_nvvm.to_ptx(modules[of], arch, lines=lines)
+            return located(made, source_file, source.positions) if lines else made
         except CompilationError as error:
             raise CompilationError(explained(str(error), source, source_file, name)) from error
 
-    return _maker(ptx, meta, name)
+    return _maker(ptx, meta, name, lines)
 
 
-def raw_compiler(kernel: Kernel, specialisation: Specialisation, rendered: Rendered, source_file: str) -> Make:
-    """What compiles a raw kernel. Raises DeclarationError for what a raw kernel cannot have."""
+def raw_compiler(
+    kernel: Kernel, specialisation: Specialisation, rendered: Rendered, source_file: str, lines: bool = False
+) -> Make:
+    """What compiles a raw kernel; lines: as above. Raises DeclarationError for what a raw kernel cannot have."""
     check_raw(kernel, rendered)
     arguments, meta = described(kernel, specialisation)
     entry = cuda_nvvm.EntryPoint(kernel.name, tuple(arguments), (), meta["launches"][0]["block"])
 
     def ptx(arch: str) -> str:
         try:
-            return cuda_nvvm.compile_raw(rendered.text, source_file, entry, arch)
+            made = cuda_nvvm.compile_raw(rendered.text, source_file, entry, arch, lines)
+            positions = [rendered.position(k, 1) for k in range(1, 1 + len(rendered.text.splitlines()))]
+            return located(made, source_file, positions) if lines else made
         except CompilationError as error:
             raise CompilationError(_of_raw(str(error), rendered, source_file, kernel.name)) from error
 
-    return _maker(ptx, meta, kernel.name)
+    return _maker(ptx, meta, kernel.name, lines)
 
 
-def _maker(ptx_for: Callable[[str], str], meta: dict[str, Any], name: str) -> Make:
+def _maker(ptx_for: Callable[[str], str], meta: dict[str, Any], name: str, lines: bool) -> Make:
     texts: dict[str, str] = {}
+    flags = ("-lineinfo",) if lines else ()
 
     def make(form: str, arch: str, launch: dict[str, Any]) -> CudaArtifact:
         if arch not in texts:
             texts[arch] = ptx_for(arch)
         about = {**meta, "target": f"sm_{arch}", "tools": cuda_toolchain.tool_versions()}
         if form == "sm":
-            data, used = cuda_ptxas.assemble(texts[arch], arch)
+            data, used = cuda_ptxas.assemble(texts[arch], arch, flags)
         else:
             ptx, about["ptx_version"], used = cuda_ptxas.lowered(texts[arch], arch)
             data = ptx.encode("ascii")

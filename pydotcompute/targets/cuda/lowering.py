@@ -173,8 +173,12 @@ class _Module:
     def write_main(self, partial: list[str]) -> None:
         code, main = self.code, self.main
         code.statements.write(self.before)
-        if main is None:
-            return
+        if main is not None:
+            with self.writer.from_position(main.at):
+                self.write_loop(main, partial)
+
+    def write_loop(self, main: Parallel, partial: list[str]) -> None:
+        code = self.code
         counts = held_counts(main, self.writer, code.expressions)
         if main.kind == "blocks" and self.reductions:
             code.grid_reduction.blocks(self.tree, main, counts, partial)
@@ -193,7 +197,8 @@ class _Module:
         code, main = self.code, self.main
         assert main is not None  # the kernel is a reduction
         code.statements.write(self.before)
-        code.grid_reduction.combine(main, held_counts(main, self.writer, code.expressions), partial)
+        with self.writer.from_position(main.at):
+            code.grid_reduction.combine(main, held_counts(main, self.writer, code.expressions), partial)
         if self.after:
             with self.writer.if_("eq(_thread, int64(0))"):
                 code.statements.write(self.after)

@@ -26,12 +26,12 @@ class EntryPoint(NamedTuple):
 
 def module_ir(
     text: str, filename: str, entries: Sequence[EntryPoint], capability: tuple[int, int], names: dict | None = None,
-    helpers: Sequence[str] = (),
+    helpers: Sequence[str] = (), lines: bool = False,
 ) -> list[str]:  # fmt: skip
     """LLVM modules of the functions of a Python module, with exactly these entry names, for a compute capability.
 
     `filename` is what numba's messages call the text, `names` what the text finds in its module, `helpers` its
-    functions that others call. Raises CompilationError.
+    functions that others call. lines: with the lines of the text in it. Raises CompilationError.
     """
     cuda_toolchain.require()
     from numba import cuda
@@ -39,13 +39,13 @@ def module_ir(
     namespace: dict = {"__name__": "pydotcompute_cuda_module", "__file__": filename, **(names or {})}
     exec(compile(text, filename, "exec"), namespace)
     for helper in helpers:
-        namespace[helper] = cuda.jit(device=True)(namespace[helper])
-    return functions_ir([(namespace[e.function or e.name], e) for e in entries], capability)
+        namespace[helper] = cuda.jit(device=True, lineinfo=lines)(namespace[helper])
+    return functions_ir([(namespace[e.function or e.name], e) for e in entries], capability, lines)
 
 
-def compile_raw(text: str, filename: str, entry: EntryPoint, arch: str) -> str:
+def compile_raw(text: str, filename: str, entry: EntryPoint, arch: str, lines: bool = False) -> str:
     """PTX of a raw kernel: a module of numba.cuda's own Python. What it calls that only nvJitLink can bring in, such as
-    arithmetic in float16, is linked where that is installed. Raises CompilationError."""
+    arithmetic in float16, is linked where that is installed, without `lines`. Raises CompilationError."""
     cuda_toolchain.require()
     import math
 
@@ -66,9 +66,10 @@ def compile_raw(text: str, filename: str, entry: EntryPoint, arch: str) -> str:
             and value.__code__.co_filename == filename
             and name != entry.name
         ):
-            namespace[name] = cuda.jit(device=True)(value)
+            namespace[name] = cuda.jit(device=True, lineinfo=lines)(value)
     try:
-        return to_ptx(functions_ir([(namespace[entry.name], entry)], capability_of(arch)), arch, fused=True)
+        modules = functions_ir([(namespace[entry.name], entry)], capability_of(arch), lines)
+        return to_ptx(modules, arch, fused=True, lines=lines)
     except Unlinked as error:
         return _linked(namespace[entry.name], entry, arch, error)
 
@@ -107,7 +108,9 @@ def _linked(function: Callable, entry: EntryPoint, arch: str, unlinked: Unlinked
     return canonical(ptx, arch)
 
 
-def functions_ir(functions: Sequence[tuple[Callable, EntryPoint]], capability: tuple[int, int]) -> list[str]:
+def functions_ir(
+    functions: Sequence[tuple[Callable, EntryPoint]], capability: tuple[int, int], lines: bool = False
+) -> list[str]:
     """LLVM modules of Python functions, an entry each, and of what they call. Raises CompilationError."""
     cuda_toolchain.require()
     from .device import Callees
@@ -116,13 +119,13 @@ def functions_ir(functions: Sequence[tuple[Callable, EntryPoint]], capability: t
     callees = Callees(capability)
     modules: list[str] = []
     for function, entry in functions:
-        texts = map(mark_unrolled, _front_end(callees.bound(function), entry, capability))
+        texts = map(mark_unrolled, _front_end(callees.bound(function), entry, capability, lines))
         modules += [text for text in texts if text not in modules]
     return modules
 
 
-def to_ptx(modules: Sequence[str], arch: str, fused: bool = False) -> str:
-    """NVVM's half; `fused` lets it make one rounding of a product and a sum.
+def to_ptx(modules: Sequence[str], arch: str, fused: bool = False, lines: bool = False) -> str:
+    """NVVM's half; `fused` lets it make one rounding of a product and a sum, `lines` has it write line tables.
 
     Canonical: no banner, no environment of numba's, no path; the same bytes in every process and folder.
     Raises CompilationError.
@@ -131,7 +134,8 @@ def to_ptx(modules: Sequence[str], arch: str, fused: bool = False) -> str:
 
     try:
         # fma=0: every rounding of a lowered kernel stands in its source, so that each GPU gives the same bits.
-        ptx = nvvm.compile_ir(list(modules), arch=f"compute_{arch}", opt=3, fma=int(fused)).decode()
+        options = {"generate-line-info": None} if lines else {}
+        ptx = nvvm.compile_ir(list(modules), arch=f"compute_{arch}", opt=3, fma=int(fused), **options).decode()
     except Exception as error:
         raise CompilationError(f"NVVM refused the code for compute_{arch}: {_first_line(error)}") from error
     return canonical(ptx, arch)
@@ -178,7 +182,7 @@ def argument_type(text: str):
     return base
 
 
-def _front_end(function: Callable, entry: EntryPoint, capability: tuple[int, int]) -> list[str]:
+def _front_end(function: Callable, entry: EntryPoint, capability: tuple[int, int], lines: bool) -> list[str]:
     """numba-cuda's half: Python → the LLVM modules of a kernel and of the helpers that it calls."""
     from numba import types
     from numba.core.errors import NumbaError
@@ -189,7 +193,7 @@ def _front_end(function: Callable, entry: EntryPoint, capability: tuple[int, int
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # performance hints of numba's about code that is ours
             library, _ = _compile_pyfunc_with_fixup(
-                function, types.void(*arguments), debug=False, lineinfo=False, device=False, opt=True, cc=capability,
+                function, types.void(*arguments), debug=False, lineinfo=lines, device=False, opt=True, cc=capability,
                 abi="numba", abi_info={"abi_name": entry.name}, launch_bounds=entry.block or None,
             )  # fmt: skip
     except NumbaError as error:

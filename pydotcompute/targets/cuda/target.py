@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from time import perf_counter
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...artifact.remedies import install
 from ...artifact.signature import DTYPES
 from ...declare.model import Kernel, Rendered, Specialisation
 from ...errors import CompilationError, CompilerNotInstalledError, DeclarationError
 from ..base import Answer, Artifact, Clock, Job, Target
+from ..listing import Listing, Places, Remark, of_text
 from ..tools import package_version
 
+if TYPE_CHECKING:
+    from .compiler import Make
+
 LLVM = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "llvm")
+
+
+class Lowered(NamedTuple):
+    """What is compiled: of the kernel language what it was lowered to, else the raw kernel's own Python."""
+
+    listing: Listing
+    compiler: Callable[[bool], Make]  # with tables of lines, or without
+    aliases: tuple[tuple[str, str], ...]
+    unchecked: dict[str, int]  # a raw kernel has accesses that nobody looks at, and does not say how many
 
 
 class CudaTarget(Target):
@@ -26,6 +41,11 @@ class CudaTarget(Target):
     has_blocks = True
     comments = {".ptx": "//"}
     raw = "cuda"
+    stages = {
+        "lowered": "the Python that numba-cuda compiles",
+        "ptx": "PTX",
+        "sass": "the instructions of the GPU",
+    }
     distributions = {
         "numba": ("numba",),
         "numba-cuda": ("numba_cuda",),
@@ -78,6 +98,22 @@ class CudaTarget(Target):
                 parsed[target] = toolchain.parse_target(target)
             except DeclarationError as error:  # of this target alone: the toolchain does not know it
                 failures[target] = str(error)
+        lowered = self._lowered(job, clock)
+        make = lowered.compiler(False)
+        artifacts = {}
+        for target, (form, arch) in parsed.items():
+            started = perf_counter()
+            try:
+                made = make(form, arch, job.kernel.launch)
+            except CompilationError as error:
+                failures[target] = str(error)
+                continue
+            clock.tick("CUDA compiler")
+            meta = made.meta | lowered.unchecked
+            artifacts[target] = Artifact(made.data, made.suffix, meta, perf_counter() - started)
+        return Answer(artifacts, failures, lowered.aliases, clock.phases)
+
+    def _lowered(self, job: Job, clock: Clock) -> Lowered:
         try:
             from ...analysis.inside import unproved
             from ...analysis.races import check
@@ -92,32 +128,47 @@ class CudaTarget(Target):
                 f"building needs {error.name}, which is not installed: {remedy}"
             ) from None
         clock.tick("import")
-        kernel, params = job.kernel, dict(job.specialisation.params)
-        path = job.write(".cuda-rendered.py", job.rendered.text)
-        aliases: tuple[tuple[str, str], ...] = ()
-        unchecked: dict[str, int] = {}  # a raw kernel has accesses that nobody looks at, and does not say how many
-        if job.rendered.raw:
-            make = compiler.raw_compiler(kernel, job.specialisation, job.rendered, path)
-        else:
-            tree = check(build_tree(kernel, job.specialisation, job.rendered))
-            aliases, unchecked = tuple(sorted(tree.aliases)), {"unchecked": len(unproved(tree))}
-            clock.tick("front end")
-            source = lower(tree, kernel.launch, params)
-            path = job.write(".cuda.py", source.text)
-            clock.tick("lower")
-            make = compiler.source_compiler(source, path, tree.name)
-        artifacts = {}
-        for target, (form, arch) in parsed.items():
-            started = perf_counter()
-            try:
-                made = make(form, arch, kernel.launch)
-            except CompilationError as error:
-                failures[target] = str(error)
-                continue
-            clock.tick("CUDA compiler")
-            meta = made.meta | unchecked
-            artifacts[target] = Artifact(made.data, made.suffix, meta, perf_counter() - started)
-        return Answer(artifacts, failures, aliases, clock.phases)
+        kernel, rendered = job.kernel, job.rendered
+        path = job.write(".cuda-rendered.py", rendered.text)
+        if rendered.raw:
+            return Lowered(
+                of_text(rendered.text, [rendered.position(k, 1) for k in range(1, 1 + len(rendered.text.splitlines()))]),
+                lambda lines: compiler.raw_compiler(kernel, job.specialisation, rendered, path, lines), (), {},
+            )  # fmt: skip
+        tree = check(build_tree(kernel, job.specialisation, rendered))
+        clock.tick("front end")
+        source = lower(tree, kernel.launch, dict(job.specialisation.params))
+        file = job.write(".cuda.py", source.text)
+        clock.tick("lower")
+        return Lowered(
+            of_text(source.text, source.positions),
+            lambda lines: compiler.source_compiler(source, file, tree.name, lines),
+            tuple(sorted(tree.aliases)), {"unchecked": len(unproved(tree))},
+        )  # fmt: skip
+
+    def listing(self, job: Job, stage: str) -> Listing:
+        from . import listing, toolchain
+
+        toolchain.require()
+        lowered = self._lowered(job, Clock())
+        if stage == "lowered":
+            return lowered.listing
+        _, arch = toolchain.parse_target(job.targets[0])
+        places = Places(line.at for line in lowered.listing.lines)
+        form, show = {"ptx": ("compute", listing.ptx), "sass": ("sm", listing.sass)}[stage]
+        made, lined = (lowered.compiler(lines)(form, arch, job.kernel.launch).data for lines in (False, True))
+        return show(made, lined, places)
+
+    def remarks(self, job: Job) -> tuple[Remark, ...]:
+        from . import toolchain
+
+        toolchain.require()
+        form, arch = toolchain.parse_target(job.targets[0])
+        used = self._lowered(job, Clock()).compiler(False)(form, arch, job.kernel.launch).meta["resources"]
+        return tuple(
+            Remark(None, f"{entry}, sm_{arch}: " + ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in r.items()))
+            for entry, r in used.items()
+        )
 
 
 TARGET = CudaTarget()

@@ -11,7 +11,7 @@ import re
 from contextlib import contextmanager
 from functools import cache
 from types import FunctionType
-from typing import Callable, Iterator, NamedTuple, Sequence
+from typing import Any, Callable, Iterator, NamedTuple, Sequence
 
 import llvmlite.binding as llvm
 from llvmlite import ir
@@ -34,6 +34,7 @@ from numba.extending import intrinsic
 
 from . import lanes
 from .independence import ACCESS, mark_independent_loops
+from .line_table import hidden, shown
 
 
 class _Library(codegen.AOTCodeLibrary):
@@ -68,6 +69,8 @@ def _flags(fastmath: Sequence[str], inline: bool) -> compiler.Flags:
     return flags
 
 
+Lines = Callable[..., Any]  # LineTable.of
+
 # ------------------------------------------------------------------------------------------------ subroutines
 
 
@@ -98,11 +101,12 @@ def subroutine(
     inline: bool = True,
     attributes: Callable[[ir.Function], None] | None = None,
     library: bool = True,
+    lines: Lines | None = None,
 ) -> Callable:
     """An intrinsic that calls `function`, compiled by the same front end for the types it is called with.
 
     result: its type; inferred where it is None. inline: always. attributes: called with the LLVM function, to add to
-    it. library: it does not belong to one kernel.
+    it. library: it does not belong to one kernel. lines: what makes its table of lines; none is made without.
     """
     function = _self_contained(function)
     flags = _flags(fastmath, inline)
@@ -116,7 +120,7 @@ def subroutine(
             known = _LIBRARY if library else store.compiled
             compiled = known.get((function, signature))
             if compiled is None:
-                compiled = known[function, signature] = _compile(context, function, signature, flags, attributes)
+                compiled = known[function, signature] = _compile(context, function, signature, flags, attributes, lines)
             else:
                 store.modules += [m for m in compiled.modules if m not in store.modules]
             return context.call_internal(b, compiled.descriptor, signature, values)
@@ -168,10 +172,10 @@ class _Pipeline(compiler.CompilerBase):
         return [manager]
 
 
-def _run(context, library, function, signature, flags) -> compiler.CompileResult:
+def _run(context, library, function, signature, flags, lines) -> compiler.CompileResult:
     # A callee without flags would else take its caller's. What rounds by a magic constant or adds without loss bears
     # none, and what is compiled once a process must not depend on who asks first.
-    context = context.subtarget(fastmath=flags.fastmath)
+    context = context.subtarget(fastmath=flags.fastmath, enable_debuginfo=bool(lines), DIBuilder=lines)
     types_, result = signature.args, signature.return_type
     return _Pipeline(context.typing_context, context, library, types_, result, flags, {}).compile_extra(function)
 
@@ -184,12 +188,12 @@ def _refusals() -> Iterator[None]:
         raise Refused(error) from error
 
 
-def _compile(context, function, signature, flags, attributes) -> _Compiled:
+def _compile(context, function, signature, flags, attributes, lines) -> _Compiled:
     store = context.codegen()
     before, store.modules = store.modules, []
     library = store.create_library(function.__name__)
     with global_compiler_lock, _refusals():
-        done = _run(context, library, function, signature, flags)
+        done = _run(context, library, function, signature, flags, lines)
     made, store.modules = store.modules, before
     if attributes:
         attributes(made[-1].globals[done.fndesc.llvm_func_name])
@@ -234,9 +238,11 @@ def _result_type(function: Callable, operands: tuple) -> types.Type:
 # --------------------------------------------------------------------------------------------------- modules
 
 
-def compile_functions(functions: dict[str, tuple[Callable, types.Signature]], fastmath: Sequence[str]) -> str:
+def compile_functions(
+    functions: dict[str, tuple[Callable, types.Signature]], fastmath: Sequence[str], lines: Lines | None = None
+) -> str:
     """LLVM IR of a module that defines each function under its name, `i32 NAME(result *, ptr, arguments…)`, and
-    everything it calls as internal functions. Raises Refused."""
+    everything it calls as internal functions. lines: as for `subroutine`. Raises Refused."""
     target = registry.cpu_target
     target.target_context.refresh()  # before the derived context: Numba sets itself up once, for the first that asks
     store = _Codegen()
@@ -245,7 +251,7 @@ def compile_functions(functions: dict[str, tuple[Callable, types.Signature]], fa
     for name, (function, signature) in functions.items():
         library, flags, function = store.create_library(name), _flags(fastmath, False), _self_contained(function)
         with _refusals():
-            compiled = _run(context, library, function, signature, flags)
+            compiled = _run(context, library, function, signature, flags, lines)
         mark_independent_loops(store.modules[-1])
         exported[compiled.fndesc.llvm_func_name] = name
     return _linked(store.modules, exported)
@@ -254,7 +260,7 @@ def compile_functions(functions: dict[str, tuple[Callable, types.Signature]], fa
 def _linked(modules: Sequence[ir.Module], exported: dict[str, str]) -> str:
     """The text of all modules as one, its symbols numbered in order of appearance: Numba's contain counters."""
     def parsed(module: ir.Module) -> llvm.ModuleRef:
-        return llvm.parse_assembly(cgutils.normalize_ir_text(str(module)))
+        return llvm.parse_assembly(hidden(cgutils.normalize_ir_text(str(module))))
 
     linked = parsed(modules[0])
     for module in modules[1:]:
@@ -277,4 +283,4 @@ def _linked(modules: Sequence[ir.Module], exported: dict[str, str]) -> str:
 
     text = re.sub(r'@(?:"([^"]+)"|([\w.$-]+))', renamed, text)
     text = re.sub(rf'^(!\d+ = )!{{!"{ACCESS}"}}$', r"\1distinct !{}", text, flags=re.M)
-    return re.sub(rf"^!{ACCESS} = .*\n", "", text, flags=re.M)
+    return shown(re.sub(rf"^!{ACCESS} = .*\n", "", text, flags=re.M))

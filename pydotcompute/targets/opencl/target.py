@@ -7,6 +7,7 @@ from time import perf_counter
 
 from ...artifact.signature import DTYPES
 from ..base import Answer, Artifact, Clock, Job, Target
+from ..listing import Listing, of_text
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -19,6 +20,7 @@ class OpenCLTarget(Target):
     dtypes = frozenset(DTYPES)
     has_blocks = True
     comments = {".cl": "//"}
+    stages = {"text": "OpenCL C"}
     distributions = {"numpy": ("numpy",)}
 
     def code(self) -> tuple[str, ...]:
@@ -42,6 +44,16 @@ class OpenCLTarget(Target):
         meta = made.meta | {"unchecked": len(unproved(tree))}
         artifact = Artifact(made.data, made.suffix, meta, perf_counter() - started)
         return Answer(dict.fromkeys(job.targets, artifact), {}, tuple(sorted(tree.aliases)), clock.phases)
+
+    def listing(self, job: Job, stage: str) -> Listing:
+        from ...analysis.races import check
+        from ...frontend.build import build_tree
+        from ..text.program import emit
+        from .dialect import OPENCL
+
+        tree = check(build_tree(job.kernel, job.specialisation, job.rendered))
+        source = emit(tree, OPENCL, job.kernel.launch, dict(job.specialisation.params))
+        return of_text(source.text, source.positions)
 
 
 TARGET = OpenCLTarget()

@@ -245,6 +245,7 @@ class _Program:
                 loops.statements.write(self.before)
             return self.before
         loops.statements.write(self.before)
+        loops.writer.at = self.main.at
         if self.main.kind == "blocks" and self.reduces:
             loops.reduce_blocks(self.main, self.partial)
         elif self.main.kind == "blocks":
@@ -259,6 +260,7 @@ class _Program:
         loops.statements.write(self.before)
         reduced: tuple[Stmt, ...] = ()
         if self.reduces and self.main:
+            loops.writer.at = self.main.at
             loops.combine_chunks(self.main, self.partial)
             reduced = tuple(Assign(r.name, Const(0, r.type)) for r in self.reduced)
         with loops.writer.when(f"{loops.thread} == {loops.number(0)}"):

@@ -1,0 +1,115 @@
+"""What becomes of one specialisation for one target, stage by stage, made again from its declaration.
+
+An artifact that is shown is the cache's own: compiled anew, its bytes are compared with the object there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ..analysis.inside import unproved
+from ..artifact.identity import bind
+from ..cache.files import sha256
+from ..errors import CompilationError
+from ..ir import printer
+from ..ir.tree import For, KernelTree, Parallel, Reduce, While, walk
+from ..targets.base import Artifact, Clock, Job, Target
+from ..targets.listing import Line, Listing, Remark, of_text
+from ..targets.registry import get
+from .execute import jobs_of
+from .plan import Item, Plan
+
+STAGES = {"source": "the rendered Python", "tree": "the typed tree"}  # what every target has
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One artifact that is being looked at. Its methods raise DeclarationError, CompilationError and
+    CompilerNotInstalledError."""
+
+    item: Item
+    entry: dict[str, Any] | None  # of the manifest; None: there is none
+    job: Job
+
+    @property
+    def stages(self) -> dict[str, str]:
+        """Name → what it is, of all that `listing` takes."""
+        own = {} if self.job.rendered.raw and self.job.rendered.raw != get(self.job.backend).raw else self.target.stages
+        stages = {**STAGES, **own}
+        if self.job.rendered.raw:
+            del stages["tree"]
+        return stages
+
+    @property
+    def target(self) -> Target:
+        return get(self.job.backend)
+
+    def listing(self, stage: str) -> Listing:
+        rendered = self.job.rendered
+        if stage == "source":
+            count = len(rendered.text.splitlines())
+            return of_text(rendered.text, [rendered.position(k, 1) for k in range(1, 1 + count)])
+        if stage == "tree":
+            return Listing(tuple(Line(*line) for line in printer.lines(self.tree())))
+        return self.target.listing(self.job, stage)
+
+    def tree(self) -> KernelTree:
+        from ..analysis.races import check
+        from ..frontend.build import build_tree
+
+        return check(build_tree(self.job.kernel, self.job.specialisation, self.job.rendered))
+
+    def remarks(self) -> tuple[Remark, ...]:
+        return self.target.remarks(self.job)
+
+    def same_bytes(self) -> str:
+        """Whether it is what the cache has: a sentence."""
+        entry = self.entry
+        if entry is None:
+            return "not built; this is what a build would make"
+        if self.item.reasons:
+            return f"what was built is out of date ({self.item.reason}); this is what a build would make"
+        made = self.made
+        data = bind(made.data, self.item.said, self.target.comments.get(made.suffix, ""))
+        if sha256(data) == entry["object"]:
+            return f"made again, byte by byte the object {entry['object'][:12]} of the cache"
+        return f"made again, and other than the object {entry['object'][:12]} of the cache, though nothing says why"
+
+    @cached_property
+    def made(self) -> Artifact:
+        """What is compiled now."""
+        answer = self.target.compile(self.job, Clock())
+        made = answer.artifacts.get(self.item.target)
+        if made is None:
+            raise CompilationError(answer.failures.get(self.item.target) or answer.failures[""])
+        return made
+
+    def checks(self) -> tuple[Remark, ...]:
+        """The indices that are not proved to be inside of their arrays, and what becomes of them."""
+        if self.job.rendered.raw:
+            return (Remark(None, "a raw kernel: nobody looks at its indices"),)
+        what = "is looked at in every call" if "sites" in self.made.meta else "is not looked at"
+        return tuple(
+            Remark(node.at, f"{node.array}: an index that is not proved to be inside {what}") for node in unproved(self.tree())
+        )
+
+    def loop(self, line: int) -> tuple[set[tuple[str, int]], list[int]]:
+        """Files and lines of the loop whose head stands in this line; and, if there is none, the lines of those that
+        there are."""
+        heads: list[int] = []
+        tree = self.tree()
+        for statement in (s for body in (*(h.body for h in tree.helpers), tree.body) for s in body):
+            for node in walk(statement):
+                if isinstance(node, (Parallel, For, While, Reduce)) and node.at is not None:
+                    if node.at.line == line:
+                        return {(n.at.path, n.at.line) for n in walk(node) if n.at is not None}, []
+                    heads.append(node.at.line)
+        return set(), sorted(set(heads))
+
+
+def shown(plan: Plan, item: Item, folder: str, linker: str) -> Shown:
+    """What is made of an item of a plan; its sources are written to the folder."""
+    (job,) = jobs_of(plan, [item], folder, linker)
+    return Shown(item, plan.entry(item), job)

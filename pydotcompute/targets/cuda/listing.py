@@ -1,0 +1,93 @@
+"""PTX and SASS of a kernel, with the user's lines beside the instructions."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+
+from ...artifact.remedies import install
+from ...errors import CompilationError, CompilerNotInstalledError
+from ..listing import Line, Listing, Places, aligned
+from .line_table import FILE
+
+
+def ptx(made: bytes, made_lined: bytes, places: Places) -> Listing:
+    """PTX as it was made, with the places of its twin that has a table of lines."""
+    text, lined = made.decode(), made_lined.decode()
+    files = {number: name for number, name in FILE.findall(lined)}
+    twin: list[Line] = []
+    at = None
+    for line in lined.splitlines():
+        if found := re.match(r"\s*\.loc\s+(\d+) (\d+)", line):
+            at = places.at(files[found[1]], int(found[2])) or at
+            continue
+        if re.match(r"\s*\.(?:visible )?\.?(?:entry|func)|\}", line):
+            at = None
+        twin.append(Line(line, at))
+    lines = [line.expandtabs(8).rstrip() for line in text.splitlines() if line.strip()]
+    return aligned(lines, [line for line in twin if line.text.strip()], _shape)
+
+
+def sass(cubin: bytes, lined: bytes, places: Places) -> Listing:
+    """The instructions of a cubin, as `ptx`."""
+    twin: list[Line] = []
+    at = None
+    for line in disassembled(lined, "-g").splitlines():
+        if found := re.match(r'\s*//## File "(.*?)", line (\d+)', line):
+            at = places.at(found[1], int(found[2])) or at
+        elif re.match(r"//-+ ", line):
+            at = None
+        else:
+            twin.append(Line(line, at))
+    lines = [line for line in disassembled(cubin).splitlines() if _is_code(line)]
+    return aligned([_clean(line) for line in lines], [x for x in twin if _is_code(x.text)], _shape)
+
+
+def _is_code(line: str) -> bool:
+    return bool(re.match(r"\s+/\*[0-9a-f]{4,}\*/|\.L_|\w+:$", line))
+
+
+def _clean(line: str) -> str:
+    return re.sub(r"^\s+/\*([0-9a-f]{4,})\*/\s+", r"    \1  ", line)
+
+
+def _shape(line: str) -> str:
+    """An instruction without the names of registers and labels, and without its address."""
+    line = re.sub(r"^\s*(?:/\*[0-9a-f]+\*/|[0-9a-f]{4,}  )", "", line)
+    return " ".join(re.sub(r"%\w+|\b[RPU]+\d+\b|`\(.*?\)|\$?\.?L_\w+|\d+", "%", line).split())
+
+
+def disassembled(cubin: bytes, *options: str) -> str:
+    """What nvdisasm prints of the code of a cubin. Raises CompilerNotInstalledError where it is missing."""
+    with tempfile.TemporaryDirectory(prefix="pydotcompute-") as folder:
+        path = os.path.join(folder, "kernel.cubin")
+        with open(path, "wb") as file:
+            file.write(cubin)
+        done = subprocess.run([nvdisasm(), "-c", *options, path], capture_output=True, text=True)
+    if done.returncode:
+        raise CompilationError(f"nvdisasm failed with exit code {done.returncode}:\n{done.stderr.strip()}")
+    return done.stdout
+
+
+@cache
+def nvdisasm() -> str:
+    """The path of NVIDIA's disassembler: of its wheel, or on the PATH. Raises CompilerNotInstalledError."""
+    for package in ("nvidia.cu13", "nvidia.cuda_nvdisasm"):
+        try:
+            spec = importlib.util.find_spec(package)
+        except ModuleNotFoundError:
+            continue
+        for folder in (spec and spec.submodule_search_locations) or ():
+            path = os.path.join(folder, "bin", "nvdisasm")
+            if os.access(path, os.X_OK):
+                return path
+    if found := shutil.which("nvdisasm"):
+        return found
+    raise CompilerNotInstalledError(
+        f"SASS is read by nvdisasm, which is not installed: {install('inspect', 'nvidia-cuda-nvdisasm')}"
+    )

@@ -1,0 +1,66 @@
+"""What becomes of a kernel on its way to machine code, as lines of text, each with its place in the user's files."""
+
+from __future__ import annotations
+
+import os
+from difflib import SequenceMatcher
+from typing import Callable, Iterable, NamedTuple, Sequence
+
+from ..errors import Position
+
+
+class Line(NamedTuple):
+    text: str
+    at: Position | None = None  # None: nobody wrote it
+
+
+class Listing(NamedTuple):
+    """One form of one specialisation. notes: what a reader must know about it, a sentence each."""
+
+    lines: tuple[Line, ...]
+    notes: tuple[str, ...] = ()
+
+
+class Remark(NamedTuple):
+    """What was made of a part of a kernel."""
+
+    at: Position | None
+    text: str
+
+
+def of_text(text: str, positions: Sequence[Position | None]) -> Listing:
+    """A text whose line k + 1 comes from positions[k]; those that it has no position for, from nowhere."""
+    lines = text.splitlines()
+    known = [*positions, *(None for _ in lines[len(positions) :])]
+    return Listing(tuple(Line(line, at) for line, at in zip(lines, known)))
+
+
+class Places:
+    """The positions of a kernel by file and line: what a compiler's tool gives back of a table of lines."""
+
+    def __init__(self, positions: Iterable[Position | None]):
+        self._known: dict[tuple[str, int], Position] = {}
+        for at in positions:
+            if at is not None:
+                self._known.setdefault((os.path.normpath(at.path), at.line), at)
+
+    def at(self, path: str, line: int) -> Position | None:
+        return self._known.get((os.path.normpath(path), line))
+
+
+def aligned(lines: Sequence[str], twin: Sequence[Line], shape: Callable[[str], str]) -> Listing:
+    """Lines of an artifact, with the places of its twin: the same code, but that it was compiled with a table of lines.
+
+    Some compilers make other instructions then. shape: what is compared of a line, such as its instruction without
+    the names of registers.
+    """
+    mine, theirs = [shape(line) for line in lines], [shape(line.text) for line in twin]
+    places: list[Position | None] = [None] * len(lines)
+    same = 0
+    for block in SequenceMatcher(None, mine, theirs, autojunk=False).get_matching_blocks():
+        same += block.size
+        for k in range(block.size):
+            places[block.a + k] = twin[block.b + k].at
+    other = len(lines) - same
+    note = f"{other} of {len(lines)} lines have no place: with a table of lines the compiler makes other ones there"
+    return Listing(tuple(map(Line, lines, places)), (note,) if other else ())
