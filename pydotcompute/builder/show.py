@@ -16,12 +16,10 @@ from ..errors import CompilationError
 from ..ir import printer
 from ..ir.tree import For, KernelTree, Parallel, Reduce, While, walk
 from ..targets.base import Artifact, Clock, Job, Target
-from ..targets.listing import Line, Listing, Remark, of_text
+from ..targets.listing import STAGES, Line, Listing, Remark, of_rendered
 from ..targets.registry import get
 from .execute import jobs_of
 from .plan import Item, Plan
-
-STAGES = {"source": "the rendered Python", "tree": "the typed tree"}  # what every target has
 
 
 @dataclass(frozen=True)
@@ -47,10 +45,8 @@ class Shown:
         return get(self.job.backend)
 
     def listing(self, stage: str) -> Listing:
-        rendered = self.job.rendered
         if stage == "source":
-            count = len(rendered.text.splitlines())
-            return of_text(rendered.text, [rendered.position(k, 1) for k in range(1, 1 + count)])
+            return of_rendered(self.job.rendered)
         if stage == "tree":
             return Listing(tuple(Line(*line) for line in printer.lines(self.tree())))
         return self.target.listing(self.job, stage)
@@ -90,10 +86,9 @@ class Shown:
         """The indices that are not proved to be inside of their arrays, and what becomes of them."""
         if self.job.rendered.raw:
             return (Remark(None, "a raw kernel: nobody looks at its indices"),)
-        what = "is looked at in every call" if "sites" in self.made.meta else "is not looked at"
-        return tuple(
-            Remark(node.at, f"{node.array}: an index that is not proved to be inside {what}") for node in unproved(self.tree())
-        )
+        looked = "is looked at in every call" if "sites" in self.made.meta else "is not looked at"
+        what = f"an index that is not proved to be inside {looked}"
+        return tuple(Remark(node.at, f"{node.array}: {what}") for node in unproved(self.tree()))
 
     def loop(self, line: int) -> tuple[set[tuple[str, int]], list[int]]:
         """Files and lines of the loop whose head stands in this line; and, if there is none, the lines of those that

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING, Any
 
-from .arguments import add_common, add_targets, check_names, print_json, project_root
+from .arguments import add_common, check_names, print_json, project_root
 from .terminal import paint, say
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from ..builder.show import STAGES
+    from ..targets.listing import STAGES
     from ..targets.registry import every
 
     parser.add_argument("kernel", metavar="KERNEL", help="a kernel of kernels.yaml")
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_common(parser)
     parser.add_argument("-t", "--target", metavar="TARGET", help="default: the first of kernels.yaml that it has")
     parser.add_argument("--bounds", action="store_true", help="the artifact of 'build --bounds'")
-    parser.add_argument("--loop", metavar="LINE", type=int, help="only what belongs to the loop that begins in this line")
+    parser.add_argument("--loop", metavar="LINE", type=int, help="of the loop that begins in this line alone")
     group = parser.add_argument_group("stages, in the order of this list")
     told: dict[str, list[str]] = {stage: [what] for stage, what in STAGES.items()}
     for target in every():
@@ -151,12 +151,13 @@ def _data(
         return {"path": at.path if at else None, "line": at.line if at else None}
 
     name = dict(zip(("kernel", "specialization", "target"), found.item.name))
-    stages = {
-        stage: {
+    stages = [
+        {
+            "stage": stage,
             "lines": [{"text": line.text, **place(line.at)} for line in _within(listing, loop)],
             "notes": list(listing.notes),
         }
         for stage, listing in listings.items()
-    }
+    ]
     told = [{**place(remark.at), "text": remark.text} for remark in remarks]
     return {"version": 1, **name, "made": same, "stages": stages, "remarks": told}

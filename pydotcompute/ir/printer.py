@@ -9,7 +9,6 @@ from ..artifact.dimensions import Tree
 from ..errors import Position
 from . import tree as t
 
-
 Line = tuple[str, Position | None]  # and where the user wrote it
 
 

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import os
 from difflib import SequenceMatcher
-from typing import Callable, Iterable, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Callable, Iterable, NamedTuple, Sequence
 
 from ..errors import Position
+
+if TYPE_CHECKING:
+    from ..declare.model import Rendered
+
+
+STAGES = {"source": "the rendered Python", "tree": "the typed tree"}  # what every target has
 
 
 class Line(NamedTuple):
@@ -33,6 +39,12 @@ def of_text(text: str, positions: Sequence[Position | None]) -> Listing:
     lines = text.splitlines()
     known = [*positions, *(None for _ in lines[len(positions) :])]
     return Listing(tuple(Line(line, at) for line, at in zip(lines, known)))
+
+
+def of_rendered(rendered: Rendered) -> Listing:
+    """The Python that a declaration was rendered to."""
+    count = len(rendered.text.splitlines())
+    return of_text(rendered.text, [rendered.position(number, 1) for number in range(1, 1 + count)])
 
 
 class Places:

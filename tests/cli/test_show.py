@@ -53,7 +53,9 @@ def stage(project, capsys, target, name, *arguments):
     assert code == 0, err
     data = json.loads(out)
     assert "byte by byte the object" in data["made"]
-    return data["stages"][name]
+    (found,) = data["stages"]
+    assert found["stage"] == name
+    return found
 
 
 def places(listing, pattern):

@@ -84,6 +84,7 @@ def printed(tmp_path_factory):
     }.items():  # fmt: skip
         found[f"cache {name}"] = call("cache", name, *more)
     (root / "kernels.yaml").write_text(KERNELS.replace("= 2 * x[i]", "= 5 * x[i]") + LATER)
+    found["show"] = call("show", "good", "--tree") | call("show", "good")
     found["explain"] = call("explain", "later") | call("explain", "wrong")
     call("build")
     found["cache prune"] = call("cache", "prune", "--unused", "-n")

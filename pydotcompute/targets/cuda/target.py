@@ -12,7 +12,7 @@ from ...artifact.signature import DTYPES
 from ...declare.model import Kernel, Rendered, Specialisation
 from ...errors import CompilationError, CompilerNotInstalledError, DeclarationError
 from ..base import Answer, Artifact, Clock, Job, Target
-from ..listing import Listing, Places, Remark, of_text
+from ..listing import Listing, Places, Remark, of_rendered, of_text
 from ..tools import package_version
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class CudaTarget(Target):
         path = job.write(".cuda-rendered.py", rendered.text)
         if rendered.raw:
             return Lowered(
-                of_text(rendered.text, [rendered.position(k, 1) for k in range(1, 1 + len(rendered.text.splitlines()))]),
+                of_rendered(rendered),
                 lambda lines: compiler.raw_compiler(kernel, job.specialisation, rendered, path, lines), (), {},
             )  # fmt: skip
         tree = check(build_tree(kernel, job.specialisation, rendered))
