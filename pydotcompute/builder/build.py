@@ -14,6 +14,7 @@ from ..cache.seen import Seen
 from ..cache.writer import (
     close_to_others,
     drop_damaged,
+    drop_records,
     explain_os_error,
     make_folders,
     read_manifest,
@@ -187,6 +188,7 @@ def _build_locked(
     from .rendered import remove_others
 
     sweep(project.cache)
+    drop_records(project.cache)
     project.close()  # opened for reading alone; from here on a damaged one is started anew
     store = project.store(create=True)
     remember(plan, store)

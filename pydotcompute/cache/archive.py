@@ -12,7 +12,7 @@ import json
 import os
 import stat
 import tarfile
-from typing import IO, Any, Callable, Iterator, NamedTuple
+from typing import IO, Any, Callable, Iterator, Mapping, NamedTuple
 
 from ..artifact.identity import difference, of
 from ..errors import ArchiveError, KernelNotBuiltError
@@ -137,7 +137,7 @@ def _entry(kernels: Kernels, name: Name) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _current(kernels: Kernels) -> Kernels:
+def _current(kernels: Mapping[str, Any]) -> Kernels:
     """The artifacts of a manifest that are current, and the kernels and specialisations that have any."""
     chosen = {}
     for kernel, header in kernels.items():

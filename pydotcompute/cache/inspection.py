@@ -10,7 +10,7 @@ import stat
 from typing import Any, Callable, Iterator, NamedTuple
 
 from ..errors import KernelNotBuiltError
-from .layout import KEYS, MANIFEST, OBJECTS, object_path
+from .layout import KEYS, MANIFEST, OBJECTS, RECORDS, object_path
 from .lock import locked
 from .manifest import kernel_record
 from .seen import SEEN
@@ -167,7 +167,7 @@ def clear(folder: str, say: Callable[[str], None], others: tuple[str, ...] = ())
         return 0, 0
     count = size = 0
     with locked(folder, say):
-        places = [os.path.join(folder, name) for name in (MANIFEST, SOURCES, SEEN, OBJECTS, KEYS)]
+        places = [os.path.join(folder, name) for name in (MANIFEST, SOURCES, SEEN, RECORDS, OBJECTS, KEYS)]
         places += [os.path.join(folder, name) for name in os.listdir(folder) if name.startswith(TEMPORARY)]
         for place in (*places, *others):
             for path in _files_of(place):

@@ -6,7 +6,7 @@ that writes a new one.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Mapping, NamedTuple
 
 from ..artifact import identity, remedies
 from ..artifact.dimensions import Tree, from_data, text as expression
@@ -14,7 +14,9 @@ from ..artifact.identity import title
 from ..artifact.signature import DTYPES, Parameter, Signature
 from ..errors import KernelNotBuiltError
 from . import files, sealed
+from .json_text import parse, parse_safely
 from .layout import MANIFEST, PROJECT_CACHE, VERSION, object_path
+from .records import FAULTS, Kernels, brief, digest
 
 VENDOR_CALLS = ("matmul",)
 
@@ -134,8 +136,8 @@ def project_of(folder: str, root: str) -> str | None:
     return None if folder == root else root
 
 
-def read(folder: str, root: str) -> dict[str, Any]:
-    """The manifest in `folder`, whole but not yet looked into.
+def read(folder: str, root: str) -> Kernels:
+    """The manifest in `folder`: whole, and none of its records read.
 
     Raises KernelNotBuiltError: there is none, it is damaged, or of another format version; UntrustedCacheError.
     """
@@ -147,7 +149,7 @@ def read(folder: str, root: str) -> dict[str, Any]:
     try:
         data = files.read(folder, MANIFEST, files.MOST_MANIFEST, project_of(folder, root))
         whole = sealed.is_whole(data)
-        manifest = _parse(data.decode()) if whole else _parse_safely(data.decode())
+        manifest = parse(data.decode()) if whole else parse_safely(data.decode())
         version = manifest["version"]
         kernels = manifest["kernels"]
         if version == VERSION and not whole:
@@ -157,7 +159,7 @@ def read(folder: str, root: str) -> dict[str, Any]:
     except OSError as error:
         raise KernelNotBuiltError(f"{path} cannot be read: {error.strerror}; {remedy()}") from None
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise KernelNotBuiltError(f"{path} is damaged ({_brief(error)}); {remedy()}") from None
+        raise KernelNotBuiltError(f"{path} is damaged ({brief(error)}); {remedy()}") from None
     if version != VERSION or type(version) is not int:
         newer = type(version) is int and version > VERSION
         advice = "a newer version of this package reads it; or " if newer else ""
@@ -165,54 +167,32 @@ def read(folder: str, root: str) -> dict[str, Any]:
         raise KernelNotBuiltError(f"{found}, this program reads {VERSION}; {advice}{remedy()}")
     if not isinstance(kernels, dict):
         raise KernelNotBuiltError(f"{path} is damaged ('kernels' is not a mapping); {remedy()}")
-    return kernels
+    if not isinstance(manifest.get("stale", {}), dict):
+        raise KernelNotBuiltError(f"{path} is damaged ('stale' is not a mapping); {remedy()}")
+    return Kernels(manifest, folder, root)
 
 
-def _parse(text: str) -> Any:
-    """JSON → value. With the interpreter's own scanner, because the package around it costs 2 ms to import."""
-    try:
-        from _json import make_scanner
-    except ImportError:
-        return _parse_safely(text)
-    try:
-        value, end = make_scanner(_SCAN)(text, 0)  # type: ignore[arg-type]  # a context; the stubs say another thing
-    except (StopIteration, SystemError):  # it makes its errors by that package
-        return _parse_safely(text)
-    if text[end:].strip():
-        raise ValueError(f"more than one value, from character {end}")
-    return value
-
-
-def _parse_safely(text: str) -> Any:
-    """The same for text that may be anything."""
-    import json
-
-    return json.loads(text)
-
-
-class _SCAN:
-    """What json.JSONDecoder says to the scanner."""
-
-    strict = True
-    object_hook = object_pairs_hook = None
-    parse_float, parse_int, parse_constant = float, int, float
-    memo: dict[str, str] = {}
-
-
-def kernel_record(kernels: dict[str, Any], name: str, folder: str, root: str) -> KernelRecord:
+def kernel_record(kernels: Mapping[str, Any], name: str, folder: str, root: str) -> KernelRecord:
     """What the manifest says about one kernel. Raises KernelNotBuiltError if that is not what it should be."""
     try:
         return _kernel(kernels[name], name, folder, root)
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
+    except FAULTS as error:
+        path = kernels.path(name) if isinstance(kernels, Kernels) else f"{folder}/{MANIFEST}"
         raise KernelNotBuiltError(
-            f"{folder}/{MANIFEST} is damaged (kernel '{name}': {_brief(error)}); "
-            f"{remedies.build_again(folder, root, name)}"
+            f"{path} is damaged (kernel '{name}': {brief(error)}); {remedies.build_again(folder, root, name)}"
         ) from None
 
 
-def stale_artifacts(kernels: dict[str, Any]) -> list[tuple[str, str, str, str]]:
+def stale_artifacts(kernels: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
     """(kernel, specialisation, target, reason) of every artifact that an unfinished or failed build left behind."""
     try:
+        if isinstance(kernels, Kernels):
+            return [
+                (name, specialisation, target, str(reason))
+                for name, marks in kernels.stale.items()
+                for specialisation, targets in marks.items()
+                for target, reason in targets.items()
+            ]
         return [
             (name, specialisation, target, str(artifact["stale"]))
             for name, kernel in kernels.items()
@@ -235,7 +215,7 @@ def _kernel(entry: dict[str, Any], name: str, folder: str, root: str) -> KernelR
         concrete = tuple(p._replace(dtype=_dtype(types.get(p.dtype, p.dtype))) for p in parameters)
         artifacts = tuple(
             Artifact(
-                folder, root, name, label, target, _digest(a["object"]), _suffix(a["suffix"]), _size(a["size"]),
+                folder, root, name, label, target, digest(a["object"]), _suffix(a["suffix"]), _size(a["size"]),
                 _text(a["key"]), _text(a.get("stale", "")), dict(a.get("meta", {})), concrete, symbols,
             )
             for target, a in s["artifacts"].items()
@@ -296,14 +276,6 @@ def _size(value: Any) -> int:
     return value
 
 
-def _digest(value: Any) -> str:
-    """It becomes part of a path."""
-    digest = _text(value)
-    if len(digest) != 64 or digest.strip("0123456789abcdef"):
-        raise ValueError(f"{value!r} is not a SHA-256 digest")
-    return digest
-
-
 def _vendor(value: Any) -> str:
     """It becomes the name of a function that is called."""
     if not isinstance(value, str) or value not in ("", *VENDOR_CALLS):
@@ -320,8 +292,3 @@ def _suffix(value: Any) -> str:
     if not suffix.startswith(".") or not suffix[1:].isalnum():
         raise ValueError(f"{value!r} is not a suffix")
     return suffix
-
-
-def _brief(error: Exception) -> str:
-    text = f"no {error}" if isinstance(error, KeyError) else str(error)
-    return " ".join(text.split())[:200]

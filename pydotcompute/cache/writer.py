@@ -17,10 +17,12 @@ from typing import Any
 from ..artifact.identity import difference, of
 from .files import MOST_MANIFEST, read_file
 from .keys import digest
-from .layout import MANIFEST, OBJECTS, VERSION, object_path
+from .layout import MANIFEST, OBJECTS, RECORDS, VERSION, object_path, record_path
+from .records import FAULTS, digest as digest_of, joined, split
 from .sealed import is_whole, seal
 from .trust import fault
 
+FEW = 8  # files that are brought to the disk one by one
 TEMPORARY = ".new-"  # the start of the name of every file that is not finished
 
 
@@ -172,7 +174,44 @@ def _objects(manifest: dict[str, Any]) -> set[tuple[str, str, int]]:
 
 
 def write_manifest(folder: str, manifest: dict[str, Any]) -> None:
-    replace_file(os.path.join(folder, MANIFEST), seal(manifest_text(manifest)))
+    """Write the records of a manifest that are not there, then its index."""
+    index, records = split(manifest, manifest_text)
+    place = os.path.join(folder, RECORDS)
+    make_folders(place)
+    new = [path for name, data in records.items() if not _is(path := os.path.join(folder, record_path(name)), data)]
+    for path in new:
+        replace_file(path, records[os.path.basename(path).partition(".")[0]], sync=len(new) <= FEW)
+    if len(new) > FEW:
+        _sync_file_system(place)
+    replace_file(os.path.join(folder, MANIFEST), seal(manifest_text(index)))
+
+
+def _is(path: str, data: bytes) -> bool:
+    try:
+        return read_file(path, len(data)) == data
+    except OSError:
+        return False
+
+
+def _sync_file_system(folder: str) -> None:
+    """Have all of the files in a folder on the disk, with whatever else is written there: a thousand at once cost
+    little more than one."""
+    import ctypes
+
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        syncfs = getattr(ctypes.CDLL(None), "syncfs", None)
+        if syncfs is not None and syncfs(handle) == 0:
+            return
+    finally:
+        os.close(handle)
+    for name in os.listdir(folder):
+        handle = os.open(os.path.join(folder, name), os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            _sync(handle)
+        finally:
+            os.close(handle)
+    sync_folder(folder)
 
 
 def manifest_text(manifest: dict[str, Any]) -> str:
@@ -180,7 +219,8 @@ def manifest_text(manifest: dict[str, Any]) -> str:
 
 
 def read_manifest(folder: str) -> tuple[dict[str, Any], str]:
-    """The manifest of a cache and what is wrong with it; an empty one where there is none or it is damaged.
+    """The manifest of a cache, and what is wrong with it: an empty one where there is none or its index is damaged,
+    one without the kernels whose records are.
 
     Raises OSError where it is there and cannot be read.
     """
@@ -188,26 +228,36 @@ def read_manifest(folder: str) -> tuple[dict[str, Any], str]:
     empty: dict[str, Any] = {"version": VERSION, "kernels": {}}
     try:
         data = read_file(path, MOST_MANIFEST)
-        manifest = json.loads(data)
+        index = json.loads(data)
     except (FileNotFoundError, NotADirectoryError):
         return empty, ""
     except (ValueError, RecursionError) as error:
         return empty, f"{path}: damaged ({error})"
-    found = manifest.get("version") if isinstance(manifest, dict) else None
+    found = index.get("version") if isinstance(index, dict) else None
     if type(found) is int and found != VERSION:
         return empty, f"{path}: of format version {found}, this is {VERSION}"
-    if not is_whole(data) or not _has_its_parts(manifest):
+    if not is_whole(data) or not all(isinstance(index.get(part), dict) for part in ("kernels", "stale")):
         return empty, f"{path}: damaged"
-    del manifest["digest"]
-    return manifest, ""
+    manifest, problem = empty, ""
+    for name, record in index["kernels"].items():
+        try:
+            data = read_file(os.path.join(folder, record_path(digest_of(record))), MOST_MANIFEST)
+            entry = joined(data, record, index["stale"].get(name, {}), json.loads)
+            if not _has_its_parts(entry):
+                raise ValueError
+            manifest["kernels"][name] = entry
+        except FileNotFoundError:
+            problem = problem or f"{os.path.join(folder, record_path(record))}: missing (kernel '{name}')"
+        except FAULTS:
+            problem = problem or f"{os.path.join(folder, record_path(str(record)))}: damaged (kernel '{name}')"
+    return manifest, problem
 
 
-def _has_its_parts(manifest: dict[str, Any]) -> bool:
+def _has_its_parts(kernel: dict[str, Any]) -> bool:
     """Whether every part that a plan looks at has the type it must have."""
     try:
         return all(
             isinstance(artifact[name], kind)
-            for kernel in manifest["kernels"].values()
             for specialisation in kernel["specializations"].values()
             for artifact in specialisation["artifacts"].values()
             for name, kind in (("object", str), ("suffix", str), ("size", int), ("key", str), ("meta", dict))
@@ -219,7 +269,7 @@ def _has_its_parts(manifest: dict[str, Any]) -> bool:
 def sweep(folder: str) -> None:
     """Remove what killed writers left unfinished. Only under the lock."""
     objects = os.path.join(folder, OBJECTS)
-    places = [folder, objects]
+    places = [folder, os.path.join(folder, RECORDS), objects]
     with contextlib.suppress(OSError):
         places += [entry.path for entry in os.scandir(objects) if entry.is_dir(follow_symlinks=False)]
     for place in places:
@@ -227,6 +277,20 @@ def sweep(folder: str) -> None:
             for entry in os.scandir(place):
                 if entry.name.startswith(TEMPORARY):
                     remove(entry.path)
+
+
+def drop_records(folder: str) -> None:
+    """Remove the records that the index does not name: what the builds before the last one left for programs that had
+    opened the library. Only under the lock."""
+    try:
+        index = json.loads(read_file(os.path.join(folder, MANIFEST), MOST_MANIFEST))
+        named = {record_path(name) for name in index["kernels"].values()}
+    except (OSError, *FAULTS):
+        return  # a build makes all of it anew
+    with contextlib.suppress(OSError):
+        for name in os.listdir(os.path.join(folder, RECORDS)):
+            if f"{RECORDS}/{name}" not in named:
+                os.unlink(os.path.join(folder, RECORDS, name))
 
 
 def remove(path: str) -> None:

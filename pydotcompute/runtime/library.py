@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import Any, Iterator
+from typing import Any, Iterator, Mapping
 
 from ..artifact import remedies
 from ..artifact.identity import title
@@ -22,7 +22,7 @@ _warned: set[tuple[str, str]] = set()
 class KernelLibrary:
     """The kernels of one project or bundle: `lib.saxpy`, `lib["saxpy"]`, `list(lib)`, `"saxpy" in lib`."""
 
-    def __init__(self, kernels: dict[str, Any], folder: str, root: str, pinned: str | None, strict: bool):
+    def __init__(self, kernels: Mapping[str, Any], folder: str, root: str, pinned: str | None, strict: bool):
         self._kernels, self._folder, self._root, self._pinned, self._strict = kernels, folder, root, pinned, strict
 
     def __getattr__(self, name: str) -> Kernel:
@@ -94,7 +94,7 @@ def load(path: str | os.PathLike[str], target: str | None = None, strict: bool =
     return _open[key]
 
 
-def _refuse_stale(kernels: dict[str, Any], folder: str, root: str, pinned: str | None, strict: bool) -> None:
+def _refuse_stale(kernels: Mapping[str, Any], folder: str, root: str, pinned: str | None, strict: bool) -> None:
     stale = [entry for entry in manifest.stale_artifacts(kernels) if pinned in (None, entry[2])]
     if not stale:
         return

@@ -7,6 +7,7 @@ import textwrap
 from pathlib import Path
 
 from pydotcompute.builder.build import Project, Request, build
+from pydotcompute.cache.writer import read_manifest
 
 TARGETS = ("cpu:x86-64-v2", "cpu:x86-64-v3")
 KERNELS = """\
@@ -106,10 +107,8 @@ def stale(plan) -> dict[str, str]:
 
 def objects(root: Path) -> dict[str, bytes]:
     """`kernel specialisation target` → the bytes that the manifest says are current."""
-    import json
-
     cache = root / "build" / "cache"
-    manifest = json.loads((cache / "manifest.json").read_bytes())
+    manifest = read_manifest(str(cache))[0]
     found = {}
     for kernel, header in manifest["kernels"].items():
         for label, specialisation in header["specializations"].items():
@@ -122,6 +121,5 @@ def objects(root: Path) -> dict[str, bytes]:
 
 
 def manifest(root: Path) -> dict:
-    import json
-
-    return json.loads((root / "build" / "cache" / "manifest.json").read_bytes())
+    """All of it."""
+    return read_manifest(str(root / "build" / "cache"))[0]

@@ -10,6 +10,7 @@ import pytest
 from pydotcompute.builder.bundle import BundleError, write_bundle
 from pydotcompute.cache.writer import object_fault
 from pydotcompute.cli import main
+from pydotcompute.cache.writer import read_manifest
 
 from .project import build_project, edit, manifest
 
@@ -33,7 +34,7 @@ def contents(folder):
 
 
 def names(folder):
-    kernels = json.loads((folder / "manifest.json").read_bytes())["kernels"]
+    kernels = read_manifest(str(folder))[0]["kernels"]
     return {
         f"{kernel} {label} {target}"
         for kernel, header in kernels.items()
@@ -46,7 +47,8 @@ def test_a_bundle_has_the_manifest_and_its_objects_and_nothing_else(built, tmp_p
     folder = tmp_path / "wheel" / "kernels"
     done = bundle(built, folder)
     assert done.returncode == 0, done.stderr
-    found = json.loads((folder / "manifest.json").read_bytes())
+    found = read_manifest(str(folder))[0]
+    records = json.loads((folder / "manifest.json").read_bytes())["kernels"].values()
     assert found == manifest(built) and len(names(folder)) == 10
     entries = [
         entry
@@ -54,7 +56,7 @@ def test_a_bundle_has_the_manifest_and_its_objects_and_nothing_else(built, tmp_p
         for specialisation in header["specializations"].values()
         for entry in specialisation["artifacts"].values()
     ]
-    assert set(contents(folder)) == PACKAGE | {
+    assert set(contents(folder)) == PACKAGE | {f"records/{name}.json" for name in records} | {
         f"objects/{entry['object'][:2]}/{entry['object']}{entry['suffix']}" for entry in entries
     }
     for entry in entries:

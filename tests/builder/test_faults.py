@@ -145,7 +145,7 @@ def test_a_damaged_manifest_is_made_again_from_what_is_there(built, damage):
     if damage == "missing":
         path.unlink()
     else:
-        path.write_bytes(data[:1000] if damage == "truncated" else b"")
+        path.write_bytes(data[: len(data) // 2] if damage == "truncated" else b"")
     said = []
     plan, outcome = build_project(built, said=said)
     assert {result.status for result in outcome.results} == {"reused"} and len(outcome.results) == 10

@@ -1,5 +1,6 @@
 """What a build costs as a library grows: a job has its own kernel's lines, a plan is made once, objects are read once."""
 
+import json
 import os
 import pickle
 
@@ -9,6 +10,8 @@ from pydotcompute.builder import build as building
 from pydotcompute.builder.build import Project, Request, build
 from pydotcompute.builder.execute import jobs_of
 from pydotcompute.cache import seen
+from pydotcompute.errors import KernelNotBuiltError, StaleArtifactWarning
+from pydotcompute import load
 
 KERNEL = """\
   k{0}:
@@ -130,3 +133,62 @@ def test_young_objects_are_read_again(tmp_path, reads, monkeypatch):
         reads.clear()
         built(folder)
         assert len(reads) == read, age
+
+
+@pytest.mark.slow
+def test_a_library_opened_before_a_build_loads_lazily(tmp_path):
+    """What its index names stays until the build after next."""
+    folder = write(tmp_path / "p", range(3))
+    built(folder)
+    records, index = folder / "build/cache/records", folder / "build/cache/manifest.json"
+    library, first = load(folder), set(os.listdir(records))
+    assert len(first) == 3 and library.k0.signature == "(x: float32[...]) -> (out: float32[...])"
+    text = (folder / "kernels.yaml").read_text()
+    for k, new in enumerate(("y", "z", "w")):
+        (folder / "kernels.yaml").write_text(text.replace("x: float32", f"{new}: float32").replace("x[i]", f"{new}[i]"))
+        built(folder)
+        named = set(json.loads(index.read_text())["kernels"].values())
+        assert len(named) == 3 and {f"{name}.json" for name in named} <= set(os.listdir(records))
+        if k == 0:
+            assert first <= set(os.listdir(records)) and library.k1.signature.startswith("(x: ")
+    with pytest.raises(KernelNotBuiltError, match="is missing: if 'k2' was built again, load the library anew"):
+        library.k2
+    assert load(folder).k2.signature.startswith("(w: ") and len(os.listdir(records)) == 6
+    assert library.k1.signature.startswith("(x: "), "what it has read, it has"
+
+
+@pytest.mark.slow
+def test_a_record_that_is_damaged_is_written_again(tmp_path):
+    folder = write(tmp_path / "p", range(3))
+    built(folder)
+    records = sorted((folder / "build/cache/records").iterdir())
+    whole = records[1].read_bytes()
+    for damage in (whole[:-1], whole.replace(b"float32", b"float23"), b"", None):
+        records[1].unlink()
+        if damage is not None:
+            records[1].write_bytes(damage)
+        told = []
+        _, outcome = build(Project(str(folder), told.append), Request(), lambda event: None)
+        assert [result.status for result in outcome.results] == ["reused"]
+        (line,) = told
+        assert line.startswith(f"{records[1]}: {'missing' if damage is None else 'damaged'} (kernel 'k")
+        assert records[1].read_bytes() == whole and set(records) <= set(records[1].parent.iterdir())
+
+
+@pytest.mark.slow
+def test_a_mark_is_in_the_index_alone(tmp_path):
+    folder = write(tmp_path / "p", range(3))
+    built(folder)
+    records = set(os.listdir(folder / "build/cache/records"))
+    write(folder, range(3), wrong=(1,))
+    _, outcome = built(folder)
+    assert set(outcome.failed) == {("k1", "-", "opencl:1.2")}
+    index = json.loads((folder / "build/cache/manifest.json").read_text())
+    assert list(index["stale"]) == ["k1"] and "unknown name `j`" in index["stale"]["k1"]["-"]["opencl:1.2"]
+    assert len(set(os.listdir(folder / "build/cache/records")) - records) <= 1  # why it failed
+    with pytest.warns(StaleArtifactWarning, match="k1 for opencl:1.2 is stale"):
+        library = load(folder)
+    assert library.k0.doc == ""
+    write(folder, range(3))
+    built(folder)
+    assert json.loads((folder / "build/cache/manifest.json").read_text())["stale"] == {}

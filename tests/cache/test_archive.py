@@ -9,7 +9,7 @@ import pytest
 
 from pydotcompute.cache import Cache
 from pydotcompute.cache.files import sha256
-from pydotcompute.cache.layout import object_path
+from pydotcompute.cache.layout import VERSION, object_path
 from pydotcompute.cache.sealed import seal
 from pydotcompute.cli import main
 from pydotcompute.errors import ArchiveError, UntrustedCacheError
@@ -164,7 +164,7 @@ HARMS = {
     "a bit of the manifest": (lambda m: [(m[0][0], m[0][1].replace(b"size", b"sise", 1)), *m[1:]], "is damaged"),
     "no JSON": (lambda m: [("manifest.json", b"{"), *m[1:]], "its manifest.json is damaged"),
     "a list": (lambda m: [("manifest.json", b"[]"), *m[1:]], "its manifest.json is damaged"),
-    "a version": (manifest(lambda d: d.update(version=2)), "has format version 2, this program reads 3"),
+    "a version": (manifest(lambda d: d.update(version=2)), f"has format version 2, this program reads {VERSION}"),
     "a digest": (manifest(lambda d: entry(d).update(object="../../../../x")), "its manifest.json is damaged"),
     "a suffix": (manifest(lambda d: entry(d).update(suffix=".so/../x")), "its manifest.json is damaged"),
     "a size": (manifest(lambda d: entry(d).update(size=10**15)), "its manifest.json is damaged"),

@@ -9,6 +9,7 @@ import time
 import pytest
 
 from pydotcompute.cache import Cache
+from pydotcompute.cache.layout import VERSION
 from pydotcompute.cache.writer import read_manifest
 from pydotcompute.cli import main
 from pydotcompute.errors import KernelNotBuiltError, UntrustedCacheError
@@ -120,7 +121,7 @@ def damaged(path):
 
 
 def of_another_version(path):
-    path.write_bytes(path.read_bytes().replace(b'"version":3', b'"version":2'))
+    path.write_bytes(path.read_bytes().replace(b'"version":%d' % VERSION, b'"version":2'))
 
 
 @pytest.mark.parametrize("harm", [damaged, of_another_version, os.unlink])

@@ -11,6 +11,7 @@ import sys
 import pytest
 
 from pydotcompute.cli import main
+from pydotcompute.cache.writer import read_manifest
 
 KERNELS = """\
 version: 1
@@ -410,7 +411,7 @@ def test_a_call_after_a_failed_build_says_why(project, capsys):
     (project / "kernels.yaml").write_text(text)
     assert call(capsys, "build")[0] == 0
     assert pydotcompute.load(project).scale(np.float32([1]))[0] == 2
-    assert "failed" not in (project / "build/cache/manifest.json").read_text()
+    assert "failed" not in str(read_manifest(str(project / "build/cache")))
 
 
 CUDA_TOO = KERNELS.replace("cpu:x86-64-v2, cpu:x86-64-v3", "cpu:x86-64-v3, 'cuda:compute_80'")

@@ -10,6 +10,7 @@ import pytest
 from pydotcompute.cache.layout import VERSION
 from pydotcompute.cache.sealed import seal
 from pydotcompute.cli import main
+from pydotcompute.cache.writer import read_manifest, write_manifest
 
 pytestmark = pytest.mark.slow
 BLOCKED = "import sys\nfor name in ('yaml', 'jinja2', 'numba', 'llvmlite', 'diskcache', 'ziglang'): sys.modules[name] = None\n"
@@ -23,11 +24,10 @@ def bundle(project, tmp_path):
 
 
 def edit(bundle, change):
-    path = bundle / "manifest.json"
-    data = json.loads(path.read_text())
-    del data["digest"]
+    data, problem = read_manifest(str(bundle))
+    assert not problem
     change(data["kernels"])
-    path.write_bytes(seal(json.dumps(data)))
+    write_manifest(str(bundle), data)
 
 
 def check(capsys, bundle, *arguments):
@@ -65,7 +65,7 @@ def test_a_choice_that_is_not_there(bundle, capsys, kernel, hole):
 
 
 def test_what_is_damaged_missing_or_stale(bundle, capsys):
-    span = json.loads((bundle / "manifest.json").read_text())["kernels"]["span"]["specializations"]["-"]["artifacts"]
+    span = read_manifest(str(bundle))[0]["kernels"]["span"]["specializations"]["-"]["artifacts"]
     kept = span["cpu:x86-64-v2"]["object"]
     found = sorted(path for path in (bundle / "objects").rglob("*.so") if path.stem != kept)
     found[0].write_bytes(b"x"), found[1].unlink()

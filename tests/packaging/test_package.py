@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 
+from pydotcompute.cache.writer import read_manifest
 from pydotcompute.cli import main
 
 from .conftest import build
@@ -162,10 +163,10 @@ def test_the_package_describes_itself(names):
 def test_a_bundle_says_what_it_was_made_from(project, capsys):
     folder = project / "lib" / "mylib" / "kernels"
     assert {path.name for path in folder.iterdir()} == {
-        "__init__.py", "__init__.pyi", "py.typed", "manifest.json", "metadata.json", "objects",
+        "__init__.py", "__init__.pyi", "py.typed", "manifest.json", "metadata.json", "objects", "records",
     }  # fmt: skip
     data = json.loads((folder / "metadata.json").read_text())
-    manifest = json.loads((folder / "manifest.json").read_text())["kernels"]
+    manifest = read_manifest(str(folder))[0]["kernels"]
     found = {(a["kernel"], a["specialization"], a["target"]): a["key"] for a in data["artifacts"]}
     assert found == {
         (kernel, label, target): entry["key"]

@@ -25,7 +25,8 @@ from pydotcompute.artifact import dimensions, identity
 from pydotcompute.cache import files
 from pydotcompute.cache.layout import PROJECT_CACHE, VERSION
 from pydotcompute.cache.sealed import seal
-from pydotcompute.cache.writer import make_folders, write_manifest, write_object
+from pydotcompute.cache.records import split
+from pydotcompute.cache.writer import make_folders, manifest_text, read_manifest, write_manifest, write_object
 from pydotcompute.targets.cpu.entry import entry_ir
 from pydotcompute.declare import expressions
 from pydotcompute.errors import Position
@@ -266,17 +267,33 @@ def manifest_of(root) -> Path:
 
 
 def object_of(root, label="T=float32") -> Path:
-    artifact = json.loads(manifest_of(root).read_text())["kernels"]["saxpy"]["specializations"][label]["artifacts"]
-    digest = artifact["cpu:x86-64"]["object"]
+    digest = artifact_of(read_manifest(str(manifest_of(root).parent))[0], label)["object"]
     return Path(root, "build", "cache", "objects", digest[:2], f"{digest}.so")
 
 
+def record_of(root, kernel="saxpy") -> Path:
+    digest = json.loads(manifest_of(root).read_text())["kernels"][kernel]
+    return Path(root, "build", "cache", "records", f"{digest}.json")
+
+
 def edit_manifest(root, change) -> None:
-    data = json.loads(manifest_of(root).read_text())
+    """As if it had been written so; the old records stay."""
+    folder = manifest_of(root).parent
+    data, problem = read_manifest(str(folder))
+    assert not problem
     change(data)
+    index, records = {"version": data["version"], "kernels": data["kernels"], "stale": {}}, {}
+    try:
+        index, records = split(data, manifest_text)
+    except (KeyError, TypeError, AttributeError):  # it makes no sense: each kernel as it is
+        for name, entry in data["kernels"].items():
+            text = manifest_text(entry).encode()
+            index["kernels"][name] = sha256(text).hexdigest()
+            records[index["kernels"][name]] = text
+    for name, text in records.items():
+        (folder / "records" / f"{name}.json").write_bytes(text)
     replacement = manifest_of(root).with_suffix(".new")
-    del data["digest"]
-    replacement.write_bytes(seal(json.dumps(data)))
+    replacement.write_bytes(seal(manifest_text(index)))
     os.replace(replacement, manifest_of(root))
 
 

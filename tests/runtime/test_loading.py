@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 import pytest
-from support import X, artifact_of, edit_manifest, fails, manifest_of, object_of, shared_object, write_saxpy
+from support import X, artifact_of, edit_manifest, fails, manifest_of, object_of, record_of, shared_object, write_saxpy
 
 import pydotcompute
 from pydotcompute import KernelNotBuiltError
@@ -114,9 +114,9 @@ def test_damaged_manifests(tmp_path):
     write_saxpy(tmp_path)
     path, whole = manifest_of(tmp_path), manifest_of(tmp_path).read_text()
     remedy, reads = f"run: pydotcompute build -C {tmp_path}", f"this program reads {VERSION}"
-    other = whole.replace("float64", "float46")
+    other = whole.replace("saxpy", "saxpz")
     for text, problem in [
-        (whole[:200], "is damaged ("), ("", "is damaged ("), ("[]", "is damaged ("),
+        (whole[:100], "is damaged ("), ("", "is damaged ("), ("[]", "is damaged ("),
         (other, "is damaged (its digest is not that of what follows)"),
         (whole.replace(f'"version":{VERSION}', f'"version": {VERSION}'), "is damaged (its digest"),
         ("{}", "is damaged (no 'version')"),
@@ -132,6 +132,7 @@ def test_damaged_manifests(tmp_path):
         # what has the right digest and was written by others than us
         (seal("{}}").decode(), "is damaged ("), (seal("{'version': 1}").decode(), "is damaged ("),
         (seal(f'{{"version": {VERSION}, "kernels": 3}}').decode(), "is damaged ('kernels' is not a mapping)"),
+        (seal(f'{{"version": {VERSION}, "kernels": {{}}, "stale": 3}}').decode(), "is damaged ('stale' is not"),
     ]:  # fmt: skip
         path.unlink()
         path.write_bytes(text.encode("latin-1"))
@@ -152,6 +153,42 @@ def test_every_flipped_bit_of_a_manifest_is_told(tmp_path):
         with pytest.raises(KernelNotBuiltError, match="is damaged|has format version"):
             manifest.read(folder, str(tmp_path))
         assert read_manifest(folder) != (json.loads(whole), "")
+
+
+def test_every_flipped_bit_of_a_record_is_told(tmp_path):
+    write_saxpy(tmp_path)
+    path, folder = record_of(tmp_path), str(manifest_of(tmp_path).parent)
+    whole, kernels = path.read_bytes(), manifest.read(folder, str(tmp_path))
+    told = f"{path} is damaged (kernel 'saxpy': its digest is not its name); run: pydotcompute build saxpy -C {tmp_path}"
+    for place in range(len(whole)):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << place % 8
+        path.write_bytes(damaged)
+        with pytest.raises(KernelNotBuiltError) as caught:
+            kernels["saxpy"]
+        assert str(caught.value) == told
+    assert read_manifest(folder) == ({"version": VERSION, "kernels": {}}, f"{path}: damaged (kernel 'saxpy')")
+
+
+def test_a_library_reads_the_records_that_it_is_asked_for(tmp_path, monkeypatch):
+    write_saxpy(tmp_path)
+    edit_manifest(tmp_path, lambda d: d["kernels"].update(other={**d["kernels"]["saxpy"], "doc": "another"}))
+    records = record_of(tmp_path), record_of(tmp_path, "other")
+    read, opened = manifest.files.read, []
+    monkeypatch.setattr(manifest.files, "read", lambda folder, name, *rest: opened.append(name) or read(folder, name, *rest))
+    library = pydotcompute.load(tmp_path)
+    assert opened == ["manifest.json"] and list(library) == ["other", "saxpy"] and len(library) == 2
+    assert "other" in library and "none" not in library
+    assert library.other.doc == "another"
+    assert opened[1:] == [f"records/{records[1].name}"]
+    records[0].unlink()
+    with pytest.raises(KernelNotBuiltError) as caught:
+        library.saxpy
+    assert str(caught.value) == (
+        f"{records[0]} is missing: if 'saxpy' was built again, load the library anew; otherwise "
+        f"run: pydotcompute build saxpy -C {tmp_path}"
+    )
+    assert library.other.doc == "another" and len(opened) == 3
 
 
 def test_a_manifest_is_damaged_the_same_with_and_without_the_json_package(tmp_path):
@@ -239,7 +276,7 @@ def test_a_manifest_whose_kernel_makes_no_sense(tmp_path, change):
     edit_manifest(tmp_path, lambda d: change(d["kernels"]["saxpy"]))
     with pytest.raises(KernelNotBuiltError) as caught:
         pydotcompute.load(tmp_path).saxpy
-    assert str(caught.value).startswith(f"{manifest_of(tmp_path)} is damaged (kernel 'saxpy': ")
+    assert str(caught.value).startswith(f"{record_of(tmp_path)} is damaged (kernel 'saxpy': ")
     assert str(caught.value).endswith(f"run: pydotcompute build saxpy -C {tmp_path}")
 
 

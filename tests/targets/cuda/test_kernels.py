@@ -1,6 +1,5 @@
 """The repository's kernels: the PTX in the cache, executed, against their references; every artifact there is."""
 
-import json
 import os
 
 import pytest
@@ -9,6 +8,7 @@ from tests.targets.cuda.cuda_support import from_cache
 from tests.targets.references import EVERY, agree, cases, named, spread
 
 from pydotcompute.cache.layout import object_path
+from pydotcompute.cache.writer import read_manifest
 
 
 def chosen_cases(kernel, specialisation):
@@ -24,8 +24,7 @@ def test_cached_ptx_agrees_with_the_reference(project, name, label):
 
 
 def test_every_specialisation_is_there_for_every_architecture(project):
-    with open(os.path.join(project, "build", "cache", "manifest.json")) as file:
-        kernels = json.load(file)["kernels"]
+    kernels = read_manifest(os.path.join(project, "build", "cache"))[0]["kernels"]
     targets = {"cuda:compute_80", *(f"cuda:sm_{a}" for a in ARCHITECTURES)}
     for name, label in EVERY:
         artifacts = kernels[name]["specializations"][label]["artifacts"]
