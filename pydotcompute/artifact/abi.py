@@ -37,7 +37,7 @@ from .signature import Parameter
 
 # The number of this convention, and of those of devices (launch.py): a new one refuses every object made before. It
 # changes with whatever a loader and an object must agree on.
-CONVENTION = 2
+CONVENTION = 3
 FAULT_WORDS = 4
 NO_MEMORY = -1  # in place of an axis: there was no memory for an array of the kernel's own; the index is its bytes
 # No call has an array with as many elements, dims of 0 left out: index arithmetic that is proved not to wrap relies on

@@ -25,12 +25,19 @@ its steps, in order, with expressions as above:
     array, broadcast         address, view
     output scalar            address of its one element
 then ("symbol", name) for every dimension symbol and ("scratch", k) for each scratch array, in a kernel of several
-phases also where scalars are that outlast a phase; ("start", 0) is the place in it. A raw kernel has
+phases also where scalars are that outlast a phase; ("start", 0) is the place in it; then, where indices are looked at
+(the metadata has `sites`), ("fault", 0), the address of the device's slot, ("fault", 1), the number that the kernel has
+there, and in kernels of several launches ("fault", 2), that of a word which is 0 when a call begins. A raw kernel has
 ("array", name, rank) for an array of numba.cuda's.
 
 A view, ("view", name, k) for its k-th word, describes the leading dims of an array that is not contiguous, merged where
 they can be: how many levels there are inside the outermost one (at most VIEW_LEVELS), the stride in bytes of the
 outermost, then (size, stride in bytes) of each level, innermost first; what is not used is (1, 0).
+
+The slot is where kernels tell of an index outside of its array, the first that comes: words of 64 bits. Whoever swaps
+CLAIMED from 0 to 1 writes which kernel it is, which site, which call (as the fault words of artifact/abi.py), the
+extent, the index, and then 1 into READY. A launch that has a word of its call's puts 1 there, and launches that find it
+there do nothing that could last.
 """
 
 from __future__ import annotations
@@ -45,3 +52,6 @@ MOST_CHUNKS = 4096  # of a reduction over a grid: the slots of its scratch array
 MOST_THREADS = 1024  # of a block
 MOST_BLOCK = (1024, 1024, 64)
 MOST_GRID = (2**31 - 1, 65535, 65535)
+
+CLAIMED, KERNEL, SITE, CALL, EXTENT, INDEX, READY = range(7)
+SLOT_WORDS = 8

@@ -77,6 +77,12 @@ class Backend(ABC):
     def synchronize(self) -> None:
         """Return when everything that was started has finished; raise what went wrong in it."""
 
+    def raise_faults(self) -> None:
+        """Wait for what runs on its devices, and raise the first index outside of its array that a built kernel has met
+        there: IndexError, with the kernel's line. Unless overridden nothing: what is wrong in a call, the call raises.
+        """
+        return
+
     def launch_kernel(self, kernel: Callable, grid: tuple[int, ...], block: tuple[int, ...], *args: Any) -> None:
         """Run a compiled kernel over a grid of blocks: one to three sizes each. Unless overridden, `kernel(*args)`.
 

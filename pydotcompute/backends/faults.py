@@ -1,10 +1,18 @@
-"""An index outside of its array, in words: from what a kernel recorded and what its artifact says of its sites."""
+"""An index outside of its array, in words: from what a kernel recorded and what its artifact says of its sites; and
+what kernels on devices have told of one, see artifact/launch.py."""
 
 from __future__ import annotations
 
+from _thread import allocate_lock
+from typing import Any
+
+from ..artifact import launch
 from ..artifact.abi import NO_MEMORY
 from ..cache.manifest import Artifact
 from ..errors import AllocationError
+
+_lock = allocate_lock()
+_told: dict[tuple[str, ...], Artifact] = {}  # the artifacts that tell of faults on devices, by what they are
 
 
 def fault(artifact: Artifact, site: int, call: int, extent: int, index: int) -> Exception:
@@ -23,3 +31,25 @@ def fault(artifact: Artifact, site: int, call: int, extent: int, index: int) -> 
     other, caller, _ = places[len(sites) + call - 1]
     of_file = "" if other == file else f" of {artifact.root}/{other}"
     return IndexError(f"{text}, in a helper called on line {caller}{of_file}")
+
+
+def number_of(artifact: Artifact) -> int:
+    """The number by which a kernel on a device says that it is this artifact, from 1; the same for as long as the
+    process lives."""
+    key = artifact.root, artifact.kernel, artifact.specialisation, artifact.target, artifact.key
+    with _lock:
+        _told.setdefault(key, artifact)
+        return 1 + list(_told).index(key)
+
+
+def raise_told(words: Any) -> None:
+    """Raise what a device's slot says, which is free again then. IndexError, in the interpreter's words."""
+    if not words[launch.READY]:
+        return
+    with _lock:
+        number, *rest = (words[k] for k in (launch.KERNEL, launch.SITE, launch.CALL, launch.EXTENT, launch.INDEX))
+        is_first = bool(words[launch.READY])  # of several threads one raises it
+        words[launch.READY] = words[launch.CLAIMED] = 0
+        artifact = list(_told.values())[number - 1]
+    if is_first:
+        raise IndexError(f"{fault(artifact, *rest)} (in an earlier call of {artifact.kernel} on a device)")

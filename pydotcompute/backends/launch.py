@@ -14,6 +14,7 @@ from ..artifact.signature import Parameter
 from .program import follow, host_names
 
 ADDRESS = 4  # which word of an array that a raw kernel gets is its address
+OF_CALL, FAULT_BYTES = 2, 8  # which of the words for faults is a call's own; of that word
 UNKNOWN = 1024  # blocks, where only the kernel knows its count
 
 Sizes = tuple[int, int, int]
@@ -143,13 +144,13 @@ def _product(counts: Sequence[int | None]) -> int | None:
 
 def arguments(
     meta: Mapping[str, Any], parameters: Sequence[Parameter], values: Mapping[str, Any], dims: Mapping[str, int],
-    leading: tuple[int, ...] | None, address: Callable[[Any], int], scratch: Sequence[int],
+    leading: tuple[int, ...] | None, address: Callable[[Any], int], scratch: Sequence[int], fault: Sequence[int] = (),
 ) -> list[Any]:  # fmt: skip
     """The arguments of every launch of a call: NumPy scalars for scalars, ints (64 bits) for all else.
 
     values: by parameter, NumPy scalars and arrays of any kind that has shape, strides and ndim; `address` says where
-    one lies; scratch: the addresses of the scratch arrays. Raises ValueError for an array of more dimensions than
-    VIEW_LEVELS + 1 that cannot be merged: see `fits`.
+    one lies; scratch: the addresses of the scratch arrays; fault: the words for faults, see artifact/launch.py.
+    Raises ValueError for an array of more dimensions than VIEW_LEVELS + 1 that cannot be merged: see `fits`.
     """
     known = {p.name: p for p in parameters}
     views: dict[str, list[int]] = {}
@@ -159,6 +160,8 @@ def arguments(
             result.append(int(dims[name]))
         elif kind == "scratch":
             result.append(scratch[name])
+        elif kind == "fault":
+            result.append(fault[name])
         elif kind == "scalar":
             result.append(getattr(values[name], rest[0]) if rest else values[name])
         elif kind == "data":
@@ -174,6 +177,12 @@ def arguments(
                 views[name] = view(array.shape, array.strides, array.ndim - len(known[name].dims or ()), leading or ())
             result.append(views[name][rest[0]])
     return result
+
+
+def tells_launches(meta: Mapping[str, Any]) -> bool:
+    """Whether launches of a call tell those that follow of a fault: by a word that is to be 0 when it begins."""
+    given = [a for one in (meta, *meta["launches"]) for a in one.get("arguments", ())]
+    return any(kind == "fault" and name == OF_CALL for kind, name, *_ in given)
 
 
 def array_words(array: Any, rank: int, address: Callable[[Any], int]) -> list[int]:

@@ -16,7 +16,7 @@ PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SHARED = (
     "artifact", "declare", "ir", "frontend", "analysis",
     "targets/arrays.py", "targets/base.py", "targets/geometry.py", "targets/names.py",
-    "targets/phases.py", "targets/scratch.py",
+    "targets/phases.py", "targets/scratch.py", "targets/sites.py",
 )  # fmt: skip
 
 

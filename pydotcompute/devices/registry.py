@@ -131,6 +131,11 @@ def owner_of(value: Any) -> str:
     return ""
 
 
+def in_use() -> list[Backend]:
+    """The backends that have been made."""
+    return list(_instances.values())
+
+
 def all_names() -> list[str]:
     """Every known backend, and those that only have a name yet, by priority."""
     places = {name: known.priority for name, known in KNOWN.items()}

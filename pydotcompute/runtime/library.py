@@ -12,6 +12,7 @@ from ..cache import manifest
 from ..cache.layout import MANIFEST
 from ..calls import settings
 from ..devices.pinned import target as pinned_target
+from ..devices.registry import in_use
 from ..errors import KernelNotBuiltError, StaleArtifactWarning
 from .kernel import Kernel
 
@@ -60,6 +61,16 @@ class KernelLibrary:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return load, (self._root, self._pinned, self._strict)
+
+    def raise_faults(self) -> None:
+        """Wait for the devices that calls have gone to, and raise the first index outside of its array that a kernel
+        has met there; nothing if there is none. On the host calls raise theirs themselves; on devices, where they do
+        not wait, the next call does, `to_host` and `synchronize` of the backend, and this.
+
+        Raises IndexError, with the kernel's line and the values.
+        """
+        for backend in in_use():
+            backend.raise_faults()
 
     def _unknown(self, name: object) -> str:
         from difflib import get_close_matches

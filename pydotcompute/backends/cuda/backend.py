@@ -185,13 +185,34 @@ class CUDABackend(Backend):
             array = cuda_copies.contiguous(cuda_arrays.plain(data))
             result = array.get()
             self._cupy.cuda.get_current_stream().synchronize()  # of nothing CuPy waits for nothing
-            return result
+        self._look(array.device.id)
+        return result
 
     def synchronize(self) -> None:
-        """Wait for everything that was started on this device. Raises CuPy's CUDARuntimeError for a launch that went
-        wrong, an access outside of an array for one; the device is of no more use to the process then."""
+        """Wait for everything that was started on this device. Raises IndexError for an index that a kernel has met
+        outside of its array; CuPy's CUDARuntimeError for a launch that went
+        wrong, an access outside of an array by a raw kernel for one; the device is of no more use to the process then.
+        """
         with self.on_stream():
             self._cupy.cuda.runtime.deviceSynchronize()
+        self._look(self._number)
+
+    def raise_faults(self) -> None:
+        """Wait for all devices on which kernels of ours have run, unless the current stream there captures a graph, and
+        raise the first index outside of its array that one has told of. IndexError, with the kernel's line."""
+        from . import context as cuda_context, fault_slot, streams as cuda_streams
+
+        for device in fault_slot.devices():
+            with cuda_context.on(device):
+                if not cuda_streams.captures(self._cupy.cuda.get_current_stream().ptr):
+                    self._cupy.cuda.runtime.deviceSynchronize()
+            fault_slot.look(device)
+
+    def _look(self, device: int) -> None:
+        """Raise what a kernel has told there until now."""
+        from . import fault_slot
+
+        fault_slot.look(device)
 
     def get_memory_info(self) -> tuple[int, int]:
         """(free, total) bytes of the device. What CuPy's pool keeps for later arrays counts as used:
@@ -236,6 +257,7 @@ class CUDABackend(Backend):
         Raises ValueError for sizes that no device runs, TypeError and ValueError for arguments that do not fit.
         """
         sizes = check_limits(*check_launch(grid, block))
+        self._look(self._number)
         from .function import launchable
 
         with self.on_stream(stream):
@@ -248,12 +270,13 @@ class CUDABackend(Backend):
 
     @contextmanager
     def running(self, kernel: str) -> Iterator[None]:
-        """On this device; memory that runs out is an AllocationError with what is free, and an error that is not this
-        call's says whose it is."""
+        """On this device, once what kernels have told there is raised; memory that runs out is an AllocationError with
+        what is free, and an error that is not this call's says whose it is."""
         from cupy.cuda import driver, runtime
 
         from . import context as cuda_context
 
+        self._look(self._number)
         try:
             with self.on_stream():
                 yield

@@ -12,7 +12,9 @@ from ...cache.manifest import Artifact
 from ...cache.objects import read
 from ...calls.arguments import Call
 from ...errors import AllocationError, ArtifactRefusedError, KernelNotBuiltError
+from ..faults import number_of
 from ..launch import (
+    FAULT_BYTES,
     Device,
     Launch,
     arguments as arguments_of,
@@ -21,12 +23,14 @@ from ..launch import (
     scalar_names,
     scratch_sizes,
     steps,
-)
+    tells_launches,
+)  # fmt: skip
 from . import (
     arrays as cuda_arrays,
     context as cuda_context,
     copies as cuda_copies,
     driver as cuda_driver,
+    fault_slot,
     streams as cuda_streams,
 )  # fmt: skip
 from .launch_cache import LaunchCache
@@ -51,9 +55,11 @@ class CUDAKernel:
                 f"{artifact}: the manifest does not say how it is launched; {artifact.remedy}"
             )
         module, device = function.Module(), backend.device_id
+        self.tells_launches, self.number = tells_launches(artifact.meta), number_of(artifact)
         code = data if artifact.suffix == ".cubin" else data + b"\0"
         try:
             with cuda_context.on(device):
+                self.slot, _ = fault_slot.slot(device)
                 try:
                     module.load(code)
                     self.functions: dict[str, Any] = {entry: module.get_function(entry) for entry in entries}
@@ -94,7 +100,9 @@ class CUDAKernel:
         """What decides about the launches that follow. Raises RuntimeError while the stream captures: a graph cannot
         wait."""
         self._refuse_capture("what to launch next")
-        return scratch[place].get().view(dtype)[0].item()
+        value = scratch[place].get().view(dtype)[0].item()
+        fault_slot.look(self.backend.device_id)  # what comes from a skipped access might keep the host going for ever
+        return value
 
     def _refuse_capture(self, why: str) -> None:
         if cuda_streams.captures(cupy.cuda.get_current_stream().ptr):
@@ -117,16 +125,22 @@ class CUDAKernel:
         names = {**call.dims, **scalar_names(artifact.parameters, values)}
         scratch = [cupy.empty(size, cupy.uint8) for size in scratch_sizes(artifact.meta, names)]
         addresses = [cuda_arrays.address(s) for s in scratch]
+        fault = [self.slot, self.number]
+        if self.tells_launches:
+            scratch.append(cupy.empty(FAULT_BYTES, cupy.uint8))
+            cuda_copies.fill(scratch[-1], 0)
+            fault.append(cuda_arrays.address(scratch[-1]))
 
         def arguments_from(meta: Mapping[str, Any], dims: Mapping[str, int]) -> list:
             return arguments_of(
-                meta, artifact.parameters, values, dims, call.leading, cuda_arrays.address, addresses
+                meta, artifact.parameters, values, dims, call.leading, cuda_arrays.address, addresses, fault
             )  # fmt: skip
 
         launches: list[Launch] = []
         arguments: list[Any] = []
         if "program" in artifact.meta:
             for launch, meta, known in steps(artifact.meta, names, partial(self._read, scratch)):
+                fault_slot.look(self.backend.device_id)
                 self.functions[launch.entry](launch.grid, launch.block, tuple(arguments_from(meta, known)))
         else:
             launches, arguments = launches_of(artifact.meta, names), arguments_from(artifact.meta, call.dims)

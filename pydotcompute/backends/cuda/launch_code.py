@@ -13,10 +13,11 @@ import cupy
 import numpy as np
 from cupy.cuda import driver, get_current_stream
 
+from ...artifact.launch import READY
 from ...artifact.signature import Parameter, fill_value
 from ...calls.arguments import Call
-from ..launch import ADDRESS, Launch
-from . import arrays as cuda_arrays, streams as cuda_streams
+from ..launch import ADDRESS, FAULT_BYTES, OF_CALL, Launch
+from . import arrays as cuda_arrays, fault_slot, streams as cuda_streams
 from .context import CONTEXT, LOST
 
 CachedLaunch = Callable[..., Any]  # of the values of a call; NotImplemented where the rules are to be asked
@@ -66,6 +67,11 @@ def launch_code(
             made.append(f"s{which} = {name(cupy.empty, 'empty')}({meta['scratch'][which]}, 'uint8')")
             texts[at] = f"s{which}.data.ptr"
             scratch.append(f"s{which}")
+        elif (kind, which) == ("fault", OF_CALL):
+            made.append(f"told = {name(cupy.empty, 'empty')}({FAULT_BYTES}, 'uint8')")
+            filled.append(f"{name(cuda_arrays.fill, 'fill')}(told, 0)")
+            texts[at] = "told.data.ptr"
+            scratch.append("told")
         elif kind in ("data", "array") and which in call.missing:
             texts[at] = f"{which}_made.data.ptr"
         elif kind in ("data", "array"):
@@ -94,7 +100,9 @@ def launch_code(
         "refused": (OverflowError, StructError, cupy.cuda.memory.OutOfMemoryError), "for_the_rules": FOR_THE_RULES,
     }  # fmt: skip
     arrays = [where[p.name] for p in present]
-    wrong = [f"m{k}.device_id != {backend.device_id}" for k in arrays]
+    known["slot"] = fault_slot.slot(backend.device_id)[1]
+    wrong = [f"slot[{READY}]"]  # what a kernel has told, the rules raise
+    wrong += [f"m{k}.device_id != {backend.device_id}" for k in arrays]
     wrong += [f"p{k} & {mask}" for k in arrays if (mask := values[k].dtype.alignment - 1)]
     wrong += _meeting(call, present, where, values)
     launching = [
@@ -108,7 +116,7 @@ def launch_code(
     lines = [
         f"def run({', '.join(f'v{k}' for k in range(len(values)))}):",
         *(f"    m{k} = v{k}.data; p{k} = m{k}.ptr" for k in arrays),
-        f"    if {' or '.join(wrong) or False}:",
+        f"    if {' or '.join(wrong)}:",
         "        return NotImplemented",
         "    try:",
         *(f"        {line}" for line in made),

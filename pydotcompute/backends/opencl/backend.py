@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from functools import cache
 from operator import index
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator
 
@@ -34,6 +33,7 @@ class OpenCLBackend(Backend):
         import pyopencl as cl
 
         from . import arrays, devices
+        from .fault_slot import FaultSlot
 
         if context is None:
             found, number = devices.all_devices(), index(device_id)
@@ -48,6 +48,7 @@ class OpenCLBackend(Backend):
         self.on_processor = bool(self.device.type & cl.device_type.CPU)
         self.arrays = arrays.OpenCLArrays(self.queue)
         self.nothing = cl.Buffer(self.context, cl.mem_flags.READ_WRITE, 16)  # stands for arrays without elements
+        self.faults = FaultSlot(self.queue)
         self._functions: dict[tuple, Any] = {}  # what compile_kernel gave
         self._used: dict[int, Any] = {}  # queues of others' arrays with work of ours
 
@@ -112,18 +113,29 @@ class OpenCLBackend(Backend):
         return made
 
     def to_host(self, data: Any) -> np.ndarray:
-        """A copy, once all work on the array is done. Raises TypeError if `data` is not a pyopencl array."""
+        """A copy, once all work on the array is done. Raises TypeError if `data` is not a pyopencl array,
+        IndexError for an index that a kernel has met outside of its array."""
         if not self.arrays.owns(data):
             raise TypeError(f"the backend 'opencl' has pyopencl arrays, got {type(data).__name__}")
         from .arrays import read
 
-        return read(data, self.queue)
+        values = read(data, self.queue)
+        self.of_array(data).faults.look(wait=True)
+        return values
 
     def synchronize(self) -> None:
-        """Wait for everything that was started on this device through this backend."""
+        """Wait for everything that was started on this device through this backend. Raises IndexError for an index that
+        a kernel has met outside of its array."""
         used, self._used = list(self._used.values()), {}
         for queue in (self.queue, *used):
             queue.finish()
+        self.faults.look(wait=True)
+
+    def raise_faults(self) -> None:
+        """Wait for what kernels have to tell, and raise the first index outside of its array. IndexError, with the
+        kernel's line."""
+        for backend in (self, *_contexts.values()):
+            backend.faults.look(wait=True)
 
     def get_memory_info(self) -> tuple[int, int]:
         """(free, total) bytes of the device. Raises NotImplementedError where the driver does not say what is free."""
@@ -205,9 +217,10 @@ class OpenCLBackend(Backend):
 
     @contextmanager
     def running(self, kernel: str) -> Iterator[None]:
-        """Memory that runs out is an AllocationError."""
+        """What kernels have told is raised before; memory that runs out is an AllocationError."""
         import pyopencl as cl
 
+        self.faults.look()
         try:
             yield
         except cl.MemoryError as error:
@@ -226,10 +239,14 @@ class OpenCLBackend(Backend):
         return OpenCLKernel(artifact, self)
 
 
-@cache
+_contexts: dict[Any, OpenCLBackend] = {}
+
+
 def in_context(context: Any) -> OpenCLBackend:
     """The backend of arrays that a program has made in a context of its own."""
-    return OpenCLBackend(context=context)
+    if context not in _contexts:
+        _contexts.setdefault(context, OpenCLBackend(context=context))
+    return _contexts[context]
 
 
 def unavailable() -> str:

@@ -12,7 +12,8 @@ from ...cache.manifest import Artifact
 from ...cache.objects import read
 from ...calls.arguments import Call
 from ...errors import AllocationError, KernelNotBuiltError
-from ..launch import fits, scalar_names, scratch_sizes, steps
+from ..faults import number_of
+from ..launch import FAULT_BYTES, fits, scalar_names, scratch_sizes, steps, tells_launches
 from . import devices, programs
 from .arrays import read as to_host, write
 from .launch import arguments
@@ -27,6 +28,7 @@ class OpenCLKernel:
     def __init__(self, artifact: Artifact, backend: Any, source: bytes | None = None):
         """source: of an artifact that is in no cache."""
         self.artifact, self.backend = artifact, backend
+        self.checks, self.number = "sites" in artifact.meta, number_of(artifact)
         source = read(artifact) if source is None else source
         entries = [launch.get("entry") for launch in artifact.meta.get("launches", ())]
         if not entries or not {"arguments", "scratch"} <= artifact.meta.keys():
@@ -74,14 +76,24 @@ class OpenCLKernel:
         def read(place: int, dtype: str) -> bool | int:
             """What decides about the launches that follow."""
             found = np.empty(1, dtype)
+            if self.checks:  # what comes from a skipped access might keep the host going for ever
+                self.backend.faults.ask(queue, events)
+                self.backend.faults.look(wait=True)
             cl.enqueue_copy(queue, found, scratch[place], is_blocking=True, wait_for=events)
             return found[0].item()
 
+        fault = [self.backend.faults.buffer, np.int64(self.number)]
+        if tells_launches(artifact.meta):
+            fault.append(cl.Buffer(self.backend.context, cl.mem_flags.READ_WRITE, FAULT_BYTES))
+            events.append(cl.enqueue_fill_buffer(queue, fault[-1], np.zeros((), np.int64), 0, FAULT_BYTES))
+        phases = "program" in artifact.meta
         for launch, meta, known in steps(artifact.meta, names, read):
+            if phases and self.checks:
+                self.backend.faults.look()
             given = arguments(
                 meta, artifact.parameters, values, known, call.leading,
                 lambda array: array.base_data if array.base_data is not None else self.backend.nothing,
-                lambda array: array.offset if array.base_data is not None else 0, scratch,
+                lambda array: array.offset if array.base_data is not None else 0, scratch, fault,
             )  # fmt: skip
             whole_grid = tuple(g * b for g, b in zip(launch.grid, launch.block, strict=True))
             with self.lock:
@@ -89,6 +101,10 @@ class OpenCLKernel:
                 function.set_args(*given)
                 done = cl.enqueue_nd_range_kernel(queue, function, whole_grid, launch.block, wait_for=events)
             events = [done]
+            if phases and self.checks:
+                self.backend.faults.ask(queue, events)
+        if self.checks and events and not phases:
+            self.backend.faults.ask(queue, events)
         for p in artifact.parameters:
             if p.writable and p.name in present and events and present[p.name].base_data is not None:
                 present[p.name].add_event(events[-1])

@@ -22,9 +22,11 @@ def unit(dtype: np.dtype) -> int:
 def arguments(
     meta: Mapping[str, Any], parameters: Sequence[Parameter], values: Mapping[str, Any], dims: Mapping[str, int],
     leading: tuple[int, ...] | None, memory: Callable[[Any], Any], start: Callable[[Any], int], scratch: Sequence[Any],
+    fault: Sequence[Any] = (),
 ) -> list[Any]:  # fmt: skip
     """The arguments of every launch of a call. values: by parameter, NumPy scalars and arrays of any kind that has
-    shape, strides, dtype and ndim; `memory` is an array's buffer, `start` the byte in it at which the array begins."""
+    shape, strides, dtype and ndim; `memory` is an array's buffer, `start` the byte in it at which the array begins;
+    fault: the words for faults, see artifact/launch.py."""
     known = {p.name: p for p in parameters}
     views: dict[str, list[int]] = {}
     result: list[Any] = []
@@ -33,6 +35,8 @@ def arguments(
             result.append(np.int64(dims[name]))
         elif kind == "scratch":
             result.append(scratch[name])
+        elif kind == "fault":
+            result.append(fault[name])
         elif kind == "start":
             result.append(np.int64(name))
         elif kind == "scalar":

@@ -7,14 +7,15 @@ from collections.abc import Callable
 from ...ir.tree import Accumulate, Atomic, If, KernelTree, Parallel, Reduce, Scatter, Store
 from ..llvm.array_scope import ArrayScope
 from ..llvm.expressions import Expressions, contracts
+from ..llvm.faults import Faults
 from ..llvm.helpers import Helpers
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
 from ..names import Names
+from ..sites import Sites
 from .arrays import Array
 from .common_stores import common_store
 from .elements import Elements
-from .faults import Faults
 from .innermost_loops import InnermostLoops
 from .lifted_checks import LiftedChecks
 from .loop_reductions import Reductions
@@ -30,7 +31,7 @@ class Code:
         self, tree: KernelTree, names: Names, arrays: dict[str, Array], bounds: bool, phase: Callable[[Parallel], None]
     ):
         self.names, self.writer, self.arrays = names, Writer(names), ArrayScope(arrays)
-        self.faults = Faults(self.writer, tree, bounds)
+        self.faults = Faults(self.writer, Sites(tree, bounds, allocates=True))
         self.elements = Elements(self.writer, self.arrays, self.faults)
         self.helpers = Helpers(
             self.writer, self.arrays, tree.helpers, self.faults.parameters, self.faults.arguments,

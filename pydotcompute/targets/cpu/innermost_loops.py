@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from ...ir.tree import Const, For, Parallel, Reduce, While, walk
 from ..llvm.expressions import Expressions
+from ..llvm.faults import FAULTS, Faults
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
-from .faults import FAULTS, Faults
 from .index_set_splitting import assuming, certain_range, conditions_to_split_by, guards
 from .lifted_checks import LiftedChecks
 from .loop_reductions import Lanes, Reductions

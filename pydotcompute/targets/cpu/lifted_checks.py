@@ -84,7 +84,7 @@ class LiftedChecks:
         """By the identity of an access: its indices, and of each what is to be inside, and of how many."""
         lifted: dict[int, tuple[tuple[Expr, ...], list[Checks]]] = {}
         faults, index = self.elements.faults, loop.names[-1]
-        if faults.bounds or not faults.any or body_size(loop) > _LARGE or index in assigned(loop.body):
+        if faults.sites.bounds or not faults.any or body_size(loop) > _LARGE or index in assigned(loop.body):
             return lifted
         names = self.writer.names
         ends = tuple(Var(f"{index}.{end}", "int64") for end in ("first", "last"))

@@ -8,9 +8,9 @@ from functools import partial, reduce
 
 from ...ir.tree import Const, For, Parallel, Reduce
 from ..llvm.expressions import Expressions
+from ..llvm.faults import Faults
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
-from .faults import Faults
 from .innermost_loops import InnermostLoops
 from .loop_reductions import Lanes, Reductions
 from .loop_versioning import LoopVersioning

@@ -25,13 +25,14 @@ from ...ir.from_zero import from_zero
 from ...ir.names import all_names
 from ...ir.tree import Atomic, KernelTree, NewArray, Parallel, Reduction, Var, walk
 from ..llvm.expressions import constant
+from ..llvm.faults import CALL, FAULTS
 from ..llvm.words import COMBINE
 from ..names import Names
 from ..phases import phases_of
+from ..sites import Sites
 from .arrays import arrays_of
 from .bodies import assigned
 from .code import Code
-from .faults import CALL, FAULTS, Faults
 from .loop_reductions import Lanes
 from .scratch import Scratch
 
@@ -56,7 +57,7 @@ class CpuSource:
     state_words: int
     partial_words: int
     words: int  # without the fault words
-    faults: Faults  # what the fault words number; they are there if `faults.any`
+    faults: Sites  # what the fault words number; they are there if `faults.any`
     kernel: str
 
 
@@ -117,10 +118,11 @@ class _Module:
         self.write_drive()
         code.faults.call = CALL
         code.helpers.define(code.statements)
-        code.elements.define()
+        code.elements.checked.define()
         order = {h.name: k for k, h in enumerate(self.tree.helpers)}
         made = sorted(code.helpers.made.values(), key=lambda m: (order[m.helper.name], m.name))
-        functions: dict[str, tuple[str, ...]] = {name: (array.dtype,) for name, array in code.elements.getters.values()}
+        loads = code.elements.checked.functions.values()
+        functions: dict[str, tuple[str, ...]] = {name: (array.dtype,) for name, array in loads}
         functions |= {m.name: m.helper.types for m in made}
         loops = [name for phase in self.phases for name in phase.functions]
         functions |= {name: ("int64",) for name in loops}
@@ -139,7 +141,7 @@ class _Module:
             self.state_words,
             2 * CHUNKS * max((len(phase.reductions) for phase in self.phases), default=0),
             self.words,
-            code.faults,
+            code.faults.sites,
             self.tree.name,
         )
 

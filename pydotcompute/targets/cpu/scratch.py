@@ -8,9 +8,9 @@ from functools import reduce
 
 from ...artifact.signature import DTYPE_BYTES
 from ...ir.tree import KernelTree, NewArray
+from ..llvm.faults import FAULTS
 from ..scratch import extents
 from .code import Code
-from .faults import FAULTS
 
 
 class Scratch:

@@ -9,11 +9,13 @@ from math import prod
 from ...ir.tree import Accumulate, KernelTree, Parallel, Reduce
 from ..llvm.array_scope import ArrayScope
 from ..llvm.expressions import Expressions, contracts
+from ..llvm.faults import Faults
 from ..llvm.helpers import Helpers
 from ..llvm.statements import Handler, Statements
 from ..llvm.writer import Writer
 from ..names import Names
 from ..scratch import extents
+from ..sites import Sites
 from .arrays import Array
 from .barriers import Barrier
 from .elements import Elements
@@ -30,28 +32,32 @@ class Code:
     """Two walkers share the writer: `statements` writes those that each thread executes for itself; where the
     statements of a block stand, every thread executes the same ones, and the first one stores: `block_statements`."""
 
-    def __init__(self, tree: KernelTree, names: Names, arrays: dict[str, Array], block: int):
+    def __init__(self, tree: KernelTree, names: Names, arrays: dict[str, Array], block: int, sites: Sites):
         self.tree, self.block = tree, block
         self.writer, self.arrays = Writer(names), ArrayScope(arrays)
-        elements, self.private = Elements(self.arrays), PrivateArrays(tree.arrays, block)
-        self.helpers = Helpers(self.writer, self.arrays, tree.helpers)
+        self.faults = faults = Faults(self.writer, sites)
+        self.elements = elements = Elements(self.writer, self.arrays, faults)
+        self.private = PrivateArrays(tree.arrays, block)
+        self.helpers = Helpers(self.writer, self.arrays, tree.helpers, faults.parameters, faults.arguments)
         self.expressions = Expressions(names, contracts(tree), elements.load, self.helpers.call)
-        self.reductions = Reductions(self.writer, self.expressions, block)
+        self.reductions = Reductions(self.writer, self.expressions, block, faults)
         stores = Stores(self.writer, self.expressions, elements)
         values: dict[type, Handler] = {Accumulate: self.reductions.accumulate, Reduce: self.reduce}
         handlers = {**stores.handlers(), **values}
-        self.statements = Statements(self.writer, self.expressions, handlers)
-        self.coarsening = ThreadCoarsening(self.writer, self.expressions, self.statements, self.arrays, tree, block)
+        self.statements = Statements(self.writer, self.expressions, handlers, faults.leave)
+        self.coarsening = ThreadCoarsening(
+            self.writer, self.expressions, self.statements, self.arrays, tree, block, faults
+        )
         threads = ThreadLoops(
             self.writer, self.expressions, self.statements, elements, self.reductions, self.coarsening, self.private,
-            block,
+            block, faults,
         )  # fmt: skip
         of_blocks: dict[type, Handler] = {Parallel: threads.write, Barrier: lambda s: self.writer.line("barrier()")}
         of_blocks |= stores.handlers_of_one() | values
-        block_statements = Statements(self.writer, self.expressions, of_blocks)
-        self.loops = Loops(self.writer, self.statements, block_statements, self.coarsening)
+        block_statements = Statements(self.writer, self.expressions, of_blocks, faults.leave_together)
+        self.loops = Loops(self.writer, self.statements, block_statements, self.coarsening, faults)
         self.grid_reduction = GridReduction(
-            self.writer, self.statements, block_statements, self.reductions, self.coarsening, block
+            self.writer, self.statements, block_statements, self.reductions, self.coarsening, block, faults
         )
 
     def reduce(self, s: Reduce) -> None:

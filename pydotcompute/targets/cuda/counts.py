@@ -8,15 +8,19 @@ from math import prod
 
 from ...ir.tree import Const, Parallel
 from ..llvm.expressions import Expressions
+from ..llvm.faults import Faults
 from ..llvm.statements import MOST
 from ..llvm.writer import Writer
 
 
-def held_counts(loop: Parallel, writer: Writer, expressions: Expressions) -> tuple[str, ...]:
-    """The loop's counts under names of their own; constants as they are."""
-    return tuple(
-        expressions.text(c) if isinstance(c, Const) else writer.held("_count", expressions.text(c)) for c in loop.counts
-    )
+def held_counts(loop: Parallel, writer: Writer, expressions: Expressions, faults: Faults) -> tuple[str, ...]:
+    """The loop's counts under names of their own, constants as they are; none are left where there was a fault."""
+    texts = [(expressions.text(c), isinstance(c, Const)) for c in loop.counts]
+    held = tuple(text if known else writer.held("_count", text) for text, known in texts)
+    own = [name for name, (_, known) in zip(held, texts, strict=True) if not known]
+    if faults.any and own:
+        writer.assign(own[0], faults.none(own[0]))
+    return held
 
 
 def product(counts: tuple[str, ...]) -> str:

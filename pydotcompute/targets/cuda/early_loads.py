@@ -140,7 +140,7 @@ class _Loads:
         value: Expr = replace(done, indices=indices)
         if scope.guard is not None:
             value = Select(scope.guard, value, Const(False if load.type == "bool" else 0, load.type), load.type)
-        scope.loaded[load] = Var(self.names.setdefault(value, f"{len(self.names)} early"), load.type)
+        scope.loaded[load] = Var(self.names.setdefault(value, f"{len(self.names)} early"), load.type, at=load.at)
         return scope.loaded[load]
 
     def early(self, e: Expr, scope: _Scope) -> Expr | None:

@@ -6,6 +6,7 @@ from functools import partial
 
 from ...artifact.launch import CHUNK_TERMS, MOST_CHUNKS
 from ...ir.tree import KernelTree, Parallel
+from ..llvm.faults import Faults
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
 from .barriers import body_with_barriers
@@ -20,11 +21,11 @@ class GridReduction:
 
     def __init__(
         self, writer: Writer, statements: Statements, block_statements: Statements, reductions: Reductions,
-        coarsening: ThreadCoarsening, block: int,
+        coarsening: ThreadCoarsening, block: int, faults: Faults,
     ):  # fmt: skip
         self.writer, self.names = writer, writer.names
         self.statements, self.block_statements = statements, block_statements
-        self.reductions, self.coarsening, self.block = reductions, coarsening, block
+        self.reductions, self.coarsening, self.block, self.faults = reductions, coarsening, block, faults
 
     def chunks(self, s: Parallel, counts: tuple[str, ...], scratch: list[str]) -> None:
         """Fixed chunks, which depend on the counts alone, a partial value for each."""
@@ -43,14 +44,15 @@ class GridReduction:
             self.reductions.combine_block(lanes)
             self._keep(lanes, chunk, scratch)
 
-        stride_loop(writer, self.statements, chunk, "ctaid_x()", chunks, "nctaid_x()", one_chunk)
+        head = self.faults.leave_together
+        stride_loop(writer, self.statements, chunk, "ctaid_x()", chunks, "nctaid_x()", one_chunk, head=head)
 
     def blocks(self, tree: KernelTree, s: Parallel, counts: tuple[str, ...], scratch: list[str]) -> None:
         """Fixed chunks of blocks, which every thread of a block accumulates alike."""
         writer = self.writer
         total, chunks, length = self._sizes_of_blocks(counts)
         chunk, last, flat = (self.names.fresh(n) for n in ("_chunk", "_last", "_block"))
-        body = body_with_barriers(tree)
+        body, head = body_with_barriers(tree), self.faults.leave_together
 
         def one_block() -> None:
             unpack(writer, s.names, counts, flat)
@@ -60,12 +62,12 @@ class GridReduction:
             lanes = self.reductions.open(s.reductions, position=flat)
             writer.assign(last, f"minimum({total}, at({chunk}, {length}, {length}))")
             stride_loop(
-                writer, self.block_statements, flat, f"mul({chunk}, {length})", last, "int64(1)", one_block
+                writer, self.block_statements, flat, f"mul({chunk}, {length})", last, "int64(1)", one_block, head=head
             )
             self.reductions.settle(lanes)
             self._keep(lanes, chunk, scratch)
 
-        stride_loop(writer, self.block_statements, chunk, "ctaid_x()", chunks, "nctaid_x()", one_chunk)
+        stride_loop(writer, self.block_statements, chunk, "ctaid_x()", chunks, "nctaid_x()", one_chunk, head=head)
 
     def _keep(self, lanes: list[Lane], chunk: str, scratch: list[str]) -> None:
         """Store a chunk's values, which all threads have."""

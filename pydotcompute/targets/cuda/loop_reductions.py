@@ -15,6 +15,7 @@ from ...ir.dtypes import COMPLEX
 from ...ir.operations import REDUCTIONS
 from ...ir.tree import Accumulate, Const, Reduce, Reduction
 from ..llvm.expressions import Expressions, constant
+from ..llvm.faults import Faults
 from ..llvm.statements import Statements
 from ..llvm.words import COMBINE
 from ..llvm.writer import Writer
@@ -56,8 +57,9 @@ class Lane:
 
 
 class Reductions:
-    def __init__(self, writer: Writer, expressions: Expressions, block: int):
+    def __init__(self, writer: Writer, expressions: Expressions, block: int, faults: Faults):
         self.writer, self.names, self.expressions, self.block = writer, writer.names, expressions, block
+        self.faults = faults
         self.lanes: dict[str, Lane] = {}  # of the loops that are being written, and were
         self.position = ""  # of the iteration, where a reduction wants it
         self.exchanged: set[tuple[str, int]] = set()  # dtypes and numbers of values that warps exchange
@@ -89,6 +91,7 @@ class Reductions:
         self.position = self.names.of(s.name)
         turn = self.names.fresh("_turn_of")
         with self.writer.for_(turn, "int64(0)", count), statements.iteration():
+            self.faults.leave()
             self.writer.assign(self.position, f"to_int64({turn})")
             statements.write(s.body)
         self.settle(lanes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...ir.tree import KernelTree, Parallel
+from ..llvm.faults import Faults
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
 from .barriers import body_with_barriers
@@ -15,10 +16,12 @@ class Loops:
     """statements: what writes those of one thread; block_statements: those that all threads of a block execute."""
 
     def __init__(
-        self, writer: Writer, statements: Statements, block_statements: Statements, coarsening: ThreadCoarsening
-    ):
+        self, writer: Writer, statements: Statements, block_statements: Statements, coarsening: ThreadCoarsening,
+        faults: Faults,
+    ):  # fmt: skip
         self.writer, self.names = writer, writer.names
         self.statements, self.block_statements, self.coarsening = statements, block_statements, coarsening
+        self.faults = faults
 
     def grid(self, s: Parallel, counts: tuple[str, ...]) -> None:
         """One to three nested grid-stride loops, the last count along x, the first ones of more than three as one along
@@ -47,7 +50,8 @@ class Loops:
                 first, step = (f"mul({text}, int64({early.at_once}))" for text in (first, step))
             width, thread = f"ntid_{axes[k]}()", f"tid_{axes[k]}()"
             first, step = f"at({first}, {width}, {thread})", f"mul({step}, {width})"
-            stride_loop(self.writer, self.statements, name, first, counts[k], step, lambda: level(k + 1))
+            head = self.faults.leave
+            stride_loop(self.writer, self.statements, name, first, counts[k], step, lambda: level(k + 1), head=head)
 
         level(0)
 
@@ -61,4 +65,5 @@ class Loops:
             unpack(self.writer, s.names, counts, flat)
             self.block_statements.write(body)
 
-        stride_loop(self.writer, self.block_statements, flat, "ctaid_x()", total, "nctaid_x()", one)
+        head = self.faults.leave_together
+        stride_loop(self.writer, self.block_statements, flat, "ctaid_x()", total, "nctaid_x()", one, head=head)

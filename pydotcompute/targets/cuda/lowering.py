@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -30,9 +30,11 @@ from ...ir.from_zero import from_zero
 from ...ir.names import all_names
 from ...ir.tree import Assign, Const, KernelTree, Parallel, walk
 from ..geometry import along_axes, assigned, block_of, expression, up_to_three
+from ..llvm.faults import CALL, FAULTS
 from ..names import Names
 from ..phases import Split, split
 from ..scratch import flattened, largest, planned
+from ..sites import Sites
 from .arrays import arguments_of, arrays_of, complex_scalars
 from .code import Code
 from .counts import held_counts
@@ -42,7 +44,7 @@ BLOCK = 256
 SHARED_BYTES = 49152  # of a block, on every GPU
 RESERVED = (
     "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128 bool inf nan range "
-    "True False None cuda _thread _lane _warp _members _turn"
+    "True False None cuda _thread _lane _warp _members _turn _faults _call _slot _number _of_call"
 ).split()
 
 
@@ -65,6 +67,7 @@ class CudaSource:
     scratch: tuple[Tree, ...]
     block: int
     program: tuple[Any, ...] = ()  # where the host follows control: see artifact/launch.py
+    sites: Sites | None = None  # by which faults are numbered
 
 
 def lower(tree: KernelTree, launch: dict[str, Any] | None = None, params: dict[str, Any] | None = None) -> CudaSource:
@@ -73,11 +76,13 @@ def lower(tree: KernelTree, launch: dict[str, Any] | None = None, params: dict[s
     from .namespace import NAMES  # here, because it imports Numba
 
     tree = flattened(from_zero(tree))
-    parts = split(tree)
+    parts, sites = split(tree), Sites(tree)
     names = Names(all_names(tree) | (parts.names if parts else set()), frozenset((*RESERVED, *NAMES)).__contains__)
     if parts is None:
-        return _Module(tree, launch or {}, params or {}, names).source()
-    return _joined(parts, [_Module(kernel, launch or {}, params or {}, names).source() for kernel in parts.kernels])
+        source = _Module(tree, launch or {}, params or {}, names, sites).source()
+        return replace(source, sites=sites)
+    modules = [_Module(kernel, launch or {}, params or {}, names, sites, split=True) for kernel in parts.kernels]
+    return replace(_joined(parts, [module.source() for module in modules]), sites=sites)
 
 
 def _joined(parts: Split, sources: Sequence[CudaSource]) -> CudaSource:
@@ -94,16 +99,22 @@ def _joined(parts: Split, sources: Sequence[CudaSource]) -> CudaSource:
 
 
 class _Module:
-    def __init__(self, tree: KernelTree, launch: dict[str, Any], params: dict[str, Any], names: Names):
+    def __init__(
+        self, tree: KernelTree, launch: dict[str, Any], params: dict[str, Any], names: Names, sites: Sites,
+        split: bool = False,
+    ):  # fmt: skip
         self.tree, self.launch, self.params = tree, launch, params
         self.main = tree.main
         where = tree.body.index(self.main) if self.main else len(tree.body)
         self.before, self.after = tree.body[:where], tree.body[where + 1 :]
         self.names = names
         self.block = self.threads()
-        self.code = Code(tree, self.names, arrays_of(tree, self.names), self.block)
+        self.code = Code(tree, self.names, arrays_of(tree, self.names), self.block, sites)
         self.writer = self.code.writer
         self.reductions = self.main.reductions if self.main else ()
+        # What a launch gets for faults: the slot, the kernel's number there, the word by which launches tell others.
+        told = ("_slot", "int64*"), ("_number", "int64"), ("_of_call", "int64*")
+        self.told = told[: (3 if split or self.reductions else 2) if sites.any else 0]
 
     def source(self) -> CudaSource:
         code, writer, tree = self.code, self.writer, self.tree
@@ -119,10 +130,11 @@ class _Module:
         own = {a.name: self.names.fresh("_scratch") for a in tree.arrays.values() if a.scratch}
         scratch += [(name, tree.arrays[of].dtype) for of, name in own.items()]
         plan = planned(tree, self.grid(), self.block)
-        parameters = [name for _, name, _ in given] + [name for name, _ in scratch]
-        types = tuple(t for _, _, t in given) + tuple(f"{d}*" for _, d in scratch)
+        also = [*((name, f"{d}*") for name, d in scratch), *self.told]
+        parameters = [name for _, name, _ in given] + [name for name, _ in also]
+        types = tuple(t for _, _, t in given) + tuple(t for _, t in also)
         unaliased = self.unaliased()
-        noalias = tuple(what[0] == "data" and what[1] in unaliased for what, _, _ in given) + (False,) * len(scratch)
+        noalias = tuple(what[0] == "data" and what[1] in unaliased for what, _, _ in given) + (False,) * len(also)
         entries, launches = [], []
 
         def function(name: str, body: Callable[[], None], grid: dict[str, Any]) -> None:
@@ -132,6 +144,7 @@ class _Module:
                 for whole, real, imaginary in complex_scalars(tree, self.names):
                     writer.assign(whole, f"complex_of({real}, {imaginary})")
                 code.begin()
+                self.begin_faults()
                 start = len(writer.lines)
                 body()
                 with writer.inserted(start):  # what the body exchanges is known only now
@@ -147,14 +160,28 @@ class _Module:
             code.reductions.exchanged.clear()
             function(f"{tree.name}_finish", lambda: self.write_finish(partial), {"kind": "one", "counts": []})
         self.check_shared()
+        code.faults.call = CALL
         code.helpers.define(code.statements)
+        code.elements.checked.define()
         helpers = tuple(made.name for made in code.helpers.made.values())
+        helpers += tuple(name for name, _ in code.elements.checked.functions.values())
         arguments = tuple(what for what, _, _ in given) + tuple(("scratch", k) for k in range(len(scratch)))
+        arguments += tuple(("fault", k) for k in range(len(self.told)))
         text = "\n".join(writer.lines).lstrip("\n") + "\n"
         return CudaSource(
             text, tuple(writer.positions[1:]), helpers, tuple(entries), arguments, tuple(launches),
             (*(MOST_CHUNKS * DTYPE_BYTES[d] for _, d in scratch[: len(partial)]), *plan.sizes), self.block,
         )  # fmt: skip
+
+    def begin_faults(self) -> None:
+        """A thread's words for faults. All threads of a block begin with the same, where they are to stay together."""
+        if not self.told:
+            return
+        of_call = len(self.told) > 2
+        function = "thread_faults_of_call" if of_call else "thread_faults"
+        self.writer.assign(FAULTS, f"{function}({', '.join(name for name, _ in self.told)})")
+        if of_call and self.main is not None and (self.main.kind == "blocks" or self.reductions):
+            self.writer.line(f"block_faulted({FAULTS})")
 
     def check_shared(self) -> None:
         """Refuse what leaves reductions no shared memory to combine their warps in. The language's own limit, the same
@@ -179,7 +206,7 @@ class _Module:
 
     def write_loop(self, main: Parallel, partial: list[str]) -> None:
         code = self.code
-        counts = held_counts(main, self.writer, code.expressions)
+        counts = held_counts(main, self.writer, code.expressions, code.faults)
         if main.kind == "blocks" and self.reductions:
             code.grid_reduction.blocks(self.tree, main, counts, partial)
         elif main.kind == "blocks":
@@ -198,7 +225,8 @@ class _Module:
         assert main is not None  # the kernel is a reduction
         code.statements.write(self.before)
         with self.writer.from_position(main.at):
-            code.grid_reduction.combine(main, held_counts(main, self.writer, code.expressions), partial)
+            counts = held_counts(main, self.writer, code.expressions, code.faults)
+            code.grid_reduction.combine(main, counts, partial)
         if self.after:
             with self.writer.if_("eq(_thread, int64(0))"):
                 code.statements.write(self.after)

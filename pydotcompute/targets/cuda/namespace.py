@@ -12,6 +12,7 @@ from ..llvm.memory import accesses, atomics
 from ..llvm.operations import OPERATIONS, mixed
 from .block_reduction import reductions
 from .dialect import GENERATIONS, Capability, NvvmDialect
+from .faults import faults
 from .loop_intrinsics import loops
 from .math import FUNCTIONS
 from .memory import arrays
@@ -22,7 +23,7 @@ from .threads import threads
 def _intrinsics(capability: Capability) -> dict[str, Any]:
     d = NvvmDialect(capability)
     made = {**intrinsics(d, OPERATIONS), **mixed(d), **conversions(d), **intrinsics(d, FUNCTIONS)}
-    return {**made, **accesses(d), **atomics(d), **arrays(), **threads(), **loops(d), **reductions(d)}
+    return {**made, **accesses(d), **atomics(d), **arrays(), **threads(), **loops(d), **reductions(d), **faults()}
 
 
 def namespace(capability: Capability) -> dict[str, Any]:

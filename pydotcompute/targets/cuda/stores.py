@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 from ...ir.tree import Atomic, Scatter, Store
-from ..llvm.expressions import Expressions
+from ..llvm.expressions import Expressions, constant
 from ..llvm.statements import Handler
 from ..llvm.writer import Writer
 from .elements import Elements
@@ -34,9 +36,13 @@ class Stores:
 
     def _write(self, operation: str, s: Store | Scatter | Atomic) -> None:
         array, write = self.elements.arrays[s.array], self.expressions.text
-        place, value = self.elements.place(array, s.indices, write), write(s.value)
-        text = f"{operation}{array.suffix}({array.pointer}, {place}, {value})"
-        if result := getattr(s, "result", ""):
-            self.writer.assign(self.writer.names.of(result), text)
-        else:
-            self.writer.line(text)
+        place, condition = self.elements.place(array, s, write)
+        result = self.writer.names.of(s.result) if isinstance(s, Atomic) and s.result else ""
+        if result and condition:
+            self.writer.assign(result, constant(0, array.dtype))
+        with self.writer.if_(condition) if condition else nullcontext():
+            text = f"{operation}{array.suffix}({array.pointer}, {place}, {write(s.value)})"
+            if result:
+                self.writer.assign(result, text)
+            else:
+                self.writer.line(text)

@@ -10,16 +10,17 @@ from ..llvm.writer import Writer
 
 def stride_loop(
     writer: Writer, statements: Statements, name: str, first: str, stop: str, step: str, body: Callable[[], None],
-    unrolled: bool = False,
+    unrolled: bool = False, head: Callable[[], None] = lambda: None,
 ) -> None:  # fmt: skip
     """`for name in range(first, stop, step)` for a step above 0, without numba's count of iterations. statements: what
-    writes a `continue` in the body."""
+    writes a `continue` in the body; head: what its beginning."""
     place = writer.held("_place", first)
 
     def advance() -> None:
         writer.assign(place, f"{'advanced' if unrolled else 'add'}({place}, {step})")
 
     with writer.while_(f"lt({place}, {stop})"), statements.iteration(advance):
+        head()
         writer.assign(name, place)
         body()
         if unrolled:

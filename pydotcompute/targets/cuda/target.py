@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from time import perf_counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...artifact.remedies import install
 from ...artifact.signature import DTYPES
@@ -27,7 +27,7 @@ class Lowered(NamedTuple):
     listing: Listing
     compiler: Callable[[bool], Make]  # with tables of lines, or without
     aliases: tuple[tuple[str, str], ...]
-    unchecked: dict[str, int]  # a raw kernel has accesses that nobody looks at, and does not say how many
+    indices: dict[str, Any]  # what becomes of them; of a raw kernel nothing is said
 
 
 class CudaTarget(Target):
@@ -109,7 +109,7 @@ class CudaTarget(Target):
                 failures[target] = str(error)
                 continue
             clock.tick("CUDA compiler")
-            meta = made.meta | lowered.unchecked
+            meta = made.meta | lowered.indices
             artifacts[target] = Artifact(made.data, made.suffix, meta, perf_counter() - started)
         return Answer(artifacts, failures, lowered.aliases, clock.phases)
 
@@ -140,10 +140,11 @@ class CudaTarget(Target):
         source = lower(tree, kernel.launch, dict(job.specialisation.params))
         file = job.write(".cuda.py", source.text)
         clock.tick("lower")
+        indices = source.sites.told() if source.sites and source.sites.any else {"unchecked": len(unproved(tree))}
         return Lowered(
             of_text(source.text, source.positions),
             lambda lines: compiler.source_compiler(source, file, tree.name, lines),
-            tuple(sorted(tree.aliases)), {"unchecked": len(unproved(tree))},
+            tuple(sorted(tree.aliases)), indices,
         )  # fmt: skip
 
     def listing(self, job: Job, stage: str) -> Listing:

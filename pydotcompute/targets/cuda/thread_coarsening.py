@@ -7,6 +7,7 @@ from collections.abc import Callable
 from ...ir.tree import Atomic, CallHelper, For, KernelTree, Load, Parallel, Reduce, Stmt, While, walk
 from ..llvm.array_scope import ArrayScope
 from ..llvm.expressions import Expressions, constant
+from ..llvm.faults import Faults
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
 from .arrays import Array
@@ -23,10 +24,11 @@ class ThreadCoarsening:
 
     def __init__(
         self, writer: Writer, expressions: Expressions, statements: Statements, arrays: ArrayScope[Array],
-        tree: KernelTree, block: int,
+        tree: KernelTree, block: int, faults: Faults,
     ):  # fmt: skip
         self.writer, self.names, self.expressions = writer, writer.names, expressions
         self.statements, self.arrays, self.tree, self.block = statements, arrays, tree, block
+        self.faults = faults
 
     def early_loads(self, s: Parallel) -> Early | None:
         """What a loop does several iterations at once with; None for one that does one after the other."""
@@ -84,7 +86,8 @@ class ThreadCoarsening:
                 number()
                 iteration(s.body)
 
-            stride_loop(writer, self.statements, where, first, stop, step, one_turn, unrolled=is_small(s))
+            small, head = is_small(s), self.faults.leave
+            stride_loop(writer, self.statements, where, first, stop, step, one_turn, unrolled=small, head=head)
             return
         run, each = self.names.fresh("_run"), [self.names.fresh("_each") for _ in range(early.at_once)]
 
@@ -102,7 +105,8 @@ class ThreadCoarsening:
                     number()
                     iteration(early.body)
 
-        stride_loop(writer, self.statements, run, first, stop, f"int64({early.at_once * self.block})", batch)
+        whole = f"int64({early.at_once * self.block})"
+        stride_loop(writer, self.statements, run, first, stop, whole, batch, head=self.faults.leave)
 
     def _load(self, early: Early, condition: str = "") -> dict[str, str]:
         """Names for the early values of the iteration whose indices are set, if there is one."""

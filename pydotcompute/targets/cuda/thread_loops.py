@@ -10,8 +10,10 @@ from functools import partial
 
 from ...ir.tree import Parallel, Stmt
 from ..llvm.expressions import Expressions
+from ..llvm.faults import FAULTS, Faults
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
+from ..sites import may_be_long
 from .barriers import without_first_barrier
 from .counts import fixed, held_counts, product, unpack
 from .elements import Elements
@@ -30,16 +32,19 @@ class ThreadLoops:
     def __init__(
         self, writer: Writer, expressions: Expressions, statements: Statements, elements: Elements,
         reductions: Reductions, coarsening: ThreadCoarsening, private: PrivateArrays, block: int,
+        faults: Faults,
     ):  # fmt: skip
         self.writer, self.names, self.expressions = writer, writer.names, expressions
         self.statements, self.elements, self.reductions = statements, elements, reductions
-        self.coarsening, self.private, self.block = coarsening, private, block
+        self.coarsening, self.private, self.block, self.faults = coarsening, private, block, faults
 
     def write(self, s: Parallel) -> None:
         writer = self.writer
         s, waits = without_first_barrier(s)
         lanes = self.reductions.open(s.reductions)
-        counts = held_counts(s, writer, self.expressions)
+        if self.faults.any and may_be_long(s):  # of what another thread left: it would know alone
+            writer.line(f"block_faulted({FAULTS})")
+        counts = held_counts(s, writer, self.expressions, self.faults)
         widths = self.private.widths(counts, writer)
         if waits:  # the loop stores to what its counts read
             writer.line("barrier()")

@@ -4,6 +4,7 @@ What an artifact's metadata says:
 
     arguments, launches, scratch    how it is called: targets/text/arrays.py, targets/text/program.py
     shared                          bytes of shared memory of a block, at most
+    sites, calls                    what is numbered where indices are checked: targets/sites.py; else unchecked
     features                        what a device must have: "float64", "int64_atomics"
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ...analysis.inside import unproved
 from ...artifact.dimensions import data
 from ...ir.tree import KernelTree
 from ..text.program import emit
@@ -37,6 +39,7 @@ def compile_kernel(
         "scratch": [data(size) for size in source.scratch],
         "shared": source.shared,
         "features": sorted(source.features),
+        **(source.sites.told() if source.sites else {"unchecked": len(unproved(tree))}),
         **({"program": list(source.program)} if source.program else {}),
     }
     return OpenCLArtifact(source.text.encode(), SUFFIX, meta)

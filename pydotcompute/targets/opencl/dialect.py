@@ -11,6 +11,7 @@ from ..text.dialect import Dialect
 from ..text.library import LIBRARY
 from ..text.scalars import PARTS, Scalars
 from .atomics import ATOMICS
+from .faults import FAULTS, WORDS as FAULT_WORDS
 from .words import FUNCTIONS as OPENCL_FUNCTIONS, PATTERN, WORDS
 
 TYPES = {
@@ -81,7 +82,7 @@ def _shortest(value: float) -> str:
 
 
 def is_reserved(name: str) -> bool:
-    known = name in WORDS or name in OPENCL_FUNCTIONS or name in (ON_PROCESSOR, TOGETHER)
+    known = name in WORDS or name in OPENCL_FUNCTIONS or name in FAULT_WORDS or name in (ON_PROCESSOR, TOGETHER)
     return known or bool(re.fullmatch(PATTERN, name))
 
 
@@ -172,4 +173,5 @@ OPENCL = Dialect(
     store=store,
     entry=entry,
     prologue=prologue,
+    faults=FAULTS,
 )  # fmt: skip

@@ -14,6 +14,7 @@ import os
 import tempfile
 import textwrap
 from collections.abc import Callable
+from dataclasses import replace
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -68,7 +69,7 @@ def compile_function(func: Callable, signature: tuple[Any, ...]) -> Compiled:
     arguments = [_argument(name, t, name in stored) for name, t in zip(given, wanted, strict=True)]
     arguments += [f"{count}: int64" for count in counts]
     tree, declared = _checked(function, f"({', '.join(arguments)})", text)
-    return Compiled(function.__name__, declared, tree, compile_kernel(tree), len(indices))
+    return Compiled(function.__name__, declared, tree, compile_kernel(replace(tree, unchecked=True)), len(indices))
 
 
 def _body(function: FunctionType, definition: ast.FunctionDef) -> tuple[list[ast.stmt], list[str]]:

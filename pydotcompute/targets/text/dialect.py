@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 Template = Callable[[Any, str, str], list[str]]  # (scalars.Scalars, dtype, name) → the lines of a function
@@ -36,6 +36,10 @@ class Dialect:
     store: Callable[[str, str, str, str, str], str]  # the same and the value: a statement
     entry: Callable[[str, list[str], int | None], str]  # head of a kernel: name, parameters, threads of each block
     prologue: Callable[[frozenset[str]], list[str]]  # what a file begins with, by the features that it needs
+    # What checks of indices say there; empty: nothing is checked. "words": a function's parameter, the thread's words;
+    # "in_range": a function; "none": the condition that this thread had no fault; "begin": statements of a kernel;
+    # "prologue": of a file.
+    faults: Mapping[str, Any] = field(default_factory=dict)
 
     def cast(self, dtype: str, text: str) -> str:
         """A conversion that keeps the value, or wraps integers: what the language's own does."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from ...ir.contraction import multiply_add
 from ...ir.dtypes import INTEGER_BITS
 from ...ir.tree import (
+    Access,
     ArrayName,
     Binary,
     BoolOp,
@@ -23,20 +25,25 @@ from ...ir.tree import (
 )  # fmt: skip
 from ..names import Names
 from .arrays import Array
+from .faults import Faults
 from .scalars import FLOATS, Scalars
+from .writer import Writer
 
 CallOf = Callable[[CallHelper, "Expressions"], str]
 
 
 class Expressions:
     """Prints expressions in which these arrays are known. `helper` prints calls of helpers; `contract`: a product and
-    the sum that uses it are one operation; `slot` is the place of a thread's own element of a `private` array."""
+    the sum that uses it are one operation; `slot` is the place of a thread's own element of a `private` array;
+    `faults`: how indices are checked, None where there are no arrays; `in_helper`: whether calls stand around it."""
 
     def __init__(
-        self, scalars: Scalars, names: Names, arrays: Mapping[str, Array], helper: CallOf, contract: bool
-    ) -> None:
+        self, scalars: Scalars, names: Names, arrays: Mapping[str, Array], helper: CallOf, contract: bool,
+        writer: Writer, faults: Faults | None = None, in_helper: bool = False,
+    ) -> None:  # fmt: skip
         self.scalars, self.names, self.arrays = scalars, names, arrays
         self.helper, self.contract = helper, contract
+        self.writer, self.faults, self.in_helper = writer, faults, in_helper
         self.slot = ""
 
     def text(self, e: Expr) -> str:
@@ -99,19 +106,37 @@ class Expressions:
 
     # -------------------------------------------------------------------------------------------------- memory
 
-    def place(self, array: Array, indices: tuple[Expr, ...]) -> str:
-        return self.slot if array.slots else array.offset(self.scalars, [self.text(i) for i in indices])
+    def place(self, array: Array, indices: Sequence[str]) -> str:
+        return self.slot if array.slots else array.offset(self.scalars, indices)
 
     def load(self, e: Load) -> str:
-        array = self.arrays[e.array]
-        return self.scalars.dialect.load(array.dtype, array.space, array.pointer, self.place(array, e.indices))
+        array, indices = self.arrays[e.array], [self.text(i) for i in e.indices]
+        if self.faults and self.faults.checks(e):
+            slot = self.slot if array.slots else ""
+            return self.faults.load(e, array, indices, slot, self.writer, self.in_helper)
+        return self.scalars.dialect.load(array.dtype, array.space, array.pointer, self.place(array, indices))
 
-    def store(self, name: str, indices: tuple[Expr, ...], text: str) -> str:
+    @contextmanager
+    def reached(self, node: Access) -> Iterator[list[str]]:
+        """The indices of an access that writes, which stands inside: only where they are in range."""
+        w, indices = self.writer, [self.text(i) for i in node.indices]
+        if not self.faults or not self.faults.checks(node):
+            yield indices
+            return
+        with w.scope():
+            held = [
+                text if isinstance(index, (Var, Const)) else w.hold("_index", "int64", text)
+                for index, text in zip(node.indices, indices, strict=True)
+            ]
+            with w.when(self.faults.condition(node, self.arrays[node.array], held, w, self.in_helper)):
+                yield held
+
+    def store(self, name: str, indices: Sequence[str], text: str) -> str:
         array = self.arrays[name]
         place = self.place(array, indices)
         return self.scalars.dialect.store(array.dtype, array.space, array.pointer, place, text)
 
-    def scatter(self, name: str, indices: tuple[Expr, ...], text: str) -> str:
+    def scatter(self, name: str, indices: Sequence[str], text: str) -> str:
         """A store at which threads may meet: of the values one stays, whole up to 8 bytes."""
         array = self.arrays[name]
         if array.dtype != "complex64":  # which alone is stored in parts
@@ -119,7 +144,7 @@ class Expressions:
         function = self.scalars.define(f"scatter_{array.space}", array.dtype)
         return f"{function}({array.pointer} + {self.place(array, indices)}, {text})"
 
-    def atomic(self, op: str, name: str, indices: tuple[Expr, ...], text: str) -> str:
+    def atomic(self, op: str, name: str, indices: Sequence[str], text: str) -> str:
         """The update of an element for all threads to see."""
         array = self.arrays[name]
         function = self.scalars.define(f"update_{op}_{array.space}", array.dtype)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from ...analysis.barriers import barriers
 from ...artifact.launch import CHUNK_TERMS, MOST_CHUNKS
 from ...ir.tree import Atomic, Const, For, If, KernelTree, Load, Parallel, Scatter, Stmt, Store, While, walk
+from .faults import Faults
 from .reductions import Lane, Reductions, spread
 from .statements import Statements
 from .writer import Writer
@@ -20,10 +21,13 @@ from .writer import Writer
 class Loops:
     """The parallel loops of one kernel function; `thread` is the name of a thread's number in its block."""
 
-    def __init__(self, tree: KernelTree, writer: Writer, statements: Statements, reductions: Reductions):
+    def __init__(
+        self, tree: KernelTree, writer: Writer, statements: Statements, reductions: Reductions, faults: Faults
+    ):
         self.tree, self.writer, self.statements, self.reductions = tree, writer, statements, reductions
         self.expressions, self.scalars = statements.expressions, statements.expressions.scalars
         self.block, self.thread = reductions.block, reductions.thread
+        self.faults = faults
         self.points = barriers(tree, reductions_synchronise=True)
         self.widths = private_widths(tree)
 
@@ -43,7 +47,9 @@ class Loops:
                 found.append(self.number(max(count.value, 0)))
             else:
                 text = self.expressions.text(count)
-                found.append(self.held("_count", self.scalars.call("max", "int64", text, self.number(0))))
+                held = self.held("_count", self.scalars.call("max", "int64", text, self.number(0)))
+                alone = self.faults.any and s.kind != "threads"
+                found.append(self.held("_count", self.faults.none(held)) if alone else held)
         return tuple(found)
 
     def product(self, counts: Iterable[str]) -> str:
@@ -99,7 +105,7 @@ class Loops:
             axis = len(counts) - 1 - k
             run = w.names.fresh("_run")
             first, step = f"{d.group[axis]} * {d.size[axis]}", f"{d.groups[axis]} * {d.size[axis]}"
-            with w.count(run, "int64", first, counts[k], step):
+            with w.count(run, "int64", first, counts[k], step, self.faults.goes_on()):
                 if names[k]:
                     w.assign(names[k], f"{run} + {d.local[axis]}")
                 else:

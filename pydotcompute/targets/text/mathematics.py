@@ -50,7 +50,7 @@ def _written(s: Scalars, helper: Helper, name: str) -> list[str]:
     if any(getattr(node, "type", "") == "float64" for part in helper.body for node in walk(part)):
         s.features.add("float64")
     own = Names((), lambda word: False)  # names of ours, which mean nothing else anywhere
-    expressions = Expressions(s, own, {}, call, contract=False)
+    expressions = Expressions(s, own, {}, call, False, w)
     parameters = [w.parameter(p.type, own.of(p.name)) for p in helper.parameters]
     with w.function(s.type(helper.types[0]), name, parameters):
         for local, dtype in declared(helper.body, {}).items():

@@ -21,9 +21,11 @@ from ...ir.tree import Assign, Const, KernelTree, Parallel, Stmt, walk
 from ..names import Names
 from ..phases import split
 from ..scratch import extents, flattened, largest, planned
+from ..sites import Sites
 from .arrays import Argument, arguments_of, arrays_of
 from .dialect import Dialect
 from .expressions import Expressions
+from .faults import NAMES, Faults
 from .geometry import grid, threads
 from .loops import Loops, private_widths, slots_of
 from .reductions import Reductions, lane_dtypes
@@ -42,6 +44,7 @@ class Source:
     shared: int  # bytes of shared memory of a block, at most
     features: frozenset[str]  # "float64", "int64_atomics", …: what a device must have
     program: tuple[Any, ...] = ()  # where the host follows control: see artifact/launch.py
+    sites: Sites | None = None  # by which faults are numbered, where the dialect checks
 
 
 def emit(
@@ -54,14 +57,20 @@ def emit(
     refuse_missing(tree, dialect)
     tree = flattened(from_zero(tree))
     parts = split(tree)
-    names = Names(all_names(tree) | (parts.names if parts else set()), dialect.is_reserved, only_ascii=True)
+    taken = all_names(tree) | (parts.names if parts else set())
+    names = Names(taken, lambda name: name in NAMES or dialect.is_reserved(name), only_ascii=True)
     scalars = Scalars(dialect, names)
+    sites = Sites(tree)
+    faults = Faults(scalars, sites)
     kernels = parts.kernels if parts else (tree,)
-    programs = [_Program(kernel, dialect, launch or {}, params or {}, names, scalars) for kernel in kernels]
+    programs = [
+        _Program(kernel, dialect, launch or {}, params or {}, names, scalars, faults, bool(parts)) for kernel in kernels
+    ]
     written = [(program, *program.functions()) for program in programs]
     functions = [w for program, own, _ in written for w in (*program.helpers.functions, *own)]
     features = frozenset(scalars.features.union(*(program.features() for program in programs)))
-    head = [*dialect.prologue(features), "", *(line for text in scalars.texts for line in (*text, ""))]
+    checks = ["", *dialect.faults["prologue"]] if faults.any else []
+    head = [*dialect.prologue(features), *checks, "", *(line for text in scalars.texts for line in (*text, ""))]
     lines = list(head)
     positions: list[Position | None] = [None] * len(head)
     for w in functions:
@@ -73,13 +82,15 @@ def emit(
     if parts is None:
         (_, _, launches), = written
         return Source(
-            text, tuple(positions[: len(lines)]), arguments[0], tuple(launches), scratch[0], shared, features
+            text, tuple(positions[: len(lines)]), arguments[0], tuple(launches), scratch[0], shared, features,
+            sites=sites if faults.any else None,
         )  # fmt: skip
     most = max(map(len, scratch))  # which phases share: each is done before the next
     sizes = [largest([own[k] for own in scratch if k < len(own)]) for k in range(most)]
     each, steps = parts.launches([launches for _, _, launches in written], arguments, most)
     kept = tuple(DTYPE_BYTES[p.dtype] for p in parts.kept.values())
-    return Source(text, tuple(positions[: len(lines)]), (), each, (*sizes, *kept), shared, features, steps)
+    told = sites if faults.any else None
+    return Source(text, tuple(positions[: len(lines)]), (), each, (*sizes, *kept), shared, features, steps, told)
 
 
 def refuse_missing(tree: KernelTree, dialect: Dialect) -> None:
@@ -103,7 +114,7 @@ def refuse_missing(tree: KernelTree, dialect: Dialect) -> None:
 class _Program:
     def __init__(
         self, tree: KernelTree, dialect: Dialect, launch: dict[str, Any], params: dict[str, Any], names: Names,
-        scalars: Scalars,
+        scalars: Scalars, faults: Faults, split: bool,
     ):  # fmt: skip
         self.tree, self.dialect, self.launch, self.params = tree, dialect, launch, params
         self.main = tree.main
@@ -111,11 +122,13 @@ class _Program:
         self.before, self.after = tree.body[:where], tree.body[where + 1 :]
         self.names, self.scalars = names, scalars
         contract = "contract" in tree.fastmath or "fast" in tree.fastmath
-        self.helpers = Helpers(tree, self.scalars, contract, lambda: Writer(dialect, self.names))
+        self.helpers = Helpers(tree, self.scalars, contract, lambda: Writer(dialect, self.names), faults)
+        self.faults = faults
         self.contract = contract
         self.block = threads(tree, self.launch, self.params)
         self.reduced = self.main.reductions if self.main else ()
         self.reduces = bool(self.reduced)
+        self.told = (3 if split or self.reduces else 2) if faults.any else 0  # words that a launch gets for faults
         self.arrays = arrays_of(tree, self.names, self.scalars)
         self.arguments = arguments_of(tree, self.names, self.scalars)
         self.partial = self.partials()
@@ -152,7 +165,8 @@ class _Program:
 
     def described(self) -> tuple[tuple, ...]:
         """The arguments, as the run half reads them."""
-        return (*(a.what for a in self.arguments), *(("scratch", k) for k in range(len(self.partial) + len(self.own))))
+        scratch = (("scratch", k) for k in range(len(self.partial) + len(self.own)))
+        return (*(a.what for a in self.arguments), *scratch, *(("fault", k) for k in range(self.told)))
 
     def features(self) -> set[str]:
         """What the dtypes of the tree need of a device."""
@@ -170,12 +184,17 @@ class _Program:
         d, names, w = self.dialect, self.names, Writer(self.dialect, self.names)
         inner = Writer(d, names, 1)
         thread = names.fresh("_thread")
-        expressions = Expressions(self.scalars, names, self.arrays, self.helpers.call, self.contract)
+        expressions = Expressions(
+            self.scalars, names, self.arrays, self.helpers.call, self.contract, inner, self.faults
+        )  # fmt: skip
         reductions = Reductions(inner, expressions, block or self.block, thread)
-        loops = Loops(self.tree, inner, Statements(inner, expressions, reductions), reductions)
+        loops = Loops(self.tree, inner, Statements(inner, expressions, reductions), reductions, self.faults)
         used = body(loops)
-        with w.block(d.entry(name, [self.parameter(a, w) for a in self.parameters()], block)):
+        parameters = [*(self.parameter(a, w) for a in self.parameters()), *self.faults.given(w, self.told)]
+        with w.block(d.entry(name, parameters, block)):
             self.bind(w)
+            if self.told:
+                self.faults.begin(w, self.told > 2)
             if any(thread in line for line in inner.lines):
                 w.constant(thread, "int64", d.local[0])
             for local, dtype in declared(used, self.helpers.helpers).items():

@@ -89,7 +89,8 @@ class Reductions:
         lanes = self.open((s.reduction,), plain=s.short)
         name, turn = self.expressions.names.of(s.name), w.names.fresh("_turn")
         self.position = lambda: name
-        with w.count(turn, "int64", self.scalars.constant(0, "int64"), count, "1"):
+        also = self.expressions.faults.goes_on() if self.expressions.faults else ""
+        with w.count(turn, "int64", self.scalars.constant(0, "int64"), count, "1", also):
             w.assign(name, turn)
             write(s.body)
         self.settle(lanes)

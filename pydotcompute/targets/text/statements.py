@@ -30,6 +30,7 @@ from ...ir.tree import (
 )  # fmt: skip
 from .arrays import Array
 from .expressions import Expressions
+from .faults import Faults
 from .reductions import Reductions
 from .scalars import Scalars
 from .writer import Writer
@@ -50,8 +51,11 @@ class Statements:
             self.writer.at = outer
 
     def one(self, s: Stmt, inside: Callable[[Iterable[Stmt]], None] | None = None) -> None:
-        """A statement; `inside` writes what stands in it, and is this object itself unless given."""
-        w, e, inside = self.writer, self.expressions, inside or self.write
+        """A statement; `inside` writes what stands in it, and is this object itself unless given: where threads wait
+        for each other in there, loops do not end after a fault."""
+        w, e = self.writer, self.expressions
+        also = e.faults.goes_on(s) if e.faults and not inside and isinstance(s, (For, While)) else ""
+        inside = inside or self.write
         match s:
             case Assign():
                 w.assign(e.names.of(s.name), e.text(s.value))
@@ -62,15 +66,20 @@ class Statements:
                 for k, name in enumerate(s.names):
                     w.assign(e.names.of(name), f"{together}.r{k}")
             case Store():
-                w.statement(e.store(s.array, s.indices, e.text(s.value)))
+                with e.reached(s) as indices:
+                    w.statement(e.store(s.array, indices, e.text(s.value)))
             case Scatter():
-                w.statement(e.scatter(s.array, s.indices, e.text(s.value)))
+                with e.reached(s) as indices:
+                    w.statement(e.scatter(s.array, indices, e.text(s.value)))
             case Atomic():
-                text = e.atomic(s.op, s.array, s.indices, e.text(s.value))
-                if s.result:
-                    w.assign(e.names.of(s.result), text)
-                else:
-                    w.statement(text)
+                if s.result and e.faults and e.faults.checks(s):
+                    w.assign(e.names.of(s.result), e.scalars.constant(0, s.value.type))
+                with e.reached(s) as indices:
+                    text = e.atomic(s.op, s.array, indices, e.text(s.value))
+                    if s.result:
+                        w.assign(e.names.of(s.result), text)
+                    else:
+                        w.statement(text)
             case If():
                 with w.when(e.text(s.condition)):
                     inside(s.body)
@@ -78,10 +87,10 @@ class Statements:
                     with w.otherwise():
                         inside(s.orelse)
             case While():
-                with w.repeat(e.text(s.condition)):
+                with w.repeat(e.text(s.condition), also):
                     inside(s.body)
             case For():
-                self.count(s, inside)
+                self.count(s, inside, also)
             case Break():
                 w.leave()
             case Continue():
@@ -97,7 +106,7 @@ class Statements:
             case _:
                 raise TypeError(f"not a sequential statement of the typed tree: {s!r}")
 
-    def count(self, s: For, inside: Callable[[Iterable[Stmt]], None]) -> None:
+    def count(self, s: For, inside: Callable[[Iterable[Stmt]], None], also: str) -> None:
         """A loop that the body's own assignments to its name do not change, over a number of iterations that cannot
         wrap; a step of 0 runs nothing."""
         w, e = self.writer, self.expressions
@@ -105,13 +114,13 @@ class Statements:
         start, stop = w.hold("_start", dtype, e.text(s.start)), w.hold("_stop", dtype, e.text(s.stop))
         turn = w.names.fresh("_turn")
         if isinstance(s.step, Const) and s.step.value == 1:
-            with w.count(turn, dtype, start, stop, "1"):
+            with w.count(turn, dtype, start, stop, "1", also):
                 w.assign(name, turn)
                 inside(s.body)
             return
         step, wide = w.hold("_step", dtype, e.text(s.step)), e.scalars.wide(dtype)
         turns = w.hold("_turns", wide, e.scalars.call("turns", dtype, start, stop, step))
-        with w.count(turn, wide, e.scalars.constant(0, wide), turns, "1"):
+        with w.count(turn, wide, e.scalars.constant(0, wide), turns, "1", also):
             unsigned = e.scalars.unsigned
             w.assign(name, e.scalars.wrapped(dtype, f"{unsigned(dtype, start)} + {turn} * {unsigned(dtype, step)}"))
             inside(s.body)
@@ -153,9 +162,11 @@ class Helpers:
     """One function for each choice of arrays that a helper is called with. `functions` are their texts, callees
     first."""
 
-    def __init__(self, tree: KernelTree, scalars: Scalars, contract: bool, writer: Callable[[], Writer]):
+    def __init__(
+        self, tree: KernelTree, scalars: Scalars, contract: bool, writer: Callable[[], Writer], faults: Faults
+    ):
         self.helpers = {h.name: h for h in tree.helpers}
-        self.scalars, self.contract, self.new_writer = scalars, contract, writer
+        self.scalars, self.contract, self.new_writer, self.faults = scalars, contract, writer, faults
         self.made: dict[tuple, str] = {}
         self.functions: list[Writer] = []
         self.structs: set[str] = set()
@@ -173,6 +184,7 @@ class Helpers:
                 arguments += [array.pointer, *array.integers]
             else:
                 arguments.append(within.text(a))
+        arguments += self.faults.arguments(e, within.writer, within.in_helper)
         return f"{self.made[key]}({', '.join(arguments)})"
 
     def write(self, name: str, helper: Helper, given: list[Array], within: Expressions) -> None:
@@ -188,13 +200,14 @@ class Helpers:
             parameters.append(w.pointer(array.space, array.dtype, pointer, array.constant))
             parameters += [w.parameter("int64", text) for text in own]
             arrays[p.name] = array.rebound(pointer, own)
+        parameters += self.faults.parameters(w)
         struct = together = ""
         if len(helper.types) > 1:
             struct, together = names.part(helper.name, "results"), names.fresh("_results")
             if struct not in self.structs:
                 self.structs.add(struct)
                 w.struct(struct, helper.types)
-        expressions = Expressions(self.scalars, names, arrays, self.call, self.contract)
+        expressions = Expressions(self.scalars, names, arrays, self.call, self.contract, w, self.faults, True)
         w.at = helper.at
         result = struct or self.scalars.type(helper.types[0])
         with w.function(result, name, parameters):

@@ -110,14 +110,15 @@ class Writer:
     def otherwise(self):
         return self.block("else")
 
-    def repeat(self, condition: str):
-        return self.block(f"while ({bare(condition)})")
+    def repeat(self, condition: str, also: str = ""):
+        return self.block(f"while (({bare(condition)}) & ({also}))" if also else f"while ({bare(condition)})")
 
-    def count(self, name: str, dtype: str, first: str, stop: str, step: str):
-        """A loop from first up to stop, which does not change."""
+    def count(self, name: str, dtype: str, first: str, stop: str, step: str, also: str = ""):
+        """A loop from first up to stop, which does not change; also: as long as that holds."""
         kind = self.dialect.types[dtype]
         advance = f"++{name}" if step == "1" else f"{name} += {step}"
-        return self.block(f"for ({kind} {name} = {first}; {name} < {stop}; {advance})")
+        condition = f"({name} < {stop}) & ({also})" if also else f"{name} < {stop}"
+        return self.block(f"for ({kind} {name} = {first}; {condition}; {advance})")
 
     def leave(self) -> None:
         self.line("break;")

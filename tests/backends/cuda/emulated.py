@@ -14,7 +14,7 @@ import cupy
 import numpy as np
 
 from pydotcompute.backends.cuda import (
-    context as cuda_context, copies as cuda_copies, driver as cuda_driver, launch_code,
+    context as cuda_context, copies as cuda_copies, driver as cuda_driver, fault_slot, launch_code,
 )  # fmt: skip
 from pydotcompute.devices import registry
 from tests.ptx import Memory, Module
@@ -31,6 +31,7 @@ class Emulated:
         self.memory, self.current, self.launched = Memory(), 0, {}
         self.modules: list[tuple[Module, str]] = []
         self.out_of_memory = False
+        self.kept: list = []
         emulated = self
 
         class Device:
@@ -74,6 +75,7 @@ class Emulated:
             (cupy.cuda.driver, "ctxSetCurrent", lambda context: setattr(self, "current", context - PRIMARY)),
             (cuda_context, "primary_context", lambda number: PRIMARY + number),
             (runtime, "setDevice", lambda number: setattr(self, "current", number)),
+            (runtime, "hostAlloc", self.host_memory), (fault_slot, "_words", {}), (fault_slot, "_addresses", {}),
             (runtime, "memsetAsync", self.memset), (runtime, "memcpyAsync", self.memcpy),
             (runtime, "streamIsCapturing", lambda stream: False),
             (cuda_copies, "get_current_stream", lambda: SimpleNamespace(ptr=0)),
@@ -102,6 +104,12 @@ class Emulated:
     def memcpy(self, target: int, source: int, size: int, kind: int, stream: int) -> None:
         assert kind == 3
         self.bytes(target, size)[...] = self.bytes(source, size)
+
+    def host_memory(self, size: int, flags: int) -> int:
+        """At the address that it has in this process; no kernel of these tests has anything to tell there."""
+        assert flags == 3
+        self.kept.append((ctypes.c_uint8 * size)())
+        return ctypes.addressof(self.kept[-1])
 
     def allocate(self, size: int) -> cupy.cuda.MemoryPointer:
         if self.out_of_memory:

@@ -22,7 +22,7 @@ MEMBERS = (
     "cuda.runtime.memcpyAsync", "cuda.runtime.memcpyPeerAsync", "cuda.runtime.memsetAsync",
     "cuda.runtime.streamIsCapturing", "cuda.runtime.streamWaitEvent",
     "cuda.runtime.deviceSynchronize", "cuda.runtime.getDevice",
-    "cuda.runtime.getDeviceCount", "cuda.runtime.getDeviceProperties", "cuda.runtime.memGetInfo",
+    "cuda.runtime.getDeviceCount", "cuda.runtime.getDeviceProperties", "cuda.runtime.hostAlloc", "cuda.runtime.memGetInfo",
     "cuda.runtime.pointerGetAttributes", "cuda.runtime.setDevice", "cuda.runtime.streamSynchronize",
 )  # fmt: skip
 RENAMED = {"ptr": "pointer"}  # what the callers give by position

@@ -6,11 +6,22 @@ from typing import Any
 
 import numpy as np
 
+from pydotcompute.artifact.launch import CALL, CLAIMED, EXTENT, INDEX, KERNEL, READY, SITE, SLOT_WORDS
 from pydotcompute.backends import launch as cuda_launch
 from pydotcompute.calls import arguments, arrays
 from tests.ptx import Memory, Module
 
 POISON = 0xA5
+
+
+def raise_fault(built: Any, slot: Any, number: int) -> None:
+    """Raise what a kernel of that number has told: (array, axis, extent, index, line of the site, of the call)."""
+    if slot[READY]:
+        assert slot[CLAIMED] == 1 and slot[KERNEL] == number
+        (line, _, array, _, axis), of = built.meta["sites"][slot[SITE] - 1], slot[CALL]
+        caller = built.meta["calls"][of - 1][0] if of else 0
+        raise IndexError(array, axis, int(slot[EXTENT]), int(slot[INDEX]), line, caller)
+    assert not slot.any()
 
 
 def run(built: Any, values: dict[str, Any], call: arguments.Call, seed: int) -> None:
@@ -32,15 +43,24 @@ def run(built: Any, values: dict[str, Any], call: arguments.Call, seed: int) -> 
         return known[id(root)] + arrays.address(array) - arrays.address(root)
 
     parameters = built.specialisation.parameters
+    slot, of_call = np.zeros(SLOT_WORDS, np.int64), np.zeros(1, np.int64)
+    fault = [memory.add("slot", slot), 7, memory.add("of call", of_call)]
     names = call.dims | cuda_launch.scalar_names(parameters, values)
     own = [np.full(size, POISON, np.uint8) for size in cuda_launch.scratch_sizes(built.meta, names)]
     scratch = [memory.add("scratch", array) for array in own]
     module = Module(built.ptx)
-    for k, (launch, meta, dims) in enumerate(cuda_launch.steps(built.meta, names, lambda k, dtype: own[k].view(dtype)[0].item())):
-        given = cuda_launch.arguments(meta, parameters, values, dims, call.leading, address, scratch)
+
+    def read(k: int, dtype: str) -> Any:
+        raise_fault(built, slot, 7)
+        return own[k].view(dtype)[0].item()
+
+    for k, (launch, meta, dims) in enumerate(cuda_launch.steps(built.meta, names, read)):
+        raise_fault(built, slot, 7)
+        given = cuda_launch.arguments(meta, parameters, values, dims, call.leading, address, scratch, fault)
         given = [g.tobytes() if isinstance(g, np.complexfloating) else g for g in given]
         given = [g.view(np.uint16) if isinstance(g, np.float16) else g for g in given]
         module.launch(launch.entry, launch.grid, launch.block, given, memory, seed + k)
+    raise_fault(built, slot, 7)
     for whole, copy in padded:
         whole[...] = copy[: whole.size]
         assert (copy[whole.size :] == POISON).all(), "bytes behind an array have changed"

@@ -7,6 +7,7 @@ import atexit
 import ctypes
 import functools
 import os
+import re
 import shutil
 import tempfile
 from typing import Any
@@ -52,8 +53,9 @@ def artifact_of(made: Built) -> Artifact:
     chosen, symbols = made.specialisation, made.record.signature.symbols
     said = identity.line(made.record.name, chosen.name, TARGET, chosen.parameters, symbols, sha256)
     data = identity.bind(made.data, said, "//")
+    meta = made.meta | {"places": [["k", *at[:2]] for at in (*made.meta.get("sites", ()), *made.meta.get("calls", ()))]}
     artifact = Artifact(
-        CACHE, "project", made.record.name, chosen.name, TARGET, sha256(data), SUFFIX, len(data), "key", "", made.meta,
+        CACHE, "project", made.record.name, chosen.name, TARGET, sha256(data), SUFFIX, len(data), sha256(data), "", meta,
         chosen.parameters, symbols,
     )  # fmt: skip
     os.makedirs(os.path.dirname(artifact.path), exist_ok=True)
@@ -77,10 +79,21 @@ def launch(made: Built, values: dict[str, Any], call: arguments.Call) -> None:
     regions = _regions(made.specialisation.parameters, moved)
     for region in regions:
         region.send(device, moved, values)
-    loaded.launch(call, moved)
-    device.synchronize()
-    for region in regions:
-        region.receive(device)
+    try:
+        loaded.launch(call, moved)
+        device.synchronize()
+    except IndexError as error:
+        raise IndexError(*_told(str(error))) from error
+    finally:
+        for region in regions:
+            region.receive(device)
+
+
+def _told(text: str) -> tuple[Any, ...]:
+    """(array, axis, extent, index, line of the site, of the call) of what is said about a fault."""
+    form = r"project/k:(\d+):\d+: index (-?\d+)(?: of axis (\d))? is outside (\w+), which has (\d+)(?:, in a helper called on line (\d+))?"
+    line, index, axis, array, extent, caller = re.match(form, text).groups()
+    return array, int(axis or 0), int(extent), int(index), int(line), int(caller or 0)
 
 
 class _Region:

@@ -12,6 +12,7 @@ from cupy import _machine
 from tests.ptx import PtxError
 
 _events: dict[int, Callable] = {}
+_kept: list[np.ndarray] = []  # of the host, as long as the process lives
 _TEXTS = {
     1: "cudaErrorInvalidValue: invalid argument",
     709: "cudaErrorContextIsDestroyed: context is destroyed",
@@ -131,3 +132,16 @@ def pointerGetAttributes(pointer: int) -> SimpleNamespace:
             if start <= pointer < start + space.size:
                 return SimpleNamespace(device=device.number, devicePointer=pointer, hostPointer=0, type=2)
     return SimpleNamespace(device=-2, devicePointer=0, hostPointer=pointer, type=0)
+
+
+def hostAlloc(size: int, flags: int) -> int:
+    """Memory of the host that every device reaches by the address that it has here."""
+    _machine.bind()
+    check(_machine.here())
+    if flags != 3:  # cudaHostAllocPortable, cudaHostAllocMapped
+        raise CUDARuntimeError(1)
+    memory = np.full(size, _machine.POISON, np.uint8)
+    for device in _machine.devices:
+        device.memory.add("memory of the host", memory)
+    _kept.append(memory)
+    return memory.__array_interface__["data"][0]

@@ -1,0 +1,87 @@
+"""Which accesses of a kernel are checked in its code, and the numbers by which it tells of one that is outside."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..artifact.abi import NO_MEMORY
+from ..errors import Position
+from ..ir.tree import Access, CallHelper, Const, For, KernelTree, NewArray, Parallel, Reduce, While, walk
+
+SHORT = 64
+
+Place = tuple[int, int]  # line and column in the rendered text: where it came from is not in the artifact's key
+Site = tuple[Place, str, int, int]  # of an index: where it stands, its array, the array's rank, its axis
+
+
+class Sites:
+    """bounds: every access is checked. allocates: the code itself allocates arrays, for which there may be no memory.
+    `any`: something may be told."""
+
+    def __init__(self, tree: KernelTree, bounds: bool = False, allocates: bool = False):
+        self.bounds, self.trusts = bounds, tree.unchecked
+        bodies = [*(h.body for h in tree.helpers), tree.body]
+        self.any = allocates and any(a.scratch for a in tree.arrays.values()) or any(
+            self.checks(node) for body in bodies for s in body for node in walk(s) if isinstance(node, Access)
+        )
+        self.sites: list[Site] = []
+        self.calls: list[Place] = []  # of helpers, in the kernel
+
+    def checks(self, node: Access) -> bool:
+        """Whether the code looks at the indices of this access."""
+        return bool(node.indices) and (self.bounds or not (node.inside or self.trusts))
+
+    def call(self, e: CallHelper, within: Position | None) -> int:
+        """The number of a call in the kernel, from 1; within: where the statement stands that it is in."""
+        at = within or e.at
+        assert at is not None
+        return 1 + _number(self.calls, at.place)
+
+    def caller(self, node: Access, within: Position | None) -> int:
+        """The number of the call that an access of an inlined helper stands for; 0 of any other."""
+        at = node.at or within
+        return 1 + _number(self.calls, at.caller.place) if at and at.caller else 0
+
+    def site(self, node: Access, array: str, within: Position | None) -> int:
+        """The number of the first index of an access, from 1; each further one has one more."""
+        places = [index.at or node.at or within for index in node.indices]
+        first = places[0]
+        assert first is not None  # a user wrote the index, or the statement
+        site = tuple(((at or first).place, array, len(places), axis) for axis, at in enumerate(places))
+        return 1 + self.sites.index(site[0]) if site[0] in self.sites else self._new(site)
+
+    def no_memory(self, made: NewArray) -> int:
+        """The same for an array that there is no memory for."""
+        assert made.at is not None
+        return self._new(((made.at.place, made.name, len(made.shape), NO_MEMORY),))
+
+    def _new(self, site: tuple[Site, ...]) -> int:
+        self.sites += site
+        return len(self.sites) - len(site) + 1
+
+    def told(self) -> dict[str, Any]:
+        """The sites and calls for the artifact's metadata."""
+        return {"sites": [[*place, *rest] for place, *rest in self.sites], "calls": [list(at) for at in self.calls]}
+
+
+def is_short(loop: Any) -> bool:
+    """Whether a loop has so few iterations, without loops in them, that nobody waits for its end."""
+    if not isinstance(loop, For):
+        return False
+    bounds = [e.whole for e in (loop.start, loop.stop, loop.step) if isinstance(e, Const)]
+    inner = any(isinstance(n, (For, While, Parallel)) for s in loop.body for n in walk(s))
+    return len(bounds) == 3 and bounds[2] != 0 and (bounds[1] - bounds[0]) // bounds[2] <= SHORT and not inner
+
+
+def may_be_long(loop: Parallel) -> bool:
+    """Whether what an iteration reads may decide how long it takes."""
+    return any(
+        isinstance(n, (While, Reduce, CallHelper)) or isinstance(n, For) and not is_short(n) for n in walk(loop)
+    )
+
+
+def _number(items: list, item: Any) -> int:
+    """Its number in the list, where it is put if it is new."""
+    if item not in items:
+        items.append(item)
+    return items.index(item)

@@ -1,0 +1,114 @@
+"""Indices that are not proved to be inside, in generated text: functions that load where they are, conditions of
+stores, and how loops end after a fault.
+
+A thread's words about faults are a variable `_faults` of a type that the dialect has; functions get where it lies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ...ir.tree import Access, CallHelper
+from ..sites import Sites, is_short
+from .arrays import Array
+from .scalars import Scalars
+from .writer import Writer
+
+FAULTS, CALL = "_faults", "_call"  # what functions with checks take: a thread's words, which call they stand for
+SLOT, NUMBER, OF_CALL = "_slot", "_number", "_of_call"
+NAMES = frozenset((FAULTS, CALL, SLOT, NUMBER, OF_CALL, "_own_faults", "_site"))
+
+
+class Faults:
+    """Of all functions of a file; `call` is the text that says which call of a helper a function stands for."""
+
+    def __init__(self, scalars: Scalars, sites: Sites):
+        self.scalars, self.sites = scalars, sites
+        self.any = sites.any and bool(scalars.dialect.faults)
+        self.loads: dict[tuple, str] = {}  # the functions, by what they depend on
+
+    def checks(self, node: Access) -> bool:
+        return self.any and self.sites.checks(node)
+
+    def parameters(self, w: Writer) -> list[str]:
+        """What a helper takes for it."""
+        return [self.scalars.dialect.faults["words"], w.parameter("int64", CALL)] if self.any else []
+
+    def arguments(self, e: CallHelper, w: Writer, in_helper: bool) -> list[str]:
+        """What a call of a helper gives."""
+        return [FAULTS, CALL if in_helper else self._number(self.sites.call(e, w.at))] if self.any else []
+
+    def condition(self, node: Access, array: Array, indices: Sequence[str], w: Writer, in_helper: bool) -> str:
+        """That the indices are inside; what is not is told."""
+        site = self.sites.site(node, array.name, w.at)
+        sites = [self._number(site + k) for k in range(len(indices))]
+        return self._inside(array, sites, self._call(node, w, in_helper), indices)
+
+    def load(
+        self, node: Access, array: Array, indices: Sequence[str], slot: str, w: Writer, in_helper: bool
+    ) -> str:
+        """A load where the indices are inside, else 0."""
+        s, own = self.scalars, (len(array.extents), len(array.strides or ()), bool(array.view), bool(slot))
+        key = (array.dtype, array.space, array.constant, array.strides is None, *own)
+        if key not in self.loads:
+            self.loads[key] = s.names.fresh("load_checked")
+            s.texts.append(self._written(self.loads[key], array, bool(slot)))
+        site = self._number(self.sites.site(node, array.name, w.at))
+        where = [array.pointer, *array.integers, *filter(None, [slot])]
+        given = [FAULTS, site, self._call(node, w, in_helper), *where, *indices]
+        return f"{self.loads[key]}({', '.join(given)})"
+
+    def _written(self, name: str, array: Array, slot: bool) -> list[str]:
+        s, w = self.scalars, Writer(self.scalars.dialect, self.scalars.names)
+        integers = [f"a{k}" for k in range(len(array.integers))]
+        indices = [f"i{k}" for k in range(len(array.extents))]
+        own = array.rebound("p", integers)
+        parameters = [s.dialect.faults["words"], *(w.parameter("int64", n) for n in ("_site", CALL))]
+        parameters += [w.pointer(array.space, array.dtype, "p", array.constant)]
+        parameters += [w.parameter("int64", n) for n in (*integers, *["slot"] * slot, *indices)]
+        sites = [f"_site + {self._number(k)}" if k else "_site" for k in range(len(indices))]
+        with w.function(s.type(array.dtype), name, parameters):
+            with w.when(self._inside(own, sites, CALL, indices)):
+                place = "slot" if slot else own.offset(s, indices)
+                w.give(s.dialect.load(array.dtype, array.space, "p", place))
+            w.give(s.constant(0, array.dtype))
+        return w.lines
+
+    def _inside(self, array: Array, sites: Iterable[str], call: str, indices: Sequence[str]) -> str:
+        check = self.scalars.dialect.faults["in_range"]
+        parts = zip(sites, array.extents, indices, strict=True)
+        return " && ".join(f"{check}({FAULTS}, {at}, {call}, {extent}, {index})" for at, extent, index in parts)
+
+    def _call(self, node: Access, w: Writer, in_helper: bool) -> str:
+        number = self.sites.caller(node, w.at)
+        return CALL if in_helper and not number else self._number(number)
+
+    def _number(self, value: int) -> str:
+        return self.scalars.constant(value, "int64")
+
+    # -------------------------------------------------------------------------------------------------- kernels
+
+    def given(self, w: Writer, count: int) -> list[str]:
+        """The parameters of a kernel that gets so many of the words for faults."""
+        slot, of_call = (w.pointer("global", "int64", name) for name in (SLOT, OF_CALL))
+        return [slot, w.parameter("int64", NUMBER), of_call][:count]
+
+    def begin(self, w: Writer, of_call: bool) -> None:
+        """A thread's words, at the beginning of a kernel."""
+        for line in self.scalars.dialect.faults["begin"](of_call):
+            w.line(line)
+
+    # ---------------------------------------------------------------------------------------------------- loops
+
+    def goes_on(self, loop: Any = None) -> str:
+        """What else a thread's own loop goes on by: that it had no fault. "" where that is not
+        looked at. Part of the condition, not a jump out of the body: PoCL 3.1 does not get those right behind barriers.
+        """
+        return "" if not self.any or is_short(loop) else self.scalars.dialect.faults["none"]
+
+    def none(self, count: str) -> str:
+        """A number of iterations of the whole kernel, 0 where there was a fault."""
+        if not self.any:
+            return count
+        return self.scalars.dialect.choose(self.scalars.dialect.faults["none"], count, self._number(0))

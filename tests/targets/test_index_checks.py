@@ -1,0 +1,133 @@
+"""Ordinary builds for devices: an index that is not proved to be inside is checked, the access skipped, and nothing goes
+on for long after a fault. What tests/targets/cpu/test_index_checks.py is for processors."""
+
+import time
+
+import numpy as np
+import pytest
+from tests.targets.built import build, loop, marked
+
+devices = pytest.mark.parametrize("target", [marked("cuda:compute_80"), marked("opencl:1.2")])
+
+
+def fault(kernel, *args, **given):
+    """What a call tells: (array, axis, extent, index, line, line of the call of a helper); None if nothing."""
+    try:
+        kernel.call(*args, **given)
+    except IndexError as error:
+        return error.args
+    return None
+
+
+@devices
+def test_a_gather_by_any_index(target):
+    k = loop(target, "(table: T[v, d], index: int64[n]) -> (out: T[n, d])",
+             "for i, c in grid(n, d):\n    out[i, c] = table[index[i], c]", "types: {T: [float32]}")  # fmt: skip
+    rng = np.random.default_rng(0)
+    for d in (1, 3, 40):
+        table, index = rng.random((50, d)).astype("f4"), rng.integers(0, 50, 300)
+        assert (k.call(table, index) == table[index]).all()
+        for wrong in (-1, 50, 10**12, -(2**63), 2**63 - 1):
+            index[217] = wrong
+            out = np.zeros((300, d), "f4")
+            assert fault(k, table, index, out)[:4] == ("table", 0, 50, wrong)
+            assert (out[217] == 0).all()  # nothing from outside has come in
+
+
+@devices
+def test_stores_and_atomics_outside_are_skipped(target):
+    body = "for i in grid(n):\n    atomic_add(count, k[i], 1)\n    scatter(out, k[i], x[i])"
+    k = loop(target, "(k: int64[n], x: float32[n], m: int64) -> (out: float32[m] = 0, count: int32[m] = 0)", body)
+    where, x = np.array([0, 2, 2, 0, 1]), np.arange(5, dtype="f4")
+    out, count = k.call(where, x, 3)
+    assert count.tolist() == [2, 1, 2] and out[1] == 4
+    for wrong in (3, -1, 2**62):
+        where[3] = wrong
+        told = fault(k, where, x, 3, out, count := np.zeros(3, "i4"))
+        assert told[1:4] == (0, 3, wrong) and (count <= [1, 1, 2]).all()
+
+
+@devices
+def test_code_whose_indices_are_all_proved_has_no_checks(target):
+    k = loop(target, "(x: float32[n]) -> (out: float32[n])", "for i in grid(n):\n    out[i] = x[n - 1 - i]")
+    assert k.meta["unchecked"] == 0 and "sites" not in k.meta
+    signature, body = "(x: float32[m], n: int64) -> (out: float32[n])", "for i in grid(n):\n    out[i] = x[i]"
+    trusted = loop(target, signature, body, "unchecked: true")
+    assert trusted.meta["unchecked"] == 1 and "sites" not in trusted.meta
+    assert fault(loop(target, signature, body), np.ones(4, "f4"), 6) is not None
+
+
+ENDLESS = [
+    "for i in grid(n):\n    k = y[i]\n    while x[k] >= 0:\n        k += 0\n    out[i] = k",
+    "k = x[j]\nfor i in grid(k):\n    out[i] = 1",
+    "for i in grid(n):\n    for q in range(x[j], 2**62):\n        out[i] = q",
+    "for i in grid(n):\n    k = x[j]\n    while k >= 0:\n        k = 0\n    out[i] = k",
+    "for b in blocks(n):\n    k = x[j] + 2**62\n    for c in threads(k):\n        if c < 0:\n            out[b] = 1",
+    "for i in grid(n):\n    for q in range(2**40):\n        out[i] = x[j] + q",
+    "k = x[j]\nwhile k >= 0:\n    for i in grid(n):\n        out[i] = 1",
+    "for q in range(2**62):\n    for i in grid(n):\n        out[i] = x[j]",
+    "for b in blocks(n):\n    out[b] = sum(x[c + j] for c in threads(2**62))",
+    "for b in blocks(n):\n    out[b] = max(x[c + j] for c in threads(2**62))",
+]  # fmt: skip
+
+
+def each(bodies):
+    """Every body on every device. In OpenCL a thread knows of faults of its own and of earlier launches alone: PoCL 3.1
+    does not get the barriers right by which a block would share what it knows."""
+    kinds = [("cuda:compute_80", body) for body in bodies]
+    kinds += [("opencl:1.2", body) for body in bodies if "blocks" not in body]
+    return pytest.mark.parametrize("target, body", [marked(*kind) for kind in kinds])
+
+
+@pytest.mark.slow
+@each(ENDLESS)
+def test_nothing_hangs_after_a_fault(target, body):
+    k = loop(target, "(x: int64[n], y: int64[n], j: int64) -> (out: int64[n])", body)
+    start = time.perf_counter()
+    x = np.zeros(3, "i8")
+    assert fault(k, x, np.array([7, 8, 9]), 2**62) is not None
+    assert time.perf_counter() - start < 20
+
+
+LEFT_OUT = [
+    # by another thread of the block
+    "for b in blocks(1):\n    for c in threads(n):\n        out[c + j] = 7\n"
+    "    for c in threads(1):\n        while out[c] != 7:\n            out[c] += 0",
+    # by another thread, where the block goes round with barriers
+    "for b in blocks(1):\n    for c in threads(n):\n        out[c + j] = 7\n"
+    "    while out[0] != 7:\n        for c in threads(n):\n            out[c] += x[c]",
+    # by an earlier phase
+    "for i in grid(n):\n    out[i + j] = 7\nfor i in grid(1):\n    while out[i] != 7:\n        out[i] += 0",
+    # by the chunks of a reduction
+    "s = 0\nfor i in grid(n):\n    s += x[i + j]\nwhile s < 7:\n    s += x[0]\nout[0] = s",
+]  # fmt: skip
+
+
+@pytest.mark.slow
+@each(LEFT_OUT)
+def test_what_others_have_left_out_keeps_nobody_waiting(target, body):
+    """The last iteration alone is outside; the loop that does not end is another thread's, or another launch's."""
+    k = loop(target, "(x: int64[n], j: int64) -> (out: int64[n] = 0)", body)
+    x = np.arange(3) * 7 + 7
+    assert fault(k, x, 0) is None
+    start = time.perf_counter()
+    assert fault(k, x * 0, 1)[1:4] == (0, 3, 3)
+    assert time.perf_counter() - start < 20
+
+
+@devices
+def test_the_line_of_a_helper_and_of_its_call(target):
+    template = """
+    def get(a, i):
+        return a[i + 1]
+
+    def twice(a, i):
+        return get(a, i) + get(a, i)
+
+    def k(x, out):
+        for i in grid(n):
+            out[i] = x[i]
+            out[i] = twice(x, i)
+    """
+    k = build(target, 'signature: "(x: float32[n]) -> (out: float32[n])"\ntemplate: k.py.j2', template)
+    assert fault(k, np.zeros(3, "f4")) == ("a", 0, 3, 3, 2, 10) or fault(k, np.zeros(3, "f4"))[1:] == (0, 3, 3, 2, 10)
