@@ -133,10 +133,10 @@ def test_an_identity_changes_nothing(op, dtype):
 
 @pytest.mark.parametrize("op, dtype", OF_DTYPES)
 def test_what_a_cpu_starts_from_changes_nothing_not_even_the_sign_of_zero(op, dtype):
-    reduction_of_cpu = pytest.importorskip("pydotcompute.targets.cpu.reduction")
+    of_cpu = pytest.importorskip("pydotcompute.targets.cpu.lane_vectors")
     if dtype == "float16" or REDUCTIONS[op].positioned or kind_of(dtype) == "c":
         return
-    start = arithmetic.value(reduction_of_cpu.identity(op, dtype), dtype)
+    start = arithmetic.value(of_cpu.identity(op, dtype), dtype)
     combine = REDUCTIONS[op].combine
     compute = (arithmetic.function if combine in functions.FUNCTIONS else arithmetic.binary)(combine, dtype)
     for value in values(dtype):
