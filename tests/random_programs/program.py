@@ -33,6 +33,7 @@ class Program(Phases):
             self.rng.choice((2, 3, 4, 5, 6, 8, 12)),
         )
         self.arrays, self.atomics, self.accumulators, self.loose, self.terms = [], [], [], {}, {}
+        self.factors: dict[str, int] = {}
         self.pool, self.views, self.block_names, self.block_dims, self.thread_dims = [], [], (), (), []
         self.place = "set-up"
         self.params = {"TILE": self.rng.choice(([4], [3, 8]))} if self.chance(0.25) else {}

@@ -20,6 +20,7 @@ class Statements(Expressions):
     budget: int  # how many statements more
     extents: list  # symbols that stay small, to run sequential loops over
     atomics: list[tuple[Array, str]]  # "add" "min" "max", or "scatter"
+    factors: dict[str, int]  # of the values that are scattered into an array: one function of the index for each
     accumulators: list[tuple[Expr, str]]  # of the parallel loop around: name and op
     terms: dict[str, str]  # accumulator → the type of its terms, where that is smaller than its own
     skips: bool  # a `continue` of this parallel loop has been written
@@ -165,8 +166,8 @@ class Statements(Expressions):
         self.line(f"atomic_{op}({array.name}, {place}, {bare(value.text)})")
 
     def scatter(self, array: Array) -> None:
-        """A store at any index, of a value that follows from the index: where iterations meet, theirs are the same."""
-        name, factor = self.name("q"), self.rng.randint(-3, 3)
+        """A store at any index, of a value that follows from the index: where stores meet, theirs are the same."""
+        name, factor = self.name("q"), self.factors.setdefault(array.name, self.rng.randint(-3, 3))
         self.line(f"{name} = {bare(self.index(array.dims[0], 2))}")
         value = self.cast(Expr(f"({name} * {factor} + 1)", "int64", True), array.dtype)
         self.line(f"scatter({array.name}, {name}, {bare(value.text)})")
