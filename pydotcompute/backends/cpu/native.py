@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 METH_FASTCALL, METH_KEYWORDS = 0x80, 0x02
 HAVE_VECTORCALL, TP_FLAGS = 1 << 11, 168  # a flag of a type, and where those lie in it
 
-_kept: list = []  # what machine code points to must outlive every reference to it: nothing here is ever released
+
+def _keep(*things: Any) -> None:
+    """For ever: machine code points to them. Also while the interpreter ends, when modules have lost what they named,
+    and builtins are still called and freed."""
+    for thing in things:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
 
 
 class _MethodDef(ctypes.Structure):
@@ -110,7 +115,7 @@ class Entry:
             variable("vendor").value = id(vendor)
         if fault is not None:
             variable("fault").value = id(fault)
-        _kept.append((self, library, fallback, vendor, fault))
+        _keep(self, library, fallback, vendor, fault)
         chosen = {name: self.record.types[name].index(dtype) for name, dtype in specialisation.types.items()}
         for name, value in specialisation.params.items():
             chosen[name] = self.record.params[name].index(value)
@@ -129,7 +134,7 @@ class Entry:
             ("PyCFunction_NewEx", ctypes.pythonapi)
         )
         function: Callable[..., Any] = make(ctypes.addressof(method), None, None)
-        _kept.append((method, function))
+        _keep(method, function)
         return function
 
 
@@ -145,7 +150,7 @@ def admit(kinds: Iterable[type]) -> None:
     for kind in kinds:
         count = _array_types[0]
         if count < _MOST_TYPES and id(kind) not in _array_types[1 : 1 + count]:
-            _kept.append(kind)
+            _keep(kind)
             _array_types[1 + count] = id(kind)
             _array_types[0] = count + 1
 
