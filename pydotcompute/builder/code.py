@@ -15,7 +15,7 @@ PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # what every target is made from
 SHARED = (
     "artifact", "declare", "ir", "frontend", "analysis",
-    "targets/arrays.py", "targets/base.py", "targets/geometry.py", "targets/names.py",
+    "targets/arrays.py", "targets/base.py", "targets/geometry.py", "targets/listing.py", "targets/names.py",
     "targets/phases.py", "targets/scratch.py", "targets/sites.py",
 )  # fmt: skip
 

@@ -455,8 +455,8 @@ def test_check_and_the_cache_say_what_becomes_of_indices(tmp_path, capsys, monke
     shown = {name: call(capsys, "cache", "show", name)[1] for name in ("checked", "trusted")}
     trusted = "those of 1 access neither proved to be inside nor checked"
     told = {name: re.findall("^  indices +(.*)$", text, re.MULTILINE) for name, text in shown.items()}
-    assert told == {"checked": ["1 checked in every call, the others proved to be inside", trusted],
-                    "trusted": [trusted, trusted]}  # fmt: skip
+    checked = "1 checked in every call, the others proved to be inside"
+    assert told == {"checked": [checked, checked], "trusted": [trusted, trusted]}
     out = call(capsys, "check", "--quick", "-t", "cpu:x86-64-v2")[1]
     assert re.search(r"^ok       trusted .* indices not checked \(unchecked: true\)$", out, re.MULTILINE)
     assert re.search(r"^ok       checked .* of what is allowed$", out, re.MULTILINE)

@@ -105,19 +105,26 @@ def _parameters(text: str | None) -> list[tuple[str, str]]:
 
 
 def _body(text: str, position: int, function: Function) -> int:
-    depth = 1
+    scopes: list[dict[str, str]] = [{}]  # a register that an inner scope declares hides one of that name
     statement = re.compile(r"\s*(?:([$\w]+)\s*:(?!:)|([{}])|((?:[^;{}]|\{[^{};]*\})+);)")
-    while depth:
+    while scopes:
         match = statement.match(text, position)
         if match is None:
             raise PtxError(f"not understood in {function.name}: {text[position : position + 80].strip()!r}")
         position = match.end()
         if match[1]:
             function.body.append(match[1])
+        elif match[2] == "{":
+            scopes.append({})
         elif match[2]:
-            depth += 1 if match[2] == "{" else -1
+            scopes.pop()
         else:
-            _statement(" ".join(match[3].split()), function)
+            line = " ".join(match[3].split())
+            if line.startswith(".reg") and len(scopes) > 1 and "<" not in line:
+                own = [name.strip() for name in line.split(maxsplit=2)[2].split(",")]
+                scopes[-1].update({name: f"{name}_{len(function.body)}_{len(scopes)}" for name in own})
+            hidden = {old: new for scope in scopes for old, new in scope.items()}
+            _statement(re.sub(r"[%\w$]+", lambda m: hidden.get(m[0], m[0]), line), function)
     return position
 
 

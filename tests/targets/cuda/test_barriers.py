@@ -9,6 +9,8 @@ from tests.targets.cuda.cuda_support import Built, loop
 
 from tests.ptx import PtxError
 
+# A block in which an index is checked has barriers more, at which its threads tell each other of a fault.
+PLAIN = "unchecked: true"
 REVERSE = """
     for r in blocks(m):
         row = shared((300,), float32)
@@ -42,7 +44,7 @@ def goes_wrong(built: Built, wanted: np.ndarray, *args) -> bool:
 
 def test_each_barrier_is_needed():
     x = np.random.default_rng(0).normal(size=(4, 300)).astype("f4")
-    built = loop("(x: float32[m, n]) -> (out: float32[m, n])", REVERSE)
+    built = loop("(x: float32[m, n]) -> (out: float32[m, n])", REVERSE, PLAIN)
     built.meta["launches"][0]["grid"] = {"kind": "given", "counts": [2]}  # a block makes several rows
     wanted = x[:, ::-1] + x
     for seed in range(4):
@@ -109,7 +111,7 @@ def test_under_uniform_conditions_and_in_sequential_loops():
 
 
 def test_a_divergent_barrier_is_found():
-    built = loop("(x: float32[m, n]) -> (out: float32[m, n])", REVERSE)
+    built = loop("(x: float32[m, n]) -> (out: float32[m, n])", REVERSE, PLAIN)
     diverging = re.sub(
         r"bar\.sync\s+0;", "setp.lt.u32 %p99, %tid.x, 7;\n\t@%p99 ret;\n\tbar.sync 0;", built.ptx, count=1
     )
@@ -157,7 +159,7 @@ COUNTED = {
 
 @pytest.mark.parametrize("place", COUNTED)
 def test_the_barrier_between_counts_and_iterations_is_needed(place):
-    built = loop("(x: float32[m, n]) -> (out: int64[m, n])", COUNTED[place])
+    built = loop("(x: float32[m, n]) -> (out: int64[m, n])", COUNTED[place], PLAIN)
     built.meta["launches"][0]["grid"] = {"kind": "given", "counts": [1]}
     x = np.zeros((3, 300), "f4")
     wanted = built.python(x)

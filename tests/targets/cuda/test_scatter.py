@@ -54,7 +54,7 @@ def test_one_of_the_values_that_meet_stays(dtype):
 
 def test_a_complex64_is_stored_at_once():
     """By one instruction of 8 bytes; in two where its array is aligned to the parts alone."""
-    built = loop("(k: int64[n], v: complex64[n], b: int64) -> (out: complex64[b] = 0)", BODY)
+    built = loop("(k: int64[n], v: complex64[n], b: int64) -> (out: complex64[b] = 0)", BODY, "unchecked: true")
     stores = re.findall(r"st\.global[.\w]*", built.ptx)
     assert set(stores) == {"st.global.f32", "st.global.u64"}
     assert stores.count("st.global.f32") == 2 * stores.count("st.global.u64")
