@@ -14,9 +14,9 @@ from ..artifact.identity import bind
 from ..cache.files import sha256
 from ..errors import CompilationError
 from ..ir import printer
-from ..ir.tree import For, KernelTree, Parallel, Reduce, While, walk
+from ..ir.tree import KernelTree
 from ..targets.base import Artifact, Clock, Job, Target
-from ..targets.listing import STAGES, Line, Listing, Remark, of_rendered
+from ..targets.listing import STAGES, Line, Listing, Remark, loops_of, of_rendered
 from ..targets.registry import get
 from .execute import jobs_of
 from .plan import Item, Plan
@@ -48,9 +48,10 @@ class Shown:
         if stage == "source":
             return of_rendered(self.job.rendered)
         if stage == "tree":
-            return Listing(tuple(Line(*line) for line in printer.lines(self.tree())))
+            return Listing(tuple(Line(*line) for line in printer.lines(self.tree)))
         return self.target.listing(self.job, stage)
 
+    @cached_property
     def tree(self) -> KernelTree:
         from ..analysis.races import check
         from ..frontend.build import build_tree
@@ -88,20 +89,16 @@ class Shown:
             return (Remark(None, "a raw kernel: nobody looks at its indices"),)
         looked = "is looked at in every call" if "sites" in self.made.meta else "is not looked at"
         what = f"an index that is not proved to be inside {looked}"
-        return tuple(Remark(node.at, f"{node.array}: {what}") for node in unproved(self.tree()))
+        return tuple(Remark(node.at, f"{node.array}: {what}") for node in unproved(self.tree))
 
     def loop(self, line: int) -> tuple[set[tuple[str, int]], list[int]]:
         """Files and lines of the loop whose head stands in this line; and, if there is none, the lines of those that
         there are."""
-        heads: list[int] = []
-        tree = self.tree()
-        for statement in (s for body in (*(h.body for h in tree.helpers), tree.body) for s in body):
-            for node in walk(statement):
-                if isinstance(node, (Parallel, For, While, Reduce)) and node.at is not None:
-                    if node.at.line == line:
-                        return {(n.at.path, n.at.line) for n in walk(node) if n.at is not None}, []
-                    heads.append(node.at.line)
-        return set(), sorted(set(heads))
+        loops = list(loops_of(self.tree))
+        for head, lines in loops:
+            if head.line == line:
+                return lines, []
+        return set(), sorted({head.line for head, _ in loops})
 
 
 def shown(plan: Plan, item: Item, folder: str, linker: str) -> Shown:

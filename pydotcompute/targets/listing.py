@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, Callable, Iterable, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Callable, Iterable, Iterator, NamedTuple, Sequence
 
 from ..errors import Position
 
 if TYPE_CHECKING:
     from ..declare.model import Rendered
+    from ..ir.tree import KernelTree
 
 
 STAGES = {"source": "the rendered Python", "tree": "the typed tree"}  # what every target has
@@ -45,6 +46,16 @@ def of_rendered(rendered: Rendered) -> Listing:
     """The Python that a declaration was rendered to."""
     count = len(rendered.text.splitlines())
     return of_text(rendered.text, [rendered.position(number, 1) for number in range(1, 1 + count)])
+
+
+def loops_of(tree: KernelTree) -> Iterator[tuple[Position, set[tuple[str, int]]]]:
+    """Where each loop stands, and the files and lines that belong to it; an outer one before what it holds."""
+    from ..ir.tree import For, Parallel, Reduce, While, walk  # here, because a plan needs none of the tree
+
+    for statement in (s for body in (*(h.body for h in tree.helpers), tree.body) for s in body):
+        for node in walk(statement):
+            if isinstance(node, (Parallel, For, While, Reduce)) and node.at is not None:
+                yield node.at, {(n.at.path, n.at.line) for n in walk(node) if n.at is not None}
 
 
 class Places:

@@ -8,11 +8,10 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 
 from ...errors import CompilationError, Position
-from ...ir.tree import For, KernelTree, Parallel, Reduce, Stmt, While, walk
-from ..listing import Places, Remark
+from ...ir.tree import KernelTree
+from ..listing import Places, Remark, loops_of
 
 OPTIONS = (
     "--pass-remarks=loop-vectorize|loop-unroll",
@@ -41,7 +40,7 @@ def remarks(text: str, target: str, tree: KernelTree, places: Places) -> tuple[R
     done = subprocess.run(command, input=text, capture_output=True, text=True)
     if done.returncode:
         raise CompilationError(f"{tree.name} for {target}: LLVM's remarks cannot be had\n{done.stderr.strip()}")
-    loops = list(_loops(tree))
+    loops = list(loops_of(tree))
     said: dict[Position, list[str]] = {}
     for path, line, words in re.findall(r"^remark: ([^\n]+?):(\d+):\d+: (.*)$", done.stderr, re.M):
         at = places.at(path, int(line))
@@ -62,15 +61,6 @@ def _main(target: str) -> None:
     for option in OPTIONS:
         llvm.set_option("", option)
     optimised(sys.stdin.read(), target, "the kernel")
-
-
-def _loops(tree: KernelTree) -> Iterator[tuple[Position, set[tuple[str, int]]]]:
-    """Where each loop stands and which lines belong to it, an outer one before what it holds."""
-    bodies: list[Stmt] = [s for body in (*(h.body for h in tree.helpers), tree.body) for s in body]
-    for statement in bodies:
-        for node in walk(statement):
-            if isinstance(node, (Parallel, For, While, Reduce)) and node.at is not None:
-                yield node.at, {(n.at.path, n.at.line) for n in walk(node) if n.at is not None}
 
 
 def _told(words: list[str], innermost: bool) -> str:
