@@ -10,6 +10,7 @@ import os
 import shutil
 from typing import Any, Callable, Iterator, Mapping
 
+from ..cache.files import read_file
 from ..cache.layout import MANIFEST, object_path
 from ..cache.lock import locked
 from ..cache.writer import (
@@ -72,8 +73,7 @@ def _write(
             if os.path.exists(os.path.join(fresh, path)):
                 continue
             make_folders(os.path.dirname(os.path.join(fresh, path)))
-            with open(os.path.join(cache, path), "rb") as file:
-                replace_file(os.path.join(fresh, path), file.read(), sync=False)
+            replace_file(os.path.join(fresh, path), read_file(os.path.join(cache, path), entry["size"]), sync=False)
             size += entry["size"]
         for name, text in files.items():
             replace_file(os.path.join(fresh, name), text.encode(), sync=False)
@@ -92,9 +92,8 @@ def may_be_replaced(folder: str) -> bool:
     if not os.listdir(folder) or os.path.isfile(os.path.join(folder, MANIFEST)):
         return True
     try:
-        with open(os.path.join(folder, "__init__.py"), encoding="utf-8") as file:
-            return MADE in file.read()
-    except (OSError, ValueError):
+        return MADE.encode() in read_file(os.path.join(folder, "__init__.py"))
+    except OSError:
         return False
 
 

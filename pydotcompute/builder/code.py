@@ -15,8 +15,8 @@ PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # what every target is made from
 SHARED = (
     "artifact", "declare", "ir", "frontend", "analysis",
-    "targets/arrays.py", "targets/base.py", "targets/geometry.py", "targets/listing.py", "targets/names.py",
-    "targets/phases.py", "targets/scratch.py", "targets/sites.py",
+    "targets/arrays.py", "targets/base.py", "targets/geometry.py", "targets/lane.py", "targets/listing.py",
+    "targets/names.py", "targets/phases.py", "targets/scratch.py", "targets/sites.py",
 )  # fmt: skip
 
 

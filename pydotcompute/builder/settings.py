@@ -7,6 +7,7 @@ import re
 from typing import Any, Callable, Mapping, NamedTuple
 
 from ..cache import trust
+from ..cache.files import read_file
 
 
 class SettingError(ValueError):
@@ -156,18 +157,22 @@ def read_pyproject(root: str) -> dict[str, Any]:
     """[tool.pydotcompute] of the pyproject.toml in `root`; empty where there is none. SettingError for mistakes."""
     path = os.path.join(root, "pyproject.toml")
     try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except OSError:
+        data = read_file(path)
+    except FileNotFoundError:
         return {}
+    except OSError as error:
+        raise SettingError(f"{path}: cannot be read ({error.strerror})") from None
     if b"pydotcompute" not in data:
         return {}
     import tomllib
 
     try:
-        table = tomllib.loads(data.decode()).get("tool", {}).get("pydotcompute", {})
-    except ValueError as error:
+        tools = tomllib.loads(data.decode()).get("tool", {})
+    except (ValueError, RecursionError) as error:
         raise SettingError(f"{path}: {error}") from None
+    table = tools.get("pydotcompute", {}) if isinstance(tools, dict) else {}
+    if not isinstance(table, dict):
+        raise SettingError(f"{path}: [tool.pydotcompute] is {table!r}, and should be a table of settings")
     known = [setting.name for setting in SETTINGS if setting.in_pyproject]
     for name in table:
         if name not in known:

@@ -16,6 +16,7 @@ from . import trust
 
 MOST_MANIFEST = 1 << 28  # bytes: 40 times that of 3,000 kernels
 MOST_OBJECT = 1 << 30
+MOST_TEXT = 1 << 26  # of a declaration, a template, a list of ours
 
 _FILE = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY  # a FIFO without a writer would be waited for
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
@@ -70,7 +71,7 @@ def _beneath(path: str, flags: int, above: int, folder: str, root: str) -> int:
     return handle
 
 
-def read_file(path: str, most: int) -> bytes:
+def read_file(path: str, most: int = MOST_TEXT) -> bytes:
     """What stands in a regular file of at most so many bytes. Raises OSError."""
     handle = os.open(path, _FILE)
     try:

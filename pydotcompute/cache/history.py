@@ -5,26 +5,47 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+from typing import Any
+from urllib.parse import quote
 
 from .layout import KEYS, record_name
+
+FILES = ("cache.db", "cache.db-wal", "cache.db-shm", "cache.db-journal")
+MOST = 1 << 30  # bytes
+MALFORMED = "malformed database schema"
+
+
+def require_files(folder: str) -> None:
+    """Raise sqlite3.DatabaseError where a database in a folder is no file, which SQLite might wait for, or too long."""
+    for path in (os.path.join(folder, name) for name in FILES):
+        if os.path.lexists(path) and not os.path.isfile(path):
+            raise sqlite3.DatabaseError(f"{os.path.basename(path)} is not a file")
+        if os.path.lexists(path) and os.path.getsize(path) > MOST:
+            raise sqlite3.DatabaseError(f"{os.path.basename(path)} has {os.path.getsize(path)} bytes, more than {MOST}")
+
+
+def query(folder: str, text: str) -> list[tuple[Any, ...]]:
+    """What the database of a cache answers; nothing where there is none. Raises sqlite3.Error."""
+    path = os.path.join(folder, KEYS, "cache.db")
+    if not os.path.lexists(path):
+        return []
+    require_files(os.path.dirname(path))
+    connection = sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True)
+    try:
+        return connection.execute(text).fetchall()
+    except UnicodeDecodeError:  # SQLite quotes what is damaged
+        raise sqlite3.DatabaseError(MALFORMED) from None
+    finally:
+        connection.close()
 
 
 def build_seconds(folder: str) -> tuple[dict[str, float], str]:
     """Key → how long the build of its artifact took, where that is known, and why nothing can be read; a bundle has
     no history."""
-    path = os.path.join(folder, KEYS, "cache.db")
-    if not os.path.exists(path):
-        return {}, ""
     try:
-        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-        try:
-            rows = connection.execute(
-                "SELECT key, value FROM Cache WHERE raw = 1 AND typeof(value) = 'blob'"
-            ).fetchall()
-        finally:
-            connection.close()
+        rows = query(folder, "SELECT key, value FROM Cache WHERE raw = 1 AND typeof(value) = 'blob'")
     except sqlite3.Error as error:
-        return {}, f"{path}: the history of the cache cannot be read: {error}"
+        return {}, f"{os.path.join(folder, KEYS, 'cache.db')}: the history of the cache cannot be read: {error}"
     start = record_name("")
     return {
         name[len(start) :]: seconds

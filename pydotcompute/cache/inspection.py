@@ -109,18 +109,13 @@ def store_fault(folder: str) -> str:
     """What is wrong with the store of keys, read without changing it; empty if nothing is."""
     import sqlite3
 
-    path = os.path.join(folder, KEYS, "cache.db")
-    if not os.path.exists(path):
-        return ""
+    from .history import query
+
     try:
-        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-        try:
-            problem = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-        finally:
-            connection.close()
+        problem = [str(found) for (found,) in query(folder, "PRAGMA quick_check(1)")]
     except sqlite3.Error as error:
-        problem = str(error)
-    return "" if problem == "ok" else f"{problem} (only history is lost; the next build starts it anew)"
+        problem = [str(error)]
+    return "" if problem in ([], ["ok"]) else f"{problem[0]} (only history is lost; the next build starts it anew)"
 
 
 def files(folder: str) -> Iterator[str]:

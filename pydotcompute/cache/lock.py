@@ -14,6 +14,8 @@ import platform
 import time
 from typing import Callable, Iterator
 
+from .files import read_file
+
 LOCK = "lock"
 HELD = "lock.held"  # the file that is there while somebody writes, where the kernel keeps no locks
 WAIT = 0.1  # seconds between two looks at it
@@ -76,8 +78,7 @@ def _create(path: str, say: Callable[[str], None]) -> None:
 
 def _holder(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read(300).strip()
+        return read_file(path)[:300].decode(errors="replace").strip()
     except OSError:
         return ""
 

@@ -18,7 +18,6 @@ from .writer import object_fault, replace_file
 
 SEEN = "seen.json"  # in the cache's folder: path → size, mtime, ctime, inode, digest of the line that it says
 YOUNG = 2_000_000_000  # nanoseconds
-MOST = 1 << 26  # bytes
 
 
 class Seen:
@@ -57,7 +56,7 @@ class Seen:
 
     def _read(self) -> dict[str, list[Any]]:
         try:
-            found = json.loads(read_file(self._path, MOST))
+            found = json.loads(read_file(self._path))
         except (OSError, ValueError, RecursionError):
             return {}
         return found if isinstance(found, dict) else {}

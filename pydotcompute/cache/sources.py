@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 
-from .files import sha256
+from .files import read_file, sha256
 from .layout import PROJECT_CACHE
 from .writer import replace_file
 
@@ -28,8 +28,7 @@ def digests(project: str) -> dict[str, str]:
     found = {}
     for path in sorted(paths):
         try:
-            with open(os.path.join(project, path), "rb") as file:
-                found[path] = sha256(file.read())
+            found[path] = sha256(read_file(os.path.join(project, path)))
         except OSError:
             found[path] = ""  # who needs what is in it says what is wrong
     return found
@@ -45,9 +44,8 @@ def record(project: str, found: dict[str, str]) -> None:
 def recorded(project: str) -> dict[str, str] | None:
     """What was said last; None where nothing was, or it cannot be read."""
     try:
-        with open(os.path.join(project, *PROJECT_CACHE, SOURCES), "rb") as file:
-            found = json.loads(file.read())
-    except (OSError, ValueError):
+        found = json.loads(read_file(os.path.join(project, *PROJECT_CACHE, SOURCES)))
+    except (OSError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 

@@ -16,6 +16,8 @@ from typing import Any, Callable
 import diskcache
 from diskcache.core import MODE_RAW
 
+from .history import MALFORMED, require_files
+
 NOT_RAW = "the store holds only text keys and raw bytes"
 
 
@@ -120,6 +122,7 @@ def open_store(folder: str, say: Callable[[str], None], start_anew: bool = True)
 
 
 def _open(folder: str) -> diskcache.Cache:
+    require_files(folder)
     before = os.umask(0o077)  # diskcache makes its files world-readable otherwise
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -133,6 +136,8 @@ def _open(folder: str) -> diskcache.Cache:
             tag_index=0,
             disk_min_file_size=2**31,  # never a file of its own
         )
+    except UnicodeDecodeError:  # SQLite quotes what is damaged
+        raise sqlite3.DatabaseError(MALFORMED) from None
     finally:
         os.umask(before)
     # A page damaged in the middle shows only when it is read.

@@ -219,8 +219,8 @@ def manifest_text(manifest: dict[str, Any]) -> str:
 
 
 def read_manifest(folder: str) -> tuple[dict[str, Any], str]:
-    """The manifest of a cache, and what is wrong with it: an empty one where there is none or its index is damaged,
-    one without the kernels whose records are.
+    """The manifest of a cache, and what is wrong with it: an empty one where there is none or its index is damaged or
+    no file, one without the kernels whose records are.
 
     Raises OSError where it is there and cannot be read.
     """
@@ -233,6 +233,10 @@ def read_manifest(folder: str) -> tuple[dict[str, Any], str]:
         return empty, ""
     except (ValueError, RecursionError) as error:
         return empty, f"{path}: damaged ({error})"
+    except OSError as error:
+        if not _is_replaced(error):
+            raise
+        return empty, f"{path}: damaged ({error.strerror})"
     found = index.get("version") if isinstance(index, dict) else None
     if type(found) is int and found != VERSION:
         return empty, f"{path}: of format version {found}, this is {VERSION}"
@@ -248,9 +252,16 @@ def read_manifest(folder: str) -> tuple[dict[str, Any], str]:
             manifest["kernels"][name] = entry
         except FileNotFoundError:
             problem = problem or f"{os.path.join(folder, record_path(record))}: missing (kernel '{name}')"
-        except FAULTS:
+        except (OSError, *FAULTS) as error:
+            if isinstance(error, OSError) and not _is_replaced(error):
+                raise
             problem = problem or f"{os.path.join(folder, record_path(str(record)))}: damaged (kernel '{name}')"
     return manifest, problem
+
+
+def _is_replaced(error: OSError) -> bool:
+    """Whether what could not be read is no file, or too large for one of ours: a build puts its own there."""
+    return error.errno == errno.EFBIG or not os.path.isfile(error.filename)
 
 
 def _has_its_parts(kernel: dict[str, Any]) -> bool:

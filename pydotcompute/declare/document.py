@@ -8,6 +8,7 @@ from typing import Any, Iterator
 
 import yaml
 
+from ..cache.files import read_file
 from ..errors import DeclarationError, Position
 from .node import Node
 from .scalars import places
@@ -51,8 +52,7 @@ def read(path: str, yaml: bool = True) -> Document:
     Raises DeclarationError where it is missing, unreadable, or not UTF-8 text.
     """
     try:
-        with open(path, "rb") as file:
-            data = file.read()
+        data = read_file(path)
     except OSError as error:
         hint = "run it in the project's folder, or name that with -C" if isinstance(error, FileNotFoundError) else ""
         raise DeclarationError(f"cannot read {path}: {error.strerror or error}", None, hint) from None

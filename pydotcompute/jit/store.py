@@ -10,6 +10,9 @@ import contextlib
 import os
 from hashlib import sha256
 
+from ..cache.files import MOST_OBJECT, read
+from ..errors import UntrustedCacheError
+
 DIGEST_BYTES = 32
 
 
@@ -20,13 +23,8 @@ class FunctionStore:
     def get(self, key: str) -> bytes | None:
         """The bytes kept under this key, if they are whole and nobody else could have written them."""
         try:
-            if not _is_private(os.stat(self.folder)):
-                return None
-            with open(self._path(key), "rb") as file:
-                if not _is_private(os.fstat(file.fileno())):
-                    return None
-                data = file.read()
-        except OSError:
+            data = read(self.folder, key, MOST_OBJECT, self.folder)
+        except (OSError, UntrustedCacheError):
             return None
         body = data[DIGEST_BYTES:]
         return body if sha256(body).digest() == data[:DIGEST_BYTES] else None
@@ -51,7 +49,3 @@ class FunctionStore:
 def default_folder() -> str:
     root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return os.path.join(root, "pydotcompute", "functions")
-
-
-def _is_private(status: os.stat_result) -> bool:
-    return status.st_uid == os.geteuid() and not status.st_mode & 0o022

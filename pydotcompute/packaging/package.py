@@ -10,6 +10,7 @@ from typing import Any, Iterable
 from ..builder.build import BuildError, Project
 from ..builder.bundle import MADE, BundleError, may_be_replaced, write_bundle
 from ..builder.plan import Item, Plan
+from ..cache.files import read_file
 from ..cache.manifest import KernelRecord, kernel_record
 from ..cache.writer import explain_os_error, make_folders, read_manifest, replace_file
 from .stubs import stub
@@ -111,11 +112,10 @@ def metadata(items: Iterable[Item]) -> str:
 def read_metadata(folder: str) -> dict[str, dict[str, Any]]:
     """Key → the fields and the sources that a bundle's metadata.json has for it; nothing where it cannot be read."""
     try:
-        with open(os.path.join(folder, METADATA), encoding="utf-8") as file:
-            data = json.load(file)
+        data = json.loads(read_file(os.path.join(folder, METADATA)))
         return {
             entry["key"]: {"fields": {**data["fields"], **entry["fields"]}, "sources": entry["sources"]}
             for entry in data["artifacts"]
         }
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return {}

@@ -14,6 +14,7 @@ from time import perf_counter
 from typing import Any, ClassVar, Mapping
 
 from ..artifact.signature import DTYPES
+from ..cache.files import read_file
 from ..cache.keys import canonical
 from ..cache.writer import make_folders, replace_file
 from ..declare.model import Kernel, Rendered, Specialisation
@@ -45,9 +46,8 @@ class Job:
         path = os.path.join(self.folder, self.kernel.name, f"{self.specialisation}{suffix}")
         data = text.encode()
         try:
-            with open(path, "rb") as file:
-                if file.read() == data:
-                    return path
+            if read_file(path) == data:
+                return path
         except FileNotFoundError:
             make_folders(os.path.dirname(path))
         replace_file(path, data, sync=False)

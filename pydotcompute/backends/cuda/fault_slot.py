@@ -16,29 +16,28 @@ from .context import on
 PORTABLE, MAPPED = 1, 2  # cudaHostAllocPortable, cudaHostAllocMapped: with the address that it has in the process
 
 _lock = allocate_lock()
-_words: dict[int, memoryview] = {}  # by device; as long as the process lives: graphs may be launched at any time
-_addresses: dict[int, int] = {}
+# By device its address and words; as long as the process lives, for graphs may be launched at any time.
+_slots: dict[int, tuple[int, memoryview]] = {}
 
 
 def slot(device: int) -> tuple[int, memoryview]:
     """The address of a device's slot, and its words."""
     with _lock:
-        if device not in _words:
+        if device not in _slots:
             with on(device):
                 address = runtime.hostAlloc(8 * SLOT_WORDS, PORTABLE | MAPPED)
             ctypes.memset(address, 0, 8 * SLOT_WORDS)
             words = (ctypes.c_int64 * SLOT_WORDS).from_address(address)
-            _addresses[device], _words[device] = address, memoryview(words).cast("B").cast("q")
-        return _addresses[device], _words[device]
+            _slots[device] = address, memoryview(words).cast("B").cast("q")
+        return _slots[device]
 
 
 def look(device: int) -> None:
     """Raise what a kernel has told on a device until now. IndexError."""
-    words = _words.get(device)
-    if words is not None:
-        raise_told(words)
+    if found := _slots.get(device):
+        raise_told(found[1])
 
 
 def devices() -> Iterator[int]:
     """Those on which a kernel may have told something."""
-    yield from sorted(_words)
+    yield from sorted(_slots)

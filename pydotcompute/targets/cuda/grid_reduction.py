@@ -6,12 +6,13 @@ from functools import partial
 
 from ...artifact.launch import CHUNK_TERMS, MOST_CHUNKS
 from ...ir.tree import KernelTree, Parallel
+from ..lane import Lane
 from ..llvm.faults import Faults
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
 from .barriers import body_with_barriers
 from .counts import product, unpack
-from .loop_reductions import Lane, Reductions
+from .loop_reductions import Reductions
 from .stride_loops import stride_loop
 from .thread_coarsening import ThreadCoarsening
 

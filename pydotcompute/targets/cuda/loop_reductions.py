@@ -8,52 +8,24 @@ those as a balanced tree: all of them get the same bits, whatever the size of th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...artifact.signature import DTYPE_BYTES
-from ...ir.dtypes import COMPLEX
 from ...ir.operations import REDUCTIONS
 from ...ir.tree import Accumulate, Const, Reduce, Reduction
+from ..lane import Lane
 from ..llvm.expressions import Expressions, constant
 from ..llvm.faults import Faults
 from ..llvm.statements import Statements
 from ..llvm.words import COMBINE
 from ..llvm.writer import Writer
 
-_EXACT = ("float32", "float64", *COMPLEX)  # sums that carry their error
+
+def held(lane: Lane, text: str) -> str:
+    """A term in the type in which it is accumulated."""
+    return text if lane.positioned or lane.dtype == lane.reduction.type else f"to_{lane.dtype}({text})"
 
 
-@dataclass(frozen=True)
-class Lane:
-    """One reduction while a thread accumulates it; texts are names."""
-
-    reduction: Reduction
-    value: str  # the partial value; of argmin and argmax the best element
-    extra: str = ""  # of sums the error carried; of argmin and argmax the position
-    dtype: str = ""  # of `value`
-    plain: bool = False  # a sum of so few terms that it needs no error carried
-    position: str = ""  # of a reduction over blocks: the block's number
-
-    @property
-    def positioned(self) -> bool:
-        return self.reduction.op in ("argmin", "argmax")
-
-    @property
-    def compensated(self) -> bool:
-        return self.reduction.op == "sum" and self.dtype in _EXACT and not self.plain
-
-    def held(self, text: str) -> str:
-        """A term in the type in which it is accumulated."""
-        return text if self.positioned or self.dtype == self.reduction.type else f"to_{self.dtype}({text})"
-
-    @property
-    def result(self) -> str:
-        return self.value if self.dtype == self.reduction.type else f"to_{self.reduction.type}({self.value})"
-
-    @property
-    def parts(self) -> tuple[tuple[str, str], ...]:
-        """(name, dtype) of what threads exchange."""
-        return ((self.value, self.dtype), (self.extra, "int64")) if self.positioned else ((self.value, self.dtype),)
+def result(lane: Lane) -> str:
+    return lane.value if lane.dtype == lane.reduction.type else f"to_{lane.reduction.type}({lane.value})"
 
 
 class Reductions:
@@ -68,17 +40,12 @@ class Reductions:
         """Start every reduction of a loop from its identity."""
         lanes = []
         for r in reductions:
-            positioned = r.op in ("argmin", "argmax")
-            dtype = r.operand_type if positioned else r.type
-            if r.op == "sum" and dtype == "float16":
-                dtype = "float32"  # the error of a long sum in float16 could not be carried in float16
-            value, extra = self.names.fresh("_part"), self.names.fresh("_extra")
-            lane = Lane(r, value, extra, dtype, plain, position)
-            self.writer.assign(value, constant(REDUCTIONS[r.op].identity(dtype), dtype))
-            if positioned:
-                self.writer.assign(extra, "int64(-1)")
+            lane = Lane(r, self.names.fresh("_part"), self.names.fresh("_extra"), plain, position)
+            self.writer.assign(lane.value, constant(REDUCTIONS[r.op].identity(lane.dtype), lane.dtype))
+            if lane.positioned:
+                self.writer.assign(lane.extra, "int64(-1)")
             elif lane.compensated:
-                self.writer.assign(extra, constant(0, dtype))
+                self.writer.assign(lane.extra, constant(0, lane.dtype))
             lanes.append(lane)
         self.lanes |= {lane.reduction.name: lane for lane in lanes}
         return lanes
@@ -104,7 +71,7 @@ class Reductions:
             value = self.writer.held("_value", self.expressions.text(s.value))
             self.take(lane, value, lane.position or self.position)
         else:
-            self.include(lane, lane.held(self.expressions.text(s.value)))
+            self.include(lane, held(lane, self.expressions.text(s.value)))
 
     def include(self, lane: Lane, text: str) -> None:
         """Accumulate one more value."""
@@ -174,7 +141,7 @@ class Reductions:
                 continue
             start = name if r.start is None else self.expressions.text(r.start)
             neutral = isinstance(r.start, Const) and r.op not in ("sum", "prod")
-            self.writer.assign(name, lane.result if neutral else f"{COMBINE[r.op]}({start}, {lane.result})")
+            self.writer.assign(name, result(lane) if neutral else f"{COMBINE[r.op]}({start}, {result(lane)})")
 
     @property
     def exchanged_bytes(self) -> int:

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable
 from ...analysis.barriers import barriers
 from ...artifact.launch import CHUNK_TERMS, MOST_CHUNKS
 from ...ir.tree import Atomic, Const, For, If, KernelTree, Load, Parallel, Scatter, Stmt, Store, While, walk
+from ..lane import Lane
 from .faults import Faults
-from .reductions import Lane, Reductions, spread
+from .reductions import Reductions, spread
 from .statements import Statements
 from .writer import Writer
 

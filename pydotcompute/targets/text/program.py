@@ -18,6 +18,7 @@ from ...errors import DeclarationError, Position
 from ...ir.from_zero import from_zero
 from ...ir.names import all_names
 from ...ir.tree import Assign, Const, KernelTree, Parallel, Stmt, walk
+from ..lane import lane_dtypes
 from ..names import Names
 from ..phases import split
 from ..scratch import extents, flattened, largest, planned
@@ -28,7 +29,7 @@ from .expressions import Expressions
 from .faults import NAMES, Faults
 from .geometry import grid, threads
 from .loops import Loops, private_widths, slots_of
-from .reductions import Reductions, lane_dtypes
+from .reductions import Reductions
 from .scalars import PARTS, Scalars
 from .statements import Helpers, Statements, declared
 from .writer import Writer

@@ -9,48 +9,15 @@ device, for nothing here knows how wide its vectors are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from ...ir.operations import REDUCTIONS
 from ...ir.tree import Accumulate, Const, Reduce, Reduction, Stmt
+from ..lane import Lane
 from .expressions import Expressions
 from .scalars import PARTS, Scalars
 from .writer import Writer
 
 RADIX = 16
-
-
-@dataclass(frozen=True)
-class Lane:
-    """One reduction while a thread accumulates it; texts are names."""
-
-    reduction: Reduction
-    value: str  # the partial value; of argmin and argmax the best element
-    extra: str  # of sums the error carried; of argmin and argmax the position
-    dtype: str  # of `value`
-    plain: bool = False  # a sum of so few terms that it needs no error carried
-    position: str = ""  # of a reduction over blocks: the block's number
-
-    @property
-    def positioned(self) -> bool:
-        return self.reduction.op in ("argmin", "argmax")
-
-    @property
-    def compensated(self) -> bool:
-        floats = self.dtype in ("float32", "float64") or self.dtype in PARTS
-        return self.reduction.op == "sum" and floats and not self.plain
-
-    @property
-    def parts(self) -> tuple[tuple[str, str], ...]:
-        """(name, dtype) of what threads exchange."""
-        return ((self.value, self.dtype), (self.extra, "int64")) if self.positioned else ((self.value, self.dtype),)
-
-
-def lane_dtypes(r: Reduction) -> tuple[str, ...]:
-    """The dtypes of what threads exchange for a reduction."""
-    if r.op in ("argmin", "argmax"):
-        return r.operand_type, "int64"
-    return ("float32" if (r.op, r.type) == ("sum", "float16") else r.type,)
 
 
 def spread(s: Scalars, dtype: str, at: str) -> str:
@@ -72,7 +39,7 @@ class Reductions:
         """Start every reduction of a loop from its identity."""
         w, s, lanes = self.writer, self.scalars, []
         for r in reductions:
-            lane = Lane(r, w.names.fresh("_part"), w.names.fresh("_extra"), lane_dtypes(r)[0], plain, position)
+            lane = Lane(r, w.names.fresh("_part"), w.names.fresh("_extra"), plain, position)
             w.variable(lane.value, lane.dtype, s.constant(REDUCTIONS[r.op].identity(lane.dtype), lane.dtype))
             if lane.positioned:
                 w.variable(lane.extra, "int64", s.constant(-1, "int64"))

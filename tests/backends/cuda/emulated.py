@@ -75,7 +75,7 @@ class Emulated:
             (cupy.cuda.driver, "ctxSetCurrent", lambda context: setattr(self, "current", context - PRIMARY)),
             (cuda_context, "primary_context", lambda number: PRIMARY + number),
             (runtime, "setDevice", lambda number: setattr(self, "current", number)),
-            (runtime, "hostAlloc", self.host_memory), (fault_slot, "_words", {}), (fault_slot, "_addresses", {}),
+            (runtime, "hostAlloc", self.host_memory), (fault_slot, "_slots", {}),
             (runtime, "memsetAsync", self.memset), (runtime, "memcpyAsync", self.memcpy),
             (runtime, "streamIsCapturing", lambda stream: False),
             (cuda_copies, "get_current_stream", lambda: SimpleNamespace(ptr=0)),
