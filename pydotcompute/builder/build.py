@@ -45,6 +45,7 @@ class Request:
     jobs: int = 1
     keep_going: bool = False
     linker: str = ""  # empty: LLD of the ziglang wheel
+    debug_info: bool | None = None  # None: as what is there
 
 
 class Project:
@@ -84,7 +85,7 @@ class Project:
         self.targets = tuple(dict.fromkeys((*self.declaration.targets, *request.targets)))
         return make_plan(
             self.declaration, self.render, self.objects.fault, manifest, kernels=request.kernels,
-            targets=request.targets, bounds=request.bounds, history=self.history,
+            targets=request.targets, bounds=request.bounds, debug_info=request.debug_info, history=self.history,
             tools=lambda backend: self.tools(backend, request.linker),
         )  # fmt: skip
 

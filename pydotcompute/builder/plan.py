@@ -6,6 +6,7 @@ kept are out of date. It imports no compiler: a build with nothing to do costs l
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Mapping, NamedTuple
 
@@ -36,14 +37,17 @@ class Reason(NamedTuple):
             return self.what or self.kind
         if self.what == CODE:
             return "pydotcompute's code generation changed"
+        if self.what.startswith("flag "):  # one that is not there is off
+            return f"{self.what}: {self.old or 'no'} → {self.new or 'no'}"
         if self.old is None or self.new is None or self.what in SHOWN_BY_NAME:
             return f"{self.what} changed" + (f" ({self.note})" if self.note else "")
         label = self.what if self.what.startswith("tool ") else f"{self.what}:"
         return f"{label} {self.old} → {self.new}"
 
 
-SHOWN_BY_NAME = ("source", "processor", "interface")  # digests and long lists say nothing to a reader
-FOLLOWS = {"interface": "signature"}  # fields that another one decides: not worth a word beside it
+SHOWN_BY_NAME = ("source", "processor", "interface", "lines")  # digests and long lists say nothing to a reader
+# fields that another one decides: not worth a word beside it
+FOLLOWS = {"interface": "signature", "lines": "flag debug-info"}
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,7 @@ class Item:
     key: str
     reasons: tuple[Reason, ...]  # none: current
     found: dict[str, Any] | None  # what the store remembers of this very key, its object being intact
+    debug_info: bool = False
 
     @property
     def name(self) -> Name:
@@ -130,6 +135,7 @@ def make_plan(
     kernels: Iterable[str] | None = None,
     targets: Iterable[str] = (),
     bounds: bool = False,
+    debug_info: bool | None = None,
     history: Callable[[str], dict[str, Any] | None] = lambda key: None,
     tools: Callable[[str], Mapping[str, str]] = versions,
 ) -> Plan:
@@ -137,7 +143,8 @@ def make_plan(
     not what its name, suffix, size and line say; empty if it is.
 
     `kernels` and `targets` say what is asked for (default: all, and the declaration's targets). `history` gives the
-    record kept under a key. A kernel that cannot be rendered has no items, but an entry in `unrendered`.
+    record kept under a key. `debug_info` says whether what is asked for has it (None, and of all else: as what is
+    there). A kernel that cannot be rendered has no items, but an entry in `unrendered`.
     """
     asked = frozenset((*declaration.kernels, *declaration.refused) if kernels is None else kernels)
     base_targets = tuple(targets) or declaration.targets
@@ -169,12 +176,17 @@ def make_plan(
                 if backend not in versions:
                     versions[backend] = dict(tools(backend))
                 fields = key_fields(kernel, specialisation, target, rendered[place], versions[backend])
+                debug = debug_info if wanted and debug_info is not None else bool(entry and _has_debug_info(entry))
+                if debug := debug and get(backend).has_debug_info:
+                    fields |= debug_fields(kernel, rendered[place])
                 sources = source_digests(kernel, rendered[place])
                 new_key = key(fields)
                 line = said(kernel, specialisation, target)
                 reasons = why_stale(fault, entry, new_key, fields, sources, history, line)
                 found = usable_record(fault, history(new_key), line) if reasons and wanted else None
-                items.append(Item(kernel, specialisation, target, wanted, fields, sources, new_key, reasons, found))
+                items.append(
+                    Item(kernel, specialisation, target, wanted, fields, sources, new_key, reasons, found, debug)
+                )
     return Plan(declaration, wanted_targets, bounds, manifest, tuple(items), rendered, unrendered, asked)
 
 
@@ -211,6 +223,16 @@ def key_fields(
     for name, version in versions.items():
         fields[name if name == CODE else f"tool {name}"] = version
     return fields
+
+
+def debug_fields(kernel: Kernel, rendered: Rendered) -> dict[str, str]:
+    """What enters the key of an artifact with tables of lines: which line each rendered line comes from, and what
+    stands there, which decides the columns."""
+    return {"flag debug-info": "yes", "lines": digest(canonical(rendered.places_from(os.path.dirname(kernel.at.path))))}
+
+
+def _has_debug_info(entry: Mapping[str, Any]) -> bool:
+    return bool(entry["meta"].get("debug_info"))
 
 
 def why_stale(

@@ -72,9 +72,11 @@ def _size(value: Any) -> int:
 
 
 def _yes_or_no(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError("expected true or false")
-    return value
+    if isinstance(value, bool):
+        return value
+    if value in ("1", "true", "0", "false"):  # of the environment
+        return value in ("1", "true")
+    raise ValueError("expected true or false")
 
 
 def _platform(value: Any) -> str:
@@ -109,6 +111,8 @@ SETTINGS = (
             "how many processes compile at once"),
     Setting("linker", "", "PYDOTCOMPUTE_LINKER", True, _text, lambda: "",
             "a system linker in the place of LLD from the ziglang wheel"),
+    Setting("debug_info", "--debug-info", "PYDOTCOMPUTE_DEBUG_INFO", True, _yes_or_no, lambda: False,
+            "whether artifacts have names and lines for debuggers and profilers"),
     Setting("project", "", "", True, _inside, lambda: ".", "for packages: the folder of kernels.yaml"),
     Setting("bundle", "", "", True, _inside, lambda: "", "for packages: the folder that becomes a package of kernels"),
     Setting("size_budget", "", "", True, _size, lambda: 0, "for packages: the most bytes of machine code; 0: any"),

@@ -12,10 +12,9 @@ from typing import Any
 from ..analysis.inside import unproved
 from ..artifact.identity import bind
 from ..cache.files import sha256
-from ..errors import CompilationError
 from ..ir import printer
 from ..ir.tree import KernelTree
-from ..targets.base import Artifact, Clock, Job, Target
+from ..targets.base import Inspection, Job, Target
 from ..targets.listing import STAGES, Line, Listing, Remark, loops_of, of_rendered
 from ..targets.registry import get
 from .execute import jobs_of
@@ -49,17 +48,18 @@ class Shown:
             return of_rendered(self.job.rendered)
         if stage == "tree":
             return Listing(tuple(Line(*line) for line in printer.lines(self.tree)))
-        return self.target.listing(self.job, stage)
+        return self.inspection.listing(stage)
 
     @cached_property
-    def tree(self) -> KernelTree:
-        from ..analysis.races import check
-        from ..frontend.build import build_tree
+    def inspection(self) -> Inspection:
+        return self.target.inspect(self.job)
 
-        return check(build_tree(self.job.kernel, self.job.specialisation, self.job.rendered))
+    @property
+    def tree(self) -> KernelTree:
+        return self.inspection.tree
 
     def remarks(self) -> tuple[Remark, ...]:
-        return self.target.remarks(self.job)
+        return self.inspection.remarks()
 
     def same_bytes(self) -> str:
         """Whether it is what the cache has: a sentence."""
@@ -68,26 +68,17 @@ class Shown:
             return "not built; this is what a build would make"
         if self.item.reasons:
             return f"what was built is out of date ({self.item.reason}); this is what a build would make"
-        made = self.made
+        made = self.inspection.made
         data = bind(made.data, self.item.said, self.target.comments.get(made.suffix, ""))
         if sha256(data) == entry["object"]:
             return f"made again, byte by byte the object {entry['object'][:12]} of the cache"
         return f"made again, and other than the object {entry['object'][:12]} of the cache, though nothing says why"
 
-    @cached_property
-    def made(self) -> Artifact:
-        """What is compiled now."""
-        answer = self.target.compile(self.job, Clock())
-        made = answer.artifacts.get(self.item.target)
-        if made is None:
-            raise CompilationError(answer.failures.get(self.item.target) or answer.failures[""])
-        return made
-
     def checks(self) -> tuple[Remark, ...]:
         """The indices that are not proved to be inside of their arrays, and what becomes of them."""
         if self.job.rendered.raw:
             return (Remark(None, "a raw kernel: nobody looks at its indices"),)
-        looked = "is looked at in every call" if "sites" in self.made.meta else "is not looked at"
+        looked = "is looked at in every call" if "sites" in self.inspection.made.meta else "is not looked at"
         what = f"an index that is not proved to be inside {looked}"
         return tuple(Remark(node.at, f"{node.array}: {what}") for node in unproved(self.tree))
 

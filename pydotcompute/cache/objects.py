@@ -54,10 +54,13 @@ def read_whole(artifact: Artifact) -> bytes:
 def open_library(artifact: Artifact) -> ctypes.CDLL:
     """Load a shared object from bytes that are checked once and cannot change: a sealed memfd.
 
-    Where memfds are missing or may not be executed, a private temporary file takes its place. Every call maps the
+    Where memfds are missing or may not be executed, a private temporary file takes its place. One with debug
+    information comes from its own file, once in a process: debuggers and profilers read it there. Every call maps the
     object anew, with variables of its own. Raises KernelNotBuiltError.
     """
     data = read(artifact)
+    if artifact.meta.get("debug_info") and (library := _load_file(artifact.path)):
+        return library
     try:
         return _load_sealed(data, artifact.kernel)
     except (AttributeError, OSError):  # said below, if the bytes are at fault
@@ -86,6 +89,20 @@ def _load_sealed(data: bytes, name: str) -> ctypes.CDLL:
         os.close(handle)
 
 
+def _load_file(path: str) -> ctypes.CDLL | None:
+    """The library of a file. None: this process has it already, and would get the same variables; or cannot."""
+    import ctypes
+
+    try:
+        status = os.stat(path)
+        if (status.st_dev, status.st_ino) in _files:
+            return None
+        _files.add((status.st_dev, status.st_ino))
+        return ctypes.CDLL(os.path.realpath(path))
+    except OSError:
+        return None
+
+
 def _load_temporary(data: bytes) -> ctypes.CDLL:
     import ctypes
     import tempfile
@@ -108,3 +125,4 @@ def _write(handle: int, data: bytes) -> None:
 
 
 _loaded = count(1)
+_files: set[tuple[int, int]] = set()  # device and inode of what was loaded from its file

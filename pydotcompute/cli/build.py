@@ -47,6 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--bounds", action="store_true", help="make the CPU artifacts that check every index instead (+bounds)"
     )
+    parser.add_argument(
+        "--debug-info", dest="debug_info", action="store_true", default=None,
+        help="with the names and lines of kernels, for debuggers and profilers",
+    )  # fmt: skip
     parser.add_argument("--timings", action="store_true", help="print what each phase and artifact took")
     parser.add_argument(
         "--bundle", metavar="DIR",
@@ -71,7 +75,8 @@ def run(options: argparse.Namespace) -> int:
     started = perf_counter()
     root = project_root(options)
     project = Project(root, say, keep_going=True)
-    settings = project.settings({"targets": options.targets, "jobs": options.jobs})
+    given = {"targets": options.targets, "jobs": options.jobs, "debug_info": options.debug_info}
+    settings = project.settings(given)
     known = {**project.declaration.kernels, **project.declaration.refused}
     check_names(options.kernels, known, "kernel", project.declaration.path)
     targets = settings["targets"].value
@@ -79,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
         targets = _without_tools(targets)
     request = Request(
         tuple(options.kernels) or None, tuple(targets), options.bounds, settings["jobs"].value,
-        options.keep_going, settings["linker"].value,
+        options.keep_going, settings["linker"].value, settings["debug_info"].value,
     )  # fmt: skip
     if options.check or options.dry_run:
         plan = project.plan(request)

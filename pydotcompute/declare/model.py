@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -95,6 +96,15 @@ class Rendered:
     # For lines whose text stands otherwise in the file (folded, quoted): line of `text` → what was written, and the
     # (line, column) of each of its characters.
     places: dict[int, tuple[str, tuple[tuple[int, int], ...]]] = field(default_factory=dict, compare=False, repr=False)
+
+    def places_from(self, root: str) -> list[Any]:
+        """For each line where it comes from, and all that decides columns there: (file from `root` on, line, its text,
+        where its characters stand). What it says does not change with the folder that all lies in."""
+        names = [os.path.relpath(name, root or ".").replace(os.sep, "/") for name in self.files]
+        return [
+            (names[file], origin, _line(self.lines[file], origin), self.places.get(number))
+            for number, (file, origin) in enumerate(self.origins, 1)
+        ]
 
     @cached_property
     def _rows(self) -> list[str]:

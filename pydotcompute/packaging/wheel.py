@@ -43,7 +43,10 @@ def make_bundle(root: str, say: Say = lambda line: None, settings: Mapping[str, 
     by its users. Raises SettingError, DeclarationError, BuildError, BundleError, CompilerNotInstalledError.
     """
     values, project = _open(root, say, settings)
-    request = Request(None, tuple(values["targets"].value), jobs=values["jobs"].value, linker=values["linker"].value)
+    request = Request(
+        None, tuple(values["targets"].value), jobs=values["jobs"].value, linker=values["linker"].value,
+        debug_info=values["debug_info"].value,
+    )  # fmt: skip
     plan = project.plan(request)
     if lacking := missing_tools(plan):
         raise BuildError("\n".join(lacking))

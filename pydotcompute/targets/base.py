@@ -10,16 +10,21 @@ import os
 import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from functools import cached_property
 from time import perf_counter
-from typing import Any, ClassVar, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Mapping
 
 from ..artifact.signature import DTYPES
 from ..cache.files import read_file
 from ..cache.keys import canonical
 from ..cache.writer import make_folders, replace_file
 from ..declare.model import Kernel, Rendered, Specialisation
+from ..errors import CompilationError
 from . import tools
 from .listing import Listing, Remark
+
+if TYPE_CHECKING:
+    from ..ir.tree import KernelTree
 
 BOUNDS = "+bounds"  # behind a target's name: with every index checked
 
@@ -34,6 +39,7 @@ class Job:
     targets: tuple[str, ...]  # with `+bounds`, where that is meant
     folder: str  # where its rendered sources go
     linker: str = ""  # empty: LLD of the ziglang wheel
+    debug_info: bool = False  # with tables of the user's lines, and names
 
     @property
     def backend(self) -> str:
@@ -52,6 +58,11 @@ class Job:
             make_folders(os.path.dirname(path))
         replace_file(path, data, sync=False)
         return path
+
+    def from_root(self, path: str) -> str:
+        """The path of a file of the user's from the folder of kernels.yaml, with forward slashes: what artifacts may
+        name."""
+        return os.path.relpath(path, os.path.dirname(self.kernel.at.path) or ".").replace(os.sep, "/")
 
     def __str__(self) -> str:
         return f"{self.kernel.name} {self.specialisation}"
@@ -90,6 +101,46 @@ class Clock:
         self._last = now
 
 
+class Inspection(ABC):
+    """One specialisation for one target, opened to be looked at. Each part of it is made when it is first asked for,
+    once, and as `Target.compile` makes it. All raise DeclarationError, CompilationError, CompilerNotInstalledError."""
+
+    job: Job
+
+    @abstractmethod
+    def answer(self) -> Answer:
+        """What `compile` gives."""
+
+    @property
+    def made(self) -> Artifact:
+        (name,) = self.job.targets
+        answer = self.answer()
+        if reason := answer.failures.get(name) or answer.failures.get(""):
+            raise CompilationError(reason)
+        return answer.artifacts[name]
+
+    @property
+    def tree(self) -> KernelTree:
+        """The typed tree; a raw kernel has none."""
+        return checked_tree(self.job)
+
+    def listing(self, stage: str) -> Listing:
+        """One of the target's `stages`."""
+        raise NotImplementedError(f"there is no listing of {stage}")
+
+    def remarks(self) -> tuple[Remark, ...]:
+        """What was made of the parts of a kernel, and what they cost, in the terms of the kernel."""
+        return ()
+
+
+def checked_tree(job: Job) -> KernelTree:
+    """The typed tree of a job. Raises DeclarationError."""
+    from ..analysis.races import check  # here, because a plan of what is all there needs none of the tree
+    from ..frontend.build import build_tree
+
+    return check(build_tree(job.kernel, job.specialisation, job.rendered))
+
+
 class Target(ABC):
     """What code is made for under one backend's name. A subclass states the attributes, and overrides what differs.
 
@@ -107,7 +158,8 @@ class Target(ABC):
     comments: ClassVar[Mapping[str, str]] = {}  # suffix of artifacts that are text → what begins a comment there
     has_bounds: ClassVar[bool] = False  # whether it can check every index (`--bounds`)
     has_blocks: ClassVar[bool] = False  # whether it runs blocks of threads, as a declaration's `launch` says
-    stages: ClassVar[Mapping[str, str]] = {}  # what `listing` makes of a kernel → what that is
+    has_debug_info: ClassVar[bool] = False  # whether its artifacts can have tables of lines (`--debug-info`)
+    stages: ClassVar[Mapping[str, str]] = {}  # what `inspect` has listings of → what that is
     # distributions whose version reaches the artifacts; of several names the installed one counts
     distributions: ClassVar[Mapping[str, tuple[str, ...]]]
 
@@ -119,13 +171,9 @@ class Target(ABC):
         one of them alone is among the answer's failures.
         """
 
-    def listing(self, job: Job, stage: str) -> Listing:
-        """One of its `stages` of a job with one target, made as `compile` makes it. Raises what that raises."""
-        raise NotImplementedError
-
-    def remarks(self, job: Job) -> tuple[Remark, ...]:
-        """What was made of the parts of a kernel, and what they cost, in the terms of the kernel. As `listing`."""
-        return ()
+    def inspect(self, job: Job) -> Inspection:
+        """A job with one target, opened to be looked at."""
+        return _Compiled(self, job)
 
     @abstractmethod
     def missing(self) -> str:
@@ -170,6 +218,21 @@ class Target(ABC):
     def code(self) -> tuple[str, ...]:
         """The folders, as absolute paths, with the code that reaches its artifacts, but for what all targets share."""
         return (os.path.dirname(os.path.abspath(sys.modules[type(self).__module__].__file__ or "")),)
+
+
+@dataclass
+class _Compiled(Inspection):
+    """Of a target that shows no stages."""
+
+    target: Target
+    job: Job
+
+    @cached_property
+    def _answer(self) -> Answer:
+        return self.target.compile(self.job, Clock())
+
+    def answer(self) -> Answer:
+        return self._answer
 
 
 def backend_of(target: str) -> str:

@@ -74,8 +74,9 @@ RAW = """\
 """
 TARGETS = ("cpu:x86-64-v2", "cpu:x86-64-v3+bounds", "cuda:compute_80", "cuda:sm_75", "opencl:1.2")
 # What messages alone are told with: code that checks indices blames places in the rendered text.
-# Of a job: its parts above, the target, the folder that sources are shown in, and the linker, which is among the tools.
-JOB = {f"Job.{name}" for name in ("kernel", "specialisation", "rendered", "targets", "folder", "linker")}
+# Of a job: its parts above, the target, the folder that sources are shown in, the linker, which is among the tools, and
+# whether it has debug information, which has fields of its own (tests/cli/test_debug_info.py).
+JOB = {f"Job.{name}" for name in ("kernel", "specialisation", "rendered", "targets", "folder", "linker", "debug_info")}
 PLACES = {"Kernel.at", "Kernel.positions", "Kernel.source", "Kernel.body_lines", "Kernel.body_places"}
 PLACES |= {f"Rendered.{name}" for name in ("files", "origins", "lines", "shift", "places")}
 

@@ -16,8 +16,8 @@ from llvmlite import ir
 from numba import types
 
 from ...artifact.x86_levels import LEVELS
-from ...errors import CompilationError
-from ..llvm.line_table import LineTable
+from ...errors import CompilationError, Position
+from ..llvm.line_table import LineTable, nowhere
 from ..llvm.numba_frontend import Refused, compile_functions, subroutine
 from ..llvm.values import DTYPES
 from .elf import undefined_symbols
@@ -38,28 +38,29 @@ _SIGNATURES = {
 
 def objects(
     name: str, text: str, targets: Sequence[str], entry: bytes | None = None, linker: str = "",
-    tick: Callable[[str], None] = lambda phase: None,
+    symbols: bool = False, tick: Callable[[str], None] = lambda phase: None,
 ) -> Iterator[tuple[str, bytes | CompilationError]]:  # fmt: skip
     """The shared object of each target (`cpu:x86-64-v3`, `cpu:native`, with `+bounds` or without), or why it has none.
 
-    text: by `kernel_ir`. entry: the native entry point, by `entry_object`. linker: the setting. tick: is told what was
-    done since the last time.
+    text: by `kernel_ir`. entry: the native entry point, by `entry_object`. linker: the setting. symbols: keep them, and
+    tables of lines. tick: is told what was done since the last time.
     """
     for target in targets:
         made: bytes | CompilationError
         try:
             code = emit_object(text, target, name)
             tick("LLVM")
-            made = link(f"{name} for {target}", code, *([entry] if entry else []), linker=linker)
+            made = link(f"{name} for {target}", code, *([entry] if entry else []), linker=linker, symbols=symbols)
             tick("link")
         except CompilationError as error:
             made = error
         yield target, made
 
 
-def kernel_ir(source: CpuSource, source_file: str, lines: bool = False) -> str:
-    """LLVM IR of the lowered kernel and its `run`, the same for every target. lines: with the user's lines in it."""
-    names, table = namespace(), LineTable.of(source_file, source.positions) if lines else None
+def kernel_ir(source: CpuSource, source_file: str, positions: Sequence[Position | None] = ()) -> str:
+    """LLVM IR of the lowered kernel and its `run`, the same for every target. positions: of the lines of the source,
+    which are then in it."""
+    names, table = namespace(), LineTable.of(source_file, positions) if any(positions) else None
     try:
         exec(builtins.compile(source.text, source_file, "exec"), names)
         for name, results in source.functions.items():
@@ -79,7 +80,7 @@ def kernel_ir(source: CpuSource, source_file: str, lines: bool = False) -> str:
         raise CompilationError(_explained(error, source, source_file)) from error
     module = llvm.parse_assembly(text)
     run = run_ir(source.state_words, source.partial_words, source.words, source.faults.any)
-    module.link_in(llvm.parse_assembly(run))
+    module.link_in(llvm.parse_assembly(nowhere(run, positions) if table else run))
     return str(module)
 
 

@@ -15,7 +15,7 @@ from ...errors import CompilationError
 
 # -Bsymbolic: nothing that the program exports by the name of `run` or `threads` may take their place
 OPTIONS = (
-    "-shared", "-Bsymbolic", "-nostdlib", "--build-id=none", "-s", "--hash-style=gnu",
+    "-shared", "-Bsymbolic", "-nostdlib", "--build-id=none", "--hash-style=gnu",
     "-z", "noexecstack", "-z", "relro", "-z", "now",
 )  # fmt: skip
 SETTING = "PYDOTCOMPUTE_LINKER"
@@ -35,15 +35,16 @@ def command(linker: str = "") -> list[str]:
     return [str(Path(ziglang.__file__).with_name("zig")), "ld.lld"]
 
 
-def link(what: str, *objects: bytes, linker: str = "") -> bytes:
-    """The shared object made of relocatable objects. what: what a message calls it. linker: as for `command`."""
+def link(what: str, *objects: bytes, linker: str = "", symbols: bool = False) -> bytes:
+    """The shared object made of relocatable objects. what: what a message calls it. linker: as for `command`.
+    symbols: keep those that nobody links to, and what is for debuggers."""
     with tempfile.TemporaryDirectory(prefix="pydotcompute-") as folder:
         names = [f"{number}.o" for number in range(len(objects))]
         for name, code in zip(names, objects):
             Path(folder, name).write_bytes(code)
         environment = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": folder, "ZIG_LOCAL_CACHE_DIR": folder}
         done = subprocess.run(
-            [*command(linker), *OPTIONS, *names, "-o", "kernel.so"],
+            [*command(linker), *OPTIONS, *([] if symbols else ["-s"]), *names, "-o", "kernel.so"],
             cwd=folder,
             env=environment,
             capture_output=True,

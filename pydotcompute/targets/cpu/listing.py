@@ -12,7 +12,7 @@ _OWN_LABEL = re.compile(r"\.L(?:tmp|func_begin|func_end|line_table|section|debug
 
 
 def llvm_ir(text: str, target: str, name: str, places: Places) -> Listing:
-    """The IR of `kernel_ir(…, lines=True)` after LLVM's optimisation for the target, which tables of lines do not
+    """The IR of `kernel_ir` with positions after LLVM's optimisation for the target, which tables of lines do not
     change."""
     module, _ = optimised(text, target, name)
     body, nodes = [], {}

@@ -35,7 +35,7 @@ REASONS = (
 
 
 def remarks(text: str, target: str, tree: KernelTree, places: Places) -> tuple[Remark, ...]:
-    """Of each loop of the tree, in the order of lines. text: by `kernel_ir(…, lines=True)`."""
+    """Of each loop of the tree, in the order of lines. text: by `kernel_ir` with positions."""
     command = [sys.executable, "-c", f"from {__name__} import _main; _main({target!r})"]
     done = subprocess.run(command, input=text, capture_output=True, text=True)
     if done.returncode:

@@ -5,21 +5,18 @@ from __future__ import annotations
 import os
 from functools import cache
 from importlib.util import find_spec
-from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...artifact import x86_levels
 from ...artifact.remedies import install
 from ...artifact.signature import DTYPES
 from ...declare.model import Kernel
-from ...errors import CompilationError, CompilerNotInstalledError
+from ...errors import CompilerNotInstalledError
 from .. import tools
-from ..base import BOUNDS, Answer, Artifact, Clock, Job, Target
-from ..listing import Listing, Places, Remark, of_text
+from ..base import BOUNDS, Answer, Clock, Inspection, Job, Target
 
 if TYPE_CHECKING:
-    from ...ir.tree import KernelTree
-    from .lowering import CpuSource
+    from .compilation import Compilation
 
 LLVM = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "llvm")
 
@@ -32,6 +29,7 @@ class CpuTarget(Target):
     by_default = x86_levels.NAMES[1:4]
     dtypes = frozenset(DTYPES) - {"float16"}
     has_bounds = True
+    has_debug_info = True
     stages = {
         "lowered": "the Python that Numba compiles",
         "llvm": "LLVM IR, optimised for the target",
@@ -60,77 +58,20 @@ class CpuTarget(Target):
         return {**super().tools(linker), "linker": linked}
 
     def compile(self, job: Job, clock: Clock) -> Answer:
-        tree, source, path = self._lowered(job, clock)
-        from ...analysis.inside import unproved
-        from ..phases import has_sequential_loops
-        from .compiler import TRIPLE, entry_object, host_cpu, kernel_ir, objects
-        from .entry import entry_ir
+        return self._compilation(job, clock).answer()
 
-        text = kernel_ir(source, path)
-        clock.tick("numba")
-        ir = entry_ir(
-            tree.parameters, tree.symbols, tree.aliases, declared=job.kernel.signature.parameters,
-            types=tuple(job.kernel.types), requires=job.kernel.requires, params=dict(job.specialisation.params),
-            vendor=job.kernel.vendor.get("when", True) if job.kernel.vendor else None, checks=source.faults.any,
-            has_loops=has_sequential_loops(tree),
-        )  # fmt: skip
-        entry = entry_object(ir, job.kernel.name)
-        clock.tick("entry point")
-        artifacts, failures = {}, {}
-        started = perf_counter()
-        for target, made in objects(job.kernel.name, text, job.targets, entry, job.linker, clock.tick):
-            seconds, started = perf_counter() - started, perf_counter()
-            if isinstance(made, CompilationError):
-                failures[target] = str(made)
-                continue
-            native = target.removesuffix(BOUNDS) == "cpu:native"
-            meta: dict[str, Any] = {"triple": TRIPLE, "features": list(host_cpu()[1]) if native else []}
-            if source.faults.any:
-                meta |= source.faults.told()
-            else:  # there may be some that the declaration wants to be trusted
-                meta["unchecked"] = len(unproved(tree))
-            artifacts[target] = Artifact(made, ".so", meta, seconds)
-        return Answer(artifacts, failures, tuple(sorted(tree.aliases)), clock.phases)
+    def inspect(self, job: Job) -> Inspection:
+        return self._compilation(job, Clock())
 
-    def _lowered(self, job: Job, clock: Clock) -> tuple[KernelTree, CpuSource, str]:
-        """The typed tree, the Python made of it, and the file that it was written to."""
+    def _compilation(self, job: Job, clock: Clock) -> Compilation:
         try:
-            from ...analysis.races import check
-            from ...frontend.build import build_tree
-            from . import compiler  # noqa: F401  (what is missing is missed before anything is done)
-            from .lowering import lower
+            from .compilation import Compilation
         except ModuleNotFoundError as error:
             if error.name is None or error.name.startswith("pydotcompute"):
                 raise
             raise CompilerNotInstalledError(not_installed(error.name)) from None
         clock.tick("import")
-        job.write(".py", job.rendered.text)
-        tree = check(build_tree(job.kernel, job.specialisation, job.rendered))
-        clock.tick("front end")
-        source = lower(tree, job.targets[0].endswith(BOUNDS))
-        path = job.write(".cpu.py", source.text)
-        clock.tick("lower")
-        return tree, source, path
-
-    def listing(self, job: Job, stage: str) -> Listing:
-        tree, source, path = self._lowered(job, Clock())
-        if stage == "lowered":
-            return of_text(source.text, source.positions)
-        from .compiler import kernel_ir
-        from .listing import assembly, llvm_ir
-
-        target, places = job.targets[0], Places(source.positions)
-        lined = kernel_ir(source, path, lines=True)
-        if stage == "llvm":
-            return llvm_ir(lined, target, tree.name, places)
-        return assembly(kernel_ir(source, path), lined, target, tree.name, places)
-
-    def remarks(self, job: Job) -> tuple[Remark, ...]:
-        tree, source, path = self._lowered(job, Clock())
-        from .compiler import kernel_ir
-        from .remarks import remarks
-
-        return remarks(kernel_ir(source, path, lines=True), job.targets[0], tree, Places(source.positions))
+        return Compilation(job, clock)
 
 
 TARGET = CpuTarget()

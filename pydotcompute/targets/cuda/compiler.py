@@ -39,8 +39,12 @@ Make = Callable[
 ]  # ("compute" or "sm", architecture, launch of the declaration)
 
 
-def source_compiler(source: CudaSource, source_file: str, name: str, lines: bool = False) -> Make:
-    """What compiles lowered Python for one target after the other. lines: with tables of the user's lines."""
+def source_compiler(
+    source: CudaSource, source_file: str, name: str, called: Callable[[str], str] | None = None
+) -> Make:
+    """What compiles lowered Python for one target after the other. called: with tables of the user's lines, in which
+    files have such names."""
+    lines = called is not None
     from .dialect import generation
     from .namespace import namespace
 
@@ -61,7 +65,7 @@ def source_compiler(source: CudaSource, source_file: str, name: str, lines: bool
                     source.text, source_file, entries, of, namespace(of), source.helpers, lines
                 )
             made = cuda_nvvm.to_ptx(modules[of], arch, lines=lines)
-            return located(made, source_file, source.positions) if lines else made
+            return located(made, source_file, source.positions, called) if called else made
         except CompilationError as error:
             raise CompilationError(explained(str(error), source, source_file, name)) from error
 
@@ -69,10 +73,12 @@ def source_compiler(source: CudaSource, source_file: str, name: str, lines: bool
 
 
 def raw_compiler(
-    kernel: Kernel, specialisation: Specialisation, rendered: Rendered, source_file: str, lines: bool = False
-) -> Make:
-    """What compiles a raw kernel; lines: as above. Raises DeclarationError for what a raw kernel cannot have."""
+    kernel: Kernel, specialisation: Specialisation, rendered: Rendered, source_file: str,
+    called: Callable[[str], str] | None = None,
+) -> Make:  # fmt: skip
+    """What compiles a raw kernel; called: as above. Raises DeclarationError for what a raw kernel cannot have."""
     check_raw(kernel, rendered)
+    lines = called is not None
     arguments, meta = described(kernel, specialisation)
     entry = cuda_nvvm.EntryPoint(kernel.name, tuple(arguments), (), meta["launches"][0]["block"])
 
@@ -80,7 +86,7 @@ def raw_compiler(
         try:
             made = cuda_nvvm.compile_raw(rendered.text, source_file, entry, arch, lines)
             positions = [rendered.position(k, 1) for k in range(1, 1 + len(rendered.text.splitlines()))]
-            return located(made, source_file, positions) if lines else made
+            return located(made, source_file, positions, called) if called else made
         except CompilationError as error:
             raise CompilationError(_of_raw(str(error), rendered, source_file, kernel.name)) from error
 

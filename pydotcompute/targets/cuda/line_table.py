@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ...errors import Position
 
@@ -12,9 +12,11 @@ PLACE = re.compile(r"(\.loc|, inlined_at)\s+(\d+) (\d+) \d+")
 FILE = re.compile(r'^\s*\.file\s+(\d+) "(.*)"$', re.M)
 
 
-def located(ptx: str, source_file: str, positions: Sequence[Position | None]) -> str:
+def located(
+    ptx: str, source_file: str, positions: Sequence[Position | None], called: Callable[[str], str] = str
+) -> str:
     """The PTX with a table of the user's lines. positions: of the lines of `source_file`; what nobody wrote, or is of
-    another file, counts as what stands before it."""
+    another file, counts as what stands before it. called: the path of a user's file → its name in the table."""
     ours = {number for number, name in FILE.findall(ptx) if name == os.path.abspath(source_file)}
     files: dict[str, int] = {}
 
@@ -22,7 +24,7 @@ def located(ptx: str, source_file: str, positions: Sequence[Position | None]) ->
         place = positions[int(line) - 1] if file in ours and 0 < int(line) <= len(positions) else None
         if place is None:
             return ""
-        number = files.setdefault(os.path.normpath(place.path), len(files) + 1)
+        number = files.setdefault(os.path.normpath(called(place.path)), len(files) + 1)
         return f"{number} {place.line} {place.column}"
 
     lines = []

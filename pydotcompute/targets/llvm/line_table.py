@@ -40,6 +40,31 @@ def shown(text: str) -> str:
     return "\n".join((text, f"!llvm.module.flags = !{{!{free}, !{free + 1}}}", *nodes, ""))
 
 
+def nowhere(text: str, positions: Sequence[Position | None]) -> str:
+    """A module that nobody wrote, as text, with subprograms without lines: what is inlined into its functions would
+    lose its lines otherwise. positions: of what it is linked to."""
+    path = next(at.path for at in positions if at)
+    nodes = [
+        '!0 = distinct !DICompileUnit(language: DW_LANG_C, file: !1, producer: "pydotcompute", isOptimized: true, '
+        "runtimeVersion: 0, emissionKind: LineTablesOnly)",
+        f'!1 = !DIFile(filename: "{os.path.normpath(path)}", directory: ".")',
+        "!2 = !DISubroutineType(types: !3)", "!3 = !{}", *(f"!{4 + k} = {node}" for k, node in enumerate(VERSIONS)),
+    ]  # fmt: skip
+    lines: list[str] = []
+    for line in text.splitlines():
+        if found := re.match(r"define .*@(\w+)\(.*\) \{$", line):
+            nodes.append(
+                f'!{len(nodes)} = distinct !DISubprogram(name: "{found[1]}", scope: !1, file: !1, type: !2, unit: !0, '
+                "spFlags: DISPFlagDefinition | DISPFlagOptimized)"
+            )
+            nodes.append(f"!{len(nodes)} = !DILocation(line: 0, scope: !{len(nodes) - 1})")
+            line = f"{line[:-1]}!dbg !{len(nodes) - 2} {{"
+        elif re.search(r"\bcall ", line):
+            line += f", !dbg !{len(nodes) - 1}"
+        lines.append(line)
+    return "\n".join([*lines, "!llvm.dbg.cu = !{!0}", "!llvm.module.flags = !{!4, !5}", *nodes, ""])
+
+
 class LineTable(AbstractDIBuilder):
     """Of one module. positions: of the lines of the text `source_file`; functions of other files get no locations."""
 
@@ -62,7 +87,7 @@ class LineTable(AbstractDIBuilder):
         self.function = self.module.add_debug_info(
             "DISubprogram",
             {
-                "name": qualname, "linkageName": function.name, "scope": file, "file": file, "line": at.line,
+                "name": qualname, "scope": file, "file": file, "line": at.line,
                 "scopeLine": at.line, "unit": unit, "isDefinition": True, "isLocal": False, "isOptimized": True,
                 "type": self.module.add_debug_info(
                     "DISubroutineType", {"types": self.module.add_metadata([])}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from time import perf_counter
+from typing import TYPE_CHECKING
 
 from ...artifact.signature import DTYPES
-from ..base import Answer, Artifact, Clock, Job, Target
-from ..listing import Listing, of_text
+from ..base import Answer, Clock, Inspection, Job, Target
+
+if TYPE_CHECKING:
+    from .compilation import Compilation
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -30,28 +32,15 @@ class OpenCLTarget(Target):
         return ""  # the driver compiles
 
     def compile(self, job: Job, clock: Clock) -> Answer:
-        from ...analysis.races import check
-        from ...frontend.build import build_tree
-        from .compiler import compile_kernel
+        return self._compilation(job, clock).answer()
 
-        started = perf_counter()
-        tree = check(build_tree(job.kernel, job.specialisation, job.rendered))
-        clock.tick("front end")
-        made = compile_kernel(tree, job.kernel.launch, dict(job.specialisation.params))
-        job.write(made.suffix, made.data.decode())
-        clock.tick("lower")
-        artifact = Artifact(made.data, made.suffix, made.meta, perf_counter() - started)
-        return Answer(dict.fromkeys(job.targets, artifact), {}, tuple(sorted(tree.aliases)), clock.phases)
+    def inspect(self, job: Job) -> Inspection:
+        return self._compilation(job, Clock())
 
-    def listing(self, job: Job, stage: str) -> Listing:
-        from ...analysis.races import check
-        from ...frontend.build import build_tree
-        from ..text.program import emit
-        from .dialect import OPENCL
+    def _compilation(self, job: Job, clock: Clock) -> Compilation:
+        from .compilation import Compilation
 
-        tree = check(build_tree(job.kernel, job.specialisation, job.rendered))
-        source = emit(tree, OPENCL, job.kernel.launch, dict(job.specialisation.params))
-        return of_text(source.text, source.positions)
+        return Compilation(job, clock)
 
 
 TARGET = OpenCLTarget()

@@ -1,0 +1,109 @@
+"""One specialisation on its way to shared objects; each step is done when it is first asked for, and once."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from ...analysis.inside import unproved
+from ...errors import CompilationError
+from ...ir.tree import KernelTree
+from ..base import BOUNDS, Answer, Artifact, Clock, Inspection, Job, checked_tree
+from ..listing import Listing, Places, Remark, of_text
+from ..phases import has_sequential_loops
+from .compiler import TRIPLE, entry_object, host_cpu, kernel_ir, objects
+from .entry import entry_ir
+from .listing import assembly, llvm_ir
+from .lowering import CpuSource, lower
+from .remarks import remarks
+from .symbols import named
+
+
+class Lowered(NamedTuple):
+    tree: KernelTree
+    source: CpuSource
+    path: str  # of the file that the source was written to
+
+
+class Compilation(Inspection):
+    def __init__(self, job: Job, clock: Clock):
+        self.job, self.clock = job, clock
+
+    @cached_property
+    def lowered(self) -> Lowered:
+        job = self.job
+        job.write(".py", job.rendered.text)
+        tree = checked_tree(job)
+        self.clock.tick("front end")
+        source = lower(tree, job.targets[0].endswith(BOUNDS))
+        path = job.write(".cpu.py", source.text)
+        self.clock.tick("lower")
+        return Lowered(tree, source, path)
+
+    @property
+    def tree(self) -> KernelTree:
+        return self.lowered.tree
+
+    @cached_property
+    def text(self) -> str:
+        """The LLVM IR of which artifacts are made."""
+        job, (_, source, path) = self.job, self.lowered
+        if not job.debug_info:
+            return kernel_ir(source, path)
+        places = [at and at._replace(path=job.from_root(at.path)) for at in source.positions]
+        return named(kernel_ir(source, path, places), job.kernel.name)
+
+    @cached_property
+    def lined(self) -> str:
+        """The same, with the lines as they are shown to the user."""
+        return kernel_ir(self.lowered.source, self.lowered.path, self.lowered.source.positions)
+
+    def answer(self) -> Answer:
+        return self._answer
+
+    @cached_property
+    def _answer(self) -> Answer:
+        (tree, source, _), text, job, clock = self.lowered, self.text, self.job, self.clock
+        clock.tick("numba")
+        ir = entry_ir(
+            tree.parameters, tree.symbols, tree.aliases, declared=job.kernel.signature.parameters,
+            types=tuple(job.kernel.types), requires=job.kernel.requires, params=dict(job.specialisation.params),
+            vendor=job.kernel.vendor.get("when", True) if job.kernel.vendor else None, checks=source.faults.any,
+            has_loops=has_sequential_loops(tree),
+        )  # fmt: skip
+        entry = entry_object(ir, job.kernel.name)
+        clock.tick("entry point")
+        artifacts, failures = {}, {}
+        started = perf_counter()
+        made_of = objects(job.kernel.name, text, job.targets, entry, job.linker, job.debug_info, clock.tick)
+        for target, made in made_of:
+            seconds, started = perf_counter() - started, perf_counter()
+            if isinstance(made, CompilationError):
+                failures[target] = str(made)
+                continue
+            native = target.removesuffix(BOUNDS) == "cpu:native"
+            meta: dict[str, Any] = {"triple": TRIPLE, "features": list(host_cpu()[1]) if native else []}
+            if job.debug_info:
+                meta["debug_info"] = True
+            if source.faults.any:
+                meta |= source.faults.told()
+            else:  # there may be some that the declaration wants to be trusted
+                meta["unchecked"] = len(unproved(tree))
+            artifacts[target] = Artifact(made, ".so", meta, seconds)
+        return Answer(artifacts, failures, tuple(sorted(tree.aliases)), clock.phases)
+
+    def listing(self, stage: str) -> Listing:
+        if stage == "lowered":
+            return of_text(self.lowered.source.text, self.lowered.source.positions)
+        (target,), name, places = self.job.targets, self.tree.name, self._places
+        if stage == "llvm":
+            return llvm_ir(self.lined, target, name, places)
+        return assembly(self.text, self.lined, target, name, places)
+
+    def remarks(self) -> tuple[Remark, ...]:
+        return remarks(self.lined, self.job.targets[0], self.tree, self._places)
+
+    @property
+    def _places(self) -> Places:
+        return Places(self.lowered.source.positions)

@@ -1,0 +1,44 @@
+"""One specialisation on its way to OpenCL C; each step is done when it is first asked for, and once."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from time import perf_counter
+
+from ...ir.tree import KernelTree
+from ..base import Answer, Artifact, Clock, Inspection, Job, checked_tree
+from ..listing import Listing, of_text
+from ..text.program import emit
+from .compiler import compile_kernel
+from .dialect import OPENCL
+
+
+class Compilation(Inspection):
+    def __init__(self, job: Job, clock: Clock):
+        self.job, self.clock = job, clock
+
+    @cached_property
+    def _tree(self) -> KernelTree:
+        return checked_tree(self.job)
+
+    @property
+    def tree(self) -> KernelTree:
+        return self._tree
+
+    def answer(self) -> Answer:
+        return self._answer
+
+    @cached_property
+    def _answer(self) -> Answer:
+        job, started = self.job, perf_counter()
+        tree = self.tree
+        self.clock.tick("front end")
+        made = compile_kernel(tree, job.kernel.launch, dict(job.specialisation.params))
+        job.write(made.suffix, made.data.decode())
+        self.clock.tick("lower")
+        artifact = Artifact(made.data, made.suffix, made.meta, perf_counter() - started)
+        return Answer(dict.fromkeys(job.targets, artifact), {}, tuple(sorted(tree.aliases)), self.clock.phases)
+
+    def listing(self, stage: str) -> Listing:
+        source = emit(self.tree, OPENCL, self.job.kernel.launch, dict(self.job.specialisation.params))
+        return of_text(source.text, source.positions)

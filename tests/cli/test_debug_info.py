@@ -1,0 +1,169 @@
+"""'build --debug-info': debuggers and profilers see the names of kernels, and lines of kernels.yaml and templates."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from pydotcompute import cache
+
+pytestmark = pytest.mark.slow  # everything is built for the occasion
+
+KERNELS = """\
+version: 1
+targets: ["cpu:x86-64-v2"]
+kernels:
+  poly:
+    signature: "(x: float32[n], index: int64[n]) -> (out: float32[n], last: float32)"
+    body: |
+      for i in grid(n):
+          out[i] = 3 * x[i] * x[i] + 1
+      s = float32(0)
+      for k in range(n):
+          s = s * x[index[k]] + 1
+      last[()] = s
+  twice:
+    signature: "(x: float32[n]) -> (out: float32[n])"
+    template: twice.py.j2
+"""
+STORE, CARRIED = 8, 11  # lines of kernels.yaml
+TEMPLATE = """\
+{# a template #}
+def twice(x, out):
+    for i in grid(n):
+        out[i] = x[i] + x[i]
+"""
+PROGRAM = """\
+import sys, time
+import numpy as np, pydotcompute
+lib = pydotcompute.load(sys.argv[1])
+x, index = np.ones(1000, np.float32), np.arange(1000)
+end = time.monotonic() + float(sys.argv[2])
+while True:
+    lib.poly(x, index), lib.twice(x)
+    if time.monotonic() >= end:
+        break
+again = pydotcompute.load(sys.argv[1])  # the same artifact once more has variables of its own
+print(lib.twice(x)[0], again.twice(x)[0])
+print(*{line.split()[-1] for line in open("/proc/self/maps") if "objects/" in line}, sep="\\n")
+"""
+
+
+def pydotcompute(folder, *arguments):
+    done = subprocess.run(
+        [sys.executable, "-m", "pydotcompute", *arguments], capture_output=True, text=True, cwd=folder
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def written(root):
+    (root / "templates").mkdir(parents=True)
+    (root / "kernels.yaml").write_text(KERNELS)
+    (root / "templates" / "twice.py.j2").write_text(TEMPLATE)
+    (root / "program.py").write_text(PROGRAM)
+    return root
+
+
+def objects(root):
+    return {(r.kernel, r.target): r.object for r in cache.Cache(root).records()}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    root = written(tmp_path_factory.mktemp("debug") / "project")
+    pydotcompute(root, "build", "--debug-info")
+    return root
+
+
+def test_gdb_stops_at_a_line_of_kernels_yaml_and_of_a_template(project):
+    if not shutil.which("gdb"):
+        pytest.skip("gdb is not installed")
+    commands = ["set breakpoint pending on", f"break kernels.yaml:{STORE}", "break twice.py.j2:4", "run", "bt 1"]
+    commands += ["list", "delete 1", "continue", "bt 1"]
+    done = subprocess.run(
+        ["gdb", "-q", "-batch", "-nx", *(word for line in commands for word in ("-ex", line)),
+         "--args", sys.executable, "program.py", ".", "0"],
+        capture_output=True, text=True, cwd=project,
+    )  # fmt: skip
+    if "ptrace" in done.stderr:
+        pytest.skip(f"gdb may not trace here: {done.stderr.strip()}")
+    told = done.stdout
+    assert f"poly_compute () at kernels.yaml:{STORE}" in told, told + done.stderr
+    assert f"{STORE}\t          out[i] = 3 * x[i] * x[i] + 1" in told  # it finds the file from the project's folder
+    assert "twice_compute () at templates/twice.py.j2:4" in told
+
+
+def test_perf_has_names_and_lines(project, tmp_path):
+    if not shutil.which("perf"):
+        pytest.skip("perf is not installed")
+    data = str(tmp_path / "perf.data")
+    recorded = subprocess.run(
+        ["perf", "record", "-F", "2000", "-e", "cpu-clock:u", "-o", data, sys.executable, "program.py", ".", "1.5"],
+        capture_output=True, text=True, cwd=project,
+    )  # fmt: skip
+    if recorded.returncode:
+        pytest.skip(f"perf may not record here: {recorded.stderr.strip().splitlines()[-1]}")
+    command = ["perf", "report", "-i", data, "--stdio", "--sort", "symbol,srcline"]
+    told = subprocess.run(command, capture_output=True, text=True, cwd=project).stdout
+    assert re.search(rf"poly_run\s+kernels\.yaml:{CARRIED}\b", told), told
+
+
+def test_nothing_of_the_machine_is_in_an_object(project, tmp_path):
+    other = written(tmp_path / "elsewhere")
+    pydotcompute(tmp_path, "build", "-C", "elsewhere", "--debug-info", "-j", "2")
+    assert objects(other) == objects(project)
+    record = next(r for r in cache.Cache(project).records() if r.kernel == "twice")
+    with open(record.path, "rb") as file:
+        data = file.read()
+    assert b"templates/twice.py.j2" in data
+    assert os.fsencode(project) not in data and b"/rendered" not in data
+
+
+def test_it_is_loaded_from_its_file_once_and_works_twice(project):
+    done = subprocess.run(
+        [sys.executable, "program.py", ".", "0"], capture_output=True, text=True, cwd=project, check=True
+    )
+    values, *maps = done.stdout.splitlines()
+    assert values == "2.0 2.0"
+    assert {os.path.realpath(r.path) for r in cache.Cache(project).records()} == set(maps)
+
+
+def test_it_is_in_the_key_and_lines_are(project, tmp_path):
+    root = tmp_path / "project"
+    shutil.copytree(project, root)
+    with_lines = objects(root)
+    for command in (["check", "twice"], ["show", "twice"]):  # what is there is not out of date
+        assert "out of date" not in pydotcompute(root, *command).stderr
+    assert "byte by byte the object" in pydotcompute(root, "show", "twice").stderr
+    told = pydotcompute(root, "build", "-n", "--explain").stdout
+    assert "twice - cpu:x86-64-v2: flag debug-info: yes → no" in told
+    pydotcompute(root, "build")
+    plain = objects(root)
+    assert not set(plain.values()) & set(with_lines.values())
+    (root / "kernels.yaml").write_text("# one line more\n" + KERNELS)
+    assert "2 reused" in pydotcompute(root, "build").stderr
+    told = pydotcompute(root, "build", "--debug-info", "--explain").stdout
+    assert "poly - cpu:x86-64-v2: flag debug-info: no → yes" in told
+    moved = objects(root)
+    changed = {name for name, digest in moved.items() if digest != with_lines[name]}
+    assert changed == {("poly", "cpu:x86-64-v2")}  # the template has not moved
+    (root / "kernels.yaml").write_text(KERNELS)
+    told = pydotcompute(root, "build", "--debug-info", "--explain").stdout
+    assert told == "poly - cpu:x86-64-v2: lines changed\n"
+    assert objects(root) == with_lines
+
+
+def test_a_cubin_and_ptx_have_the_lines(tmp_path):
+    from pydotcompute.targets.cuda import listing
+
+    root = written(tmp_path / "project")
+    targets = ("-t", "cuda:sm_90", "-t", "cuda:compute_80")
+    pydotcompute(tmp_path, "build", "-C", "project", "--debug-info", "poly", *targets)
+    cubin, ptx = (cache.Cache(root).read("poly", "-", f"cuda:{form}") for form in ("sm_90", "compute_80"))
+    assert re.search(r'^\t\.file\t1 "kernels\.yaml"$', ptx.decode(), re.M) and str(tmp_path) not in ptx.decode()
+    told = listing.disassembled(cubin, "-g")
+    assert re.search(rf'//## File "(?:\./)?kernels\.yaml", line {STORE}\b', told) and str(tmp_path) not in told
