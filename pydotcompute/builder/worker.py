@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -26,6 +27,9 @@ def main(handle: int) -> None:
         except (EOFError, OSError):
             return
         connection.send(answer(job))
+        if not gc.get_freeze_count():
+            gc.collect()
+            gc.freeze()  # the compilers are there for good: to go through them again takes as long as a small kernel
 
 
 def _die_with_parent() -> None:

@@ -1,13 +1,12 @@
 """The typed tree of one specialisation → a shared object for each CPU target.
 
-One pass of the front end (lowered Python → Numba → LLVM IR that names no processor) serves every target; then LLVM
-optimises and makes an object for each, and the linker a shared object that exports `run`, `threads`, and what the
-entry point exports. Same tree, same tools: the same bytes, in any process and folder.
+One pass of the front end (lowered Python → LLVM IR that names no processor) serves every target; then LLVM optimises
+and makes an object for each, and the linker a shared object that exports `run`, `threads`, and what the entry point
+exports. Same tree, same tools: the same bytes, in any process and folder.
 """
 
 from __future__ import annotations
 
-import builtins
 from functools import cache, lru_cache
 from typing import Callable, Iterator, Sequence
 
@@ -18,8 +17,9 @@ from numba import types
 from ...artifact.x86_levels import LEVELS
 from ...errors import CompilationError, Position
 from ..llvm.line_table import LineTable, nowhere
-from ..llvm.numba_frontend import Refused, compile_functions, subroutine
+from ..llvm.numba_frontend import Refused, compile_functions
 from ..llvm.values import DTYPES
+from ..llvm.written import Written
 from .elf import undefined_symbols
 from .fma import emulated, fma_ir
 from .link import link
@@ -60,22 +60,22 @@ def objects(
 def kernel_ir(source: CpuSource, source_file: str, positions: Sequence[Position | None] = ()) -> str:
     """LLVM IR of the lowered kernel and its `run`, the same for every target. positions: of the lines of the source,
     which are then in it."""
-    names, table = namespace(), LineTable.of(source_file, positions) if any(positions) else None
+
+    def attributes(name: str, function: ir.Function) -> None:
+        if name not in source.loops:
+            function.attributes.add("alwaysinline")
+            return
+        function.attributes.add("noinline")
+        for argument in function.args:
+            if argument.name in source.unaliased:
+                argument.add_attribute("noalias")
+
+    table = LineTable.of(source_file, positions) if any(positions) else None
+    results = {name: _result(dtypes) for name, dtypes in source.functions.items()}
+    results |= dict.fromkeys(_SIGNATURES, types.int64)
+    written = Written(source.text, source_file, namespace(), results, attributes, source.fastmath, table)
     try:
-        exec(builtins.compile(source.text, source_file, "exec"), names)
-        for name, results in source.functions.items():
-            compute = name in source.loops
-            names[name] = subroutine(
-                names[name],
-                _result(results),
-                fastmath=source.fastmath,
-                inline=not compute,
-                attributes=_attributes(source.unaliased) if compute else None,
-                library=False,
-                lines=table,
-            )
-        # what a function calls is bound when it becomes a subroutine, so callees come first in source.functions
-        text = compile_functions({n: (names[n], s) for n, s in _SIGNATURES.items()}, source.fastmath, table)
+        text = compile_functions({n: (written.function(n), s) for n, s in _SIGNATURES.items()}, source.fastmath, table)
     except Refused as error:
         raise CompilationError(_explained(error, source, source_file)) from error
     module = llvm.parse_assembly(text)
@@ -87,16 +87,6 @@ def kernel_ir(source: CpuSource, source_file: str, positions: Sequence[Position 
 def _result(dtypes: tuple[str, ...]) -> types.Type:
     found = [DTYPES[d] for d in dtypes]
     return found[0] if len(found) == 1 else types.BaseTuple.from_types(found)
-
-
-def _attributes(unaliased: frozenset[str]):
-    def add(function: ir.Function) -> None:
-        function.attributes.add("noinline")
-        for argument in function.args:
-            if argument.name.removeprefix("arg.") in unaliased:
-                argument.add_attribute("noalias")
-
-    return add
 
 
 def _explained(error: Refused, source: CpuSource, source_file: str) -> str:

@@ -40,7 +40,7 @@ CHUNKS = 256
 _CHUNK = {"grid": "chunk_size", "blocks": "blocks_of_chunk"}  # how many iterations it has
 RESERVED = (
     "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128 bool inf nan range True "
-    "False None drive body words state partials start stop alone phase"
+    "False None independent independent_vectors drive body words state partials start stop alone phase"
 ).split()
 
 

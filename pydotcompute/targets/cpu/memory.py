@@ -9,7 +9,6 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from ..llvm.independence import INDEPENDENT
 from ..llvm.memory import accesses, atomics, loading, new_array, on_stack, storing
 from ..llvm.values import I8, I64, call, stored_type
 from .dialect import CPU, UNGROUPED
@@ -59,26 +58,6 @@ def _on_heap(t) -> Callable:
         return types.CPointer(t)(types.int64), emit
 
     return heap
-
-
-@intrinsic
-def independent(typing_context):
-    """At the head of a loop's body: no element that one iteration touches is touched by another."""
-
-    def emit(context, b, signature, values):
-        call(b, INDEPENDENT, ir.VoidType(), ir.Constant(I64, 0))
-
-    return types.void(), emit
-
-
-@intrinsic
-def independent_vectors(typing_context):
-    """The same, of a loop of so few iterations that it becomes vectors and no loop is left."""
-
-    def emit(context, b, signature, values):
-        call(b, INDEPENDENT, ir.VoidType(), ir.Constant(I64, 1))
-
-    return types.void(), emit
 
 
 @intrinsic
@@ -157,8 +136,6 @@ def memory() -> dict[str, Callable]:
         "advance": advance,
         "exists": exists,
         "release": release,
-        "independent": independent,
-        "independent_vectors": independent_vectors,
         "claim": claim,
         "peek": peek,
         "run_phase": run_phase,

@@ -33,7 +33,7 @@ from numba.core.funcdesc import FunctionDescriptor
 from numba.extending import intrinsic
 
 from . import lanes
-from .independence import ACCESS, mark_independent_loops
+from .independence import ACCESS
 from .line_table import hidden, shown
 
 
@@ -55,7 +55,6 @@ class _Codegen(codegen.AOTCPUCodegen):
 
     def __init__(self):
         self.modules: list[ir.Module] = []
-        self.compiled: dict = {}
         super().__init__("kernel", cpu_name="generic")
 
 
@@ -68,8 +67,6 @@ def _flags(fastmath: Sequence[str], inline: bool) -> compiler.Flags:
         flags.fastmath = FastMathOptions(set(fastmath))
     return flags
 
-
-Lines = Callable[..., Any]  # LineTable.of
 
 # ------------------------------------------------------------------------------------------------ subroutines
 
@@ -100,13 +97,11 @@ def subroutine(
     fastmath: Sequence[str] = (),
     inline: bool = True,
     attributes: Callable[[ir.Function], None] | None = None,
-    library: bool = True,
-    lines: Lines | None = None,
 ) -> Callable:
     """An intrinsic that calls `function`, compiled by the same front end for the types it is called with.
 
     result: its type; inferred where it is None. inline: always. attributes: called with the LLVM function, to add to
-    it. library: it does not belong to one kernel. lines: what makes its table of lines; none is made without.
+    it.
     """
     function = _self_contained(function)
     flags = _flags(fastmath, inline)
@@ -117,13 +112,12 @@ def subroutine(
 
         def emit(context, b, signature, values):
             store = context.codegen()
-            known = _LIBRARY if library else store.compiled
-            compiled = known.get((function, signature))
+            compiled = _LIBRARY.get((function, signature))
             if compiled is None:
-                compiled = known[function, signature] = _compile(context, function, signature, flags, attributes, lines)
-            else:
-                store.modules += [m for m in compiled.modules if m not in store.modules]
-            return context.call_internal(b, compiled.descriptor, signature, values)
+                compiled = _LIBRARY[function, signature] = _compile(context, function, signature, flags, attributes)
+            store.modules += [m for m in compiled.modules if m not in store.modules]
+            _, value = context.call_internal_no_propagate(b, compiled.descriptor, signature, values)  # none raises
+            return value
 
         return signature, emit
 
@@ -172,7 +166,7 @@ class _Pipeline(compiler.CompilerBase):
         return [manager]
 
 
-def _run(context, library, function, signature, flags, lines) -> compiler.CompileResult:
+def _run(context, library, function, signature, flags, lines=None) -> compiler.CompileResult:
     # A callee without flags would else take its caller's. What rounds by a magic constant or adds without loss bears
     # none, and what is compiled once a process must not depend on who asks first.
     context = context.subtarget(fastmath=flags.fastmath, enable_debuginfo=bool(lines), DIBuilder=lines)
@@ -188,17 +182,15 @@ def _refusals() -> Iterator[None]:
         raise Refused(error) from error
 
 
-def _compile(context, function, signature, flags, attributes, lines) -> _Compiled:
+def _compile(context, function, signature, flags, attributes) -> _Compiled:
     store = context.codegen()
     before, store.modules = store.modules, []
     library = store.create_library(function.__name__)
     with global_compiler_lock, _refusals():
-        done = _run(context, library, function, signature, flags, lines)
+        done = _run(context, library, function, signature, flags)
     made, store.modules = store.modules, before
     if attributes:
         attributes(made[-1].globals[done.fndesc.llvm_func_name])
-    mark_independent_loops(made[-1])
-    store.modules += [m for m in made if m not in store.modules]
     return _Compiled(done.fndesc, tuple(made))
 
 
@@ -239,10 +231,12 @@ def _result_type(function: Callable, operands: tuple) -> types.Type:
 
 
 def compile_functions(
-    functions: dict[str, tuple[Callable, types.Signature]], fastmath: Sequence[str], lines: Lines | None = None
-) -> str:
+    functions: dict[str, tuple[Callable, types.Signature]], fastmath: Sequence[str],
+    lines: Callable[..., Any] | None = None,
+) -> str:  # fmt: skip
     """LLVM IR of a module that defines each function under its name, `i32 NAME(result *, ptr, arguments…)`, and
-    everything it calls as internal functions. lines: as for `subroutine`. Raises Refused."""
+    everything it calls as internal functions. lines: what makes a table of lines, if there is to be one
+    (LineTable.of). Raises Refused."""
     target = registry.cpu_target
     target.target_context.refresh()  # before the derived context: Numba sets itself up once, for the first that asks
     store = _Codegen()
@@ -252,7 +246,6 @@ def compile_functions(
         library, flags, function = store.create_library(name), _flags(fastmath, False), _self_contained(function)
         with _refusals():
             compiled = _run(context, library, function, signature, flags, lines)
-        mark_independent_loops(store.modules[-1])
         exported[compiled.fndesc.llvm_func_name] = name
     return _linked(store.modules, exported)
 
