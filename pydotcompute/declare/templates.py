@@ -8,13 +8,15 @@ from functools import lru_cache
 from typing import Any, Callable, Iterable, Mapping, MutableMapping, NamedTuple
 
 import jinja2
+from jinja2 import nodes
 
 from ..errors import DeclarationError, Position
 from .document import project_file, read
 from .names import near
 from .origins import RESERVED, LineMarks, Marked, Origin, read_marks, realign
 
-MOST_TURNS = 100_000  # of the loops in a rendering, nested ones multiplied
+MOST_TURNS = 100_000  # of the loops and macros in a rendering, nested ones multiplied
+TOO_MANY = f"the loops and macros of a template may have {MOST_TURNS:,} turns in all"
 Locate = Callable[[str | None, int], Position]
 
 class Expanded(NamedTuple):
@@ -38,12 +40,24 @@ class Environment(Marked):
         self.turns = 0
         self.globals["range"] = self._range
 
-    def _range(self, *bounds: int) -> range:
-        """Python's `range`, as long as the loops over all of them stay within what a template may do."""
-        found = range(*bounds)
-        self.turns += len(found)
+    def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
+        tree = super()._parse(source, name, filename)
+        for node in list[Any](tree.find_all((nodes.For, nodes.Macro, nodes.CallBlock))):
+            call = nodes.Call(nodes.EnvironmentAttribute("turn"), [], [], None, None)
+            node.body.insert(0, nodes.ExprStmt(call, lineno=node.lineno))
+        return tree
+
+    def turn(self) -> None:
+        """One turn of a loop, or one call of a macro: as many as a template may make."""
+        self.turns += 1
         if self.turns > MOST_TURNS:
-            raise ValueError(f"the loops of a template may have {MOST_TURNS:,} turns in all")
+            raise ValueError(TOO_MANY)
+
+    def _range(self, *bounds: int) -> range:
+        """Python's `range`, no longer than a loop over it could be."""
+        found = range(*bounds)
+        if len(found) > MOST_TURNS:
+            raise ValueError(TOO_MANY)
         return found
 
     def get_template(

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Iterable
-
 from ..artifact.dimensions import substituted
 from ..declare.model import Kernel, Rendered, Specialisation
 from ..ir import tree
-from . import array_swaps, constant_tuples, helpers, module as modules, names, settling, statements
+from . import array_swaps, constant_tuples, helpers, limits, module as modules, names, settling, statements
 from .promotion import Value
 from .scope import Array, Parts, Scope
 from .syntax import without_docstring
-
-MOST_NODES = 5_000  # of the bodies of helpers, each in the place of each of its calls
 
 
 def build_tree(kernel: Kernel, specialisation: Specialisation, rendered: Rendered) -> tree.KernelTree:
@@ -35,11 +31,8 @@ def build_tree(kernel: Kernel, specialisation: Specialisation, rendered: Rendere
         built = [_once(s, built)]
     tuples = constant_tuples.Placing(s.constants, instances.unique)
     built = [tuples.placed(statement) for statement in built]
-    if (size := expanded(built, instances.built.values())) > MOST_NODES:
-        told = f"the helpers of `{kernel.name}` have {size:,} parts when each stands where it is called, and at most "
-        module.refuse(module.function, f"{told}{MOST_NODES:,} are compiled", "call them in loops, or fewer times")
     locals_ = {name: s.type_of(name).dtype for name in s.plain if name in s.now}
-    return tree.KernelTree(
+    made_tree = tree.KernelTree(
         name=kernel.name,
         parameters=module.parameters,
         symbols=kernel.signature.symbols,
@@ -52,26 +45,14 @@ def build_tree(kernel: Kernel, specialisation: Specialisation, rendered: Rendere
         unchecked=kernel.unchecked,
         disjoint=kernel.disjoint,
     )
+    limits.check(made_tree, s.at(module.function))
+    return made_tree
 
 
 def _once(s: Scope, body: list[tree.Stmt]) -> tree.Stmt:
     """A kernel without a parallel loop: it runs as one block, of one iteration."""
     index = s.fresh("once_", "int64")
     return tree.Parallel("grid", (index,), (tree.Const(1, "int64"),), tuple(body), at=s.at(s.function))
-
-
-def expanded(body: Iterable[tree.Stmt], helpers: Iterable[tree.Helper]) -> int:
-    """How many nodes the helpers of a tree have, each as often as it is called. helpers: callees before callers."""
-    sizes: dict[str, int] = {}
-
-    def called(statements: Iterable[tree.Stmt]) -> int:
-        nodes = (node for statement in statements for node in tree.walk(statement))
-        return sum(sizes[node.helper] for node in nodes if hasattr(node, "helper"))
-
-    for helper in helpers:
-        own = sum(1 for statement in helper.body for _ in tree.walk(statement))
-        sizes[helper.name] = own + called(helper.body)
-    return called(body)
 
 
 def _scope(module: modules.Module, parts: Parts) -> Scope:

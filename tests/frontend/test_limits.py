@@ -40,15 +40,23 @@ def nested(turns, line=""):
     return f"def k(x, out):\n    for i in grid(n):\n{begin}{line}{'{% endfor %}' * 3}        out[i] = x[i]\n"
 
 
+TURNS = "the loops and macros of a template may have 100,000 turns in all"
+MACROS = "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(60) }}"
+
+
 @pytest.mark.parametrize("entry, template, told", [
     (body("while True:", "    v = v + 1"), None, "`while True` never ends"),
     (body("while 1 < 2:", "    v = v + 1", "    for j in range(3):", "        break"), None, "`while 1 < 2` never ends"),
     (body(*["v = v * 2 + 1"] * 10_000), None, "'k' has 10,004 lines once it is rendered, and at most 2,000"),
     (f"    params: {FULL}\n{body()}", None, "these are 25,600,000,000 specialisations, and a kernel may have 10,000"),
     (TEMPLATED, doubling(21), "the helpers of `k` have 25,165,816 parts when each stands where it is called"),
-    (TEMPLATED, nested(1000), "the loops of a template may have 100,000 turns in all"),
+    (TEMPLATED, nested(1000), TURNS),
+    (TEMPLATED, "{% for a in 'x' * 10**6 %}{% for b in 'x' * 10**6 %}{% endfor %}{% endfor %}", TURNS),
+    (TEMPLATED, MACROS, TURNS),
+    (body(*("  " * k + f"for j{k} in range(2):" for k in range(12)), "  " * 12 + "v = v + 1"), None,
+     "loops nested more than 12 deep"),
     (TEMPLATED, nested(20, "        # line\n"), "'k' has 8,003 lines once it is rendered"),
-    (TEMPLATED, "{% set n = range(10 ** 12) | list %}", "the loops of a template may have 100,000 turns in all"),
+    (TEMPLATED, "{% set n = range(10 ** 12) | list %}", TURNS),
 ])  # fmt: skip
 def test_what_never_ends_or_multiplies_is_told_at_once(tmp_path, entry, template, told):
     began = time.perf_counter()
@@ -64,6 +72,7 @@ def test_what_never_ends_or_multiplies_is_told_at_once(tmp_path, entry, template
     (body("while v < 9:", "    v = v + 1"), None),
     (body(*["v = v * 2 + 1"] * 1_500), None),
     (TEMPLATED, doubling(6)),
+    (body(*("  " * k + f"for j{k} in range(2):" for k in range(11)), "  " * 11 + "v = v + 1"), None),
     (TEMPLATED, nested(10, "        # line\n")),
 ])  # fmt: skip
 def test_what_ends_is_not_refused(tmp_path, entry, template):

@@ -1,0 +1,43 @@
+"""What is not compiled, because a compiler would not come to its end: helpers that multiply, loops nested too deep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..errors import DeclarationError, Position
+from ..ir.tree import For, Helper, KernelTree, Parallel, Reduce, Stmt, While, children, walk
+
+MOST_NODES = 5_000  # of the bodies of helpers, each in the place of each of its calls
+MOST_LOOPS = 12  # one in another, of one function: Numba takes 20, with those that a target adds
+
+
+def check(tree: KernelTree, at: Position) -> None:
+    """Raise DeclarationError for a tree that is too large; at: where the kernel stands."""
+    if (size := expanded(tree.body, tree.helpers)) > MOST_NODES:
+        told = f"the helpers of `{tree.name}` have {size:,} parts when each stands where it is called, and at most "
+        raise DeclarationError(f"{told}{MOST_NODES:,} are compiled", at, "call them in loops, or fewer times")
+    for body in (tree.body, *(helper.body for helper in tree.helpers)):
+        _check_loops(body, 0, at)
+
+
+def expanded(body: Iterable[Stmt], helpers: Iterable[Helper]) -> int:
+    """How many nodes the helpers of a tree have, each as often as it is called. helpers: callees before callers."""
+    sizes: dict[str, int] = {}
+
+    def called(statements: Iterable[Stmt]) -> int:
+        nodes = (node for statement in statements for node in walk(statement))
+        return sum(sizes[node.helper] for node in nodes if hasattr(node, "helper"))
+
+    for helper in helpers:
+        own = sum(1 for statement in helper.body for _ in walk(statement))
+        sizes[helper.name] = own + called(helper.body)
+    return called(body)
+
+
+def _check_loops(body: Iterable[Stmt], depth: int, at: Position) -> None:
+    for s in body:
+        at = s.at or at
+        here = depth + (len(s.names) if isinstance(s, Parallel) else isinstance(s, (For, While, Reduce)))
+        if here > MOST_LOOPS:
+            raise DeclarationError(f"loops nested more than {MOST_LOOPS} deep", at, "move the inner ones into a helper")
+        _check_loops((child for child in children(s) if hasattr(child, "at")), here, at)
