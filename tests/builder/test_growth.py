@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import time
 
 import pytest
 
@@ -192,3 +193,29 @@ def test_a_mark_is_in_the_index_alone(tmp_path):
     write(folder, range(3))
     built(folder)
     assert json.loads((folder / "build/cache/manifest.json").read_text())["stale"] == {}
+
+
+@pytest.mark.slow
+def test_many_kernels(tmp_path):
+    """PYDOTCOMPUTE_MANY_KERNELS=N has N of them: what a build and a plan take for each, and what opening one takes."""
+    count = int(os.environ.get("PYDOTCOMPUTE_MANY_KERNELS", "300"))
+    folder, seconds = write(tmp_path / "p", range(count)), {}
+
+    def timed(name, action):
+        began = time.perf_counter()
+        found = action()
+        seconds[name] = time.perf_counter() - began
+        return found
+
+    _, outcome = timed("build", lambda: built(folder))
+    assert len(outcome.made) == count and not outcome.failed
+    _, outcome = timed("nothing to do", lambda: built(folder))
+    assert not outcome.made and not outcome.failed
+    edited = (folder / "kernels.yaml").read_text().replace(f"{count - 1} * x[i]", f"{count} * x[i]")
+    (folder / "kernels.yaml").write_text(edited)
+    _, outcome = timed("one edited", lambda: built(folder))
+    assert len(outcome.made) == 1
+    last = timed("open one", lambda: load(folder)[f"k{count - 1}"])
+    assert last.signature.startswith("(x: float32")
+    print(f"{count} kernels: " + ", ".join(f"{name} {took:.3g} s" for name, took in seconds.items()))
+    assert seconds["nothing to do"] < 0.01 * count + 5 and seconds["open one"] < 0.00005 * count + 1
