@@ -45,8 +45,7 @@ def write_bundle(
     something else than a bundle or an object is damaged, OSError where the disk refuses; `folder` is then as it was.
     """
     folder = os.path.abspath(folder)
-    if os.path.lexists(folder) and not may_be_replaced(folder):
-        raise BundleError(f"{folder}: not a bundle (no {MANIFEST} in it), so it is not replaced; name another folder")
+    require_replaceable(folder)
     make_folders(os.path.dirname(folder))
     chosen = _selection(manifest, wanted)
     files = beside(chosen)
@@ -85,7 +84,13 @@ def _write(
     return count, size
 
 
-def may_be_replaced(folder: str) -> bool:
+def require_replaceable(folder: str) -> None:
+    """Raise BundleError where something stands that no bundle may replace."""
+    if os.path.lexists(folder) and not _may_be_replaced(folder):
+        raise BundleError(f"{folder}: not a bundle (no {MANIFEST} in it), so it is not replaced; name another folder")
+
+
+def _may_be_replaced(folder: str) -> bool:
     """Whether a folder is empty, a bundle, or the package that stands for one in a checkout."""
     if os.path.islink(folder) or not os.path.isdir(folder):
         return False

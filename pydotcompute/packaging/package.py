@@ -8,7 +8,7 @@ import shutil
 from typing import Any, Iterable
 
 from ..builder.build import BuildError, Project
-from ..builder.bundle import MADE, BundleError, may_be_replaced, write_bundle
+from ..builder.bundle import MADE, require_replaceable, write_bundle
 from ..builder.plan import Item, Plan
 from ..cache.files import read_file
 from ..cache.manifest import KernelRecord, kernel_record
@@ -63,8 +63,7 @@ def write_package(project: Project, plan: Plan, folder: str) -> tuple[int, int]:
 def write_checkout(folder: str, project: str, auto_build: bool) -> None:
     """Write to `folder`, in the place of a bundle, a package that opens what is built in `project`. Raises BuildError,
     BundleError."""
-    if os.path.lexists(folder) and not may_be_replaced(folder):
-        raise BundleError(f"{folder}: not a bundle, so it is not replaced; name another folder")
+    require_replaceable(folder)
     try:
         shutil.rmtree(folder, ignore_errors=True)
         make_folders(folder)

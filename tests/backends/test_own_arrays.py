@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "runtime"))
+sys.path[:0] = [str(Path(__file__).parents[1] / folder) for folder in ("runtime", "packages")]
+from abacus.backend import Arrays as AbacusArrays, Beads as Buffer  # noqa: E402
 from support import array, bound, elementwise, entry_ir, kernel_entry, scalar, shared_object, write_project  # noqa: E402
 
 import pydotcompute  # noqa: E402
@@ -19,50 +20,11 @@ from pydotcompute.backends.base import Verdict  # noqa: E402
 from pydotcompute.cache.objects import open_library  # noqa: E402
 
 
-class Buffer:
-    """An array of the device's: what NumPy does not know."""
-
-    def __init__(self, data):
-        self.data = np.ascontiguousarray(data) if np.ndim(data) else np.array(data)
-
-    shape = property(lambda self: self.data.shape)
-    strides = property(lambda self: self.data.strides)
-    dtype = property(lambda self: self.data.dtype)
-    ndim = property(lambda self: self.data.ndim)
-    size = property(lambda self: self.data.size)
-
-
-class Arrays:
-    noun, module = "a device buffer", ""
-
-    def owns(self, value):
-        return isinstance(value, Buffer)
-
-    def plain(self, value):
-        return value
+class Arrays(AbacusArrays):
+    noun = "a device buffer"
 
     def place(self, array):
         return "device 0"
-
-    def address(self, array):
-        return array.data.ctypes.data
-
-    def is_contiguous(self, array):
-        return True
-
-    is_aligned = is_writable = is_contiguous
-
-    def overlap(self, one, other):
-        return np.shares_memory(one.data, other.data)
-
-    def empty(self, shape, dtype):
-        return Buffer(np.empty(shape, dtype))
-
-    def fill(self, array, value):
-        array.data[...] = value
-
-    def result(self, array):
-        return array
 
 
 class Device(Backend):

@@ -198,7 +198,7 @@ def test_a_mark_is_in_the_index_alone(tmp_path):
 @pytest.mark.slow
 def test_many_kernels(tmp_path):
     """PYDOTCOMPUTE_MANY_KERNELS=N has N of them: what a build and a plan take for each, and what opening one takes."""
-    count = int(os.environ.get("PYDOTCOMPUTE_MANY_KERNELS", "300"))
+    count = int(os.environ.get("PYDOTCOMPUTE_MANY_KERNELS", "100"))
     folder, seconds = write(tmp_path / "p", range(count)), {}
 
     def timed(name, action):

@@ -1,5 +1,5 @@
-"""Ordinary builds for devices: an index that is not proved to be inside is checked, the access skipped, and nothing goes
-on for long after a fault. What tests/targets/cpu/test_index_checks.py is for processors."""
+"""Ordinary builds: an index that is not proved to be inside is checked, the access skipped, and nothing goes on for long
+after a fault."""
 
 import time
 
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests.targets.built import build, loop, marked
 
-devices = pytest.mark.parametrize("target", [marked("cuda:compute_80"), marked("opencl:1.2")])
+ordinary = pytest.mark.parametrize("target", map(marked, ("cpu:x86-64-v3", "cuda:compute_80", "opencl:1.2")))
 
 
 def fault(kernel, *args, **given):
@@ -19,7 +19,7 @@ def fault(kernel, *args, **given):
     return None
 
 
-@devices
+@ordinary
 def test_a_gather_by_any_index(target):
     k = loop(target, "(table: T[v, d], index: int64[n]) -> (out: T[n, d])",
              "for i, c in grid(n, d):\n    out[i, c] = table[index[i], c]", "types: {T: [float32]}")  # fmt: skip
@@ -34,7 +34,7 @@ def test_a_gather_by_any_index(target):
             assert (out[217] == 0).all()  # nothing from outside has come in
 
 
-@devices
+@ordinary
 def test_stores_and_atomics_outside_are_skipped(target):
     body = "for i in grid(n):\n    atomic_add(count, k[i], 1)\n    scatter(out, k[i], x[i])"
     k = loop(target, "(k: int64[n], x: float32[n], m: int64) -> (out: float32[m] = 0, count: int32[m] = 0)", body)
@@ -47,7 +47,7 @@ def test_stores_and_atomics_outside_are_skipped(target):
         assert told[1:4] == (0, 3, wrong) and (count <= [1, 1, 2]).all()
 
 
-@devices
+@ordinary
 def test_code_whose_indices_are_all_proved_has_no_checks(target):
     k = loop(target, "(x: float32[n]) -> (out: float32[n])", "for i in grid(n):\n    out[i] = x[n - 1 - i]")
     assert k.meta["unchecked"] == 0 and "sites" not in k.meta
@@ -72,9 +72,9 @@ ENDLESS = [
 
 
 def each(bodies):
-    """Every body on every device. In OpenCL a thread knows of faults of its own and of earlier launches alone: PoCL 3.1
+    """Every body on every target. In OpenCL a thread knows of faults of its own and of earlier launches alone: PoCL 3.1
     does not get the barriers right by which a block would share what it knows."""
-    kinds = [("cuda:compute_80", body) for body in bodies]
+    kinds = [(target, body) for target in ("cpu:x86-64-v3", "cuda:compute_80") for body in bodies]
     kinds += [("opencl:1.2", body) for body in bodies if "blocks" not in body]
     return pytest.mark.parametrize("target, body", [marked(*kind) for kind in kinds])
 
@@ -115,7 +115,7 @@ def test_what_others_have_left_out_keeps_nobody_waiting(target, body):
     assert time.perf_counter() - start < 20
 
 
-@devices
+@ordinary
 def test_the_line_of_a_helper_and_of_its_call(target):
     template = """
     def get(a, i):

@@ -7,6 +7,8 @@ and shift counts are in range.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ...artifact.launch import VIEW_LEVELS
 from .dialect import Template
 from .scalars import PARTS, Scalars, limits
@@ -36,33 +38,33 @@ def _signed(dtype: str) -> bool:
 @_entry("floordiv")
 def _floordiv(s: Scalars, dtype: str, name: str) -> list[str]:
     """Towards minus infinity; x // 0 is 0, MIN // -1 is MIN."""
-    t = s.type(dtype)
     if dtype in PARTS.values():
         return _float_floordiv(s, dtype, name)
-    if not _signed(dtype):
-        return _function(t, name, f"{t} x, {t} y", f"return y == 0 ? ({t})0 : ({t})(x / y);")
-    return _function(
-        t, name, f"{t} x, {t} y",
-        "if (y == 0)", "    return 0;",
-        "if (y == -1)", f"    return {s.unary('-', dtype, 'x')};",
-        f"{t} quotient = ({t})(x / y);",
-        f"return ({t})(quotient * y != x && (x < 0) != (y < 0) ? quotient - 1 : quotient);",
-    )  # fmt: skip
+    adjusted = "found * y != x && (x < 0) != (y < 0) ? found - 1 : found"
+    return _division(s, dtype, name, "/", lambda: s.unary("-", dtype, "x"), adjusted)
 
 
 @_entry("mod")
 def _mod(s: Scalars, dtype: str, name: str) -> list[str]:
     """With the sign of y; x % 0 and MIN % -1 are 0."""
-    t = s.type(dtype)
     if dtype in PARTS.values():
         return _float_mod(s, dtype, name)
+    return _division(s, dtype, name, "%", lambda: "0", "found != 0 && (found < 0) != (y < 0) ? found + y : found")
+
+
+def _division(
+    s: Scalars, dtype: str, name: str, symbol: str, by_minus_one: Callable[[], str], adjusted: str
+) -> list[str]:
+    """Of integers, 0 where y is; of signed ones what C finds, towards 0, is adjusted."""
+    t = s.type(dtype)
     if not _signed(dtype):
-        return _function(t, name, f"{t} x, {t} y", f"return y == 0 ? ({t})0 : ({t})(x % y);")
+        return _function(t, name, f"{t} x, {t} y", f"return y == 0 ? ({t})0 : ({t})(x {symbol} y);")
     return _function(
         t, name, f"{t} x, {t} y",
-        "if (y == 0 || y == -1)", "    return 0;",
-        f"{t} rest = ({t})(x % y);",
-        f"return ({t})(rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest);",
+        "if (y == 0)", "    return 0;",
+        "if (y == -1)", f"    return {by_minus_one()};",
+        f"{t} found = ({t})(x {symbol} y);",
+        f"return ({t})({adjusted});",
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""A call of a kernel that is built for a CPU: by the words of its artifact, on one, two or three threads."""
+"""A call of a kernel that is built for a CPU: by the words of its artifact, on one, two or three threads. Raises IndexError, see tests/targets/faults.py."""
 
 import ctypes
 import functools
@@ -6,6 +6,7 @@ import functools
 from pydotcompute.artifact import abi
 from pydotcompute.calls import words
 from tests.targets.cpu.compiled import load
+from tests.targets.faults import raise_index_error
 
 loaded = functools.cache(load)
 
@@ -16,5 +17,6 @@ def run(built, values, call, seed):
     block, kept = words.fill(layout, total, parameters, values, call.dims, call.leading)
     library = loaded(built.data)
     ctypes.c_int32.in_dll(library, "threads").value = 1 + seed % 3
-    assert library.run(block) == 0
+    if library.run(block):
+        raise_index_error(built, *block[total : total + 4])
     del kept

@@ -10,6 +10,7 @@ from pydotcompute.artifact.launch import CALL, CLAIMED, EXTENT, INDEX, KERNEL, R
 from pydotcompute.backends import launch as cuda_launch
 from pydotcompute.calls import arguments, arrays
 from tests.ptx import Memory, Module
+from tests.targets.faults import raise_index_error
 
 POISON = 0xA5
 
@@ -18,9 +19,7 @@ def raise_fault(built: Any, slot: Any, number: int) -> None:
     """Raise what a kernel of that number has told: (array, axis, extent, index, line of the site, of the call)."""
     if slot[READY]:
         assert slot[CLAIMED] == 1 and slot[KERNEL] == number
-        (line, _, array, _, axis), of = built.meta["sites"][slot[SITE] - 1], slot[CALL]
-        caller = built.meta["calls"][of - 1][0] if of else 0
-        raise IndexError(array, axis, int(slot[EXTENT]), int(slot[INDEX]), line, caller)
+        raise_index_error(built, *(int(slot[word]) for word in (SITE, CALL, EXTENT, INDEX)))
     assert not slot.any()
 
 
