@@ -18,6 +18,7 @@ from diskcache.core import MODE_RAW
 
 from .history import MALFORMED, require_files
 
+WRONG = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError)  # of what a damaged file says
 NOT_RAW = "the store holds only text keys and raw bytes"
 
 
@@ -89,7 +90,7 @@ class Store:
             return None
         try:
             return action(self._cache)
-        except (ValueError, TypeError):
+        except WRONG:
             return None  # a row that is not ours
         except (sqlite3.Error, diskcache.Timeout, OSError) as error:
             self._say(f"{self._folder}: the history of the cache is not kept: {error}")
@@ -116,7 +117,7 @@ def open_store(folder: str, say: Callable[[str], None], start_anew: bool = True)
             store._cache = _open(folder)
         except (sqlite3.Error, OSError) as again:
             say(f"{folder}: the history of the cache is not kept: {again}")
-    except (OSError, diskcache.Timeout, ValueError, TypeError) as error:
+    except (OSError, diskcache.Timeout) as error:
         say(f"{folder}: the history of the cache is not kept: {error}")
     return store
 
@@ -136,7 +137,7 @@ def _open(folder: str) -> diskcache.Cache:
             tag_index=0,
             disk_min_file_size=2**31,  # never a file of its own
         )
-    except UnicodeDecodeError:  # SQLite quotes what is damaged
+    except WRONG:  # diskcache believes what it reads
         raise sqlite3.DatabaseError(MALFORMED) from None
     finally:
         os.umask(before)

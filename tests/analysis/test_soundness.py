@@ -142,7 +142,7 @@ def test_no_two_iterations_of_an_accepted_kernel_meet(names, data):
         touched = record(tree, n, m)
         if touched is None:
             continue  # an index outside of x: an error of the program, of which nothing is promised
-        for (a, read_a, written_a), (b, read_b, written_b) in itertools.permutations(touched, 2):
+        for (a, read_a, written_a), (b, _, written_b) in itertools.permutations(touched, 2):
             assert not (read_a & written_b), (n, m, a, b)
             assert not (written_a & written_b), (n, m, a, b)
 

@@ -116,7 +116,7 @@ def test_the_code_of_a_target_is_all_that_its_jobs_import(fresh, backend):
     assert {path for path in rest - others if not path.startswith("cache/")} <= {
         "__init__.py", "errors.py", "targets/__init__.py", "targets/registry.py", "targets/tools.py",
     }  # fmt: skip
-    assert PACKAGE == os.path.dirname(pydotcompute.__file__)
+    assert os.path.dirname(pydotcompute.__file__) == PACKAGE
 
 
 def test_a_digest_changes_with_the_files_of_its_target_alone(monkeypatch, tmp_path):

@@ -81,7 +81,7 @@ CASES = {
         RIGHT.replace("reference: a * x", "reference: (a * x)[:-1]"),
         "its reference ((a * x)[:-1]) gives an array of shape (0,) for 'out', which has (1,)",
     ),
-    "values": (RIGHT.replace("reference: a * x", "reference: references.py:two"), 
+    "values": (RIGHT.replace("reference: a * x", "reference: references.py:two"),
                "gives 2 values; the kernel writes 1: out"),
     "scalar": (RIGHT.replace("reference: a * x", "reference: a"), "gives an array of shape () for 'out', which has"),
     "complex": (RIGHT.replace("reference: a * x", "reference: x + 0j"), "gives complex128 for 'out', which is float32"),

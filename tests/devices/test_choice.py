@@ -30,9 +30,9 @@ def quiet(name="auto", size=None):
 def test_every_preference_is_accepted_everywhere():
     assert [str(p) for p in BackendPreference] == ["auto", "cpu", "cuda", "metal", "rocm", "opencl", "webgpu"]
     assert quiet(BackendPreference.AUTO) == quiet(BackendPreference.CPU) == "cpu"
-    for preference in (BackendPreference.CUDA, BackendPreference.METAL, BackendPreference("webgpu")):
+    for wish in (BackendPreference.CUDA, BackendPreference.METAL, BackendPreference("webgpu")):
         with pytest.raises(BackendNotAvailableError):
-            get_backend(preference)
+            get_backend(wish)
     with pytest.raises(ValueError, match="there is no backend 'tpu'"):
         get_backend("tpu")
 
@@ -289,9 +289,9 @@ def test_each_new_way_to_fall_back_is_told_once(pool):
     assert told("cuda", "pool", size=1 << 21) == ["cpu"]  # with other figures
     assert told("cpu", "cuda") == ["cpu"]
     del block
-    with pytest.warns(BackendFallbackWarning, match=r"\(webgpu: this version of pydotcompute has no WebGPU backend"):
-        with set_backend_priority(["webgpu"]):
-            get_backend()
+    no_webgpu = r"\(webgpu: this version of pydotcompute has no WebGPU backend"
+    with pytest.warns(BackendFallbackWarning, match=no_webgpu), set_backend_priority(["webgpu"]):
+        get_backend()
     with set_backend_priority(["pool"]):
         unregister_backend("pool")
         with pytest.warns(BackendFallbackWarning, match="pool: there is no backend 'pool' any more"):

@@ -2,6 +2,7 @@
 
 import math
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -251,7 +252,7 @@ def test_an_index_outside_is_an_error_with_its_place(body, line, index, message,
     place, text = str(caught.value).split(": ", 1)
     assert text == message
     path, at, column = place.rsplit(":", 2)
-    source = open(path).read().splitlines()[int(at) - 1]
+    source = Path(path).read_text().splitlines()[int(at) - 1]
     assert source.strip() == body.splitlines()[line - 1].strip()
     assert source[int(column) - 1 :].startswith(index)
 
@@ -308,7 +309,7 @@ def test_a_debugger_stands_on_the_users_lines(tree):
         sys.settrace(before)
     paths = {path for path, *_ in seen}
     assert len(paths) == 1
-    lines = open(paths.pop()).read().splitlines()
+    lines = Path(paths.pop()).read_text().splitlines()
     assert [lines[line - 1].strip() for _, line, _ in seen[:3]] == [line.strip() for line in body.splitlines()]
     assert any(local.get("a") == 2 for *_, local in seen)
 

@@ -72,9 +72,9 @@ def immediate(program, text: str, kind: str) -> np.ndarray:
         if kind[0] == "f":
             return np.array([value], dtype)
         return np.array([value % (1 << 8 * dtype.itemsize)], f"u{dtype.itemsize}").view(dtype)
-    if match := re.fullmatch(r"([\w$.]+)([+-]\d+)?", text):
-        if match[1] in program.addresses:
-            return np.array([program.addresses[match[1]][1] + int(match[2] or 0)], np.uint64).astype(dtype)
+    match = re.fullmatch(r"([\w$.]+)([+-]\d+)?", text)
+    if match and match[1] in program.addresses:
+        return np.array([program.addresses[match[1]][1] + int(match[2] or 0)], np.uint64).astype(dtype)
     raise PtxError(f"operand {text!r}")
 
 

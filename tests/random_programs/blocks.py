@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from .elements import bare
@@ -49,7 +50,7 @@ class Blocks(Loops):
         scope.positive |= {d for d in dims if isinstance(d, str)}
         return scope
 
-    def threads_loop(self, accumulators: list = []) -> None:
+    def threads_loop(self, accumulators: Sequence = ()) -> None:
         dims = self.rng.choice(self.thread_dims)
         names = _NAMES[: len(dims)]
         old = [(target, array) for other, target, array in self.pool if other == dims and self.chance(0.5)]

@@ -37,7 +37,7 @@ class Phases(Blocks):
         made = self.targets_of(scope, names, dims, self.rng.randint(0, 2))
         scope.arrays += [a for a in made if a.fill or a.role == "inout"]  # what it has so far may be read anywhere
         outer, depth = self.scope, self.indent
-        for k, (name, dim) in enumerate(zip(names, dims)):
+        for name, dim in zip(names, dims):
             self.line(f"for {name} in range({dim}):")
             self.indent += 1
         self.scope = scope

@@ -83,9 +83,8 @@ class Statements(Expressions):
 
     def local_name(self) -> None:
         value = self.of_any_kind(self.rng.choice((1, 1, 2, 3)), 3)
-        if value.weak and value.value is not None:
-            if value.rank == 1 and not fits(value.value, "int64"):
-                raise Retry
+        if value.weak and value.value is not None and value.rank == 1 and not fits(value.value, "int64"):
+            raise Retry
         name = self.name()
         self.line(f"{name} = {bare(value.text)}")
         self.scope.add(Expr(name, value.dtype, value.weak), not value.weak)

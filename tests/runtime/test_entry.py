@@ -285,7 +285,7 @@ def test_scratch_lives_as_long_as_the_call(tmp_path):
         given, total = f4(3), np.zeros(())
         before = sys.getrefcount(given), sys.getrefcount(total)
         tracemalloc.start()
-        for k in range(50):
+        for _ in range(50):
             assert run(f4(3), given, total) == (given, total)
             run(f4(3))
         left, most = tracemalloc.get_traced_memory()

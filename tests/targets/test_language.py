@@ -73,7 +73,8 @@ def test_continue_in_grids_of_one_and_two_counts(target):
 
 @every_target
 def test_grids_of_three_counts(target):
-    built = loop(target, 
+    built = loop(
+        target,
         "(x: float32[a, b, c]) -> (out: float32[a, b, c])",
         "for i, j, l in grid(a, b, c):\n    out[i, j, l] = x[i, j, l] * 2 + i + j * l",
     )
@@ -280,7 +281,8 @@ def test_layouts(target):
         for i in grid(size):
             out[i] = a[i] - b[i] * c[i]
     """
-    built = loop(target, 
+    built = loop(
+        target,
         "(a: broadcast T[...], b: broadcast T[...], c: broadcast T[...]) -> (out: T[...])",
         body,
         "types: {T: [float32]}",
@@ -329,7 +331,8 @@ def test_a_dimension_given_as_a_narrow_integer(target):
 
 @every_target
 def test_in_place(target):
-    built = loop(target, 
+    built = loop(
+        target,
         "(x: T[n], y: T[n]) -> (out: T[n])", "for i in grid(n):\n    out[i] = x[i] * 2 + y[i]", "types: {T: [float32]}"
     )
     x, y = draw(1000), draw(1000, seed=1)

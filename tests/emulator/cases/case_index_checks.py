@@ -121,7 +121,7 @@ def test_the_first_fault_is_told_and_the_rest_is_done(lib, given, backend):
 
 
 def test_of_a_reduction(lib, given, backend):
-    for k in range(4):
+    for _ in range(4):
         assert float(backend.to_host(lib.total(*given(0, 1, 2)))) == 3
     lib.total(*given(0, 7, 2))
     with pytest.raises(IndexError, match="kernels.yaml:13:.*index 7 is outside x"):

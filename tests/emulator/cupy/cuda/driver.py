@@ -81,7 +81,7 @@ def moduleLoadData(image: bytes) -> tuple[Module, int]:
     if not version or not target:
         raise CUDADriverError(218)
     needed = cuda_for_ptx(version[1])
-    if needed is None or (_machine.DRIVER // 1000, _machine.DRIVER % 1000 // 10) < needed:
+    if needed is None or needed > (_machine.DRIVER // 1000, _machine.DRIVER % 1000 // 10):
         raise CUDADriverError(222)
     if (int(target[1]), int(target[2])) > _machine.capability(_machine.number()):
         raise CUDADriverError(209)
