@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Callable, Mapping
 
 from ..cache import sources, trust
-from ..cache.layout import KEYS, MANIFEST, PROJECT_CACHE, PROJECT_RENDERED, record_name
+from ..cache.inspection import rows
+from ..cache.layout import KEYS, MANIFEST, PROJECT_CACHE, PROJECT_RENDERED, USED, object_path, record_name
 from ..cache.lock import locked
+from ..cache.pruning import keep_to
 from ..cache.seen import Seen
 from ..cache.writer import (
     close_to_others,
@@ -25,6 +27,7 @@ from ..declare.model import Declaration, Kernel, Rendered, Specialisation
 from .code import versions
 from .outcome import Outcome, Result
 from .plan import Plan, make_plan
+from .remembered import note
 from .settings import Value, resolve
 from .settle import settle
 
@@ -46,6 +49,7 @@ class Request:
     keep_going: bool = False
     linker: str = ""  # empty: LLD of the ziglang wheel
     debug_info: bool | None = None  # None: as what is there
+    cache_size: int = 0  # bytes of objects, beyond which those go that nothing uses; 0: all stay
 
 
 class Project:
@@ -160,7 +164,8 @@ def build(project: Project, request: Request, report: Callable[[Any], None]) -> 
         if not is_settled(project, plan):
             make_folders(project.cache)
             with locked(project.cache, project.say):
-                plan, outcome = _build_locked(project, request, plan, report)
+                plan = _build_locked(project, request, plan, outcome, report)
+        note(project.cache, plan, outcome)
         if _is_current(plan, outcome):
             sources.record(project.root, project.sources)
         with contextlib.suppress(OSError):  # a cache that may only be read
@@ -177,22 +182,23 @@ def _is_current(plan: Plan, outcome: Outcome) -> bool:
 
 
 def _build_locked(
-    project: Project, request: Request, plan: Plan, report: Callable[[Any], None]
-) -> tuple[Plan, Outcome]:
-    outcome = Outcome()
+    project: Project, request: Request, plan: Plan, outcome: Outcome, report: Callable[[Any], None]
+) -> Plan:
     if not project.is_as_planned:  # another builder was here in the meantime
         plan = project.plan(request)
         if is_settled(project, plan):
-            return plan, outcome
-    from .execute import execute, remember
+            return plan
+    from .execute import execute
     from .refusals import refusals
+    from .remembered import keep_times, remember
     from .rendered import remove_others
 
     sweep(project.cache)
     drop_records(project.cache)
     project.close()  # opened for reading alone; from here on a damaged one is started anew
     store = project.store(create=True)
-    remember(plan, store)
+    make_folders(os.path.join(project.cache, USED))
+    seconds = remember(plan, store)
     on_disk = plan.manifest
     report(plan)
     try:
@@ -214,9 +220,22 @@ def _build_locked(
     finally:
         written = _write(project, on_disk, settle(plan, outcome.made, outcome.failed))
         drop_damaged(project.cache, plan.manifest, written)
+        keep_times(project.cache, plan, outcome, seconds, store)
         project.close()
     remove_others(project.rendered_folder, project.declaration)
-    return plan, outcome
+    if request.cache_size:
+        _limit(project, request.cache_size, plan.manifest, written)
+    return plan
+
+
+def _limit(project: Project, most: int, before: Manifest, now: Manifest) -> None:
+    """Respect the setting for the size of the cache, as far as that takes nothing from anybody: programs that have read
+    the manifest before this one may load what it names."""
+    others = {object_path(row.object, row.suffix) for row in rows(before)}
+    left = keep_to(project.cache, now, most, others).left
+    if left > most:
+        sizes = f"{left / 1e6:.1f} MB, more than the {most / 1e6:.1f} MB of cache_size"
+        project.say(f"{project.cache}: the objects that are in use have {sizes}")
 
 
 def _write(project: Project, on_disk: Manifest, manifest: Manifest) -> Manifest:

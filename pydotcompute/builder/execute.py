@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from dataclasses import replace
-from typing import Callable, Collection
+from typing import Callable, Collection, Mapping
 
 from ..artifact.identity import bind
 from ..cache.layout import record_name
@@ -13,7 +13,7 @@ from ..cache.store import Store
 from ..cache.writer import write_object
 from ..targets.base import BOUNDS, Answer, Job, backend_of
 from ..targets.registry import get
-from .outcome import Outcome, Result
+from .outcome import Outcome, Ran, Result
 from .plan import Item, Name, Plan
 from .pool import Died, Finished, Started, run_jobs
 
@@ -46,6 +46,7 @@ def execute(
     waiting = {item.name: item for item in todo}
     pending: deque[Job] = deque(jobs_of(plan, todo, rendered, linker))
     stopped = False
+    began: dict[int, tuple[int, float]] = {}  # of each job that runs: its worker, when
 
     def fail(item: Item, reason: str, seconds: float = 0.0) -> None:
         nonlocal stopped
@@ -57,8 +58,13 @@ def execute(
 
     for event in run_jobs(pending, workers, cache):
         if isinstance(event, Started):
+            began[id(event.job)] = event.worker, outcome.elapsed
             report(event)
-        elif isinstance(event, Died):
+            continue
+        phases = event.answer.phases if isinstance(event, Finished) else {}
+        failed = isinstance(event, Died) or bool(event.answer.failures)
+        outcome.ran.append(_ran(event.job, *began.pop(id(event.job)), outcome.elapsed, phases, failed))
+        if isinstance(event, Died):
             targets = event.job.targets
             if len(targets) > 1 and not stopped:
                 # Find out which of them it was: each gets a job of its own, and a second chance.
@@ -66,7 +72,7 @@ def execute(
                 continue
             for target in targets:
                 fail(waiting.pop(_name(event.job, target)), event.reason)
-        elif isinstance(event, Finished):
+        else:
             note_phases(outcome, event)
             for target in event.job.targets:
                 item = waiting.pop(_name(event.job, target))
@@ -127,16 +133,11 @@ def note_phases(outcome: Outcome, event: Finished) -> None:
         phases[phase] = phases.get(phase, 0.0) + seconds
 
 
-def remember(plan: Plan, store: Store) -> None:
-    """Write the records of current artifacts again where the store has lost them."""
-    for item in plan.items:
-        if item.reasons or store.get(record_name(item.key)) is not None:
-            continue
-        specialisation = plan.manifest["kernels"][item.kernel.name]["specializations"][str(item.specialisation)]
-        store.set(record_name(item.key), {
-            "fields": item.fields, "sources": item.sources, "entry": specialisation["artifacts"][item.target],
-            "aliases": specialisation["aliases"], "seconds": None, "phases": {},
-        })  # fmt: skip
+def _ran(job: Job, worker: int, start: float, end: float, phases: Mapping[str, float], failed: bool) -> Ran:
+    rounded = {phase: round(seconds, 6) for phase, seconds in phases.items()}
+    return Ran(
+        job.kernel.name, str(job.specialisation), job.targets, worker, round(start, 6), round(end, 6), rounded, failed
+    )
 
 
 def _name(job: Job, target: str) -> Name:

@@ -44,6 +44,11 @@ class Reason(NamedTuple):
         label = self.what if self.what.startswith("tool ") else f"{self.what}:"
         return f"{label} {self.old} → {self.new}"
 
+    @property
+    def cause(self) -> str:
+        """In two or three words, the same for all of its kind: what misses are counted by."""
+        return f"{self.what or 'something'} changed" if self.kind == "changed" else self.kind
+
 
 SHOWN_BY_NAME = ("source", "processor", "interface", "lines")  # digests and long lists say nothing to a reader
 # fields that another one decides: not worth a word beside it

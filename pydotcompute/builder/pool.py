@@ -21,6 +21,7 @@ from ..targets.base import Answer, Job
 
 class Started(NamedTuple):
     job: Job
+    worker: int  # the number of its process
 
 
 class Finished(NamedTuple):
@@ -54,7 +55,7 @@ def run_jobs(pending: deque[Job], workers: int, folder: str) -> Iterator[Started
                 worker = idle.pop() if used else _start(folder)
                 job = pending.popleft()
                 busy[worker.connection] = (worker, job)
-                yield Started(job)
+                yield Started(job, worker.process.pid)
                 try:
                     worker.connection.send(job)
                 except OSError:

@@ -113,6 +113,8 @@ SETTINGS = (
             "a system linker in the place of LLD from the ziglang wheel"),
     Setting("debug_info", "--debug-info", "PYDOTCOMPUTE_DEBUG_INFO", True, _yes_or_no, lambda: False,
             "whether artifacts have names and lines for debuggers and profilers"),
+    Setting("cache_size", "", "PYDOTCOMPUTE_CACHE_SIZE", True, _size, lambda: 0,
+            "the most bytes that a build leaves in the cache, as far as no artifact uses them; 0: any"),
     Setting("project", "", "", True, _inside, lambda: ".", "for packages: the folder of kernels.yaml"),
     Setting("bundle", "", "", True, _inside, lambda: "", "for packages: the folder that becomes a package of kernels"),
     Setting("size_budget", "", "", True, _size, lambda: 0, "for packages: the most bytes of machine code; 0: any"),

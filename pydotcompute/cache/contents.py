@@ -9,12 +9,14 @@ from typing import Any, Callable, Collection, NamedTuple
 
 from ..artifact.identity import title
 from ..errors import KernelNotBuiltError
-from . import archive, inspection, manifest, objects
+from . import archive, builds, inspection, manifest, objects
 from .archive import Imported
+from .builds import Builds
 from .history import build_seconds
 from .layout import object_path
 from .manifest import Artifact
 from .pruning import Pruned, prune
+from .seen import Seen
 from .writer import read_manifest, replace_regular
 
 
@@ -32,6 +34,7 @@ class Record(NamedTuple):
     meta: dict[str, Any]
     path: str
     made: float | None  # when its object was written, seconds since 1970; None: it is missing
+    used: float | None  # when a program loaded it last, to a day; None: never, as far as is known
     fault: str  # what is wrong with its object; empty: nothing
 
 
@@ -42,6 +45,7 @@ class Share(NamedTuple):
     artifacts: int
     bytes: int
     seconds: float | None  # that their builds took, of those of which it is known; None: of none
+    used: float | None  # when a program loaded one of them last, to a day; None: never, as far as is known
 
 
 class Statistics(NamedTuple):
@@ -56,7 +60,9 @@ class Statistics(NamedTuple):
     unused_bytes: int
     kernels: tuple[Share, ...]  # the largest first
     targets: tuple[Share, ...]
-    problem: str  # why nothing is known of the builds; empty: there is no fault
+    builds: Builds  # since the cache was made, as far as they are remembered
+    used: float | None  # as of a Share
+    problem: str  # why nothing is known of what builds took; empty: there is no fault
 
 
 class Cache:
@@ -93,22 +99,25 @@ class Cache:
         return read_manifest(self.folder)
 
     def records(self, kernels: Collection[str] = ()) -> list[Record]:
-        """Every artifact, or those of these kernels, by kernel, specialisation and target. Reads their objects."""
+        """Every artifact, or those of these kernels, by kernel, specialisation and target. Reads those objects alone
+        that have changed since a build read them: `pydotcompute cache verify` reads all."""
         every = self.manifest["kernels"]
         chosen = {**self.manifest, "kernels": {name: every[name] for name in every if not kernels or name in kernels}}
-        faults = inspection.artifact_faults(self.folder, chosen)
-        there = inspection.stored(self.folder)
+        faults = inspection.artifact_faults(self.folder, chosen, Seen(self.folder).fault)
+        there, uses = inspection.stored(self.folder), inspection.uses(self.folder)
         found = []
         for row in inspection.rows(chosen):
             name = object_path(row.object, row.suffix)
             made = there[name].made if name in there else None
-            found.append(Record(*row, os.path.join(self.folder, name), made, faults[row[:3]]))
+            path = os.path.join(self.folder, name)
+            found.append(Record(*row, path, made, uses.get(row.object), faults[row[:3]]))
         return found
 
     def statistics(self) -> Statistics:
         """How many artifacts and bytes each kernel and target has, and how long they took. Reads no object."""
         rows = list(inspection.rows(self.manifest))
         seconds, problem = build_seconds(self.folder)
+        uses = inspection.uses(self.folder)
         known = [seconds[row.key] for row in rows if row.key in seconds]
         used = {object_path(row.object, row.suffix) for row in rows}
         unused = [file.size for name, file in inspection.stored(self.folder).items() if name not in used]
@@ -116,8 +125,9 @@ class Cache:
             artifacts=len(rows), stale=sum(bool(row.stale) for row in rows), bytes=sum(row.size for row in rows),
             seconds=sum(known) if known else None, unknown=len(rows) - len(known),
             unused=len(unused), unused_bytes=sum(unused),
-            kernels=_shares(rows, seconds, lambda row: row.kernel),
-            targets=_shares(rows, seconds, lambda row: row.target), problem=problem,
+            kernels=_shares(rows, seconds, uses, lambda row: row.kernel),
+            targets=_shares(rows, seconds, uses, lambda row: row.target),
+            builds=builds.noted(self.folder), used=_last(rows, uses), problem=problem,
         )  # fmt: skip
 
     def read(self, kernel: str, specialization: str, target: str) -> bytes:
@@ -141,9 +151,9 @@ class Cache:
         """Take objects that the manifest does not call current out of a project's cache, under its lock.
 
         max_size: bytes that all objects together may have, the current ones among them: then those that no artifact
-        uses go first, then those of artifacts that are out of date, each from the oldest on. older_than: seconds; all
-        that were made before. unused: all that no artifact uses. dry_run: only say which. `say` hears who is waited
-        for. An artifact whose object goes leaves the manifest.
+        uses go first, then those of artifacts that are out of date, each from that on which was not used for longest.
+        older_than: seconds; all that were made before, and not used since. unused: all that no artifact uses.
+        dry_run: only say which. `say` hears who is waited for. An artifact whose object goes leaves the manifest.
 
         Raises ValueError for a bundle; KernelNotBuiltError where the manifest cannot be read, since nothing is known
         of what is current; UntrustedCacheError.
@@ -187,13 +197,19 @@ class Cache:
 
 
 def _shares(
-    rows: list[inspection.Row], seconds: dict[str, float], name: Callable[[inspection.Row], str]
-) -> tuple[Share, ...]:
+    rows: list[inspection.Row], seconds: dict[str, float], uses: dict[str, float],
+    name: Callable[[inspection.Row], str],
+) -> tuple[Share, ...]:  # fmt: skip
     parts: dict[str, list[inspection.Row]] = {}
     for row in rows:
         parts.setdefault(name(row), []).append(row)
     shares = []
     for each, part in parts.items():
         known = [seconds[row.key] for row in part if row.key in seconds]
-        shares.append(Share(each, len(part), sum(row.size for row in part), sum(known) if known else None))
+        size = sum(row.size for row in part)
+        shares.append(Share(each, len(part), size, sum(known) if known else None, _last(part, uses)))
     return tuple(sorted(shares, key=lambda share: (-share.bytes, share.name)))
+
+
+def _last(rows: list[inspection.Row], uses: dict[str, float]) -> float | None:
+    return max((uses[row.object] for row in rows if row.object in uses), default=None)

@@ -7,10 +7,12 @@ import os
 import re
 import shutil
 import stat
+from functools import partial
 from typing import Any, Callable, Iterator, NamedTuple
 
 from ..errors import KernelNotBuiltError
-from .layout import KEYS, MANIFEST, OBJECTS, RECORDS, object_path
+from .builds import LOG, SECONDS
+from .layout import KEYS, MANIFEST, OBJECTS, RECORDS, USED, object_path
 from .lock import locked
 from .manifest import kernel_record
 from .seen import SEEN
@@ -18,6 +20,10 @@ from .sources import SOURCES
 from .writer import TEMPORARY, object_fault, read_manifest
 
 OBJECT_NAME = re.compile(OBJECTS + r"/([0-9a-f]{2})/\1[0-9a-f]{62}\.[0-9A-Za-z]+")
+
+
+CHECKS = "checks.json"  # in the cache's folder
+FILES = (MANIFEST, SOURCES, SEEN, LOG, SECONDS, CHECKS, RECORDS, OBJECTS, USED, KEYS)  # of a cache, the manifest first
 
 
 class Row(NamedTuple):
@@ -53,15 +59,22 @@ def rows(manifest: dict[str, Any]) -> Iterator[Row]:
                 )  # fmt: skip
 
 
-def artifact_faults(folder: str, manifest: dict[str, Any]) -> dict[tuple[str, ...], str]:
-    """What is wrong with each artifact's object, by (kernel, specialisation, target); empty where nothing is."""
+Fault = Callable[[str, str, int, str], str]  # name, suffix, size and line of an object → what is wrong with it
+
+
+def artifact_faults(
+    folder: str, manifest: dict[str, Any], fault: Fault | None = None
+) -> dict[tuple[str, ...], str]:
+    """What is wrong with each artifact's object, by (kernel, specialisation, target); empty where nothing is. fault:
+    who says so (default: who reads each of them)."""
+    look = fault or partial(object_fault, folder)
     lines: dict[tuple[str, ...], str] = {}
     for name in manifest["kernels"]:
         with contextlib.suppress(KernelNotBuiltError):  # then the objects are held to their digests alone
             record = kernel_record(manifest["kernels"], name, folder, folder)
             lines |= {(name, s.name, a.target): a.said for s in record.specialisations.values() for a in s.artifacts}
     return {
-        row[:3]: object_fault(folder, row.object, row.suffix, row.size, lines.get(row[:3], ""))
+        row[:3]: look(row.object, row.suffix, row.size, lines.get(row[:3], ""))
         for row in rows(manifest)
     }
 
@@ -147,6 +160,15 @@ def stored(folder: str) -> dict[str, Stored]:
     return found
 
 
+def uses(folder: str) -> dict[str, float]:
+    """Digest of an object → the day of its last load, seconds since 1970, as far as it is known."""
+    found = {}
+    for entry in _entries(os.path.join(folder, USED)):
+        with contextlib.suppress(OSError):
+            found[entry.name] = entry.stat(follow_symlinks=False).st_mtime
+    return found
+
+
 def _entries(folder: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
@@ -162,7 +184,7 @@ def clear(folder: str, say: Callable[[str], None], others: tuple[str, ...] = ())
         return 0, 0
     count = size = 0
     with locked(folder, say):
-        places = [os.path.join(folder, name) for name in (MANIFEST, SOURCES, SEEN, RECORDS, OBJECTS, KEYS)]
+        places = [os.path.join(folder, name) for name in FILES]
         places += [os.path.join(folder, name) for name in os.listdir(folder) if name.startswith(TEMPORARY)]
         for place in (*places, *others):
             for path in _files_of(place):

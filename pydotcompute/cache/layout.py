@@ -4,6 +4,9 @@
     records/abcd….json       what the manifest says of a kernel: immutable, named by the SHA-256 of its bytes
     objects/ab/abcd….so      immutable, named by the SHA-256 of their bytes (.so .ptx .cubin)
     keys/                    the build half's diskcache: not in a bundle, rebuildable
+    used/abcd…               empty, its time the day of the last load of the object: kept at best effort
+    builds.jsonl, seconds.json, checks.json, seen.json, sources.json     what builds and checks remember: all of
+                             them may be deleted
 
 A project's cache is `build/cache`, its rendered sources `build/rendered`. The manifest, format version 4:
 
@@ -44,6 +47,7 @@ MANIFEST = "manifest.json"
 RECORDS = "records"
 OBJECTS = "objects"
 KEYS = "keys"
+USED = "used"
 PROJECT_CACHE = ("build", "cache")
 PROJECT_RENDERED = ("build", "rendered")
 

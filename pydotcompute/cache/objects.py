@@ -8,11 +8,13 @@ from __future__ import annotations
 import errno
 import os
 from itertools import count
+from time import time
 from typing import TYPE_CHECKING
 
 from ..artifact import identity
 from ..errors import KernelNotBuiltError
 from . import files
+from .layout import USED
 
 if TYPE_CHECKING:
     import ctypes
@@ -20,9 +22,31 @@ if TYPE_CHECKING:
     from .manifest import Artifact
 
 
+DAY = 86400  # seconds
+
+
 def read(artifact: Artifact) -> bytes:
-    """The verified bytes of an artifact, machine code without the line that says what it is. Raises as `read_whole`."""
-    return identity.of(read_whole(artifact))[1]
+    """The verified bytes of an artifact, machine code without the line that says what it is, for a program that runs
+    it: that it was used is noted. Raises as `read_whole`."""
+    code = identity.of(read_whole(artifact))[1]
+    if artifact.owned is not None:
+        _note_use(f"{artifact.folder}/{USED}/{artifact.digest}")
+    return code
+
+
+def _note_use(path: str) -> None:
+    """At most once a day, and only where a build has made the folder. Nothing that happens here is a reason not to
+    load: a cache that may only be read is one whose uses nobody knows."""
+    try:
+        if not 0 <= time() - os.stat(path, follow_symlinks=False).st_mtime < DAY:
+            os.utime(path, follow_symlinks=False)
+    except FileNotFoundError:
+        try:
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644))
+        except OSError:
+            pass
+    except OSError:
+        pass
 
 
 def read_whole(artifact: Artifact) -> bytes:

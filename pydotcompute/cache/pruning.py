@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Collection
 from typing import Any, Callable, NamedTuple
 
 from ..errors import KernelNotBuiltError
 from . import trust
-from .inspection import rows, stored
-from .layout import MANIFEST, object_path
+from .inspection import rows, stored, uses
+from .layout import MANIFEST, USED, object_path
 from .lock import locked
 from .writer import read_manifest, write_manifest
 
@@ -22,7 +23,13 @@ class Taken(NamedTuple):
     path: str  # relative to the cache
     size: int  # bytes
     made: float  # seconds since 1970
+    used: float | None  # when a program loaded it last, to a day; None: never, as far as is known
     artifacts: tuple[Name, ...]  # which it is of: kernel, specialisation, target, out of date; none: of older builds
+
+    @property
+    def last(self) -> float:
+        """When it was made or, later, used last: what its age counts from."""
+        return max(self.made, self.used or self.made)
 
 
 class Pruned(NamedTuple):
@@ -54,13 +61,52 @@ def prune(
         if not dry_run:
             if gone := {name for taken in chosen.objects for name in taken.artifacts}:
                 write_manifest(folder, _without(manifest, gone))  # first: it never names an object that was taken
-            for taken in chosen.objects:
-                path = os.path.join(folder, taken.path)
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(path)
-                with contextlib.suppress(OSError):  # another object is in it
-                    os.rmdir(os.path.dirname(path))
+            _take(folder, chosen)
     return chosen
+
+
+def keep_to(folder: str, manifest: dict[str, Any], most: int, others: Collection[str]) -> Pruned:
+    """Take objects that no artifact of the manifest uses until all have at most so many bytes, those first that were
+    not used for longest. others: paths that stay as well, such as what programs that run may still load. Only under
+    the lock."""
+    kept = {object_path(row.object, row.suffix) for row in rows(manifest)}.union(others)
+    left = sum(file.size for file in stored(folder).values())
+    chosen = []
+    for taken in _candidates(folder, kept, {}):
+        if left <= most:
+            break
+        chosen.append(taken)
+        left -= taken.size
+    found = Pruned(tuple(chosen), sum(taken.size for taken in chosen), left)
+    _take(folder, found)
+    return found
+
+
+def _take(folder: str, chosen: Pruned) -> None:
+    for taken in chosen.objects:
+        path = os.path.join(folder, taken.path)
+        mark = os.path.join(folder, USED, _digest(path))
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+        with contextlib.suppress(OSError):
+            os.unlink(mark)
+        with contextlib.suppress(OSError):  # another object is in it
+            os.rmdir(os.path.dirname(path))
+
+
+def _candidates(folder: str, kept: Collection[str], stale: dict[str, list[Name]]) -> list[Taken]:
+    """What may go: objects that no artifact uses first, each kind from that on which was not used for longest."""
+    used = uses(folder)
+    found = [
+        Taken(path, file.size, file.made, used.get(_digest(path)), tuple(stale.get(path, ())))
+        for path, file in stored(folder).items()
+        if path not in kept
+    ]
+    return sorted(found, key=lambda taken: (bool(taken.artifacts), taken.last, taken.path))
+
+
+def _digest(path: str) -> str:
+    return os.path.basename(path).partition(".")[0]
 
 
 def _choose(
@@ -74,18 +120,11 @@ def _choose(
             stale.setdefault(path, []).append(row[:3])
         else:
             current.add(path)
-    there = stored(folder)
-    left = sum(file.size for file in there.values())
-    candidates = [
-        Taken(path, file.size, file.made, tuple(stale.get(path, ())))
-        for path, file in there.items()
-        if path not in current
-    ]
-    candidates.sort(key=lambda taken: (bool(taken.artifacts), taken.made, taken.path))
+    left = sum(file.size for file in stored(folder).values())
     chosen: list[Taken] = []
     others: list[Taken] = []
-    for taken in candidates:
-        asked = (unused and not taken.artifacts) or (older_than is not None and now - taken.made > older_than)
+    for taken in _candidates(folder, current, stale):
+        asked = (unused and not taken.artifacts) or (older_than is not None and now - taken.last > older_than)
         (chosen if asked else others).append(taken)
     left -= sum(taken.size for taken in chosen)
     for taken in others:

@@ -21,7 +21,8 @@ COMMANDS = {
     "schema": "print the JSON Schema of kernels.yaml",
     "config": "show every setting and where its value comes from",
     "cache": "look into the kernel cache, verify it, clear it",
-    "docs": "show the documentation, or write it as a site",
+    "docs": "show the documentation, or write it as a site or a man page",
+    "completion": "print what makes a shell complete commands and options",
 }
 DESCRIPTION = """\
 Ahead-of-time kernels for Python: declare them in kernels.yaml, build them, import them.

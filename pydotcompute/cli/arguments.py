@@ -9,10 +9,13 @@ import re
 from typing import Any, Iterable
 
 
-def add_common(parser: argparse.ArgumentParser) -> None:
-    """-C and --json: every command has them."""
-    parser.add_argument("-C", dest="directory", metavar="DIR", default=".", help="work on the project in DIR")
+def add_common(parser: argparse.ArgumentParser, talk: argparse._ActionsContainer | None = None) -> None:
+    """-C, --json and -q: every command has them. talk: the group that -q belongs to."""
+    parser.add_argument(
+        "-C", "--directory", dest="directory", metavar="DIR", default=".", help="work on the project in DIR"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON to stdout")
+    add_quiet(parser if talk is None else talk)
 
 
 def add_targets(parser: argparse.ArgumentParser, text: str, default: list[str] | None = None) -> None:

@@ -22,13 +22,14 @@ from collections.abc import Collection
 from time import perf_counter
 from typing import Any
 
-from .arguments import add_common, add_dry_run, add_jobs, add_quiet, add_targets, check_names, print_json, project_root
+from .arguments import add_common, add_dry_run, add_jobs, add_targets, check_names, print_json, project_root
 from .terminal import Progress, count, paint, say, size_text, table, tell
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kernels", nargs="*", metavar="KERNEL", help="build these alone (default: all)")
-    add_common(parser)
+    talk = parser.add_mutually_exclusive_group()
+    add_common(parser, talk)
     add_targets(
         parser, "for this target instead of those declared, e.g. cpu:x86-64-v3, cpu:native, cuda:sm_90; repeatable"
     )
@@ -37,11 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-k", "--keep-going", dest="keep_going", action="store_true", help="go on with the others when one fails"
     )
     add_dry_run(parser, "build nothing: list what would be built")
-    talk = parser.add_mutually_exclusive_group()
     talk.add_argument(
         "-v", "--verbose", dest="verbose", action="store_true", help="a line with time and size for each artifact"
     )
-    add_quiet(talk)
     parser.add_argument("--explain", action="store_true", help="say why each artifact is out of date")
     parser.add_argument("--check", action="store_true", help="build nothing: exit code 1 if anything is out of date")
     parser.add_argument(
@@ -84,13 +83,13 @@ def run(options: argparse.Namespace) -> int:
         targets = _without_tools(targets)
     request = Request(
         tuple(options.kernels) or None, tuple(targets), options.bounds, settings["jobs"].value,
-        options.keep_going, settings["linker"].value, settings["debug_info"].value,
+        options.keep_going, settings["linker"].value, settings["debug_info"].value, settings["cache_size"].value,
     )  # fmt: skip
     if options.check or options.dry_run:
         plan = project.plan(request)
         project.close()
         return _show_plan(project, plan, options)
-    printer = _Printer(options)
+    printer = _Printer(options, project)
     try:
         plan, outcome = build(project, request, printer)
     finally:
@@ -169,8 +168,8 @@ def _show_plan(project: Any, plan: Any, options: argparse.Namespace) -> int:
 class _Printer:
     """Turns the events of a build into lines."""
 
-    def __init__(self, options: argparse.Namespace):
-        self.options = options
+    def __init__(self, options: argparse.Namespace, project: Any):
+        self.options, self.project = options, project
         self.progress: Progress | None = None
         self.kernels: set[str] = set()  # those of which an error was said
         self.told: set[str] = set()
@@ -181,6 +180,11 @@ class _Printer:
 
         if isinstance(event, Plan):
             self.progress = Progress(len(event.stale))
+            if self.progress.rewrites:
+                from ..builder.estimate import Estimate
+
+                self.estimate = Estimate(event, self.project.history)
+                self.progress.left = lambda: self.estimate.left
             if self.options.explain and not self.options.json:
                 for item in event.stale:
                     print(f"{' '.join(item.name)}: {item.reason}")
@@ -192,6 +196,8 @@ class _Printer:
 
     def _result(self, result: Any) -> None:
         assert self.progress is not None
+        if self.progress.rewrites:
+            self.estimate.done(result.item.name)
         name = " ".join(result.item.name)
         if result.status == "failed":
             label = paint("failed", "red", self.progress.stream)

@@ -5,7 +5,8 @@
   pydotcompute cache list --sort size -t cuda:sm_90
   pydotcompute cache list --installed       those of every bundle that installed packages bring
   pydotcompute cache show softmax           everything known of them: key, object, what the processor needs, timings
-  pydotcompute cache stats                  artifacts, bytes and seconds of builds, by kernel and by target
+  pydotcompute cache stats                  artifacts, bytes, build time and last use, by kernel and by target; what
+                                            builds found current, and why they made the rest
   pydotcompute cache extract softmax T=float32 -t cuda:sm_90 -o softmax.cubin
   pydotcompute cache verify                 read every object, compare it with its digest; exit code 1 if one is bad
   pydotcompute cache export kernels.tar     what is current, for another machine
@@ -29,7 +30,6 @@ from . import cache_files
 from .arguments import (
     add_common,
     add_dry_run,
-    add_quiet,
     add_targets,
     age_seconds,
     check_names,
@@ -37,7 +37,7 @@ from .arguments import (
     project_root,
     size_bytes,
 )
-from .terminal import age_text, count, say, size_text, table, tell
+from .terminal import ago, count, say, size_text, table, tell
 
 if TYPE_CHECKING:
     from ..cache.contents import Record
@@ -47,13 +47,14 @@ ORDERS: dict[str, Callable[[Any], Any]] = {
     "target": lambda record: (record.target, *record[:3]),
     "age": lambda record: (record.made or 0.0, *record[:3]),
     "size": lambda record: (-record.size, *record[:3]),
+    "used": lambda record: (record.used or 0.0, *record[:3]),
 }
 
 ACTIONS = {
     "dir": "print the folder of the cache",
     "list": "list the artifacts",
     "show": "show everything about the artifacts of a kernel",
-    "stats": "artifacts, bytes and build time of each kernel and target",
+    "stats": "artifacts, bytes, build time and last use of each kernel and target; hits and misses of builds",
     "extract": "write the object of an artifact to a file",
     "verify": "read every object and compare it with its digest",
     "export": "write the current artifacts to a file, for another machine",
@@ -68,15 +69,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, summary in ACTIONS.items():
         action = actions.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
         add_common(action)
-        add_quiet(action)
         if name == "list":
             action.add_argument("kernels", nargs="*", metavar="KERNEL", help="of these alone")
             add_targets(action, "for this target alone; repeatable", [])
             action.add_argument(
                 "--sort", choices=list(ORDERS), default="kernel",
-                help="by kernel (default), by target, by age (the oldest first) or by size (the largest first)",
+                help="by kernel (default), by target, by age (the oldest first), by size (the largest first), by last "
+                "use (what was not used for longest first)",
             )  # fmt: skip
             action.add_argument("--older-than", metavar="AGE", type=age_seconds, default=0.0, help="e.g. 30d, 12h")
+            action.add_argument(
+                "--unused-for", metavar="AGE", type=age_seconds, default=0.0,
+                help="not loaded by a program since then, e.g. 30d; a use is known to a day",
+            )  # fmt: skip
             action.add_argument("--larger-than", metavar="SIZE", type=size_bytes, default=-1, help="e.g. 500K, 2M")
             action.add_argument("--installed", action="store_true", help="of all bundles of installed packages")
         if name == "extract":
@@ -143,15 +148,16 @@ def _list(options: argparse.Namespace, root: str, folder: str) -> int:
         print_json({"version": 1, "artifacts": [record._asdict() for record in found]})
         return 0
     now = time()
+    head = ("kernel", "specialization", "target", "size", "made", "used", "object", "")
     lines = [
         (
-            r.kernel, r.specialization, r.target, size_text(r.size), "-" if r.made is None else age_text(now - r.made),
-            r.object[:12], r.fault or ("stale" if r.stale else ""),
+            r.kernel, r.specialization, r.target, size_text(r.size), ago(r.made, now), ago(r.used, now), r.object[:12],
+            r.fault or ("stale" if r.stale else ""),
         )
         for r in found
     ]  # fmt: skip
     if lines:
-        print(table(lines, right=(3, 4)))
+        print(table([head, *lines], right=(3, 4, 5)))
     objects = {record.object: record.size for record in found}
     tell(f"{count(found, 'artifact')}, {count(objects, 'object')}, {size_text(sum(objects.values()))}")
     return 0
@@ -165,6 +171,7 @@ def _chosen(records: list[Record], options: argparse.Namespace, where: str) -> l
         r for r in records
         if (not options.targets or r.target in options.targets) and r.size > options.larger_than
         and (not options.older_than or (r.made is not None and r.made < before))
+        and (not options.unused_for or r.used is None or r.used < time() - options.unused_for)
     ]  # fmt: skip
     return sorted(chosen, key=ORDERS[options.sort])
 

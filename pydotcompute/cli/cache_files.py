@@ -8,7 +8,7 @@ from time import time
 from typing import TYPE_CHECKING
 
 from .arguments import check_names, print_json
-from .terminal import age_text, count, say, size_text, table, tell
+from .terminal import age_text, ago, count, duration_text, say, size_text, table, tell
 
 if TYPE_CHECKING:
     from ..cache.contents import Cache
@@ -35,22 +35,31 @@ def open_cache(root: str) -> Cache:
 
 def stats(options: argparse.Namespace, root: str) -> int:
     cache = open_cache(root)
-    found = cache.statistics()
+    found, now = cache.statistics(), time()
     if options.json:
         shares = {
             name: [share._asdict() for share in part]
             for name, part in (("kernels", found.kernels), ("targets", found.targets))
         }
-        print_json({"version": 1, **found._asdict(), **shares})
+        print_json({"version": 1, **found._asdict(), **shares, "builds": found.builds._asdict()})
         return 0
     if found.problem:
         say(found.problem)
     parts = [
-        table([(s.name, count(s.artifacts, "artifact"), size_text(s.bytes), _took(s.seconds)) for s in part], (1, 2, 3))
-        for part in (found.kernels, found.targets)
-    ]
+        table([
+            (head, "artifacts", "size", "build", "used"),
+            *((s.name, str(s.artifacts), size_text(s.bytes), _took(s.seconds), ago(s.used, now)) for s in part),
+        ], (1, 2, 3, 4))
+        for head, part in (("kernel", found.kernels), ("target", found.targets))
+    ]  # fmt: skip
     if found.artifacts:
         print("\n\n".join(parts))
+    builds = found.builds
+    if builds.since is not None:
+        print(f"\n{count(builds.builds, 'build')} in {age_text(now - builds.since)}: {count(builds.hits, 'hit')}, "
+              f"which saved {duration_text(builds.saved)}; "
+              + count(sum(builds.misses.values()), "miss", "misses") + (":" if builds.misses else ""))  # fmt: skip
+        print("".join(f"  {number:>6}  {why}\n" for why, number in builds.misses.items()), end="")
     unknown = f", {found.unknown} not known" if found.unknown and found.seconds is not None else ""
     unused = f"; {count(found.unused, 'file')} that none uses, {size_text(found.unused_bytes)}" if found.unused else ""
     stale = f", {found.stale} of them stale" if found.stale else ""
@@ -114,7 +123,7 @@ def prune(options: argparse.Namespace, root: str) -> int:
     elif options.dry_run and found.objects:
         now = time()
         print(table([
-            (taken.path, size_text(taken.size), age_text(now - taken.made),
+            (taken.path, size_text(taken.size), age_text(now - taken.last),
              ", ".join(" ".join(name) + ", out of date" for name in taken.artifacts) or "unused")
             for taken in found.objects
         ], right=(1, 2)))  # fmt: skip

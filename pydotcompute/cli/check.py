@@ -27,7 +27,7 @@ import sys
 from typing import Any, Collection
 
 from .arguments import add_common, add_targets, check_names, print_json, project_root
-from .terminal import count, paint, say
+from .terminal import count, paint, say, tell
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -76,6 +76,8 @@ def run(options: argparse.Namespace) -> int:
         verdicts.append(verdict)
         if not options.json:
             _print(verdict)
+    if options.case is None:
+        _keep(root, verdicts)
     failed = [v for v in verdicts if v.failures]
     idle = [v for v in verdicts if v.not_run]
     found = grouped(verdicts)
@@ -86,11 +88,28 @@ def run(options: argparse.Namespace) -> int:
         _print_findings(verdicts)
     cases, artifacts = sum(v.cases for v in verdicts), len(verdicts) - len(idle)
     told = f", {counted(len(found), 'finding')}" if found else ""
-    say(
+    (say if failed else tell)(
         f"{counted(cases, 'case')} of {counted(artifacts, 'artifact')}, {len(failed)} failed{told}, {len(idle)} not run"
     )
     ran = {v.kernel for v in verdicts if v.cases}
     return 1 if failed or not ran or set(options.kernels) - ran else 0
+
+
+def _keep(root: str, verdicts: list[Any]) -> None:
+    """What `pydotcompute report` shows of it."""
+    from time import time
+
+    from ..cache.checks import Checked, keep
+    from ..cache.layout import PROJECT_CACHE
+
+    found = {
+        (v.kernel, v.specialisation, v.target): Checked(
+            time(), v.cases, len(v.failures), v.failures[0].what if v.failures else ""
+        )
+        for v in verdicts
+        if v.cases or v.failures
+    }
+    keep(os.path.join(root, *PROJECT_CACHE), found)
 
 
 def _check_bundle(options: argparse.Namespace) -> int:
@@ -112,7 +131,7 @@ def _check_bundle(options: argparse.Namespace) -> int:
     else:
         print("\n".join(map(str, missing)), end="\n" if missing else "")
     told = f" with {', '.join(options.require)} for all" if options.require and not missing else ""
-    say(f"{path}: {count(number, 'artifact')}, {count(missing, 'hole')}{told}")
+    (say if missing or not number else tell)(f"{path}: {count(number, 'artifact')}, {count(missing, 'hole')}{told}")
     return 1 if missing or not number else 0
 
 

@@ -1,8 +1,9 @@
-"""Show a page of the documentation, or the list of all; or write all of it as a site.
+"""Show a page of the documentation, or the list of all; or write all of it as a site; or print the man page.
 
   pydotcompute docs                         which pages there are
   pydotcompute docs language                one of them
   pydotcompute docs --output site           all of them as a static site: open site/index.html; needs the extra 'docs'
+  pydotcompute docs --man > pydotcompute.1  the man page: into ~/.local/share/man/man1, or look at it with man -l
 
 Nothing is fetched: the pages are part of the package.
 """
@@ -23,14 +24,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("topic", nargs="?", metavar="TOPIC", help="the page to show (default: list them)")
     add_common(parser)
     parser.add_argument("-o", "--output", metavar="DIR", help="write a static site to DIR")
+    parser.add_argument("--man", action="store_true", help="print the man page")
 
 
 def run(options: argparse.Namespace) -> int:
     from ..docs.pages import TOPICS, page
     from . import UsageError
 
-    if options.topic and options.output:
-        raise UsageError("a site has every page: name a TOPIC or --output DIR")
+    if bool(options.topic) + bool(options.output) + options.man > 1:
+        raise UsageError("name one of TOPIC, --output DIR (a site has every page) and --man")
+    if options.man:
+        return _man(options)
     if options.output:
         return _site(options)
     if options.topic:
@@ -62,6 +66,19 @@ def make(name: str) -> str:
     from ..docs.tables import MAKERS
 
     return MAKERS[name]()
+
+
+def _man(options: argparse.Namespace) -> int:
+    from .. import __version__
+    from ..docs.man import man
+    from . import COMMANDS, parser
+
+    text = man(parser(*COMMANDS), "pydotcompute", __version__)
+    if options.json:
+        print_json({"version": 1, "man": text})
+    else:
+        print(text, end="")
+    return 0
 
 
 def _site(options: argparse.Namespace) -> int:

@@ -13,7 +13,7 @@ import argparse
 import os
 
 from .arguments import add_common, print_json, project_root
-from .terminal import say
+from .terminal import tell
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,5 +38,5 @@ def run(options: argparse.Namespace) -> int:
         print("\n".join(os.path.join(folder, name) for name in files))
     here = "" if folder == "." else f" -C {folder}"
     place = folder if folder.startswith((os.sep, ".")) else f"./{folder}"
-    say(f"next: pip wheel --no-deps {place}" if options.package else f"next: pydotcompute build{here}")
+    tell(f"next: pip wheel --no-deps {place}" if options.package else f"next: pydotcompute build{here}")
     return 0

@@ -15,7 +15,7 @@ import tempfile
 from typing import TYPE_CHECKING, Any
 
 from .arguments import add_common, check_names, print_json, project_root
-from .terminal import paint, say
+from .terminal import paint, say, tell
 
 if TYPE_CHECKING:
     from ..builder.plan import Item, Plan
@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print_json(_data(found, same, listings, remarks, loop))
         return 0
-    say(f"{item.kernel.name} {item.specialisation} for {item.target}: {same}")
+    tell(f"{item.kernel.name} {item.specialisation} for {item.target}: {same}")
     for stage, listing in listings.items():
         if len(listings) > 1:
             print(paint(f"== {stage}: {found.stages[stage]}", "bold", sys.stdout))

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Sized
-from typing import Sequence, TextIO
+from typing import Callable, Sequence, TextIO
 
 CODES = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2"}
 
@@ -47,12 +47,15 @@ class Progress:
         self.total, self.done = total, 0
         self.stream = stream or sys.stderr
         self.rewrites = self.stream.isatty() and os.environ.get("TERM") != "dumb"
+        self.left: Callable[[], float | None] = lambda: None  # seconds that the rest will take, as far as is known
         self._shown = False
 
     def show(self, text: str) -> None:
         """What is happening now; only a terminal hears of it."""
         if self.rewrites:
             width = shutil.get_terminal_size().columns
+            left = self.left()
+            text = text if left is None else f"{duration_text(max(round(left), 1))} left  {text}"
             self.stream.write("\r\x1b[K" + self._count(text)[: width - 1])
             self.stream.flush()
             self._shown = True
@@ -93,10 +96,10 @@ def table(rows: Sequence[tuple[str, ...]], right: tuple[int, ...] = ()) -> str:
     return "\n".join(lines)
 
 
-def count(things: int | Sized, name: str) -> str:
+def count(things: int | Sized, name: str, several: str = "") -> str:
     """1 artifact, 2 artifacts"""
     number = things if isinstance(things, int) else len(things)
-    return f"{number} {name}" if number == 1 else f"{number} {name}s"
+    return f"{number} {name}" if number == 1 else f"{number} {several or f'{name}s'}"
 
 
 def size_text(size: float) -> str:
@@ -106,6 +109,23 @@ def size_text(size: float) -> str:
             return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
         size /= 1000
     return f"{size:.1f} GB"
+
+
+def duration_text(seconds: float) -> str:
+    """A time that something takes, for a person: 0.4 s, 12 s, 3 min 20 s, 2 h 5 min."""
+    if seconds < 9.95 and not isinstance(seconds, int):
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def ago(then: float | None, now: float) -> str:
+    """How long ago, for a table: both in seconds since 1970."""
+    return "-" if then is None else age_text(now - then)
 
 
 def age_text(seconds: float) -> str:

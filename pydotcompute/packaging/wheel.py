@@ -45,7 +45,7 @@ def make_bundle(root: str, say: Say = lambda line: None, settings: Mapping[str, 
     values, project = _open(root, say, settings)
     request = Request(
         None, tuple(values["targets"].value), jobs=values["jobs"].value, linker=values["linker"].value,
-        debug_info=values["debug_info"].value,
+        debug_info=values["debug_info"].value, cache_size=values["cache_size"].value,
     )  # fmt: skip
     plan = project.plan(request)
     if lacking := missing_tools(plan):

@@ -52,12 +52,13 @@ def test_the_table_has_size_age_and_state(project, capsys):
     object_file(project, made("axpy", V3, 9000)).unlink()
     assert main(["cache", "list"]) == 0
     rows = [line.split("  ") for line in capsys.readouterr().out.splitlines()]
-    cells = [[cell.strip() for cell in row if cell] for row in rows]
+    head, *cells = [[cell.strip() for cell in row if cell] for row in rows]
+    assert head == ["kernel", "specialization", "target", "size", "made", "used", "object"]
     assert [row[:3] for row in cells] == [[name, "-", target] for name, target in sorted(SIZES)]
     by_name = {(row[0], row[2]): row[3:] for row in cells}
-    assert by_name["axpy", V2][:2] == ["3.1 KB", "4 d"] and len(by_name["axpy", V2]) == 3
-    assert by_name["axpy", V3][1] == "-" and by_name["axpy", V3][3] == "object missing"
-    assert by_name["sum", V2][3] == "stale"
+    assert by_name["axpy", V2][:3] == ["3.1 KB", "4 d", "-"] and len(by_name["axpy", V2]) == 4
+    assert by_name["axpy", V3][1] == "-" and by_name["axpy", V3][4] == "object missing"
+    assert by_name["sum", V2][4] == "stale"
 
 
 @pytest.mark.parametrize(

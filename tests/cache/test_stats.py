@@ -30,12 +30,12 @@ def project(tmp_path, monkeypatch):
 
 
 def part(by: int) -> dict:
-    """name → (artifacts, bytes, seconds), reckoned here."""
+    """name → (artifacts, bytes, seconds, last use), reckoned here."""
     found: dict = {}
     for name, size in BYTES.items():
-        number, total, seconds = found.get(name[by], (0, 0, None))
+        number, total, seconds, _ = found.get(name[by], (0, 0, None, None))
         took = SECONDS.get(name)
-        found[name[by]] = (number + 1, total + size, seconds if took is None else (seconds or 0) + took)
+        found[name[by]] = (number + 1, total + size, seconds if took is None else (seconds or 0) + took, None)
     return found
 
 
@@ -47,7 +47,8 @@ def test_by_kernel_and_by_target(project, capsys):
     assert (kernels, targets) == (part(0), part(1)) and list(kernels) == ["sum", "axpy"]
     assert data == {
         "version": 1, "artifacts": 4, "stale": 1, "bytes": sum(BYTES.values()), "seconds": 4.0, "unknown": 1,
-        "unused": 1, "unused_bytes": len(made("older", V2, 700)), "problem": "",
+        "unused": 1, "unused_bytes": len(made("older", V2, 700)), "used": None, "problem": "",
+        "builds": {"since": None, "builds": 0, "hits": 0, "saved": 0.0, "misses": {}},
     }  # fmt: skip
 
 
@@ -55,12 +56,14 @@ def test_as_text(project, capsys):
     assert main(["cache", "stats"]) == 0
     captured = capsys.readouterr()
     assert captured.out.splitlines() == [
-        "sum   2 artifacts  25.3 KB  0.2 s",
-        "axpy  2 artifacts  12.3 KB  3.8 s",
+        "kernel  artifacts     size  build  used",
+        "sum             2  25.3 KB  0.2 s     -",
+        "axpy            2  12.3 KB  3.8 s     -",
         "",
-        "cuda:compute_80   1 artifact  20.1 KB  0.2 s",
-        "cpu:x86-64-v3     1 artifact   9.1 KB  2.2 s",
-        "cpu:x86-64-v2    2 artifacts   8.3 KB  1.5 s",
+        "target           artifacts     size  build  used",
+        "cuda:compute_80          1  20.1 KB  0.2 s     -",
+        "cpu:x86-64-v3            1   9.1 KB  2.2 s     -",
+        "cpu:x86-64-v2            2   8.3 KB  1.5 s     -",
     ]
     assert captured.err == ("4 artifacts, 1 of them stale, 37.5 KB, 4.0 s, 1 not known; 1 file that none uses, 836 B\n")
 
@@ -69,7 +72,7 @@ def test_without_a_history_nothing_is_guessed(project, capsys):
     (project / "build" / "cache" / "keys" / "cache.db").write_bytes(b"no database" * 100)
     assert main(["cache", "stats"]) == 0
     captured = capsys.readouterr()
-    assert " s\n" not in captured.out and captured.out.count("  -\n") == 5
+    assert " s " not in captured.out and captured.out.count("     -     -\n") == 5
     assert "the history of the cache cannot be read: file is not a database" in captured.err
     found = Cache(project).statistics()
     assert (found.seconds, found.unknown) == (None, 4) and found.problem

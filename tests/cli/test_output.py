@@ -7,9 +7,11 @@ import re
 import shutil
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
+from pydotcompute.builder.estimate import Estimate, expected
 from pydotcompute.cli import main
 from pydotcompute.cache.writer import read_manifest
 
@@ -198,8 +200,9 @@ def test_explain_a_kernel(project, capsys):
 def test_cache_list_and_show(project, capsys):
     code, out, err = call(capsys, "cache", "list")
     assert code == 0 and re.fullmatch(
-        r"scale  T=float32  cpu:x86-64-v2  +\d+\.\d KB  +\d+ (s|min)  [0-9a-f]{12}\n"
-        r"scale  T=float32  cpu:x86-64-v3  +\d+\.\d KB  +\d+ (s|min)  [0-9a-f]{12}\n",
+        r"kernel  specialization  target +size +made  used  object\n"
+        r"scale   T=float32       cpu:x86-64-v2  +\d+\.\d KB  +\d+ (s|min)     -  [0-9a-f]{12}\n"
+        r"scale   T=float32       cpu:x86-64-v3  +\d+\.\d KB  +\d+ (s|min)     -  [0-9a-f]{12}\n",
         out,
     )
     assert re.fullmatch(r"2 artifacts, 2 objects, \d+\.\d KB\n", err)
@@ -460,3 +463,37 @@ def test_check_and_the_cache_say_what_becomes_of_indices(tmp_path, capsys, monke
     out = call(capsys, "check", "--quick", "-t", "cpu:x86-64-v2")[1]
     assert re.search(r"^ok       trusted .* indices not checked \(unchecked: true\)$", out, re.MULTILINE)
     assert re.search(r"^ok       checked .* of what is allowed$", out, re.MULTILINE)
+
+
+@pytest.mark.slow
+def test_a_terminal_hears_how_long_the_rest_will_take(tmp_path):
+    """Of four kernels, one after the other: once the first is done, each line says it; in the end there is nothing."""
+    head, _, body = KERNELS.partition("  scale:")
+    (tmp_path / "kernels.yaml").write_text(head + "".join(f"  scale{k}:{body}" for k in range(4)))
+    code, text = on_a_terminal(["build", "-C", str(tmp_path), "-j", "1", "-t", "cpu:x86-64-v2"], NO_COLOR="1")
+    lines = re.findall(r"\r\x1b\[K\[(\d)/4\] (.*?)(?:built )?scale\d", text)
+    assert code == 0 and {done for done, left in lines if left} == {"1", "2", "3"}, text
+    assert all(re.fullmatch(r"(\d+ min )?[1-9]\d* s left  ", left) for done, left in lines if done in "123")
+    assert not any(left for done, left in lines if done in "04")
+
+
+def test_the_time_left_goes_by_what_artifacts_took():
+    """Two thirds of the work are done after ten seconds, whatever the number of artifacts."""
+    names = [("a", "-", V2), ("a", "-", V3), ("b", "-", V2), ("new", "-", V2), ("adopted", "-", V2)]
+    took = {names[0]: 6.0, names[1]: 2.0, names[2]: 1.0}
+    items = [SimpleNamespace(name=name, found={} if name[0] == "adopted" else None) for name in names]
+    plan = SimpleNamespace(stale=items, entry=lambda item: {"key": item.name})
+    seconds = {name: {"seconds": took.get(name)} for name in names}
+    assert expected(plan, seconds.get) == took | {names[3]: 3.0}
+    now = iter([100.0, 110.0, 111.0, 112.0])
+    estimate = Estimate(plan, seconds.get, lambda: next(now))
+    assert estimate.left is None
+    estimate.done(names[0])
+    estimate.done(names[1])
+    assert estimate.left == pytest.approx(10 * 4 / 8)
+    estimate.done(names[4])
+    estimate.done(names[3])
+    assert estimate.left == pytest.approx(11 * 1 / 11)
+    estimate.done(names[2])
+    assert estimate.left is None
+    assert set(expected(plan, lambda key: None).values()) == {1.0}

@@ -93,6 +93,7 @@ def printed(tmp_path_factory):
     found["cache verify"] = call("cache", "verify")
     found["cache clear"] = call("cache", "clear")
     found |= {name: call(name) for name in ("backends", "config", "docs")}
+    found["completion"] = call("completion", "bash")
     found["init"] = call("init", "fresh")
     found["bench"] = call("bench", "--subject", "functions", "--function", "exp", "--rounds", "1", "-t", "cpu:x86-64-v2")
     return found
