@@ -17,11 +17,12 @@ COMMANDS = {
     "bench": "measure calls, starts, kernels, functions, builds and devices",
     "backends": "show what this machine can run kernels on",
     "show": "show what becomes of a kernel, down to its instructions",
+    "report": "write one page that shows the project from the inside",
     "explain": "why the artifacts of a kernel are, or are not, up to date",
     "schema": "print the JSON Schema of kernels.yaml",
     "config": "show every setting and where its value comes from",
     "cache": "look into the kernel cache, verify it, clear it",
-    "docs": "show the documentation, or write it as a site or a man page",
+    "docs": "show the documentation; write it as a site, or a man page",
     "completion": "print what makes a shell complete commands and options",
 }
 DESCRIPTION = """\
@@ -75,7 +76,7 @@ def parser(*described: str | None) -> argparse.ArgumentParser:
     whole = argparse.ArgumentParser(
         "pydotcompute", description=DESCRIPTION, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    whole.add_argument("--version", action=_Version, nargs=0, help="print the version and stop")
+    whole.add_argument("-V", "--version", action=_Version, nargs=0, help="print the version and stop")
     commands = whole.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for name, summary in COMMANDS.items():
         if name not in described:

@@ -86,6 +86,7 @@ def printed(tmp_path_factory):
     (root / "kernels.yaml").write_text(KERNELS.replace("= 2 * x[i]", "= 5 * x[i]") + LATER)
     found["show"] = call("show", "good", "--tree") | call("show", "good")
     found["explain"] = call("explain", "later") | call("explain", "wrong")
+    found["report"] = call("report", "later")
     call("build")
     found["cache prune"] = call("cache", "prune", "--unused", "-n")
     manifest = root / "build" / "cache" / "manifest.json"

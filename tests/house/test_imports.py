@@ -12,7 +12,7 @@ PACKAGE = Path(pydotcompute.__file__).parent
 # From the top down; what stands in one line may not import each other.
 FLOORS = (
     ("cli", "examples"),
-    ("check", "bench", "packaging"),
+    ("check", "bench", "packaging", "report"),
     ("docs",),
     ("builder", "jit"),
     ("targets",),

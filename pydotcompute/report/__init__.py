@@ -1,0 +1,1 @@
+"""One page that shows a project from the inside: `pydotcompute report`."""

@@ -1,0 +1,102 @@
+"""The code of one kernel stage by stage, each line with the line of the declaration that it comes from."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from functools import partial
+from multiprocessing import get_context
+from typing import Any
+
+from ..builder.plan import Item, Plan
+from ..builder.show import Shown, shown
+from ..builder.worker import internal_error
+from ..errors import CompilationError, CompilerNotInstalledError, DeclarationError, Position
+from ..targets.listing import Listing
+
+Code = dict[str, Any]
+_work: Callable[[int], Code]  # of the workers, which are forks of the process that knows the plan
+
+
+def codes(plan: Plan, items: list[Item], linker: str, jobs: int, done: Callable[[Item], None]) -> Iterator[Code]:
+    """The code of each of these, in their order, on so many processes. A stage that cannot be had says why."""
+    global _work
+    with tempfile.TemporaryDirectory(prefix="pydotcompute-") as folder:
+        _work = lambda k: code(shown(plan, items[k], folder, linker))  # noqa: E731
+        with ProcessPoolExecutor(min(jobs, len(items)) or 1, get_context("fork")) as pool:
+            for item, future in zip(items, [pool.submit(_run, k) for k in range(len(items))]):
+                try:
+                    yield future.result()
+                except BrokenProcessPool:
+                    yield _empty(item, "the compiler ended the process that looked at this one or another one")
+                done(item)
+
+
+def _run(k: int) -> Code:
+    return _work(k)
+
+
+def _empty(item: Item, problem: str) -> Code:
+    stages = [{"stage": "source", "title": "rendered", "problem": problem, "text": "", "at": [], "notes": []}]
+    return {"specialization": item.name[1], "target": item.target, "files": [], "places": [], "remarks": [],
+            "stages": stages}  # fmt: skip
+
+
+def code(found: Shown) -> Code:
+    """places: [file, line] pairs, which `at` and the remarks count in; -1: nobody wrote it."""
+    places: dict[tuple[str, int], int] = {}
+
+    def place(at: Position | None) -> int:
+        return -1 if at is None else places.setdefault((at.path, at.line), len(places))
+
+    stages = []
+    for stage, title in found.stages.items():
+        if stage == "tree":
+            continue
+        listing, problem = _tried(partial(found.listing, stage), Listing(()))
+        stages.append({
+            "stage": stage, "title": title, "problem": problem, "text": "\n".join(line.text for line in listing.lines),
+            "at": [place(line.at) for line in listing.lines], "notes": list(listing.notes),
+        })  # fmt: skip
+    remarks, _ = _tried(found.remarks, ())
+    told = [[place(remark.at), remark.text] for remark in remarks]
+    files = _files(found)
+    paths = list(files)
+    root = os.path.dirname(found.item.kernel.at.path)
+    return {
+        "specialization": found.item.name[1], "target": found.item.target,
+        "files": [[os.path.relpath(path, root or "."), lines] for path, lines in files.items()],
+        "places": [[paths.index(path) if path in files else -1, line] for path, line in places],
+        "stages": stages, "remarks": told,
+    }  # fmt: skip
+
+
+def _tried(make: Callable[[], Any], otherwise: Any) -> tuple[Any, str]:
+    try:
+        return make(), ""
+    except (DeclarationError, CompilationError, CompilerNotInstalledError) as error:
+        return otherwise, str(error)
+    except Exception as error:
+        return otherwise, internal_error(error, "making this")
+
+
+def _files(found: Shown) -> dict[str, list[tuple[int, str]]]:
+    """The lines that the user wrote, with their numbers: the kernel's in kernels.yaml, then its templates."""
+    kernel, rendered = found.item.kernel, found.job.rendered
+    of = {kernel.at.path: kernel.source} | dict(zip(rendered.files, rendered.lines))
+    first = {kernel.at.path: kernel.at.line - 1}
+    files = {}
+    for path, lines in of.items():
+        numbered = [(k + 1, lines[k]) for k in range(first.get(path, 0), len(lines))]
+        own = _indent(numbered[0][1]) if path == kernel.at.path and numbered else -1
+        while len(numbered) > 1 and (not numbered[-1][1].strip() or _indent(numbered[-1][1]) <= own):
+            numbered.pop()  # the next kernel's
+        files[path] = numbered
+    return files
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
