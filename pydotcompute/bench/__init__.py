@@ -19,6 +19,10 @@ SUBJECTS = {
         "kernels", "kernels on one thread, against NumPy and Numba", ("directory", "targets", "kernels")
     ),
     "functions": Subject("functions", "exp, sin, … on one thread, against NumPy", ("targets", "functions")),
+    "code": Subject(
+        "code", "instructions and cycles an element, registers, occupancy: nothing is run",
+        ("directory", "targets", "kernels"),
+    ),
     "build": Subject("build", "the full build of the project, and one with nothing to do", ("directory",)),
     "bandwidth": Subject("bandwidth", "CUDA: bytes a second of kernels, against a copy", ("elements",)),
     "launches": Subject("launches", "CUDA: microseconds of the host for a launch, against others'"),

@@ -38,7 +38,7 @@ def measure(directory: str, targets: list[str], kernels: list[str], rounds: int 
     from .kernel_cases import cases
 
     targets, seconds = targets or ["cpu:x86-64-v3"], rounds / 1e3
-    chosen = kernels or names()
+    chosen = kernels or names(directory)
     peers = _peers()
     ratios: dict[tuple[str, str], list[float]] = {}
     with tempfile.TemporaryDirectory() as folder:  # the project's own cache stays as it is
@@ -66,8 +66,8 @@ def measure(directory: str, targets: list[str], kernels: list[str], rounds: int 
         yield {"group": group, "kernel": "all", "target": target, "times as fast": mean}
 
 
-def names() -> list[str]:
-    """The kernels that can be measured."""
+def names(directory: str) -> list[str]:
+    """The kernels that can be measured, whatever else a project has."""
     from .kernel_cases import cases
 
     return list(dict.fromkeys(case.kernel for case in cases()))

@@ -16,6 +16,7 @@ from ..ir import printer
 from ..ir.tree import KernelTree
 from ..targets.base import Inspection, Job, Target
 from ..targets.listing import STAGES, Line, Listing, Remark, loops_of, of_rendered
+from ..targets.machine_code import Costs
 from ..targets.registry import get
 from .execute import jobs_of
 from .plan import Item, Plan
@@ -60,6 +61,9 @@ class Shown:
 
     def remarks(self) -> tuple[Remark, ...]:
         return self.inspection.remarks()
+
+    def costs(self) -> Costs:
+        return self.inspection.costs()
 
     def same_bytes(self) -> str:
         """Whether it is what the cache has: a sentence."""

@@ -58,13 +58,14 @@ def run(options: argparse.Namespace) -> int:
     module = import_module(f"..bench.{subject.module}", __package__)
     if "functions" in given:
         check_names(given["functions"], module.RANGES, "function", "pydotcompute bench --subject functions")
-    if "kernels" in given:
-        check_names(given["kernels"], module.names(), "kernel", "pydotcompute bench --subject kernels")
     lists = ("targets", "functions", "kernels")
     settings = {name: given.get(name, []) for name in subject.options if name in lists} | given
     if "directory" in subject.options:
         options.directory = options.directory or "."
         settings["directory"] = project_root(options)
+    if "kernels" in given:
+        known = module.names(settings["directory"])
+        check_names(given["kernels"], known, "kernel", f"pydotcompute bench --subject {options.subject}")
     if options.rounds:
         settings["rounds"] = options.rounds
     rows: list[dict[str, Any]] = []

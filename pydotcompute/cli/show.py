@@ -5,6 +5,8 @@
   pydotcompute show softmax -t cuda:sm_90 --sass --loop 6
                                                        of the loop that begins in line 6 alone
   pydotcompute show softmax --source --tree            the rendered Python, then the typed tree
+  pydotcompute show softmax -t cuda:sm_90 --cost       instructions of each loop by class, and for each element;
+                                                       registers and occupancy, or cycles by llvm-mca
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import tempfile
 from typing import TYPE_CHECKING, Any
 
 from .arguments import add_common, check_names, print_json, project_root
+from .cost import as_json, print_costs, told
 from .terminal import paint, say, tell
 
 if TYPE_CHECKING:
@@ -36,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-t", "--target", metavar="TARGET", help="default: the first of kernels.yaml that it has")
     parser.add_argument("--bounds", action="store_true", help="the artifact of 'build --bounds'")
     parser.add_argument("--loop", metavar="LINE", type=int, help="of the loop that begins in this line alone")
+    parser.add_argument("--cost", action="store_true", help="what the loops of the machine code consist of, and take")
     group = parser.add_argument_group("stages, in the order of this list")
     told: dict[str, list[str]] = {stage: [what] for stage, what in STAGES.items()}
     for target in every():
@@ -63,18 +67,21 @@ def run(options: argparse.Namespace) -> int:
         _check_stages(found, options.stages or [])
         loop = _loop(found, options.loop) if options.loop else None
         listings = {stage: found.listing(stage) for stage in found.stages if stage in (options.stages or ())}
-        remarks = () if listings else (*found.remarks(), *found.checks())
+        costs = found.costs() if options.cost else None
+        remarks = () if listings or costs else (*found.remarks(), *found.checks())
         same = found.same_bytes()
     project.close()
     if options.json:
-        print_json(_data(found, same, listings, remarks, loop))
+        print_json(_data(found, same, listings, remarks, loop) | ({"cost": as_json(costs)} if costs else {}))
         return 0
     tell(f"{item.kernel.name} {item.specialisation} for {item.target}: {same}")
     for stage, listing in listings.items():
         if len(listings) > 1:
             print(paint(f"== {stage}: {found.stages[stage]}", "bold", sys.stdout))
         _print(listing, loop)
-    if not listings:
+    if costs:
+        print_costs(costs, loop)
+    elif not listings:
         _summary(found, remarks)
     return 0
 
@@ -121,15 +128,11 @@ def _print(listing: Listing, loop: set[tuple[str, int]] | None) -> None:
     for line in _within(listing, loop):
         here = line.at and (line.at.path, line.at.line)
         if here != before:
-            print(paint(_told(line.at) if line.at else "…", "yellow", sys.stdout))
+            print(paint(told(line.at) if line.at else "…", "yellow", sys.stdout))
             before = here
         print(line.text)
     for note in listing.notes:
         say(note)
-
-
-def _told(at: Position) -> str:
-    return f"{at.path}:{at.line}  {at.text.strip()}"
 
 
 def _summary(found: Shown, remarks: Any) -> None:
@@ -139,7 +142,7 @@ def _summary(found: Shown, remarks: Any) -> None:
         print(f"  {kernel.doc}")
     for remark in remarks:
         if remark.at is not None:
-            print(paint(f"  {_told(remark.at)}", "yellow", sys.stdout))
+            print(paint(f"  {told(remark.at)}", "yellow", sys.stdout))
         print(f"    {remark.text}")
     print("stages: " + ", ".join(f"--{name}" for name in found.stages))
 

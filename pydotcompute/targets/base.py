@@ -25,6 +25,7 @@ from .listing import Listing, Remark
 
 if TYPE_CHECKING:
     from ..ir.tree import KernelTree
+    from .machine_code import Costs
 
 BOUNDS = "+bounds"  # behind a target's name: with every index checked
 
@@ -131,6 +132,12 @@ class Inspection(ABC):
     def remarks(self) -> tuple[Remark, ...]:
         """What was made of the parts of a kernel, and what they cost, in the terms of the kernel."""
         return ()
+
+    def costs(self) -> Costs:
+        """What the loops of its machine code consist of, and what a launch of it takes."""
+        from .machine_code import Costs
+
+        return Costs(notes=("nothing is known of its machine code, which the driver makes",))
 
 
 def checked_tree(job: Job) -> KernelTree:

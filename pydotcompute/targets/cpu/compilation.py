@@ -7,17 +7,20 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from ...analysis.inside import unproved
-from ...errors import CompilationError
+from ...errors import CompilationError, CompilerNotInstalledError
 from ...ir.tree import KernelTree
 from ..base import BOUNDS, Answer, Artifact, Clock, Inspection, Job, checked_tree
 from ..listing import Listing, Places, Remark, of_text
+from ..machine_code import Costs, loops
 from ..phases import has_sequential_loops
 from .compiler import TRIPLE, entry_object, host_cpu, kernel_ir, objects
 from .entry import entry_ir
+from .instructions import decode
 from .listing import assembly, llvm_ir
 from .lowering import CpuSource, lower
 from .remarks import remarks
 from .symbols import named
+from .throughput import PROCESSORS, throughput
 
 
 class Lowered(NamedTuple):
@@ -103,6 +106,20 @@ class Compilation(Inspection):
 
     def remarks(self) -> tuple[Remark, ...]:
         return remarks(self.lined, self.job.targets[0], self.tree, self._places)
+
+    def costs(self) -> Costs:
+        (target,) = self.job.targets
+        listing = assembly(self.text, self.lined, target, self.tree.name, self._places, exact=True)
+        found = [loop for loop in loops(listing.lines, decode, self.tree) if loop.head is not None]
+        notes = []
+        level = target.partition(":")[2].removesuffix(BOUNDS)
+        processor = PROCESSORS[level] if level in PROCESSORS else host_cpu()[0]
+        for loop in found:
+            try:
+                loop.throughput = throughput(loop.lines, processor)
+            except (CompilerNotInstalledError, CompilationError) as error:
+                notes.append(str(error))
+        return Costs(tuple(found), (), tuple(dict.fromkeys(notes)))
 
     @property
     def _places(self) -> Places:

@@ -39,13 +39,14 @@ def llvm_ir(text: str, target: str, name: str, places: Places) -> Listing:
     return Listing(tuple(lines))
 
 
-def assembly(text: str, lined: str, target: str, name: str, places: Places) -> Listing:
+def assembly(text: str, lined: str, target: str, name: str, places: Places, exact: bool = False) -> Listing:
     """The assembly that the object is made of, without what only an assembler needs. text, lined: by `kernel_ir`,
-    without and with lines."""
-    return aligned([line.text for line in _code(text, target, name, places)], _code(lined, target, name, places), str)
+    without and with lines. exact: what nobody wrote has no place; otherwise it has that of what stands before it."""
+    code = [line.text for line in _code(text, target, name, places)]
+    return aligned(code, _code(lined, target, name, places, exact), str)
 
 
-def _code(text: str, target: str, name: str, places: Places) -> list[Line]:
+def _code(text: str, target: str, name: str, places: Places, exact: bool = False) -> list[Line]:
     module, machine = optimised(text, target, name)
     files: dict[str, str] = {}
     lines: list[Line] = []
@@ -54,7 +55,7 @@ def _code(text: str, target: str, name: str, places: Places) -> list[Line]:
         if found := re.match(r'\s+\.file\s+(\d+) "[^"]*" "([^"]*)"', line):
             files[found[1]] = found[2]
         elif found := re.match(r"\s+\.loc\s+(\d+) (\d+)", line):
-            at = places.at(files.get(found[1], ""), int(found[2])) or at
+            at = places.at(files.get(found[1], ""), int(found[2])) or (None if exact else at)
         elif re.match(r"\s+\.(?:section|text|data)\b", line):
             code = not re.match(r'\s+\.section\s+"?\.(?:debug|note)', line)
         elif code and not _DIRECTIVE.match(line) and not _OWN_LABEL.match(line) and line.strip():

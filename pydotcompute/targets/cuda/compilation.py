@@ -12,8 +12,12 @@ from ...errors import CompilationError, DeclarationError
 from ...ir.tree import KernelTree
 from ..base import Answer, Artifact, Clock, Inspection, Job, checked_tree
 from ..listing import Listing, Places, Remark, of_rendered, of_text
+from ..machine_code import Costs, Entry, loops
 from . import compiler, listing, toolchain
+from .instructions import decode
 from .lowering import lower
+from .nvvm import capability_of
+from .occupancy import occupancy
 
 Called = Callable[[str], str]  # the path of a user's file → what tables of lines call it
 
@@ -109,6 +113,17 @@ class Compilation(Inspection):
             parts = (f"{number} {key.replace('_', ' ')}" for key, number in used.items())
             told.append(Remark(None, f"{entry}, sm_{self.arch}: {', '.join(parts)}"))
         return tuple(told)
+
+    def costs(self) -> Costs:
+        used, capability = self.made.meta["resources"], capability_of(self.arch)
+        entries = []
+        for name, block in {launch["entry"]: launch["block"] for launch in self.made.meta["launches"]}.items():
+            held = occupancy(capability, block, used[name]["registers"], used[name]["shared"])
+            entries.append(Entry(name, block, *(held or (None, None, "")), **used[name]))
+        if self.job.rendered.raw:
+            return Costs((), tuple(entries), ("a raw kernel: its loops are not looked at",))
+        found = loops(self.listing("sass").lines, decode, self.tree)
+        return Costs(tuple(loop for loop in found if loop.head is not None), tuple(entries))
 
     @property
     def arch(self) -> str:
