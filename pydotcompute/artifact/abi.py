@@ -3,7 +3,8 @@
 An artifact for a CPU is a shared object with two exports:
 
 `int32_t run(int64_t *words)`   takes the words as they are, computes, returns 0; 1 if an index was outside its
-    array. Works without the GIL and without Python.
+    array; 2 if a handler of a signal raised: its exception is set. Works without the GIL.
+`int32_t run_unlocked(int64_t *words)`   the same for who holds the GIL, which is given up meanwhile.
 `PyObject *entry(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)`   METH_FASTCALL |
     METH_KEYWORDS: checks the arguments it knows how to check, fills the words, calls `run`; hands every other
     call unchanged to the Python callable in the exported variable `fallback`.
@@ -20,9 +21,10 @@ The words, in order:
         array, broadcast           address, address of a view (broadcast has always an ellipsis and no dims)
         output scalar              address of its one element
     for each dimension symbol, in order of first appearance (`size` and `rows` among them): its value
-    where indices are looked at (the artifact's metadata has `sites`): four words that `run` fills when it returns 1:
-        1 + the number of the index in `sites`, of an access in a helper 1 + the number of its call in `calls` (else
-        0), the extent, the index. Where several are outside it is one of them; all such accesses are skipped.
+    the fault words, which `run` sets. If it returns 1:
+        1 + the number of the index in the metadata's `sites`, of an access in a helper 1 + the number of its call in
+        `calls` (else 0), the extent, the index. Where several are outside it is one of them; all such accesses are
+        skipped. The rest is its own: when it looks at signals again, and which thread called it.
 
 A view describes the leading dims of an array that is not contiguous: int64 ndim, then per dim (size, stride in
 bytes), outermost first; the sizes are those of the common shape (stride 0 where broadcast). ndim may be 0.
@@ -37,8 +39,11 @@ from .signature import Parameter
 
 # The number of this convention, and of those of devices (launch.py): a new one refuses every object made before. It
 # changes with whatever a loader and an object must agree on.
-CONVENTION = 3
-FAULT_WORDS = 4
+CONVENTION = 4
+FAULT_WORDS = 6
+TOLD_WORDS = 4  # of these, what is told of an index
+NEXT_LOOK, CALLER = 4, 5  # the others, by their number; CALLER is 0 as long as no other thread takes part
+INTERRUPTED = -1  # in the first of them: the exception is set already
 NO_MEMORY = -1  # in place of an axis: there was no memory for an array of the kernel's own; the index is its bytes
 # No call has an array with as many elements, dims of 0 left out: index arithmetic that is proved not to wrap relies on
 # it. Memory is never that large; views that repeat their elements, and empty arrays, may say they are.

@@ -46,13 +46,6 @@ def phases_of(tree: KernelTree) -> list[Parallel]:
     return [n for s in tree.body for n in walk(s) if _is_phase(n)]
 
 
-def has_sequential_loops(tree: KernelTree) -> bool:
-    """Whether `for … in range` or `while` stand outside of its parallel loops, or it has none."""
-    outside = [s for s in tree.body if not _is_phase(s)]
-    alone = [n for n in phases_of(tree) if n.counts == (Const(1, "int64"),)]
-    return any(isinstance(n, (For, While)) for s in (*outside, *alone) for n in walk(s))
-
-
 class Split(NamedTuple):
     """kernels: of one parallel loop each, with what its reduction starts from before it and where the result is kept
     after it. program: see artifact/launch.py. kept: by scalar, the parameter of these kernels that holds it."""

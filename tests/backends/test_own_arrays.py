@@ -17,6 +17,7 @@ from support import array, bound, elementwise, entry_ir, kernel_entry, scalar, s
 import pydotcompute  # noqa: E402
 from pydotcompute.backends import Backend, register_backend, unregister_backend  # noqa: E402
 from pydotcompute.backends.base import Verdict  # noqa: E402
+from pydotcompute.artifact import abi  # noqa: E402
 from pydotcompute.cache.objects import open_library  # noqa: E402
 
 
@@ -61,7 +62,8 @@ class Device(Backend):
             values, finish = call.complete()
             scalar_word = int.from_bytes(values["a"].tobytes(), "little")
             addresses = [self.arrays.address(values[name]) for name in ("x", "y", "out")]
-            library.run((ctypes.c_int64 * 5)(scalar_word, *addresses, call.dims["size"]))
+            words = (ctypes.c_int64 * (5 + abi.FAULT_WORDS))(scalar_word, *addresses, call.dims["size"])
+            library.run(words)
             return finish()
 
         return run

@@ -11,6 +11,8 @@ from ...cache.objects import open_library
 from ...errors import KernelNotBuiltError
 from . import native
 
+_RUN = ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)  # with the GIL, and raises what a handler of a signal does
+
 if TYPE_CHECKING:
     from ...cache.manifest import KernelRecord, SpecialisationRecord
     from ...calls.arguments import Call
@@ -23,13 +25,12 @@ class CPUKernel:
         self.artifact = artifact
         self.library = open_library(artifact)
         try:
-            self.run = self.library.run
+            self.run = _RUN(("run_unlocked", self.library))
             ctypes.c_int32.in_dll(self.library, "threads").value = threads
         except (AttributeError, ValueError) as error:
             raise KernelNotBuiltError(
                 f"{artifact}: {artifact.path} is not a kernel ({error}); {artifact.remedy}"
             ) from None
-        self.run.argtypes, self.run.restype = (ctypes.c_void_p,), ctypes.c_int32
 
     def __call__(self, call: Call) -> Any:
         """Run a checked call and return its results. Raises IndexError where the artifact looks for that."""
@@ -64,5 +65,5 @@ class CPUKernel:
         """Raise what the fault words there say. IndexError, in the interpreter's words; AllocationError."""
         from ..faults import fault
 
-        site, call, extent, index = (ctypes.c_int64 * abi.FAULT_WORDS).from_address(address)
+        site, call, extent, index = (ctypes.c_int64 * abi.TOLD_WORDS).from_address(address)
         raise fault(self.artifact, site, call, extent, index)

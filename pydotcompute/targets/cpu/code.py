@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...ir.tree import Accumulate, Atomic, If, KernelTree, Parallel, Reduce, Scatter, Store
+from ...ir.tree import Accumulate, Atomic, For, If, KernelTree, Parallel, Reduce, Scatter, Store, While
 from ..llvm.array_scope import ArrayScope
 from ..llvm.expressions import Expressions, contracts
 from ..llvm.faults import Faults
@@ -17,6 +17,7 @@ from .arrays import Array
 from .common_stores import common_store
 from .elements import Elements
 from .innermost_loops import InnermostLoops
+from .interruptions import Interruptions
 from .lifted_checks import LiftedChecks
 from .loop_reductions import Reductions
 from .loop_versioning import LoopVersioning
@@ -31,7 +32,7 @@ class Code:
         self, tree: KernelTree, names: Names, arrays: dict[str, Array], bounds: bool, phase: Callable[[Parallel], None]
     ):
         self.names, self.writer, self.arrays = names, Writer(names), ArrayScope(arrays)
-        self.faults = Faults(self.writer, Sites(tree, bounds, allocates=True))
+        self.faults = Faults(self.writer, Sites(tree, bounds, allocates=True), always=True)
         self.elements = Elements(self.writer, self.arrays, self.faults)
         self.helpers = Helpers(
             self.writer, self.arrays, tree.helpers, self.faults.parameters, self.faults.arguments,
@@ -40,6 +41,7 @@ class Code:
         self.expressions = Expressions(names, contracts(tree), self.elements.load, self.helpers.call)
         self.stores = Stores(self.writer, self.expressions, self.elements)
         self.reductions = Reductions(self.writer, self.expressions)
+        self.interruptions = Interruptions(tree, self.writer, self.expressions.text)
         self.statements = Statements(
             self.writer, self.expressions,
             {
@@ -47,8 +49,10 @@ class Code:
                 Accumulate: self.reductions.accumulate, If: self.branch,
                 Parallel: lambda s: self.loops.parallel(s) if s.kind == "threads" else phase(s),
                 Reduce: lambda s: self.loops.reduce(s),
+                For: lambda s: self.interruptions.loop(s, lambda: self.statements.for_(s)),
+                While: lambda s: self.interruptions.loop(s, lambda: self.statements.while_(s)),
             },
-            self.faults.leave,
+            self.head, self.interruptions.turns,
         )  # fmt: skip
         self.merges_stores = not bounds
         self.loops = Loops(
@@ -59,6 +63,11 @@ class Code:
                 LiftedChecks(self.expressions, self.elements, tree.aliases), splits=not bounds,
             ),
         )  # fmt: skip
+
+    def head(self, s: For | While) -> None:
+        """At the beginning of the body of a sequential loop."""
+        self.faults.leave(s)
+        self.interruptions.head()
 
     def branch(self, s: If) -> None:
         """An `if`; where its branches end in stores to one element, with one store after it."""

@@ -12,10 +12,10 @@ from ...ir.tree import KernelTree
 from ..base import BOUNDS, Answer, Artifact, Clock, Inspection, Job, checked_tree
 from ..listing import Listing, Places, Remark, of_text
 from ..machine_code import Costs, loops
-from ..phases import has_sequential_loops
 from .compiler import TRIPLE, entry_object, host_cpu, kernel_ir, objects
 from .entry import entry_ir
 from .instructions import decode
+from .interruptions import may_take_long
 from .listing import assembly, llvm_ir
 from .lowering import CpuSource, lower
 from .remarks import remarks
@@ -73,7 +73,7 @@ class Compilation(Inspection):
             tree.parameters, tree.symbols, tree.aliases, declared=job.kernel.signature.parameters,
             types=tuple(job.kernel.types), requires=job.kernel.requires, params=dict(job.specialisation.params),
             vendor=job.kernel.vendor.get("when", True) if job.kernel.vendor else None, checks=source.faults.any,
-            has_loops=has_sequential_loops(tree),
+            takes_long=may_take_long(tree),
         )  # fmt: skip
         entry = entry_object(ir, job.kernel.name)
         clock.tick("entry point")

@@ -28,7 +28,10 @@ from .namespace import namespace
 from .run import run_ir
 
 TRIPLE = "x86_64-unknown-linux-gnu"
-ALLOWED_SYMBOLS = frozenset(("pthread_create", "pthread_join", "malloc", "free", "memcpy", "memmove", "memset"))
+ALLOWED_SYMBOLS = frozenset((
+    "pthread_create", "pthread_join", "pthread_self", "clock_gettime", "handle_signals",
+    "malloc", "free", "memcpy", "memmove", "memset",
+))  # fmt: skip
 _WORDS = types.CPointer(types.int64)
 _SIGNATURES = {
     "drive": types.int64(_WORDS, _WORDS, _WORDS),
@@ -79,7 +82,7 @@ def kernel_ir(source: CpuSource, source_file: str, positions: Sequence[Position 
     except Refused as error:
         raise CompilationError(_explained(error, source, source_file)) from error
     module = llvm.parse_assembly(text)
-    run = run_ir(source.state_words, source.partial_words, source.words, source.faults.any)
+    run = run_ir(source.state_words, source.partial_words, source.words)
     module.link_in(llvm.parse_assembly(nowhere(run, positions) if table else run))
     return str(module)
 

@@ -21,6 +21,9 @@ The loader sets these exported variables before the first call:
     choices        for each param: how many values it may have, what each adds to that number, and their address
     table          address of the `serve` of each specialisation by that number, or 0
 
+Beside them are what `run` calls and what calls it: `handle_signals` lets Python handle signals, −1 where that raised;
+`run_unlocked` is `run` without the GIL, for who holds it.
+
 It reads objects at the offsets of CPython and NumPy 1.26 to 2.x on 64-bit builds with a GIL; the loader verifies
 them. NumPy's functions are called by their number in its table, which its ABI fixes.
 """
@@ -65,7 +68,7 @@ def entry_ir(
     requires: Sequence[Tree] = (),
     params: Mapping[str, int | float | bool] | None = None,
     vendor: Tree | None = None,
-    has_loops: bool = False,
+    takes_long: bool = False,
     checks: bool = False,
 ) -> str:
     """LLVM IR of a module that defines `entry` and its variables, and expects `run`.
@@ -75,16 +78,16 @@ def entry_ir(
     chosen, and the type variables. requires: conditions on dimensions and params; params: the values of this
     specialisation. vendor: the condition on them under which the callable in `vendor` gets a call's arguments, inputs
     then outputs, all checked, by position. Where an expression is more than integer arithmetic, `serve` hands every
-    call on. has_loops: how long a call takes does not follow from its dimensions. checks: `run` looks at indices, and
-    its words end in those of a fault.
+    call on. takes_long: a call may, whatever its dimensions are. checks: `run` looks at indices.
     """
     code = Code((*VARIABLES, "fault") if checks else VARIABLES)
     write_functions(code)
+    _write_run(code)
     code.begin("serve", SERVE)
     constants = {name: int(value) for name, value in (params or {}).items() if not isinstance(value, float)}
     conditions = (*requires, *(() if vendor is None else (vendor,)))
     if _is_servable(parameters, symbols, conditions, constants):
-        _write_serve(code, parameters, symbols, aliases, requires, constants, vendor, has_loops, checks)
+        _write_serve(code, parameters, symbols, aliases, requires, constants, vendor, takes_long, checks)
     else:
         code.b.branch(code.refuse)
     call = code.function.args[2:]
@@ -117,7 +120,7 @@ def _may_be_dimension(p: Parameter) -> bool:
 
 def _write_serve(
     code: Code, parameters: Sequence[Parameter], symbols: Sequence[str], aliases: Collection[tuple[str, str]],
-    requires: Sequence[Tree], params: Mapping[str, int], vendor: Tree | None, has_loops: bool, checks: bool,
+    requires: Sequence[Tree], params: Mapping[str, int], vendor: Tree | None, takes_long: bool, checks: bool,
 ) -> None:  # fmt: skip
     b = code.b
     items, given, shapes = code.function.args[0], code.function.args[1], Shapes(code, params)
@@ -126,7 +129,7 @@ def _write_serve(
     outputs = [p for p in parameters if p.role == "out"]
     temporary = [p for p in parameters if p.role == "temp"]
     layout, total = abi.slots(parameters, symbols)
-    words = code.stack(I64, max(total + checks * abi.FAULT_WORDS, 1))
+    words = code.stack(I64, total + abi.FAULT_WORDS)
     place = {(s.kind, s.name, s.axis): s.index for s in layout}
 
     arrays: list[Array] = []
@@ -216,12 +219,11 @@ def _write_serve(
     for p in (*outputs, *temporary):
         if p.fill is not None:
             fill(code, p, p.fill, shapes, code.element(words, place["data", p.name, 0], I64))
-    status = _run(code, words, [shapes.values[symbol] for symbol in symbols], has_loops)
+    status = _run(code, words, [shapes.values[symbol] for symbol in symbols], takes_long)
     for array in own:
         code.call("Py_DecRef", VOID, array)
-    if checks:
-        fault = code.place(words, total, I64)
-        code.branch(code.equal(status, ir.Constant(I32, 1)), lambda: _raise(code, fault, results))
+    fault = code.place(words, total, I64) if checks else None
+    code.branch(b.icmp_signed("!=", status, ir.Constant(I32, 0)), lambda: _raise(code, status, fault, results))
     return_outputs(code, outputs, results, scratch, given)
 
 
@@ -271,8 +273,8 @@ def _put_array(
         code.put(stride, words, place["stride", p.name, axis])
 
 
-def _raise(code: Code, fault: Value, results: Sequence[Value]) -> None:
-    """Let go of what would be returned, and raise what the fault words say."""
+def _raise(code: Code, status: Value, fault: Value | None, results: Sequence[Value]) -> None:
+    """Let go of what would be returned, and raise what the fault words say, if nothing is raised yet."""
     for result in results:
         owned = code.get(result, PTR)
 
@@ -280,14 +282,35 @@ def _raise(code: Code, fault: Value, results: Sequence[Value]) -> None:
             code.call("Py_DecRef", VOID, owned)
 
         code.branch(code.b.icmp_unsigned("!=", owned, code.null), release)
-    arguments = code.stack(PTR)
-    code.put(code.call("PyLong_FromVoidPtr", PTR, fault), arguments)
-    code.call("PyObject_Vectorcall", PTR, code.variable("fault"), arguments, i64(1), code.null)
-    code.call("Py_DecRef", VOID, code.get(arguments, PTR))
+
+    def say() -> None:
+        arguments = code.stack(PTR)
+        code.put(code.call("PyLong_FromVoidPtr", PTR, fault), arguments)
+        code.call("PyObject_Vectorcall", PTR, code.variable("fault"), arguments, i64(1), code.null)
+        code.call("Py_DecRef", VOID, code.get(arguments, PTR))
+
+    if fault is not None:
+        code.branch(code.equal(status, ir.Constant(I32, 1)), say)
     code.b.ret(code.null)
 
 
-def _run(code: Code, words: Value, dimensions: Sequence[Value], has_loops: bool) -> Value:
+def _write_run(code: Code) -> None:
+    """`handle_signals`, which `run` calls with the GIL or without, and `run_unlocked`."""
+    code.begin("handle_signals", [], I32, own=False)
+    state = code.call("PyGILState_Ensure", I32)
+    raised = code.call("PyErr_CheckSignals", I32)
+    code.call("PyGILState_Release", VOID, state)
+    code.b.ret(raised)
+    code.end(lambda: ir.Constant(I32, 0))
+    code.begin("run_unlocked", [PTR], I32, own=False)
+    thread = code.call("PyEval_SaveThread", PTR)
+    status = code.call("run", I32, code.function.args[0])
+    code.call("PyEval_RestoreThread", VOID, thread)
+    code.b.ret(status)
+    code.end(lambda: ir.Constant(I32, 0))
+
+
+def _run(code: Code, words: Value, dimensions: Sequence[Value], takes_long: bool) -> Value:
     """Call `run`, without the GIL where that pays, or may; what it returns."""
     status = code.stack(I32)
     b, work = code.b, ir.Constant(F64, 1.0)
@@ -295,11 +318,9 @@ def _run(code: Code, words: Value, dimensions: Sequence[Value], has_loops: bool)
         work = b.fmul(work, b.sitofp(dimension, F64))
 
     def release() -> None:
-        thread = code.call("PyEval_SaveThread", PTR)
-        code.put(code.call("run", I32, words), status)
-        code.call("PyEval_RestoreThread", VOID, thread)
+        code.put(code.call("run_unlocked", I32, words), status)
 
-    if has_loops:
+    if takes_long:
         release()
         return code.get(status, I32)
     large = b.fcmp_ordered(">", work, ir.Constant(F64, float(RELEASE_GIL_ABOVE)))

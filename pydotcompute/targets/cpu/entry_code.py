@@ -39,11 +39,11 @@ class Code:
         for name in variables:
             ir.GlobalVariable(self.module, PTR, name).initializer = self.null
 
-    def begin(self, name: str, arguments: Sequence[ir.Type], result: ir.Type = PTR) -> None:
+    def begin(self, name: str, arguments: Sequence[ir.Type], result: ir.Type = PTR, own: bool = True) -> None:
         self.function = self.module.globals.get(name) or ir.Function(
             self.module, ir.FunctionType(result, arguments), name
         )
-        if result != PTR:  # a function of the entry's own, called where an object is not the usual one
+        if result != PTR and own:  # a function of the entry's own, called where an object is not the usual one
             self.function.linkage = "internal"
             self.function.attributes.add("noinline")
         self.b = ir.IRBuilder(self.function.append_basic_block("stack"))

@@ -16,7 +16,8 @@ from .lifted_checks import LiftedChecks
 from .loop_reductions import Lanes, Reductions
 
 _FEW = 64  # iterations of a loop that is written as vectors
-PIECE = 1 << 16  # iterations between two looks at whether there was a fault
+PIECE = 1 << 16  # iterations between two looks at whether the call is to end
+_BLOCKS = 1 << 8  # the same, of blocks
 
 
 class InnermostLoops:
@@ -38,7 +39,7 @@ class InnermostLoops:
             self.checks.write(loop, start, stop, lambda version: self._search(version, lanes, start, stop))
         elif loop.kind == "threads" and (count := _whole_vectors(loop)):
             self.checks.write(loop, start, stop, lambda version: self._each(version, start, f"int64({count})", count))
-        elif self.faults.any:
+        elif self.faults.any or loop.reductions:
             with self._pieces(start, stop) as (first, last):
                 self._whole(loop, first, last)
         else:
@@ -46,12 +47,12 @@ class InnermostLoops:
 
     @contextmanager
     def _pieces(self, start: str, stop: str) -> Iterator[tuple[str, str]]:
-        """Parts of a range, one after the other; after the first as long as there is no fault."""
+        """Parts of a range, one after the other; after the first as long as the call goes on."""
         writer = self.writer
         first, last = (self.names.fresh(n) for n in ("_piece", "_piece_end"))
         writer.assign(first, start)
         with writer.while_(f"lt({first}, {stop})"):
-            with writer.if_(f"gt({first}, {start}) and faulted({FAULTS})"):
+            with writer.if_(f"gt({first}, {start}) and interrupted({FAULTS})"):
                 writer.line("break")
             writer.assign(last, f"add({first}, minimum(sub({stop}, {first}), int64({PIECE})))")
             yield first, last
@@ -86,6 +87,9 @@ class InnermostLoops:
         number, first = (self.names.fresh(n) for n in ("_number", "_first"))
         with writer.for_(number, f"blocks_of(sub({stop}, {start}), int64({block}))"):
             self.faults.leave()
+            last = f"eq(band({number}, int64({_BLOCKS - 1})), int64({_BLOCKS - 1}))"
+            with writer.if_(f"{last} and interrupted({FAULTS})"):
+                writer.line("break")
             writer.assign(first, f"at({number}, int64({block}), {start})")
             yield first, writer.held("_terms", f"minimum(int64({block}), sub({stop}, {first}))")
 

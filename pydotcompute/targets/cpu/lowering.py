@@ -57,7 +57,7 @@ class CpuSource:
     state_words: int
     partial_words: int
     words: int  # without the fault words
-    faults: Sites  # what the fault words number; they are there if `faults.any`
+    faults: Sites  # what the fault words number
     kernel: str
 
 
@@ -89,7 +89,6 @@ class _Module:
         self.arrays = arrays_of(tree, self.names, updated)
         self.slots, self.words = abi.slots(tree.parameters, tree.symbols)
         self.code = Code(tree, self.names, self.arrays, bounds, self.write_phase)
-        self.checks = self.code.faults.any
         self.writer, self.write = self.code.writer, self.code.expressions.text
         most = 0
         outside = assigned(tree.body, into=lambda s: not isinstance(s, Parallel))
@@ -116,7 +115,7 @@ class _Module:
         code.stores.shared = any(phase.atomic for phase in self.phases)
         self.write_body()
         self.write_drive()
-        code.faults.call = CALL
+        code.faults.call, code.interruptions.in_helper = CALL, True
         code.helpers.define(code.statements)
         code.elements.checked.define()
         order = {h.name: k for k, h in enumerate(self.tree.helpers)}
@@ -170,8 +169,7 @@ class _Module:
     def unpack(self) -> None:
         for name, expression in self.arguments():
             self.writer.assign(name, expression)
-        if self.checks:
-            self.writer.assign(FAULTS, f"advance(words, int64({8 * self.words}))")
+        self.writer.assign(FAULTS, f"advance(words, int64({8 * self.words}))")
 
     def restore(self, phase: _Phase) -> None:
         """The counts of the loop and the scalars that it reads, from the state."""
@@ -244,13 +242,12 @@ class _Module:
     def write_compute(self, phase: _Phase, name: str) -> None:
         writer, loop = self.writer, phase.loop
         writer.line("")
-        parameters = [argument for argument, _ in self.arguments()] + ["words"] * self.checks
+        parameters = [argument for argument, _ in self.arguments()]
         with (
             writer.from_position(loop.at),
-            writer.define(name, [*parameters, "state", "partials", "start", "stop"]),
+            writer.define(name, [*parameters, "words", "state", "partials", "start", "stop"]),
         ):
-            if self.checks:
-                writer.assign(FAULTS, f"advance(words, int64({8 * self.words}))")
+            writer.assign(FAULTS, f"advance(words, int64({8 * self.words}))")
             self.restore(phase)
             made = [n for n in walk(loop) if isinstance(n, NewArray)]
             for a in (a for a in made if not a.scratch):  # on the stack of this function
@@ -293,8 +290,8 @@ class _Module:
     def write_body(self) -> None:
         writer = self.writer
         writer.line("")
-        arguments = [expression for _, expression in self.arguments()] + ["words"] * self.checks
-        call = f"({', '.join([*arguments, 'state', 'partials', 'start', 'stop'])})"
+        arguments = [expression for _, expression in self.arguments()]
+        call = f"({', '.join([*arguments, 'words', 'state', 'partials', 'start', 'stop'])})"
         with writer.define("body", ["words", "state", "partials", "start", "stop", "alone", "phase"]):
             for phase in self.phases:
                 with writer.if_(f"eq(phase, int64({phase.number}))"):

@@ -82,6 +82,16 @@ def peek(typing_context, words):
 
 
 @intrinsic
+def interrupted(typing_context, faults):
+    """Whether the call is to end: `interrupted` of `run.py`."""
+
+    def emit(context, b, signature, values):
+        return b.icmp_signed("!=", call(b, "interrupted", I64, *values), ir.Constant(I64, 0))
+
+    return types.boolean(faults), emit
+
+
+@intrinsic
 def run_phase(typing_context, words, state, partials, units, phase):
     """So many work items of a phase, slices of them on other threads where that pays: `share` of `run.py`. They are
     done when it returns."""
@@ -138,6 +148,7 @@ def memory() -> dict[str, Callable]:
         "release": release,
         "claim": claim,
         "peek": peek,
+        "interrupted": interrupted,
         "run_phase": run_phase,
     }
     for dtype, t in CPU.numba_types.items():

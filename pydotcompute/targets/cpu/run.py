@@ -5,11 +5,21 @@ and, where it pays, on others.
 phase, which calls `body`. Threads are made for the phase and joined before it returns; slices are handed out one after
 the other by an atomic counter, so a slow thread takes fewer of them. If a thread cannot be made, those that exist do
 the work.
+
+Between slices, and where long sequential loops ask (targets/cpu/interruptions.py), `interrupted` says whether the call
+is to end: there was a fault, or a handler of a signal raised. To know that, the thread that calls `run` lets Python
+handle its signals (`handle_signals` of the entry point): 50 ms after it asked first, and then so seldom that
+waiting for the GIL costs at most a hundredth of the time, but once a second.
 """
 
 from __future__ import annotations
 
+from ...artifact import abi
+
 MAXIMUM_THREADS = 256
+ALONE = 6  # on one thread a slice of several work items is 2 ** 6 times as large: what is done once for it costs little
+PAUSE, LONGEST = 50_000_000, 1_000_000_000  # nanoseconds between two looks at signals: at least, and at most
+_CLOCK = 1  # CLOCK_MONOTONIC
 _CONTEXT = "{ ptr, ptr, ptr, i64, i64, i64, i64 }"  # words, state, partials, next unit, units, of a slice, phase
 
 _COMMON = "ptr %result, ptr %error, ptr %words, ptr %state, ptr %partials"
@@ -20,6 +30,72 @@ declare i32 @drive(ptr, ptr, ptr, ptr, ptr)
 declare i32 @body(ptr, ptr, ptr, ptr, ptr, i64, i64, i64, i64)
 declare i32 @pthread_create(ptr, ptr, ptr, ptr)
 declare i32 @pthread_join(i64, ptr)
+declare i64 @pthread_self()
+declare i32 @clock_gettime(i32, ptr)
+declare extern_weak hidden i32 @handle_signals()
+declare i64 @llvm.smax.i64(i64, i64)
+declare i64 @llvm.smin.i64(i64, i64)
+declare i64 @llvm.ushl.sat.i64(i64, i64)
+declare i64 @llvm.umin.i64(i64, i64)
+
+define internal i64 @now() {{
+  %time = alloca [2 x i64]
+  %failed = call i32 @clock_gettime(i32 {clock}, ptr %time)
+  %seconds = load i64, ptr %time
+  %rest.at = getelementptr i64, ptr %time, i64 1
+  %rest = load i64, ptr %rest.at
+  %whole = mul i64 %seconds, 1000000000
+  %result = add i64 %whole, %rest
+  ret i64 %result
+}}
+
+define i64 @interrupted(ptr %faults) cold noinline {{
+  %fault = load atomic i64, ptr %faults monotonic, align 8
+  %none = icmp eq i64 %fault, 0
+  br i1 %none, label %whose, label %ended
+ended:
+  ret i64 1
+whose:
+  %caller.at = getelementptr i64, ptr %faults, i64 {caller}
+  %caller = load i64, ptr %caller.at
+  %single = icmp eq i64 %caller, 0
+  br i1 %single, label %time, label %several
+several:
+  %self = call i64 @pthread_self()
+  %own = icmp eq i64 %self, %caller
+  br i1 %own, label %time, label %go_on
+time:
+  %now = call i64 @now()
+  %next.at = getelementptr i64, ptr %faults, i64 {next}
+  %next = load i64, ptr %next.at
+  %first = icmp eq i64 %next, 0
+  br i1 %first, label %begin, label %later
+begin:
+  %then = add i64 %now, {pause}
+  store i64 %then, ptr %next.at
+  br label %go_on
+later:
+  %due = icmp sge i64 %now, %next
+  %python = icmp ne ptr @handle_signals, null
+  %ask = and i1 %due, %python
+  br i1 %ask, label %look, label %go_on
+look:
+  %raised = call i32 @handle_signals()
+  %after = call i64 @now()
+  %took = sub i64 %after, %now
+  %wanted = mul i64 %took, 100
+  %enough = call i64 @llvm.smax.i64(i64 %wanted, i64 {pause})
+  %wait = call i64 @llvm.smin.i64(i64 %enough, i64 {longest})
+  %again = add i64 %after, %wait
+  store i64 %again, ptr %next.at
+  %well = icmp eq i32 %raised, 0
+  br i1 %well, label %go_on, label %end
+end:
+  store atomic i64 {interrupted}, ptr %faults monotonic, align 8
+  ret i64 1
+go_on:
+  ret i64 0
+}}
 
 define internal ptr @work(ptr %context) {{
   %result = alloca i64
@@ -36,9 +112,13 @@ define internal ptr @work(ptr %context) {{
   %slice = load i64, ptr %slice.at
   %phase.at = getelementptr {context}, ptr %context, i32 0, i32 6
   %phase = load i64, ptr %phase.at
+  %faults = getelementptr i64, ptr %words, i64 {words}
   br label %take
 take:
-  {look_first}
+  %ended = call i64 @interrupted(ptr %faults)
+  %goes.on = icmp eq i64 %ended, 0
+  br i1 %goes.on, label %next_one, label %done
+next_one:
   %start = atomicrmw add ptr %next, i64 %slice monotonic
   %more = icmp slt i64 %start, %units
   br i1 %more, label %compute, label %done
@@ -51,15 +131,17 @@ done:
   ret ptr null
 }}
 
-declare i64 @llvm.smin.i64(i64, i64)
-
 define void @share(ptr %words, ptr %state, ptr %partials, i64 %units, i64 %phase) {{
 entry:
   %result = alloca i64
   %error = alloca ptr
   %context = alloca {context}
   %others = alloca [{maximum} x i64]
-  {look_begun}
+  %faults = getelementptr i64, ptr %words, i64 {words}
+  %fault = load atomic i64, ptr %faults monotonic, align 8
+  %begun.well = icmp eq i64 %fault, 0
+  br i1 %begun.well, label %begin, label %finish
+begin:
   %some = icmp sgt i64 %units, 0
   br i1 %some, label %divide, label %finish
 divide:
@@ -72,9 +154,31 @@ divide:
   %several = and i1 %several.allowed, %several.slices
   br i1 %several, label %share, label %alone
 alone:
-  %status = call i32 @body({common}, i64 0, i64 %units, i64 1, i64 %phase)
-  br label %finish
+  %one.alone = icmp eq i64 %slice, 1
+  %shift = select i1 %one.alone, i64 0, i64 {alone}
+  %large.any = call i64 @llvm.ushl.sat.i64(i64 %slice, i64 %shift)
+  %large = call i64 @llvm.umin.i64(i64 %large.any, i64 %units)
+  %whole = icmp eq i64 %large, %units
+  br i1 %whole, label %part, label %parts
+parts:
+  %before.all = call i64 @interrupted(ptr %faults)
+  br label %part
+part:
+  %from = phi i64 [ 0, %alone ], [ 0, %parts ], [ %to, %further ]
+  %left.units = sub i64 %units, %from
+  %many = call i64 @llvm.umin.i64(i64 %left.units, i64 %large)
+  %to = add i64 %from, %many
+  %status = call i32 @body({common}, i64 %from, i64 %to, i64 1, i64 %phase)
+  %more = icmp slt i64 %to, %units
+  br i1 %more, label %further, label %finish
+further:
+  %ended = call i64 @interrupted(ptr %faults)
+  %goes.on = icmp eq i64 %ended, 0
+  br i1 %goes.on, label %part, label %finish
 share:
+  %self = call i64 @pthread_self()
+  %caller.at = getelementptr i64, ptr %faults, i64 {caller}
+  store i64 %self, ptr %caller.at
   %padded = add i64 %units, %slice
   %before = sub i64 %padded, 1
   %slices = udiv i64 %before, %slice
@@ -128,39 +232,38 @@ define i32 @run(ptr %words) {{
   %error = alloca ptr
   %state = alloca [{state_words} x i64], align 64
   %partials = alloca [{partial_words} x i64], align 64
-  {clear_fault}
+  %faults = getelementptr i64, ptr %words, i64 {words}
+  store i64 0, ptr %faults
+  %next.at = getelementptr i64, ptr %faults, i64 {next}
+  store i64 0, ptr %next.at
+  %caller.at = getelementptr i64, ptr %faults, i64 {caller}
+  store i64 0, ptr %caller.at
   %status = call i32 @drive({common})
-  {result}
+  %fault = load i64, ptr %faults
+  %ended = icmp ne i64 %fault, 0
+  %one = zext i1 %ended to i32
+  %signal = icmp eq i64 %fault, {interrupted}
+  %another = zext i1 %signal to i32
+  %code = add i32 %one, %another
+  ret i32 %code
 }}
 """
 
-# Go on at a label where there was no fault in the call, else at another.
-_LOOK = """%{label}.at = getelementptr i64, ptr %words, i64 {words}
-  %{label}.word = load atomic i64, ptr %{label}.at monotonic, align 8
-  %{label}.none = icmp eq i64 %{label}.word, 0
-  br i1 %{label}.none, label %{label}, label %{other}
-{label}:"""
 
-
-def run_ir(state_words: int, partial_words: int, words: int, checks: bool) -> str:
-    """LLVM IR of `run` and the variable `threads`. words: how many a call has before the fault words, if it checks:
-    then no slice and no phase begins after a fault."""
-
-    def look(label: str, other: str) -> str:
-        return _LOOK.format(label=label, words=words, other=other) if checks else ""
-
-    fault = f"%fault.at = getelementptr i64, ptr %words, i64 {words}"
+def run_ir(state_words: int, partial_words: int, words: int) -> str:
+    """LLVM IR of `run` and the variable `threads`. words: how many a call has before the fault words."""
     return _TEMPLATE.format(
         state_words=max(1, state_words),
         partial_words=max(1, partial_words),
         maximum=MAXIMUM_THREADS,
         context=_CONTEXT,
         common=_COMMON,
-        clear_fault=f"{fault}\n  store i64 0, ptr %fault.at" if checks else "",
-        look_first=look("whole", "done"),
-        look_begun=look("begun.well", "finish"),
-        result="%fault = load i64, ptr %fault.at\n  %found = icmp ne i64 %fault, 0\n"
-        "  %code = zext i1 %found to i32\n  ret i32 %code"
-        if checks
-        else "ret i32 0",
+        words=words,
+        next=abi.NEXT_LOOK,
+        caller=abi.CALLER,
+        interrupted=abi.INTERRUPTED,
+        alone=ALONE,
+        pause=PAUSE,
+        longest=LONGEST,
+        clock=_CLOCK,
     )

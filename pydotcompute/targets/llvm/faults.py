@@ -19,18 +19,20 @@ FAULTS, CALL = "_faults", "_call"  # what functions with checks take: where faul
 class Faults:
     """Of the functions that one writer writes."""
 
-    def __init__(self, writer: Writer, sites: Sites):
+    def __init__(self, writer: Writer, sites: Sites, always: bool = False):
+        """always: helpers are told where faults go even where nothing is looked at."""
         self.writer, self.sites, self.any, self.checks = writer, sites, sites.any, sites.checks
+        self.told = self.any or always
         self.call = "int64(0)"  # in a helper: what says which call it stands for
 
     @property
     def parameters(self) -> tuple[str, ...]:
         """What helpers take for it."""
-        return (FAULTS, CALL) if self.any else ()
+        return (FAULTS, CALL) if self.told else ()
 
     def arguments(self, e: CallHelper) -> tuple[str, ...]:
         """What a call of a helper gives them."""
-        if not self.any:
+        if not self.told:
             return ()
         return FAULTS, CALL if self.call == CALL else f"int64({self.sites.call(e, self.writer.at)})"
 

@@ -52,7 +52,7 @@ def nowhere(text: str, positions: Sequence[Position | None]) -> str:
     ]  # fmt: skip
     lines: list[str] = []
     for line in text.splitlines():
-        if found := re.match(r"define .*@(\w+)\(.*\) \{$", line):
+        if found := re.match(r"define .*@(\w+)\(.*\)[^()]*\{$", line):
             nodes.append(
                 f'!{len(nodes)} = distinct !DISubprogram(name: "{found[1]}", scope: !1, file: !1, type: !2, unit: !0, '
                 "spFlags: DISPFlagDefinition | DISPFlagOptimized)"

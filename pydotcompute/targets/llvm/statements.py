@@ -5,7 +5,7 @@ is given.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from ...ir.tree import Assign, AssignTuple, Break, Const, Continue, For, If, NewArray, Return, Stmt, While
@@ -24,13 +24,15 @@ class Statements:
     """The walker of statements.
 
     handlers: what writes the statements that are not written here, by their type; they may replace what is. head: what
-    writes the beginning of a sequential loop's body.
+    writes the beginning of a sequential loop's body. turns: what writes a loop over a range around it.
     """
 
     def __init__(
-        self, writer: Writer, expressions: Expressions, handlers: Mapping[type, Handler], head: Handler = _nothing
-    ):
+        self, writer: Writer, expressions: Expressions, handlers: Mapping[type, Handler], head: Handler = _nothing,
+        turns: Callable[..., AbstractContextManager[None]] | None = None,
+    ):  # fmt: skip
         self.writer, self.expressions, self.head = writer, expressions, head
+        self.turns = turns or writer.for_
         self.closing: list[Callable[[], None]] = []  # what the end of each enclosing loop's iteration needs
         self.handlers: dict[type, Handler] = {
             Assign: self.assign,
@@ -101,7 +103,7 @@ class Statements:
             writer.assign(stop, f"select({beyond}, add({first}, int64({MOST})), {stop})")
         elif start > 0:
             stop = f"maximum({stop}, {first})"
-        with writer.for_(name, first, stop), self.iteration():
+        with self.turns(name, first, stop), self.iteration():
             self.head(s)
             self.write(s.body)
 
@@ -114,7 +116,7 @@ class Statements:
         if not isinstance(s.step, Const):
             stop = writer.held("_stop", stop)
         writer.assign(step, self.expressions.text(s.step))
-        with writer.for_(turn, f"turns({first}, {stop}, {step})"), self.iteration():
+        with self.turns(turn, f"turns({first}, {stop}, {step})"), self.iteration():
             self.head(s)
             writer.assign(name, f"add({first}, mul(to_int64({turn}), {step}))")
             self.write(s.body)

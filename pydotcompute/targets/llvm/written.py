@@ -203,7 +203,7 @@ class _Body:
         self.b.branch(head)
         self.b.position_at_end(head)
         holds = self.condition(s.test)
-        with self._loop(head, holds) as following:
+        with self._loop(head, holds, s.orelse) as following:
             self.statements(s.body)
             self._go_on(following)
 
@@ -220,7 +220,7 @@ class _Body:
         self.b.branch(head)
         self.b.position_at_end(head)
         left, index = self.b.phi(zero.type), self.b.phi(zero.type)
-        with self._loop(head, self.b.icmp_signed(">", left, zero)) as following:
+        with self._loop(head, self.b.icmp_signed(">", left, zero), s.orelse) as following:
             self.assign(s.target.id, Value(t, index))
             self.statements(s.body)
             self._go_on(following)
@@ -231,10 +231,11 @@ class _Body:
             phi.add_incoming(then, following)
 
     @contextmanager
-    def _loop(self, head: ir.Block, holds: Any) -> Iterator[ir.Block]:
+    def _loop(self, head: ir.Block, holds: Any, orelse: list[ast.stmt]) -> Iterator[ir.Block]:
         """The body is written inside, and ends in the block that is given, which leads to the head."""
         body, following, after = (self.b.append_basic_block(name) for name in ("body", "next", "after"))
-        self.b.cbranch(holds, body, after)
+        otherwise = self.b.append_basic_block("else") if orelse else after
+        self.b.cbranch(holds, body, otherwise)
         self.b.position_at_end(body)
         self.loops.append(_Loop(following, after))
         yield following
@@ -243,6 +244,10 @@ class _Body:
         latch = self.b.branch(head)
         if loop.mark:
             mark_loop(latch, loop.mark)
+        if orelse:
+            self.b.position_at_end(otherwise)
+            self.statements(orelse)
+            self._go_on(after)
         self.b.position_at_end(after)
 
     def break_(self, s: ast.Break) -> None:

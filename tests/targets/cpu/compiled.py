@@ -95,7 +95,7 @@ class Kernel:
         ctypes.c_int32.in_dll(self.library, "threads").value = threads
         words, kept = self.words(arguments, dims)
         result = self.library.run(words)
-        return (result, list(words[self.count :])) if self.bounds else result
+        return (result, list(words[self.count : self.count + abi.TOLD_WORDS])) if self.bounds else result
 
     def fault(self, dims, threads=1, /, **arguments):
         """(line, column, array, axis, extent, index) of the fault of a call; None where there is none."""
@@ -103,7 +103,7 @@ class Kernel:
         words, kept = self.words(arguments, dims)
         if not self.library.run(words):
             return None
-        site, _, extent, index = words[self.count :]
+        site, _, extent, index = words[self.count : self.count + abi.TOLD_WORDS]
         at, array, _, axis = self.sites[site - 1]
         return at.line, at.column, array, axis, extent, index
 

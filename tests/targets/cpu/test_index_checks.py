@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tests.targets.cpu.compiled import kernel, tree_of
 
+from pydotcompute.artifact import abi
 from pydotcompute.check import memory
 from pydotcompute.interpreter import execute as interpret
 
@@ -76,7 +77,7 @@ def test_the_line_of_a_helper_that_stores_and_of_its_call():
         out = np.zeros((3, 4))
         words, kept = k.words({"k": at, "shift": shift, "out": out}, {"n": 3, "m": 4})
         assert k.library.run(words) == 1
-        site, call, *found = words[k.count :]
+        site, call, *found = words[k.count : k.count + abi.TOLD_WORDS]
         place, array, _, told = k.sites[site - 1]
         assert (array, told, *found) == ("out", axis, extent, index)
         assert k.calls[call - 1].line - place.line == 4

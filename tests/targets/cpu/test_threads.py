@@ -8,7 +8,7 @@ from tests.targets.built import loop
 from tests.targets.cpu.compiled import kernel
 
 from pydotcompute.targets.cpu.entry import entry_ir
-from pydotcompute.targets.phases import has_sequential_loops
+from pydotcompute.targets.cpu.interruptions import may_take_long
 
 BODY = """
 for i in grid(n):
@@ -50,7 +50,10 @@ def test_every_thread_is_joined():
     [
         ("for i in grid(n):\n    out[i] = x[i]", False),
         ("for i in grid(n):\n    for k in range(3):\n        out[i] = x[i]", False),
-        ("for i in range(n):\n    out[i] = x[i]", True),
+        ("for i in range(n):\n    out[i] = x[i]", False),
+        ("for i in range(n):\n    for j in range(n):\n        out[i] = x[j]", True),
+        ("for i in grid(n):\n    for j in range(steps):\n        out[i] = x[i]", True),
+        ("for i in grid(n):\n    k = 0\n    while k < steps:\n        k += 1\n    out[i] = x[i]", True),
         ("out[0] = 1", False),
         ("for t in range(steps):\n    for i in grid(n):\n        out[i] = x[i]", True),
         ("k = 0\nwhile k < steps:\n    k += 1\nfor i in grid(n):\n    out[i] = x[i]", True),
@@ -59,6 +62,6 @@ def test_every_thread_is_joined():
 def test_other_threads_of_python_run_beside_calls_of_unknown_length(body, loops):
     """How long a time loop takes does not follow from the dimensions: it never holds the interpreter's lock."""
     tree = loop("cpu:x86-64-v3", "(x: float32[n], steps: int64) -> (out: float32[n])", body).tree
-    assert has_sequential_loops(tree) == loops
-    text = entry_ir(tree.parameters, tree.symbols, has_loops=loops)
+    assert may_take_long(tree) == loops
+    text = entry_ir(tree.parameters, tree.symbols, takes_long=loops)
     assert ("fcmp" in text) != loops and "PyEval_SaveThread" in text

@@ -1,0 +1,158 @@
+"""Ctrl-C in a call: it ends soon, with what the signal's handler raises, on both paths and on any number of threads."""
+
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+DECLARATION = """
+version: 1
+targets: [cpu:x86-64]
+kernels:
+  turns:
+    signature: "(x: float64[n], steps: int64) -> (out: float64[n])"
+    body: |
+      for i in grid(n):
+          s = x[i]
+          for k in range(steps):
+              s = s * 0.999 + k
+          out[i] = s
+  endless:
+    signature: "(x: float64[n], steps: int64) -> (out: float64[n])"
+    body: |
+      def go(v, steps):
+          k = 0
+          while k < steps:
+              if v < -1.0:
+                  return v
+              v = v * 0.999 + 1.0
+              k += 1
+          return v
+      for i in grid(n):
+          out[i] = go(x[i], steps)
+  nested:
+    signature: "(x: float64[n], steps: int64) -> (out: float64[n])"
+    body: |
+      for i in blocks(n):
+          s = x[i]
+          for k in range(steps):
+              for j in range(n):
+                  s = s * 0.999 + x[j] * k
+          out[i] = s
+  ragged:
+    signature: "(x: float64[n], steps: int64) -> (out: float64[n])"
+    body: |
+      for i in grid(n):
+          s = x[i]
+          k = 0
+          while k < 1000:
+              for j in range(k, k + steps * int64(x[i])):
+                  s = s * 0.999 + j
+              k += 1
+          out[i] = s
+  phases:
+    signature: "(x: inout float64[n], steps: int64) -> ()"
+    body: |
+      for t in range(steps):
+          for i in grid(n):
+              x[i] = x[i] * 0.5 + 1.0
+  slices:
+    signature: "(x: float64[n], steps: int64) -> (out: float64)"
+    body: |
+      s = 0.0
+      for i in grid(steps):
+          s += sin(x[0] + i)
+      out[()] = s
+  checked:
+    signature: "(x: float64[n], steps: int64) -> (out: float64[n])"
+    body: |
+      for i in grid(n):
+          s = 0.0
+          for k in range(steps):
+              s += x[int64(x[i])] + k
+          out[i] = s
+"""
+
+PROGRAM = r"""
+import os, signal, sys, threading, time
+import numpy as np
+import pydotcompute
+
+class Heard(Exception):
+    pass
+
+def handler(number, frame):
+    raise Heard
+
+lib, wanted = pydotcompute.load(sys.argv[1]), sys.argv[2:]
+x = np.ones(4)
+kernel = lib[wanted[0]]
+kernel(x, 0)                                           # the native entry is in front from here on
+native, python = kernel, kernel._dispatcher.call
+assert type(kernel.func).__name__ == "builtin_function_or_method"
+for call in (native, python):
+    for raised, number in ((KeyboardInterrupt, signal.SIGINT), (Heard, signal.SIGTERM)):
+        signal.signal(number, signal.default_int_handler if raised is KeyboardInterrupt else handler)
+        sent = []
+        def send():
+            time.sleep(0.2)
+            sent.append(time.perf_counter())
+            os.kill(os.getpid(), number)
+        thread = threading.Thread(target=send)
+        thread.start()
+        before = sys.getrefcount(x)
+        try:
+            call(x, 10**11)
+        except raised:
+            print(f"{time.perf_counter() - sent[0]:.3f}")
+        thread.join()
+        assert sys.getrefcount(x) == before
+assert np.isfinite(kernel(np.ones(4), 3) if wanted[0] != "phases" else kernel(x, 3) or 0).all()  # calls go on
+"""
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    root = tmp_path_factory.mktemp("project")
+    (root / "kernels.yaml").write_text(DECLARATION)
+    command = [sys.executable, "-m", "pydotcompute", "build", "-C", str(root)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return root
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+@pytest.mark.parametrize("name", ["turns", "endless", "nested", "ragged", "phases", "slices", "checked"])
+def test_a_call_of_minutes_ends_soon_after_a_signal(project, name, threads):
+    command = ["env", f"PYDOTCOMPUTE_THREADS={threads}", sys.executable, "-c", PROGRAM, str(project), name]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    waited = sorted(map(float, done.stdout.split()))
+    assert len(waited) == 4 and waited[0] < 0.2 and waited[-1] < 2, waited  # others may have the processor for a while
+
+
+def test_a_call_of_another_thread_goes_on_and_the_main_thread_hears(project):
+    """Signals are the main thread's."""
+    program = r"""
+import os, signal, sys, threading, time
+import numpy as np
+import pydotcompute
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+turns, found = pydotcompute.load(sys.argv[1]).turns, []
+thread = threading.Thread(target=lambda: found.append(turns(np.ones(1), 3 * 10**8)))
+thread.start()
+threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+try:
+    while thread.is_alive():
+        time.sleep(0.01)
+    print("not heard")
+except KeyboardInterrupt:
+    assert not found
+    thread.join()
+    assert found[0][0] > 0
+"""
+    done = subprocess.run([sys.executable, "-c", program, str(project)], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
