@@ -71,7 +71,7 @@ def _create(path: str, say: Callable[[str], None]) -> None:
             time.sleep(WAIT)
         else:
             with contextlib.suppress(OSError):
-                os.write(handle, f"process {os.getpid()} on {platform.node()}".encode())
+                os.write(handle, f"process {os.getpid()} on {_machine()}".encode())
             os.close(handle)
             return
 
@@ -83,10 +83,18 @@ def _holder(path: str) -> str:
         return ""
 
 
+def _machine() -> str:
+    """Where the numbers of processes mean what they mean here: the machine, and the container in it."""
+    try:
+        return f"{platform.node()} {os.readlink('/proc/self/ns/pid')}"
+    except OSError:
+        return platform.node()
+
+
 def _is_dead(holder: str) -> bool:
-    """Whether this names a process of this machine that is no more."""
+    """Whether this names a process that is no more, of this machine and this container."""
     process, _, machine = holder.removeprefix("process ").partition(" on ")
-    if not process.isdigit() or machine != platform.node():
+    if not process.isdigit() or machine != _machine():
         return False
     try:
         os.kill(int(process), 0)

@@ -128,7 +128,7 @@ with locked(sys.argv[1], told.append):
     time.sleep(0.05)
     open(sys.argv[1] + "/number", "w").write(str(number + 1))
     if sys.argv[2:]:
-        print("held", flush=True), time.sleep(60)
+        print("held", flush=True), sys.stdin.read()
 print(*told, sep="\\n")
 """
 
@@ -136,9 +136,9 @@ print(*told, sep="\\n")
 def test_where_the_file_system_has_no_locks_a_file_serves_and_that_is_said(tmp_path):
     (tmp_path / "number").write_text("0")
     command = [sys.executable, "-c", WITHOUT_LOCKS, str(tmp_path)]
-    killed = subprocess.Popen([*command, "wait"], stdout=subprocess.PIPE, text=True)
+    killed = subprocess.Popen([*command, "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert killed.stdout.readline() == "held\n" and (tmp_path / "lock.held").exists()
-    killed.kill(), killed.wait(), killed.stdout.close()
+    killed.kill(), killed.wait(), killed.stdout.close(), killed.stdin.close()
     writers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
     told = [writer.communicate(timeout=60)[0] for writer in writers]
     assert (tmp_path / "number").read_text() == "5" and not (tmp_path / "lock.held").exists()
@@ -147,8 +147,8 @@ def test_where_the_file_system_has_no_locks_a_file_serves_and_that_is_said(tmp_p
 
 
 @pytest.mark.parametrize("holder, dead", [
-    ("", False), ("process", False), ("process 12 on elsewhere", False), (f"process 1 on {platform.node()}", False),
-    (f"process {2**22 + 1} on {platform.node()}", True), (f"process {10**30} on {platform.node()}", False),
+    ("", False), ("process", False), (f"process {2**22 + 1} on {platform.node()} pid:[1]", False), ("process 12 on elsewhere", False), (f"process 1 on {lock._machine()}", False),
+    (f"process {2**22 + 1} on {lock._machine()}", True), (f"process {10**30} on {lock._machine()}", False),
 ])  # fmt: skip
 def test_only_a_dead_process_of_this_machine_loses_its_lock(holder, dead):
     assert lock._is_dead(holder) is dead
