@@ -14,8 +14,6 @@ from ..artifact.dimensions import Tree
 from ..artifact.signature import Parameter
 from ..errors import Position
 
-# ---------------------------------------------------------------------------------------------- expressions
-
 
 @dataclass(frozen=True, kw_only=True)
 class Node:
@@ -139,8 +137,6 @@ class ArrayName(Node):
 
 
 Expr = Const | Var | Load | Unary | Binary | Compare | BoolOp | Select | Convert | Call | CallHelper
-
-# ----------------------------------------------------------------------------------------------- statements
 
 
 @dataclass(frozen=True)
@@ -319,8 +315,6 @@ Stmt = (
     | Parallel | Reduce | NewArray
 )  # fmt: skip
 Access = Load | Store | Atomic | Scatter  # of an element
-
-# -------------------------------------------------------------------------------------------------- kernels
 
 
 @dataclass(frozen=True)

@@ -113,5 +113,5 @@ def test_no_circle():
 
 
 def test_files_are_short():
-    long = {name: lines for name, path in MODULES.items() if (lines := path.read_text().count("\n")) > 400}
+    long = {name: lines for name, path in MODULES.items() if (lines := path.read_text().count("\n")) >= 400}
     assert not long
