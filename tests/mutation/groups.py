@@ -54,7 +54,7 @@ GROUPS = {
     "cpu": Group(
         ("targets/cpu/*.py", "targets/phases.py", "targets/geometry.py", "targets/arrays.py"),
         ("targets/cpu/test_alignment.py", "targets/cpu/test_artifacts.py", "targets/cpu/test_bounds.py",
-         "targets/cpu/test_fastmath.py", "targets/cpu/test_guards.py", "targets/cpu/test_independent.py",
+         "targets/cpu/test_fastmath.py", "targets/cpu/test_index_set_splitting.py", "targets/cpu/test_independent.py",
          "targets/cpu/test_index_checks.py", "targets/cpu/test_reductions.py", "targets/cpu/test_scatter.py",
          "targets/cpu/test_threads.py", "targets/cpu/test_views.py", "targets/test_dimensions.py",
          "targets/test_language.py", "targets/test_programs.py", "targets/test_reductions.py", ONE_LEVEL),
@@ -79,7 +79,7 @@ GROUPS = {
     ),
     "cuda": Group(
         ("targets/cuda/*.py", "artifact/launch.py"),
-        ("targets/cuda/test_barriers.py", "targets/cuda/test_scatter.py", "targets/cuda/test_batches.py",
+        ("targets/cuda/test_barriers.py", "targets/cuda/test_scatter.py", "targets/cuda/test_thread_coarsening.py",
          "targets/cuda/test_raw.py", "targets/cuda/test_arithmetic.py", "targets/cuda/test_language.py",
          "targets/cuda/test_reductions.py", "targets/test_language.py", "targets/test_dimensions.py",
          "targets/test_programs.py", "targets/test_reductions.py", "targets/test_ranges.py",

@@ -38,7 +38,7 @@ NAMED = {
     ),
     "conditions on what helpers give, decided before the loop": Named(
         "pydotcompute/targets/cpu/bodies.py", "names |= set(s.names)", "pass",
-        ("targets/cpu/test_guards.py", "-k=iteration_sets"),
+        ("targets/cpu/test_index_set_splitting.py", "-k=iteration_sets"),
     ),
     "local arrays in the group of independent accesses": Named(
         ARRAYS, 'suffix="_local" if a.kind == "local" else ""', 'suffix=""', ("targets/cpu/test_independent.py",)

@@ -41,8 +41,8 @@ _SAFE = 1 << 62  # an index stays below; with an addend that does too, index + a
 
 
 def conditions_to_split_by(loop: Parallel) -> list[Expr]:
-    """The loop's guards, if its body is worth writing three times."""
-    return guards(loop) if body_size(loop) <= _LARGE else []
+    """The conditions on the index, if the body is worth writing three times."""
+    return index_conditions(loop) if body_size(loop) <= _LARGE else []
 
 
 def certain_range(
@@ -99,14 +99,14 @@ def assuming(body: Iterable[Stmt], conditions: list[Expr]) -> tuple[Stmt, ...]:
 # ------------------------------------------------------------------------------------------------- conditions
 
 
-def guards(loop: Parallel) -> list[Expr]:
+def index_conditions(loop: Parallel) -> list[Expr]:
     """Conditions of a loop's body that keep memory from being touched, and that bounds on the last index decide."""
     index, known = loop.names[-1], definitions(loop.body)
     changed = assigned(loop.body) - set(known)
     found: list[Expr] = []
 
-    def consider(condition: Expr, guarded: Iterable) -> None:
-        if condition in found or len(found) == _MOST or all(isinstance(e, Expr) and is_cheap(e) for e in guarded):
+    def consider(condition: Expr, governed: Iterable) -> None:
+        if condition in found or len(found) == _MOST or all(isinstance(e, Expr) and is_cheap(e) for e in governed):
             return
         written = substituted(condition, known)
         parts = atoms(written)

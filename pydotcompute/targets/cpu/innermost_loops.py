@@ -11,7 +11,7 @@ from ..llvm.expressions import Expressions
 from ..llvm.faults import FAULTS, Faults
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
-from .index_set_splitting import assuming, certain_range, conditions_to_split_by, guards
+from .index_set_splitting import assuming, certain_range, conditions_to_split_by, index_conditions
 from .lifted_checks import LiftedChecks
 from .loop_reductions import Lanes, Reductions
 
@@ -180,7 +180,8 @@ def _whole_vectors(loop: Parallel) -> int:
     compiler unrolls it before it looks for vectors, and finds none or those of an outer loop."""
     count = loop.counts[-1].whole if isinstance(loop.counts[-1], Const) else 0
     inner = any(isinstance(node, (For, While, Reduce)) for s in loop.body for node in walk(s))
-    return count if 0 < count <= _FEW and count % _vector_width(loop) == 0 and not inner and not guards(loop) else 0
+    whole = 0 < count <= _FEW and count % _vector_width(loop) == 0
+    return count if whole and not inner and not index_conditions(loop) else 0
 
 
 def _vector_width(loop: Parallel) -> int:

@@ -13,7 +13,7 @@ from ..llvm.writer import Writer
 from .arrays import Array, itemsize
 from .bodies import assigned, body_size
 from .elements import Elements
-from .index_set_splitting import guards
+from .index_set_splitting import index_conditions
 
 _SMALL = 150  # nodes of a body that may be written more than twice
 
@@ -97,7 +97,7 @@ class LoopVersioning:
         """(a branch, the constant steps that hold in it), the likely ones first."""
         sizes = {a.name: itemsize(a.dtype) for a in flat}
         choices = [sizes]
-        if body_size(loop) <= _SMALL and not guards(loop):  # which writes it three times already
+        if body_size(loop) <= _SMALL and not index_conditions(loop):  # which writes it three times already
             choices += [{**sizes, a.name: 0} for a in flat]
         branch = self.writer.if_
         for choice in choices:

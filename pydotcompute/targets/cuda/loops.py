@@ -9,7 +9,7 @@ from ..llvm.writer import Writer
 from .barriers import body_with_barriers
 from .counts import product, unpack
 from .stride_loops import stride_loop
-from .thread_coarsening import ThreadCoarsening, batched_axis
+from .thread_coarsening import ThreadCoarsening, coarsened_axis
 
 
 class Loops:
@@ -25,14 +25,14 @@ class Loops:
 
     def grid(self, s: Parallel, counts: tuple[str, ...]) -> None:
         """One to three nested grid-stride loops, the last count along x, the first ones of more than three as one along
-        z; along one of them in batches."""
+        z; along one of them coarsened."""
         names = [self.names.of(n) for n in s.names]
         first_names, first_counts = (s.names[:-2], counts[:-2]) if len(counts) > 3 else ((), ())
         if first_names:
             names = [self.names.fresh("_first"), *names[-2:]]
             counts = (self.writer.held("_total", product(first_counts)), *counts[-2:])
         axes = "xyz"[: len(counts)][::-1]
-        early, batched = self.coarsening.early_loads(s), batched_axis(len(counts))
+        early, coarsened = self.coarsening.early_loads(s), coarsened_axis(len(counts))
         run = self.names.fresh("_run")
 
         def level(k: int) -> None:
@@ -40,12 +40,13 @@ class Loops:
                 unpack(self.writer, first_names, first_counts, names[0])
             if k == len(counts):
                 if early:
-                    self.coarsening.batch(s, early, names[batched], counts[batched], run, f"ntid_{axes[batched]}()")
+                    name, count, width = names[coarsened], counts[coarsened], f"ntid_{axes[coarsened]}()"
+                    self.coarsening.iterations(s, early, name, count, run, width)
                 else:
                     self.statements.write(s.body)
                 return
             name, first, step = names[k], f"ctaid_{axes[k]}()", f"nctaid_{axes[k]}()"
-            if early and k == batched:
+            if early and k == coarsened:
                 name = run
                 first, step = (f"mul({text}, int64({early.at_once}))" for text in (first, step))
             width, thread = f"ntid_{axes[k]}()", f"tid_{axes[k]}()"

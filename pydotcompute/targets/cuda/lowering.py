@@ -38,7 +38,7 @@ from ..sites import Sites
 from .arrays import arguments_of, arrays_of, complex_scalars
 from .code import Code
 from .counts import held_counts
-from .thread_coarsening import batched_axis
+from .thread_coarsening import coarsened_axis
 
 BLOCK = 256
 SHARED_BYTES = 49152  # of a block, on every GPU
@@ -267,7 +267,7 @@ class _Module:
         if kind == "grid":
             counts = along_axes(counts)
         if kind == "grid" and (early := self.code.coarsening.early_loads(self.main)):
-            axis = batched_axis(len(counts))
+            axis = coarsened_axis(len(counts))
             if (count := counts[axis]) is not None:  # rounded up; that many threads are as good as more
                 few = Operation("min", (count, 2**62))
                 counts[axis] = Operation("//", (Operation("+", (few, early.at_once - 1)), early.at_once))

@@ -43,7 +43,7 @@ class ThreadCoarsening:
 
     # ------------------------------------------------------------------------------------------------ of a grid
 
-    def batch(self, s: Parallel, early: Early, name: str, count: str, run: str, width: str) -> None:
+    def iterations(self, s: Parallel, early: Early, name: str, count: str, run: str, width: str) -> None:
         """The iterations from `run` on that are a block's width apart, all their loads before anything else. One by
         one at the end, and where an array's view takes divisions."""
         writer, arrays = self.writer, self.arrays
@@ -76,7 +76,7 @@ class ThreadCoarsening:
         iteration's position; `number` sets the indices of the iteration there, `iteration` writes it. With `early`
         several at once.
 
-        Few loops over a block are whole batches: rows are as long as they are. So each iteration of a batch after the
+        Few loops over a block are whole rounds: rows are as long as they are. So each iteration of a round after the
         first has a condition, and the GPU its predicates: nothing waits, and nothing is loaded that is not there.
         """
         writer, step = self.writer, f"int64({self.block})"
@@ -91,7 +91,7 @@ class ThreadCoarsening:
             return
         run, each = self.names.fresh("_run"), [self.names.fresh("_each") for _ in range(early.at_once)]
 
-        def batch() -> None:
+        def one_round() -> None:
             loaded = []
             for k, one in enumerate(each):
                 writer.assign(one, f"at(int64({k}), {step}, {run})")
@@ -106,7 +106,7 @@ class ThreadCoarsening:
                     iteration(early.body)
 
         whole = f"int64({early.at_once * self.block})"
-        stride_loop(writer, self.statements, run, first, stop, whole, batch, head=self.faults.leave)
+        stride_loop(writer, self.statements, run, first, stop, whole, one_round, head=self.faults.leave)
 
     def _load(self, early: Early, condition: str = "") -> dict[str, str]:
         """Names for the early values of the iteration whose indices are set, if there is one."""
@@ -125,7 +125,7 @@ class ThreadCoarsening:
             self.names.bind(name, written)
 
 
-def batched_axis(counts: int) -> int:
+def coarsened_axis(counts: int) -> int:
     """Which count of a grid's a thread does several iterations along: the rows of a block's threads, which may be few
     or many, where the last is often short; the only one of one."""
     return max(counts - 2, 0)
