@@ -88,23 +88,6 @@ def test_two_dimensions_and_none():
         assert (got["table"].reshape(-1) == [*range(30), *[-1] * 6]).all()
 
 
-def test_a_block_scatters_into_its_shared_array():
-    body = """
-    for b in blocks(m):
-        seen = shared((8,), int32)
-        for c in threads(8):
-            seen[c] = 0
-        for c in threads(n):
-            scatter(seen, x[b, c] & 7, 1)
-        for c in threads(8):
-            out[b, c] = seen[c]
-    """
-    k = kernel(body, "(x: int32[m, n]) -> (out: int32[m, 8])", types="")
-    x = np.random.default_rng(1).integers(0, 99, (40, 5)).astype("i4")
-    got = agree(k, {"m": 40, "n": 5}, 2, x=x, out=np.zeros((40, 8), "i4"))
-    assert (got["out"] == [[j in row & 7 for j in range(8)] for row in x]).all()
-
-
 def test_an_index_outside_is_looked_at():
     k = kernel("for i in grid(n):\n    scatter(out, k[i], i)", "(k: int64[n], out: inout int64[b])", types="",
                bounds=True)  # fmt: skip

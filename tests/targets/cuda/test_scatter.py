@@ -58,39 +58,3 @@ def test_a_complex64_is_stored_at_once():
     stores = re.findall(r"st\.global[.\w]*", built.ptx)
     assert set(stores) == {"st.global.f32", "st.global.u64"}
     assert stores.count("st.global.f32") == 2 * stores.count("st.global.u64")
-
-
-def test_views_and_places_of_two_dimensions():
-    body = """
-        for i in grid(n):
-            scatter(table, (k[i], i % 3), v[i])
-            scatter(last, 5)
-            atomic_add(count, 1)
-    """
-    signature = "(k: int64[n], v: float32[n], table: inout strided float32[m, 3]) -> (last: int64, count: int32 = 0)"
-    built = loop(signature, body)
-    agree(built, np.arange(30) // 3, draw(30), np.zeros((3, 10), "f4").T)
-
-
-def test_a_block_scatters_into_its_shared_array():
-    body = """
-        for r in blocks(m):
-            seen = shared((16,), int32)
-            for c in threads(16):
-                seen[c] = 0
-            for c in threads(n):
-                scatter(seen, x[r, c], 1)
-            for c in threads(16):
-                out[r, c] = seen[c]
-    """
-    built = loop("(x: int64[m, n]) -> (out: int32[m, 16])", body)
-    agree(built, np.random.default_rng(0).integers(0, 16, (3, 9)))
-
-
-def test_the_first_thread_alone_scatters_for_a_block():
-    body = """
-        for r in blocks(m):
-            scatter(out, k[r], r)
-    """
-    built = loop("(k: int64[m], b: int64) -> (out: int64[b] = 0)", body)
-    agree(built, np.random.default_rng(0).permutation(5), 5)
