@@ -9,7 +9,7 @@ from .dimensions import Tree
 
 DTYPE_BYTES = {
     "bool": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8,
-    "float16": 2, "float32": 4, "float64": 8, "complex64": 8, "complex128": 16,
+    "float16": 2, "bfloat16": 2, "float32": 4, "float64": 8, "complex64": 8, "complex128": 16,
 }  # fmt: skip
 DTYPES = tuple(DTYPE_BYTES)
 
@@ -85,7 +85,7 @@ def fill_value(text: str, dtype: str) -> bool | int | float | complex:
         value: bool | int | float | complex = text in ("True", "true")
     elif dtype.startswith("complex"):
         value = complex(text)
-    elif dtype.startswith("float"):
+    elif "float" in dtype:
         value = float(text)
     else:
         value = int(text)

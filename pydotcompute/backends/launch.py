@@ -6,8 +6,6 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any, Callable, Iterator, Mapping, NamedTuple, Protocol, Sequence
 
-import numpy as np
-
 from ..artifact.dimensions import evaluate, from_data
 from ..artifact.launch import CHUNK_TERMS, MOST_CHUNKS, MOST_GRID, VIEW_LEVELS
 from ..artifact.signature import Parameter
@@ -242,5 +240,5 @@ def scalar_names(parameters: Sequence[Parameter], values: Mapping[str, Any]) -> 
     """The integer scalars of a call, which a launch may count with."""
     return {
         p.name: int(values[p.name])
-        for p in parameters if not p.in_memory and np.dtype(p.dtype).kind in "iu"
+        for p in parameters if not p.in_memory and "int" in p.dtype
     }  # fmt: skip

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
+from ..artifact.dtypes import dtype_name
 from ..artifact.identity import title
 from ..artifact.signature import DTYPES, Parameter, Signature, fill_value
 from ..cache.manifest import KernelRecord, SpecialisationRecord
@@ -168,6 +169,8 @@ def _plain(kernel: str, p: Parameter, value: Any, arrays: Any) -> Any:
         raise TypeError(
             f"{kernel}: '{p.name}' is byte-swapped ({dtype.str}); {p.name}.astype('{dtype.name}') makes a native copy"
         )
+    if dtype.kind in "mM":
+        return array.view("int64")
     if dtype.name not in DTYPES:
         raise TypeError(f"{kernel}: '{p.name}' has dtype {dtype}, which no kernel knows; there are {', '.join(DTYPES)}")
     return array
@@ -180,7 +183,7 @@ def _choose_types(record: KernelRecord, values: Mapping[str, Any], arrays: Mappi
     for p in record.signature.parameters:
         if p.name not in arrays:
             continue
-        found = arrays[p.name].dtype.name
+        found = dtype_name(arrays[p.name].dtype)
         if p.dtype not in record.types:
             if found != p.dtype:
                 raise TypeError(f"{record.name}: '{p.name}' must be {p.dtype}, got {found}")

@@ -26,6 +26,8 @@ from typing import Any, cast
 
 import numpy as np
 
+from ..artifact.dtypes import numpy_dtype
+
 noun = "a NumPy array"
 module = "np"
 
@@ -90,7 +92,7 @@ def overlap(one: np.ndarray, other: np.ndarray) -> bool:
 
 
 def empty(shape: tuple[int, ...], dtype: str) -> np.ndarray:
-    return np.empty(shape, dtype)
+    return np.empty(shape, numpy_dtype(dtype))
 
 
 def fill(array: np.ndarray, value: Any) -> None:

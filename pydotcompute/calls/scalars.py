@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import Any, Sequence, cast
 
 import numpy as np
+
+from ..artifact.dtypes import STORED, dtype_name, kind as kind_of, nearest
 
 MEANING = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 PYTHON = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
@@ -21,14 +23,17 @@ def is_scalar(value: Any) -> bool:
 
 
 def convert(value: Any, dtype: str, who: str) -> np.generic:
-    """The value as a scalar of `dtype`. `who` names the argument in messages: `saxpy: argument 'a'`.
+    """The value as a scalar of `dtype`; of one that is stored in 16 bits the value that it holds, as float32. `who`
+    names the argument in messages: `saxpy: argument 'a'`.
 
     Raises TypeError: it is of another kind, or no scalar; OverflowError: it does not fit.
     """
-    wanted = np.dtype(dtype)
+    wanted = np.dtype("float32" if dtype in STORED else dtype)
     number = value
     if isinstance(value, np.generic):
-        kind = value.dtype.kind
+        kind = kind_of(value.dtype)
+        if kind in "mM" and dtype == "int64":
+            return cast(np.generic, value.view(np.int64))
         if kind not in PYTHON or not np.can_cast(value.dtype, wanted, "same_kind"):
             raise TypeError(f"{who} must be {dtype}, got {type_name(value)} ({value})")
         number = PYTHON[kind](value)
@@ -49,7 +54,7 @@ def convert(value: Any, dtype: str, who: str) -> np.generic:
         except OverflowError:
             raise OverflowError(f"{who}: {_short(value)} does not fit {dtype}") from None
     with np.errstate(over="ignore"):
-        result = wanted.type(number)
+        result = wanted.type(nearest(number, dtype) if dtype in STORED else number)
     if wanted.kind in "fc" and np.isinf(result) and not np.isinf(number):
         raise OverflowError(f"{who}: {_short(value)} does not fit {dtype}")
     return result
@@ -60,13 +65,18 @@ def choose(declared: Sequence[str], values: Sequence[Any]) -> str:
     Python float means float64, an int int64 (the widest of several); where that is not declared, the first that is."""
     own = [value.dtype for value in values if isinstance(value, np.generic)]
     if own:
-        same = (dtype.name for dtype in own if dtype.name in declared)
-        close = (name for name in declared if all(np.can_cast(dtype, name, "same_kind") for dtype in own))
+        same = (dtype_name(dtype) for dtype in own if dtype_name(dtype) in declared)
+        close = (name for name in declared if all(_converts(dtype, name) for dtype in own))
         return next(same, None) or next(close, declared[0])
     for kind in (complex, float, int, bool):
         if any(isinstance(value, kind) and (kind is not int or type(value) is not bool) for value in values):
             return MEANING[kind] if MEANING[kind] in declared else declared[0]
     return declared[0]
+
+
+def _converts(dtype: np.dtype[Any], name: str) -> bool:
+    """Whether NumPy's scalars of one dtype become those of another."""
+    return np.can_cast(dtype, "float32" if name in STORED else name, "same_kind")
 
 
 def _suits(value: Any, kind: str) -> bool:

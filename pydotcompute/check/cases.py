@@ -8,6 +8,7 @@ import numpy as np
 
 from ..declare.model import Kernel, Specialisation
 from ..ir import tree
+from ..ir.dtypes import kind_of
 from . import sizes
 from .expected import INTERPRETED
 
@@ -21,7 +22,7 @@ def cases_of(kernel: Kernel, specialisation: Specialisation, seed: int) -> Itera
     second (of several dimensions, of which it takes few, every) and third size that it takes, from the first on."""
     arrays = any(p.is_array for p in kernel.signature.parameters)
     types = dict(specialisation.types)
-    floats = any(types.get(p.dtype, p.dtype).startswith(("float", "complex")) for p in kernel.signature.inputs)
+    floats = any(kind_of(types.get(p.dtype, p.dtype)) in "fc" for p in kernel.signature.inputs)
     loose = any(p.layout != "C" for p in kernel.signature.parameters)
     small = 0
     for number, dims in enumerate(sizes.cases(kernel, specialisation, seed)):

@@ -7,6 +7,7 @@ from typing import Mapping
 
 import numpy as np
 
+from ..artifact.dtypes import STORED
 from ..declare.model import Kernel
 
 
@@ -56,6 +57,7 @@ def _order(arrays: list[np.ndarray]) -> np.ndarray:
     columns = []
     for array in sorted(arrays, key=lambda a: a.dtype.kind not in "biu"):
         flat = array.reshape(len(array), -1) if array.size else np.zeros((len(array), 0), array.dtype)
+        flat = flat.astype(np.float32) if flat.dtype.name in STORED else flat
         parts = (flat.real, flat.imag) if flat.dtype.kind == "c" else (flat,)
         columns += [part[:, k] for part in parts for k in range(part.shape[1])]
     return np.lexsort(columns[::-1]) if columns else np.arange(len(arrays[0]))

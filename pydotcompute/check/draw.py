@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..artifact.dimensions import evaluate
+from ..artifact.dtypes import finfo, kind, numpy_dtype
 from ..artifact.signature import Parameter
 from ..declare.model import Kernel, Specialisation
 from . import faults
@@ -22,7 +23,7 @@ SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0)
 def extremes(dtype: np.dtype, largest: bool) -> np.ndarray:
     """Special values, denormals and the smallest normal numbers; if `largest`, those of both signs too, which are left
     out for sums: whether one overflows depends on its order, which the language leaves open."""
-    info = np.finfo(dtype)
+    info = finfo(dtype)
     most = (info.max, info.min) if largest else ()
     return np.array([*SPECIAL, info.tiny, info.smallest_subnormal, -info.tiny, *most], dtype)
 
@@ -51,13 +52,13 @@ def draw(
     leading = _leading(names, rng)
     drawn = _drawn(kernel, types, dims, names, leading, rng, root)
     if special or extreme:
-        given = [v.item() for v in drawn.values() if v.ndim == 0 and v.dtype.kind == "f"]
+        given = [v.item() for v in drawn.values() if v.ndim == 0 and kind(v.dtype) == "f"]
         # An end of a range is as likely as all others.
         given = [*SPECIAL, *given * (len(SPECIAL) // max(len(given), 1))]
-        floats = [p for p in kernel.signature.inputs if drawn[p.name].dtype.kind in "fc"]
+        floats = [p for p in kernel.signature.inputs if kind(drawn[p.name].dtype) in "fc"]
         many = special % 2 == 0 if special else bool(rng.integers(2))
         for p in floats:
-            real = np.finfo(drawn[p.name].dtype).dtype
+            real = drawn[p.name].real.dtype
             if p.is_array:
                 chosen = extremes(real, extreme == "all") if extreme else np.array(given, real)
                 drawn[p.name] = _strewn(drawn[p.name], rng, chosen, many)
@@ -66,7 +67,7 @@ def draw(
         turns = [
             (p.name, value) for v in (*SPECIAL[:3], -0.0) for p in floats
             if not p.is_array and p.name not in (kernel.inputs or ())
-            for value in ((v,) if drawn[p.name].dtype.kind == "f" else (complex(v, 1), complex(1, v)))
+            for value in ((v,) if kind(drawn[p.name].dtype) == "f" else (complex(v, 1), complex(1, v)))
         ]  # fmt: skip
         if turns and special > 1 and not many:
             name, value = turns[(special - 3) // 2 % len(turns)]
@@ -77,7 +78,7 @@ def draw(
         return int(rng.integers(1, 4)) if misaligned else 0
 
     for p in kernel.signature.parameters:
-        dtype, apart = np.dtype(types.get(p.dtype, p.dtype)), strided and p.layout != "C"
+        dtype, apart = numpy_dtype(types.get(p.dtype, p.dtype)), strided and p.layout != "C"
         if p.role == "temp":
             continue  # the call's own
         if p.role == "out":
@@ -102,7 +103,7 @@ def _drawn(
     custom = _custom(kernel, names, types, rng, root)
     result, widest = {}, False
     for p in kernel.signature.inputs:
-        dtype = np.dtype(types.get(p.dtype, p.dtype))
+        dtype = numpy_dtype(types.get(p.dtype, p.dtype))
         shape = _shape(p, names, leading)
         if p.layout == "broadcast":
             shape = _narrow(shape, rng) if widest else shape

@@ -9,6 +9,7 @@ from typing import Any, Callable
 
 import numpy as np
 
+from ..artifact.dtypes import STORED, kind
 from ..declare.model import Declaration, Kernel, Specialisation
 from ..interpreter.runtime import poison
 from ..runtime.interpreted import execute
@@ -105,7 +106,7 @@ class Expected:
                 held = ~measure.beyond(v, array.dtype) & np.array(not cut)
             else:
                 with np.errstate(all="ignore"):
-                    v, u = v.astype(array.dtype), u.astype(array.dtype)
+                    v, u = measure.rounded(v, array.dtype), measure.rounded(u, array.dtype)
                 v, held = np.where(measure.kinds(v) == measure.kinds(u), v, u), np.ones(v.shape, bool)
             result.append((v, held))
         return tuple(result)
@@ -152,7 +153,7 @@ class Expected:
 def _misfit(value: Any, name: str, array: np.ndarray) -> str:
     """Why `value` cannot be the reference of this array; empty if it can."""
     given = np.asarray(value)
-    if given.dtype.kind not in "biufc":
+    if kind(given.dtype) not in "biufc":
         return f"gives no numbers for '{name}', but {given.dtype} ({type(value).__name__})"
     if given.dtype.kind == "c" and array.dtype.kind != "c":
         return f"gives {given.dtype} for '{name}', which is {array.dtype}"
@@ -167,13 +168,13 @@ def copy(value: Any) -> Any:
 
 def _widened(value: Any) -> Any:
     """In float64, where it is a float. Contiguous: along other axes than the last in memory NumPy adds one by one."""
-    if isinstance(value, np.ndarray) and value.dtype.kind in "fc":
-        return value.astype(np.float64 if value.dtype.kind == "f" else np.complex128, order="C")
+    if isinstance(value, np.ndarray) and kind(value.dtype) in "fc":
+        return value.astype(np.float64 if kind(value.dtype) == "f" else np.complex128, order="C")
     return copy(value)
 
 
 def _own(value: Any) -> Any:
     """In the type that kernels compute in."""
-    if isinstance(value, np.ndarray) and value.dtype == np.float16:
+    if isinstance(value, np.ndarray) and value.dtype.name in STORED:
         return value.astype(np.float32, order="C")
     return copy(value)

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..artifact.dtypes import bfloat16_bits, finfo, kind
+
 
 class Difference(NamedTuple):
     """The worst element of one output: its indices, what was got and wanted, and the error (inf: another kind)."""
@@ -31,14 +33,21 @@ def difference(
     if got.size == 0:
         return None
     with np.errstate(all="ignore"):
-        wanted = np.asarray(wanted).astype(got.dtype)
-        if got.dtype.kind in "biu":
+        wanted = rounded(np.asarray(wanted), got.dtype)
+        if kind(got.dtype) in "biu":
             errors = np.where(got == wanted, 0.0, np.inf)
         else:
             errors = _relative(got, wanted, zeros)
     errors = errors if held is None else np.where(held, errors, 0.0)
     index = np.unravel_index(int(np.argmax(errors)), errors.shape)
     return Difference(tuple(int(i) for i in index), got[index].item(), wanted[index].item(), float(errors[index]))
+
+
+def rounded(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Numbers as the nearest ones of a dtype; ml_dtypes itself rounds a float64 twice."""
+    if dtype.name != "bfloat16":
+        return values.astype(dtype)
+    return bfloat16_bits(values).view(dtype)
 
 
 def _relative(got: np.ndarray, wanted: np.ndarray, zeros: bool) -> np.ndarray:
@@ -48,7 +57,7 @@ def _relative(got: np.ndarray, wanted: np.ndarray, zeros: bool) -> np.ndarray:
     sizes = reduce(np.hypot, (np.where(np.isfinite(w), np.abs(w), 0) for _, w in parts))
     # The largest |wanted| of the output is no smaller than that of the element; of nothing but zeros, the smallest
     # number makes any other result infinitely wrong.
-    scale = sizes.max(initial=0) or np.finfo(got.dtype).smallest_subnormal
+    scale = sizes.max(initial=0) or finfo(got.dtype).smallest_subnormal.astype(wide)
     return (reduce(np.hypot, (_apart(g, w, zeros) for g, w in parts)) / scale).astype(float)
 
 
@@ -77,8 +86,8 @@ def beyond(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
         part = np.dtype(f"f{dtype.itemsize // 2}")
         return beyond(values.real, part) | beyond(values.imag, part)
     with np.errstate(all="ignore"):
-        if dtype.kind == "f":
-            return np.isfinite(values) & ~np.isfinite(values.astype(dtype))
+        if kind(dtype) == "f":
+            return np.isfinite(values) & ~np.isfinite(rounded(values, dtype))
         if values.dtype.kind == "b":
             return np.zeros(values.shape, bool)
         # Of floats, whose range may end beside an integer's, the exclusive bounds are exact.
@@ -94,4 +103,4 @@ def tolerance(declared: float | dict[str, float] | None, dtype: np.dtype) -> flo
         return 0.0
     if isinstance(declared, dict):
         declared = declared.get(dtype.name)
-    return float(declared) if declared is not None else 16 * float(np.finfo(dtype).eps)
+    return float(declared) if declared is not None else 16 * float(finfo(dtype).eps)

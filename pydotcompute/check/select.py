@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Iterator, NamedTuple, Sequence
 
+from ..artifact.remedies import install
 from ..builder.plan import Name
 from ..declare.model import Declaration, Kernel, Specialisation
 from ..runtime.library import KernelLibrary
@@ -44,7 +45,9 @@ class Selection(NamedTuple):
                 yield self._stale(kernel, chosen, target)
         vendors = dict.fromkeys(vendor_of(t) for t in current) if kernel.vendor else ()
         run = [t for t in wanted if t in current] + [v for v in vendors if not self.targets or v in self.targets]
-        if run:
+        if run and (lacking := _lacks(kernel, chosen)):
+            yield from (Verdict(*name, target, 0, 0.0, (), lacking) for target in run)
+        elif run:
             yield Unit(kernel, chosen, tuple(run))
         reached = {*run, *wanted, *(target.removesuffix(BOUNDS) for target in wanted)}
         for target in self.targets or [""] * (not found):
@@ -80,6 +83,18 @@ class Selection(NamedTuple):
             command = build_command(self.root, self.declaration, *few, target=BOUNDS)
             which = ", ".join(few) or f"{len(names)} kernels"  # more than three
             yield Verdict("", "", BOUNDS, 0, 0.0, (), f"not built for {which}; run: {command}")
+
+
+def _lacks(kernel: Kernel, chosen: Specialisation) -> str:
+    """Why there can be no arrays to check it with; empty if there can."""
+    types = dict(chosen.types)
+    if all(types.get(p.dtype, p.dtype) != "bfloat16" for p in kernel.signature.parameters):
+        return ""
+    try:
+        import ml_dtypes  # noqa: F401  # whose dtype NumPy knows from then on
+    except ImportError:
+        return f"arrays of bfloat16 need ml_dtypes, which is not installed: {install('bfloat16', 'ml_dtypes')}"
+    return ""
 
 
 def vendor_of(target: str) -> str:

@@ -9,7 +9,10 @@ from typing import Callable, Sequence
 from ..artifact.signature import fill_value
 
 COMPLEX = re.compile(r"[+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?(?:[+-][0-9.]+(?:[eE][+-]?[0-9]+)?)?[jJ]")
-LARGEST = {"float16": 65504.0, "float32": 3.4028234663852886e38, "complex64": 3.4028234663852886e38}
+LARGEST = {
+    "float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38,
+    "complex64": 3.4028234663852886e38,
+}  # fmt: skip
 FLOAT = re.compile(r"[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|nan)")
 INTEGER = re.compile(r"[+-]?[0-9]+")
 

@@ -7,6 +7,7 @@ import math
 from dataclasses import replace
 
 from ..artifact.dimensions import Tree
+from ..artifact.dtypes import STORED
 from ..artifact.signature import DTYPE_BYTES, DTYPES
 from ..ir import tree
 from ..ir.functions import ATOMICS
@@ -166,6 +167,9 @@ def update(s: Scope, call: ast.Call) -> tree.Atomic | tree.Scatter:
     at = s.at(call)
     if name == "scatter":
         return tree.Scatter(array.name, indices, convert(value, array.dtype, s.fault(term)), at=at)
+    if array.dtype in STORED:
+        hint = "add up in a float32 array, `temp` or an output, and store it when all is done"
+        s.refuse(target, f"`{name}` updates no {array.dtype}: elements of it are stored, not computed with", hint)
     if array.dtype == "bool" or array.dtype.startswith("complex"):
         s.fault(call)(f"`{name}` updates integers and floats, not {array.dtype}", "store into the array instead")
     return tree.Atomic(ATOMICS[name], array.name, indices, convert(value, array.dtype, s.fault(term)), at=at)

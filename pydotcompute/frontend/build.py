@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..artifact.dimensions import substituted
+from ..artifact.dtypes import STORED
 from ..declare.model import Kernel, Rendered, Specialisation
 from ..ir import tree
 from . import array_swaps, constant_tuples, helpers, limits, module as modules, names, settling, statements
@@ -63,7 +64,7 @@ def _scope(module: modules.Module, parts: Parts) -> Scope:
             leading = ("rows" if p.dims else "size",) if p.ellipsis else ()
             s.arrays[p.name] = Array(p.name, p.rank, p.dtype, p.role, (*leading, *(p.dims or ())))
         else:
-            s.given[p.name] = Value(tree.Var(p.name, p.dtype))
+            s.given[p.name] = Value(tree.Var(p.name, "float32" if p.dtype in STORED else p.dtype))
     for symbol in module.kernel.signature.symbols:
         s.given[symbol] = Value(tree.Var(symbol, "int64"), True)
     names.collect(s)

@@ -51,7 +51,7 @@ def _expression(s: Scope, node: ast.expr) -> Value:
             array, indices = access(s, node, "read")
             if array.kind == "tuple":
                 return constant_tuples.element(s, node, array, indices[0])
-            return Value(tree.Load(array.name, indices, array.dtype, at=at))
+            return promotion.loaded(tree.Load(array.name, indices, array.dtype, at=at))
         case ast.UnaryOp(op=ast.Not()):
             return Value(negated(condition(s, node.operand)[0], at), True)  # Python's own bool, whatever it is of
         case ast.UnaryOp():

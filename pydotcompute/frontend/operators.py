@@ -6,6 +6,7 @@ import operator
 from functools import reduce
 from typing import Any, Callable
 
+from ..artifact.dtypes import STORED
 from ..ir import tree
 from ..ir.dtypes import KINDS, kind_of
 from ..ir.functions import FUNCTIONS
@@ -203,9 +204,14 @@ def real_of(dtype: str) -> str:
 
 
 def cast(dtype: str, value: Value, fault: Fault, at=None) -> Value:
-    """`float32(value)`: a strong value."""
+    """`float32(value)`: a strong value; of a dtype that is stored in 16 bits rounded to it, and float32."""
     if rank(dtype) == 1 and value.literal and value.rank == 1 and not fits(value.constant.whole, dtype):
         low, high = bounds(dtype)
         fault(f"{value.constant.value} does not fit {dtype}", f"{dtype} holds {low} … {high}", value.expr.at)
         return Value(tree.Const(low, dtype, at=at))
+    if dtype in STORED:
+        kept = convert(value, dtype, fault)
+        assert isinstance(kept, tree.Convert)
+        literal_ = isinstance(kept.operand, tree.Const)  # which has been rounded
+        return Value(kept.operand if literal_ else tree.Convert(kept, "float32", at=at))
     return Value(convert(value, dtype, fault))

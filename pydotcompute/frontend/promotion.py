@@ -12,12 +12,13 @@ from typing import Callable, Collection, NamedTuple
 
 import numpy as np
 
+from ..artifact.dtypes import STORED, nearest
 from ..ir import tree
+from ..ir.dtypes import KINDS as DTYPE_KINDS, kind_of
 
 KINDS = ("bool", "int", "float", "complex")
 WEAK = ("bool", "int64", "float64", "complex128")  # how a weak value of each kind is held
 _PYTHON = (True, 0, 0.0, 0j)
-_RANK = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
 
 Fault = Callable[..., None]  # reports a mistake (message, hint, position); may return, then a fallback goes on
 
@@ -61,7 +62,7 @@ class Value(NamedTuple):
 @lru_cache(None)
 def rank(dtype: str) -> int:
     """0 bool, 1 integer, 2 float, 3 complex."""
-    return _RANK[np.dtype(dtype).kind]
+    return DTYPE_KINDS.index(kind_of(dtype))
 
 
 @lru_cache(None)
@@ -123,9 +124,21 @@ def constant(value: bool | int | float | complex, dtype: str, at=None) -> tree.C
         return tree.Const(complex(np.dtype(dtype).type(value)), dtype, at=at)
 
 
+def loaded(load: tree.Load) -> Value:
+    """An element as a value: one that is stored in 16 bits is float32."""
+    return Value(tree.Convert(load, "float32", at=load.at) if load.type in STORED else load)
+
+
 def convert(value: Value, dtype: str, fault: Fault) -> tree.Expr:
-    """The value as an expression of `dtype`; literals are converted here, all else by a Convert."""
+    """The value as an expression of `dtype`; literals are converted here, all else by a Convert. Of a dtype that is
+    stored in 16 bits it is for a store alone."""
     expr = value.expr
+    if dtype in STORED:
+        if value.literal and value.rank <= 2:
+            number = nearest(_as_float(value.constant.real), dtype)  # rounded once
+            return tree.Convert(tree.Const(number, "float32", at=expr.at), dtype, at=expr.at)
+        wide = "float64" if expr.type == "float64" else "float32"
+        return tree.Convert(convert(value, wide, fault), dtype, at=expr.at)
     kind = rank(dtype)
     if value.literal and value.rank <= 1:
         number = value.constant.whole
@@ -147,8 +160,8 @@ def convert(value: Value, dtype: str, fault: Fault) -> tree.Expr:
     return tree.Convert(expr, dtype, at=expr.at)
 
 
-def _as_float(value: int) -> float:
-    """A whole number as a float: one beyond every float is an infinity, as NumPy's overflow is."""
+def _as_float(value: int | float) -> float:
+    """A number as a float: a whole one beyond every float is an infinity, as NumPy's overflow is."""
     try:
         return float(value)
     except OverflowError:

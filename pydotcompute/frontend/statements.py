@@ -9,7 +9,7 @@ from ..ir import tree
 from ..ir.functions import UPDATES
 from . import array_swaps, arrays, constant_tuples, expressions, loops, reductions
 from .names import array_kind, bindings, is_swap
-from .promotion import Value, constant, convert
+from .promotion import Value, constant, convert, loaded
 from .scope import SET, Scope, merge
 from .syntax import without_docstring
 
@@ -299,7 +299,7 @@ def _augmented(s: Scope, node: ast.AugAssign) -> list[tree.Stmt]:
     elif isinstance(target, ast.Subscript):
         term = expressions.expression(s, node.value)  # first: `total[()] += sum(…)` stands after the reduction
         array, indices = expressions.access(s, target, "stored into")
-        old = Value(tree.Load(array.name, indices, array.dtype, at=s.at(target)))
+        old = loaded(tree.Load(array.name, indices, array.dtype, at=s.at(target)))
         value = expressions.binary(s, op, old, term, node)
         stored = convert(value, array.dtype, s.fault(node.value))
         return [tree.Store(array.name, indices, stored, at=s.at(node))]

@@ -1,7 +1,8 @@
 """The arithmetic of the kernel language on single values: the specification that every backend is tested against.
 
 A value of a dtype is held as what computes exactly in it: bool as Python's bool, integers as Python's int within
-the dtype's range, float16/32/64 and complex64/128 as NumPy scalars. `value` makes one, and each function below takes
+the dtype's range, float32/64 and complex64/128 as NumPy scalars, float16 and
+bfloat16, which elements alone are of, as NumPy's and ml_dtypes'. `value` makes one, and each function below takes
 and returns such values. NumPy warns about overflow and division by zero: callers run under `np.errstate(all="ignore")`.
 
 Integers    `+ - * ** <<` wrap; `//` and `%` floor; division by 0 gives 0, MIN // -1 gives MIN, MIN % -1 gives 0.
@@ -23,12 +24,15 @@ from typing import Callable
 
 import numpy as np
 
+from ..artifact.dtypes import STORED, bfloat16_bits, numpy_dtype
 from ..ir.dtypes import COMPLEX, FLOATS, INTEGER_BITS, integer_range
 from . import elementary
 
 
 def value(number, dtype: str):
-    """A Python or NumPy scalar that fits, as a value of `dtype`."""
+    """A Python or NumPy scalar that fits, as a value of `dtype`, of one that is stored in 16 bits as a float32."""
+    if dtype in STORED:
+        return np.float32(number)
     return bool(number) if dtype == "bool" else int(number) if dtype in INTEGER_BITS else np.dtype(dtype).type(number)
 
 
@@ -76,6 +80,9 @@ def conversion(source: str, target: str) -> Callable:
             return wrapping(lambda a: a, target)
         to_integer = _saturating(target)
         return (lambda a: to_integer(a.real)) if source in COMPLEX else to_integer
+    if target == "bfloat16":
+        stored = numpy_dtype(target)
+        return lambda a: bfloat16_bits(a).view(stored)[()]  # rounded once, of a float64 too
     result = np.dtype(target).type
     if source in INTEGER_BITS:  # through the array cast: NumPy rounds a Python int twice
         exact = np.dtype(source).type

@@ -17,7 +17,7 @@ from typing import Any, Callable
 
 import numpy as np
 
-_WIDE = {"float16": np.float64, "float32": np.float64, "float64": np.longdouble}
+_WIDE = {"float32": np.float64, "float64": np.longdouble}
 _ROUNDED: dict[str, Callable[..., Any]] = {
     "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2, "log10": np.log10,
     "log1p": np.log1p, "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos,
@@ -38,7 +38,7 @@ def function(name: str, dtype: str) -> Callable:
     if name in _COMMON:
         return _COMMON[name]
     if name == "fma":
-        return _fma_narrow(dtype) if dtype != "float64" else fma_float64
+        return fma_float32 if dtype == "float32" else fma_float64
     scalar = np.dtype(dtype).type
     if name in _EXACT:
         compute = _EXACT[name]
@@ -79,24 +79,19 @@ def fma_float64(a, b, c):
         return np.float64(math.inf if exact > 0 else -math.inf)
 
 
-def _fma_narrow(dtype: str) -> Callable:
-    """fma for float32 and float16: the product is exact in float64, and the sum is rounded there to odd, so that
-    rounding it again to the narrow type rounds correctly (S. Boldo, G. Melquiond, "Emulation of FMA and correctly
-    rounded sums: proved algorithms using rounding to odd", IEEE Transactions on Computers 57, 2008)."""
-    scalar = np.dtype(dtype).type
-
-    def fma(a, b, c):
-        product, addend = np.float64(a) * np.float64(b), np.float64(c)
-        total = product + addend
-        if not np.isfinite(total):
-            return scalar(total)
-        virtual = total - product
-        error = (product - (total - virtual)) + (addend - virtual)
-        if error and not total.view(np.int64) & 1:
-            total = np.nextafter(total, np.float64(math.copysign(math.inf, error)))
-        return scalar(total)
-
-    return fma
+def fma_float32(a, b, c):
+    """The product is exact in float64, and the sum is rounded there to odd, so that rounding it again rounds correctly
+    (S. Boldo, G. Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd",
+    IEEE Transactions on Computers 57, 2008)."""
+    product, addend = np.float64(a) * np.float64(b), np.float64(c)
+    total = product + addend
+    if not np.isfinite(total):
+        return np.float32(total)
+    virtual = total - product
+    error = (product - (total - virtual)) + (addend - virtual)
+    if error and not total.view(np.int64) & 1:
+        total = np.nextafter(total, np.float64(math.copysign(math.inf, error)))
+    return np.float32(total)
 
 
 _WHOLE = {np.float32: np.complex64, np.float64: np.complex128}

@@ -11,6 +11,7 @@ from typing import Callable, Sequence
 
 import numpy as np
 
+from ..artifact import dtypes
 from ..ir import operations
 from ..ir.functions import FUNCTIONS
 from . import arithmetic
@@ -143,7 +144,7 @@ def span(start: int, stop: int, step: int):
 
 def poisoned(second: bool, shape: tuple[int, ...], dtype: str) -> np.ndarray:
     """A new kernel array, whose elements hold poison until they are written."""
-    array = np.empty([max(n, 0) for n in shape], dtype)
+    array = np.empty([max(n, 0) for n in shape], dtypes.numpy_dtype(dtype))
     poison(array, second)
     return array
 
@@ -152,7 +153,7 @@ def poison(array: np.ndarray, second: bool = False) -> None:
     """Fill an array that nobody has written with what shows when it is read, or left as it is: NaN, of integers the
     largest, True. In a second run with the largest and smallest numbers in turn, of integers the smallest, False: no
     result may depend on which of them it was, and what still holds both, each in its run, was never written."""
-    kind, dtype = array.dtype.kind, array.dtype
+    kind, dtype = dtypes.kind(array.dtype), array.dtype
     if kind == "b":
         array[...] = not second
     elif kind in "iu":
@@ -160,7 +161,7 @@ def poison(array: np.ndarray, second: bool = False) -> None:
     elif not second:
         array[...] = complex(np.nan, np.nan) if kind == "c" else np.nan
     else:
-        pair = np.array([np.finfo(dtype).max, np.finfo(dtype).min], dtype)
+        pair = np.array([dtypes.finfo(dtype).max, dtypes.finfo(dtype).min], dtype)
         array[...] = np.resize(pair, array.shape)
 
 

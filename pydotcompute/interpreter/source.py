@@ -14,7 +14,7 @@ from typing import Any, Iterator, NamedTuple
 from ..artifact.dimensions import Operation, Tree, names
 from ..errors import Position
 from ..ir import tree as t
-from ..ir.dtypes import COMPLEX, FLOATS, INTEGER_BITS
+from ..ir.dtypes import INTEGER_BITS, kind_of
 from ..ir.from_zero import from_zero
 from ..ir.operations import BINARY, UNARY
 from . import arithmetic
@@ -309,7 +309,7 @@ class _Writer:
 
 
 def _is_float(dtype: str) -> bool:
-    return dtype in FLOATS or dtype in COMPLEX
+    return kind_of(dtype) in "fc"
 
 
 def _names(helper: t.Helper) -> set[str]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
+from ..artifact.dtypes import STORED
+
 INTEGER_BITS = {f"{sign}int{bits}": bits for sign in ("", "u") for bits in (8, 16, 32, 64)}
-FLOATS = ("float16", "float32", "float64")
+FLOATS = ("float32", "float64")  # what is computed with; elements may be stored in fewer bits
 COMPLEX = {"complex64": "float32", "complex128": "float64"}  # and the dtype of their parts
 
 KINDS = "bifc"  # letters of the kinds of dtypes, each wider than the one before: b(ool) i(nteger) f(loat) c(omplex)
@@ -13,7 +15,7 @@ KINDS = "bifc"  # letters of the kinds of dtypes, each wider than the one before
 
 def kind_of(dtype: str) -> str:
     """The letter of a dtype's kind."""
-    return "b" if dtype == "bool" else "i" if dtype in INTEGER_BITS else "f" if dtype in FLOATS else "c"
+    return "b" if dtype == "bool" else "i" if dtype in INTEGER_BITS else "f" if dtype in (*FLOATS, *STORED) else "c"
 
 
 @cache

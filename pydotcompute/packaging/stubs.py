@@ -141,7 +141,7 @@ def _deciding(record: KernelRecord, variable: str, dtype: str) -> str:
     if len(declared) == 1:
         return SCALARS[_kind(dtype)]
     meant = [kind.__name__ for kind in PYTHON if choose(declared, [kind(0)]) == dtype and _fits(kind, dtype)]
-    return " | ".join([*meant[-1:], f"np.{_scalar(dtype)}"])
+    return " | ".join([*meant[-1:], _scalar(dtype)])
 
 
 def _fits(kind: type, dtype: str) -> bool:
@@ -155,7 +155,7 @@ def _arguments(
     decided = {p.dtype for p in record.signature.inputs if p.is_array}
     for p in (*record.signature.inputs, *record.signature.outputs):
         dtype = types.get(p.dtype, p.dtype)
-        array = f"NDArray[np.{_scalar(dtype)}]"
+        array = f"NDArray[{_scalar(dtype)}]"
         if p.role == "out":
             given = needed and p.dtype in record.types and p.dtype not in decided
             yield f"{p.name}: {array}" + (" | None" * (not given) + " = None" * (not needed))
@@ -186,16 +186,17 @@ def _result(record: KernelRecord, types: dict[str, str]) -> str:
 
 
 def _returned(p: Parameter, dtype: str) -> str:
-    return f"NDArray[np.{_scalar(dtype)}]" if p.is_array else f"np.{_scalar(dtype)}"
+    return f"NDArray[{_scalar(dtype)}]" if p.is_array else _scalar(dtype)
 
 
 def _scalar(dtype: str) -> str:
-    return "bool_" if dtype == "bool" else dtype
+    """The type of an element; of bfloat16, which NumPy's stubs do not know, and ml_dtypes may not be there, any."""
+    return "Any" if dtype == "bfloat16" else "np.bool_" if dtype == "bool" else f"np.{dtype}"
 
 
 def _kind(dtype: str) -> str:
     """As NumPy's `dtype.kind`."""
-    return dtype[0]
+    return "f" if dtype == "bfloat16" else dtype[0]
 
 
 def _has_devices(record: KernelRecord) -> bool:

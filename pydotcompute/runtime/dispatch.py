@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Callable, Mapping
 
 import numpy as np
 
+from ..artifact.dtypes import dtype_name
 from ..backends.base import Backend
 from ..backends.names import HOST
 from ..cache.manifest import KernelRecord, SpecialisationRecord
@@ -173,7 +174,7 @@ class Dispatcher:
             if p.is_array:
                 if type(value) is not np.ndarray:
                     return False
-                types.setdefault(p.dtype, value.dtype.name)
+                types.setdefault(p.dtype, dtype_name(value.dtype))
         defaults = {name: choices[0] for name, choices in record.params.items()}
         for specialisation in record.specialisations.values():
             if specialisation.params == defaults and all(types.get(k) == v for k, v in specialisation.types.items()):

@@ -160,7 +160,7 @@ class Target(ABC):
     examples: ClassVar[tuple[str, ...]]  # names to suggest
     by_default: ClassVar[tuple[str, ...]] = ()  # names that are built where a declaration says nothing
     expected: ClassVar[str] = ""  # how its names are written; empty: the nearest example says it
-    dtypes: ClassVar[frozenset[str]] = frozenset(DTYPES) - {"float16"}  # of arrays and scalars
+    dtypes: ClassVar[frozenset[str]] = frozenset(DTYPES)  # of arrays and scalars
     raw: ClassVar[str] = ""  # the module whose use marks a body as this target's own Python; empty: it takes none
     comments: ClassVar[Mapping[str, str]] = {}  # suffix of artifacts that are text → what begins a comment there
     has_bounds: ClassVar[bool] = False  # whether it can check every index (`--bounds`)

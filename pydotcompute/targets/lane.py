@@ -15,7 +15,7 @@ def lane_dtypes(r: Reduction) -> tuple[str, ...]:
     if r.op in ("argmin", "argmax"):
         return r.operand_type, "int64"
     # the error of a long sum in float16 could not be carried in float16
-    return ("float32" if (r.op, r.type) == ("sum", "float16") else r.type,)
+    return (r.type,)
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from pydotcompute.frontend.promotion import Type, common, of_name, rank
-from pydotcompute.artifact.signature import DTYPES
+from pydotcompute.artifact import signature
+from pydotcompute.artifact.dtypes import STORED
 
+DTYPES = [dtype for dtype in signature.DTYPES if dtype not in STORED]  # of what is computed with
 INTEGERS = [dtype for dtype in DTYPES if "int" in dtype]
 LOOPS = {
     "range": "for i in grid(n):\n    s = {start}\n    for k in range(3):\n        {update}\n    out[i] = s",
@@ -26,7 +28,7 @@ def name_type(build, loop, start, update, dtype):
 
 
 @pytest.mark.parametrize("loop", LOOPS)
-@pytest.mark.parametrize("dtype", [d for d in DTYPES if d != "float16"])
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_a_name_that_starts_from_a_plain_number(build, loop, dtype):
     element = "x[c]" if loop == "threads" else "x[i]"
     wide = {"b": "int64", "i": "int64", "u": "uint64"}.get(np.dtype(dtype).kind, dtype)

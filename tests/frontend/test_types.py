@@ -9,9 +9,11 @@ import pytest
 from pydotcompute.ir import tree
 from pydotcompute.frontend.operators import binary, call, compare, select
 from pydotcompute.frontend.promotion import Value, literal, rank
-from pydotcompute.artifact.signature import DTYPES
+from pydotcompute.artifact import signature
+from pydotcompute.artifact.dtypes import STORED
 
 WEAK = {"weak bool": True, "weak int": 2, "weak float": 0.5, "weak complex": 1j}
+DTYPES = [dtype for dtype in signature.DTYPES if dtype not in STORED]  # of what is computed with
 ALL = [*DTYPES, *WEAK]
 
 

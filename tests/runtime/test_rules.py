@@ -77,7 +77,7 @@ ERRORS = [
      "saxpy: 'x' is byte-swapped (>f4); x.astype('float32') makes a native copy"),
     ("saxpy", (2.0, X.astype("O"), X), {}, TypeError,
      "saxpy: 'x' has dtype object, which no kernel knows; there are bool, int8, int16, int32, int64, uint8, uint16, "
-     "uint32, uint64, float16, float32, float64, complex64, complex128"),
+     "uint32, uint64, float16, bfloat16, float32, float64, complex64, complex128"),
     ("saxpy", (2.0, [1.0], X), {}, TypeError,
      "saxpy: argument 'x' must be a NumPy array, got list; np.asarray(x) makes one"),
     ("saxpy", (2.0, None, X), {}, TypeError, "saxpy: argument 'x' must be a NumPy array, got NoneType"),

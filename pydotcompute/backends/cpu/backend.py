@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, SupportsIndex, cast
 
 import numpy as np
 
-from ...artifact import x86_levels
+from ...artifact import dtypes, x86_levels
 from ...calls import arrays, settings
 from ...errors import AllocationError
 from ..base import Backend, Verdict
@@ -67,7 +67,7 @@ class CPUBackend(Backend):
         Raises TypeError for objects and other dtypes without numbers.
         """
         array = np.asarray(data)
-        if array.dtype.kind not in "biufc":
+        if dtypes.kind(array.dtype) not in "biufc":
             raise TypeError(f"an array of {array.dtype} cannot be a kernel's; its elements are not numbers")
         if array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative:
             return array

@@ -37,6 +37,7 @@ class CPUKernel:
         from ...calls import arrays, words
 
         native.admit(arrays.plain_types)
+        native.find_bfloat16()
         values, finish = call.complete()
         parameters = self.artifact.parameters
         layout, total = abi.slots(parameters, self.artifact.symbols)
@@ -56,6 +57,7 @@ class CPUKernel:
         """
         if native.problem() or not hasattr(self.library, "entry"):
             return entry
+        native.find_bfloat16()
         entry = entry or native.Entry(record)
         fault = self.raise_fault if "sites" in self.artifact.meta else None
         entry.add(self.library, specialisation, fallback, vendor, fault)

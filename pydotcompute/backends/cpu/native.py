@@ -139,7 +139,9 @@ class Entry:
 
 
 CODES, PYTHON, NUMPY, UNDECIDED = 64, 32, 36, 63  # as in targets/cpu/entry_types.py
-_NUMBERS = "?bBhHiIlLqQfdgFD"  # NumPy's scalars by the number of their dtype
+_NUMBERS = "?bBhHiIlLqQfdgFD"  # NumPy's scalars by the number of their dtype; and what else an array may be of
+_MORE = {21: "int64", 22: "int64", 23: "float16", 24: "bfloat16"}  # datetime64, timedelta64; our own number
+FLOAT16, BFLOAT16 = 23, 24
 _MOST_TYPES = 64
 _array_types = (ctypes.c_int64 * (1 + _MOST_TYPES))()
 
@@ -178,7 +180,16 @@ def _addresses(values: Sequence[Any]) -> Any:
 
 @cache
 def _scalar_types() -> Any:
-    return _words([0 if code == "g" else id(np.dtype(code).type) for code in _NUMBERS])
+    known = [0 if code == "g" else id(np.dtype(code).type) for code in _NUMBERS]
+    return _words([*known, *[0] * (FLOAT16 - len(known)), id(np.float16), 0, -1])
+
+
+def find_bfloat16() -> None:
+    """Let native entry points take arrays and scalars of bfloat16, once something has imported ml_dtypes."""
+    package = sys.modules.get("ml_dtypes")
+    if package is not None and not (types := _scalar_types())[BFLOAT16]:
+        _keep(package.bfloat16)
+        types[BFLOAT16], types[BFLOAT16 + 1] = id(package.bfloat16), np.dtype(package.bfloat16).num
 
 
 def _digits(dtypes: Sequence[str], step: int, by_array: bool) -> list[int]:
@@ -188,6 +199,9 @@ def _digits(dtypes: Sequence[str], step: int, by_array: bool) -> list[int]:
     for number, code in enumerate(_NUMBERS):
         if np.dtype(code).name in dtypes:
             digits[number] = step * dtypes.index(np.dtype(code).name)
+    for number, dtype in _MORE.items():
+        if dtype in dtypes:
+            digits[number] = step * dtypes.index(dtype)
     if not by_array:
         from ...calls.scalars import choose
 
@@ -195,6 +209,9 @@ def _digits(dtypes: Sequence[str], step: int, by_array: bool) -> list[int]:
             digits[PYTHON + k] = step * dtypes.index(choose(dtypes, [value]))
         for number, code in enumerate(_NUMBERS):
             digits[NUMPY + number] = step * dtypes.index(choose(dtypes, [np.dtype(code).type()]))
+        digits[NUMPY + FLOAT16] = step * dtypes.index(choose(dtypes, [np.float16()]))
+        if "bfloat16" in dtypes:
+            digits[NUMPY + BFLOAT16] = digits[BFLOAT16]
     return digits
 
 

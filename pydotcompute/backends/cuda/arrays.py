@@ -74,7 +74,10 @@ def _of_dlpack(value: Any) -> cupy.ndarray:
             raise
         raise TypeError(f"is not an array that can be passed on: {error}") from error
     readonly = _is_read_only(capsule)
-    array = cupy.from_dlpack(capsule)
+    try:
+        array = cupy.from_dlpack(capsule)
+    except (TypeError, NotImplementedError) as error:  # a dtype that it does not know, such as bfloat16 before 14.1
+        raise TypeError(f"is not an array that CuPy takes: {error}") from error
     return array.view(ReadOnly) if readonly else array
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator
 
 import numpy as np
 
+from ...artifact import dtypes
 from ...artifact.remedies import install
 from ...errors import AllocationError, BackendNotAvailableError
 from ..base import Backend, Verdict, check_launch
@@ -133,7 +134,7 @@ class CUDABackend(Backend):
                 array = self.arrays.plain(data)
                 return array if array.device.id == self._number else self._from_device(array)
         array = np.asarray(data)
-        if array.dtype.kind not in "biufc":
+        if dtypes.kind(array.dtype) not in "biufc":
             raise TypeError(f"an array of {array.dtype} cannot be a kernel's; its elements are not numbers")
         array = np.require(array, array.dtype.newbyteorder("="), ["C", "A"])
         try:

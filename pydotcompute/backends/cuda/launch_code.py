@@ -6,6 +6,7 @@ It is written out, not interpreted, because a launch from Python costs about wha
 from __future__ import annotations
 
 from ctypes import addressof, c_char, c_size_t, c_void_p
+from functools import partial
 from struct import Struct, error as StructError
 from typing import Any, Callable, Iterator, Mapping, Sequence
 
@@ -13,9 +14,11 @@ import cupy
 import numpy as np
 from cupy.cuda import driver, get_current_stream
 
+from ...artifact.dtypes import STORED
 from ...artifact.launch import READY
 from ...artifact.signature import Parameter, fill_value
 from ...calls.arguments import Call
+from ...calls.scalars import convert
 from ..launch import ADDRESS, FAULT_BYTES, OF_CALL, Launch
 from . import arrays as cuda_arrays, fault_slot, streams as cuda_streams
 from .context import CONTEXT, LOST
@@ -24,7 +27,7 @@ CachedLaunch = Callable[..., Any]  # of the values of a call; NotImplemented whe
 
 FORMATS = {
     "bool": "?", "int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": "B", "uint16": "H", "uint32": "I",
-    "uint64": "Q", "float16": "e", "float32": "f", "float64": "d",
+    "uint64": "Q", "float16": "f", "bfloat16": "f", "float32": "f", "float64": "d",
 }  # fmt: skip
 # A launch's `extra`: a buffer with all arguments, where it is, and where its size is.
 BUFFER_POINTER, BUFFER_SIZE = 1, 2
@@ -56,8 +59,11 @@ def launch_code(
         if kind == "scalar":
             if rest or not isinstance(values[where[which]], (float, int, np.number)):
                 return None
-            formats += FORMATS[parameters[which].dtype]
-            texts.append(f"v{where[which]}")
+            dtype, text = parameters[which].dtype, f"v{where[which]}"
+            formats += FORMATS[dtype]
+            if dtype in STORED:
+                text = f"{name(partial(convert, dtype=dtype, who=which), 'rounded')}({text})"
+            texts.append(text)
             continue
         count = ADDRESS + 1 + 2 * rest[0] if kind == "array" else 1
         formats += "q" * count

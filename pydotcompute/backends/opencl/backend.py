@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator
 
 import numpy as np
 
+from ...artifact import dtypes
 from ...artifact.remedies import install
 from ...errors import AllocationError, BackendNotAvailableError
 from ..base import Backend, Verdict, check_launch
@@ -105,7 +106,7 @@ class OpenCLBackend(Backend):
                 return data
             data = read(data, data.queue)
         array = np.asarray(data)
-        if array.dtype.kind not in "biufc":
+        if dtypes.kind(array.dtype) not in "biufc":
             raise TypeError(f"an array of {array.dtype} cannot be a kernel's; its elements are not numbers")
         array = np.require(array, array.dtype.newbyteorder("="), ["C", "A"])
         made = self._made(array.shape, array.dtype)

@@ -11,7 +11,7 @@ import numpy as np
 from ...artifact.signature import Parameter
 from ..launch import view
 
-PASSED = {"bool": np.uint8, "float16": np.float32}  # scalars that no kernel may be given as they are
+PASSED = {"bool": np.uint8}  # scalars that no kernel may be given as they are
 
 
 def unit(dtype: np.dtype) -> int:

@@ -22,6 +22,7 @@ from ..tree import Helper
 from . import circular, exponential, hyperbolic, inverse, logarithm, power, roots, special, trigonometric
 from .bits import called, narrow, widen
 from .helpers import traced
+from .storage import STORAGE
 
 _FILES = (exponential, hyperbolic, inverse, logarithm, power, roots, special, trigonometric)
 FUNCTIONS = {name: by_dtype for file in _FILES for name, by_dtype in file.FUNCTIONS.items()}
@@ -30,7 +31,10 @@ _WITHIN_2 = "exp exp2 expm1 log log2 log10 log1p sin cos rsqrt hypot cbrt pow".s
 
 @cache
 def helpers(name: str, dtype: str) -> tuple[Helper, ...]:
-    """The helper NAME_DTYPE of a listed function, after those that it calls. Raises KeyError where there is none."""
+    """The helper NAME_DTYPE of a listed function, or of one of STORAGE, after those that it calls. KeyError: there is
+    none."""
+    if name in STORAGE:
+        return (traced(f"{name}_{dtype}", STORAGE[name][1], [("x", dtype)]),)
     parameters = [(parameter, dtype) for parameter in LISTED[name].arguments]
     made = traced(f"{name}_{dtype}", FUNCTIONS[name][dtype], parameters)
     return (*_called_by(name, dtype), made)

@@ -20,6 +20,7 @@ from ..llvm.line_table import LineTable, nowhere
 from ..llvm.numba_frontend import Refused, compile_functions
 from ..llvm.values import DTYPES
 from ..llvm.written import Written
+from . import float16
 from .elf import undefined_symbols
 from .fma import emulated, fma_ir
 from .link import link
@@ -136,9 +137,10 @@ def _machine(target: str) -> llvm.TargetMachine:
     )
 
 
-def _has_fma(target: str) -> bool:
+def _has(feature: str, target: str) -> bool:
+    """Whether a target has "fma" or "f16c"."""
     level = target.removeprefix("cpu:").removesuffix("+bounds")
-    return "fma" in host_cpu()[1] if level == "native" else level in ("x86-64-v3", "x86-64-v4")
+    return feature in host_cpu()[1] if level == "native" else level in ("x86-64-v3", "x86-64-v4")
 
 
 def emit_object(text: str, target: str, what: str) -> bytes:
@@ -155,11 +157,13 @@ def optimised(text: str, target: str, what: str) -> tuple[llvm.ModuleRef, llvm.T
     """The module of `kernel_ir` after LLVM's passes for a target, and what emits its code."""
     try:
         machine = _machine(target)
-        if "@llvm.fma." in text and not _has_fma(target):
+        if "@llvm.fma." in text and not _has("fma", target):
             module = llvm.parse_assembly(emulated(text))
             module.link_in(llvm.parse_assembly(fma_ir()))
         else:
             module = llvm.parse_assembly(text)
+        if f"@{float16.PREFIX}" in text:
+            module.link_in(llvm.parse_assembly(float16.float16_ir(_has("f16c", target))))
         for item in (*module.functions, *module.global_variables):
             if not item.is_declaration and item.name not in ("run", "threads") and not item.name.startswith("llvm."):
                 item.linkage = "internal"

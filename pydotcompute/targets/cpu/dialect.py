@@ -15,7 +15,7 @@ from ..llvm import lanes
 from ..llvm.dialect import Dialect
 from ..llvm.independence import ACCESS
 from ..llvm.memory import pair_words
-from ..llvm.values import DTYPES, I8, I64, SUFFIX, call, kind, llvm_call, llvm_type, parts, stored_type
+from ..llvm.values import I8, I64, SUFFIX, call, kind, llvm_call, llvm_type, parts, stored_type
 
 LOCK = "pydotcompute.lock"
 
@@ -44,7 +44,6 @@ class CpuDialect(Dialect):
 
     grouped: bool = True
 
-    dtypes = tuple(name for name in DTYPES if name != "float16")
     linkage, pure = "linkonce_odr", lanes.PURE
     helpers = {circular.WORD.name: word_of_inverse, circular.UPPER_HALF.name: upper_half}
 

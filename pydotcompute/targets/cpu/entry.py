@@ -10,7 +10,8 @@ The loader sets these exported variables before the first call:
 
     ndarray_type   address of `numpy.ndarray`
     array_types    address of a count, and of so many subclasses whose arrays are as good
-    scalar_types   address of the addresses of NumPy's scalar types, by the numbers of their dtypes; 0 for some
+    scalar_types   address of the addresses of NumPy's scalar types, by the numbers of their dtypes; 0 for some; then of
+                   bfloat16's, and the number of its dtype: -1 until something has imported ml_dtypes
     numpy_api      address of NumPy's C API table (the capsule `_ARRAY_API`)
     fallback       a Python callable; the loader keeps it alive
     vendor         0, or a Python callable that serves calls of some sizes in the place of `run`
@@ -36,7 +37,7 @@ from llvmlite import ir
 
 from ...artifact import abi
 from ...artifact.dimensions import Tree
-from ...artifact.signature import Parameter
+from ...artifact.signature import DTYPES, Parameter
 from .entry_arguments import (
     Array,
     Shapes,
@@ -45,7 +46,7 @@ from .entry_arguments import (
     require_apart,
     require_distinct,
 )
-from .entry_code import F64, I1, I32, I64, PTR, TYPE_NUMBERS, VOID, Code, Value, i64
+from .entry_code import F64, I1, I32, I64, PTR, VOID, Code, Value, i64
 from .entry_expressions import can_write, truth, write
 from .entry_front import SERVE, write_front
 from .entry_outputs import fill, new_array, return_outputs
@@ -107,7 +108,7 @@ def _is_servable(
     if leading:
         bound |= {"size", "rows"}
     for p in parameters:
-        if p.dtype not in TYPE_NUMBERS or p.ellipsis and not leading or p.length:
+        if p.dtype not in DTYPES or p.ellipsis and not leading or p.length:
             return False
         if not all(can_write(dim, bound | set(params)) for dim in p.dims or ()):
             return False
@@ -153,6 +154,9 @@ def _write_serve(
             shapes.agree(array)
     _check_overlap(code, [(a, other) for i, a in enumerate(arrays) for other in arrays[:i]], aliases)
     _compute_dimensions(code, shapes, parameters, requires, params)
+
+    if any(p.dtype == "bfloat16" for p in outputs):
+        code.require(b.icmp_signed(">=", code.type_number("bfloat16"), ir.Constant(I32, 0)))
 
     # What is returned is owned from here on: nothing after this refuses without giving it back.
     results = [code.stack(PTR) for _ in outputs]

@@ -11,8 +11,10 @@ from llvmlite import ir
 
 from ...artifact.abi import ELEMENTS
 from ...artifact.dimensions import Tree
+from ...artifact.dtypes import STORED
 from ...artifact.signature import DTYPE_BYTES, Parameter
-from .entry_code import F32, F64, I1, I8, I32, I64, PTR, TYPE_NUMBERS, Code, Value, i64
+from ...ir.dtypes import COMPLEX
+from .entry_code import ARRAY_NUMBERS, F32, F64, I1, I8, I32, I64, PTR, Code, Value, i64
 from .entry_types import read_number, require_array, whole_number
 
 CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
@@ -36,9 +38,8 @@ def read_array(code: Code, p: Parameter, item: Value) -> Array:
     require_array(code, item)
     descr = code.at(item, 56, PTR)
     number = code.at(descr, 28, I32)
-    first, *more = TYPE_NUMBERS[p.dtype]
-    right = code.equal(number, ir.Constant(I32, first))
-    for other in more:
+    right = code.equal(number, code.type_number(p.dtype))
+    for other in ARRAY_NUMBERS.get(p.dtype, ())[1:]:
         right = b.or_(right, code.equal(number, ir.Constant(I32, other)))
     code.require(right)
     if DTYPE_BYTES[p.dtype] > 1:
@@ -69,7 +70,7 @@ def is_countable(code: Code, number: Value, sizes: Value) -> Value:
 
 def read_scalar(code: Code, p: Parameter, item: Value, word: Value) -> Value | None:
     """Convert a scalar of Python's or NumPy's that fits into its word, or words; the int64 value of an integer."""
-    b, kind = code.b, p.dtype.rstrip("0123456789")
+    b, kind = code.b, "float" if p.dtype in STORED else p.dtype.rstrip("0123456789")
     type_ = code.at(item, 8, PTR)
     code.put(i64(0), word)
     if kind == "bool":
@@ -95,17 +96,18 @@ def read_scalar(code: Code, p: Parameter, item: Value, word: Value) -> Value | N
             code.equal(type_, code.symbol("PyFloat_Type")), lambda: code.put(code.at(item, 16, F64), real),
             lambda: code.put(read_number(code, item, kind)[1], real),
         )  # fmt: skip
-        _put_float(code, code.get(real, F64), p.dtype == "float32", word, 0)
+        _put_float(code, code.get(real, F64), p.dtype, word, 0)
     else:
         for k, part in enumerate(read_number(code, item, kind)[1:]):
-            _put_float(code, part, p.dtype == "complex64", word, k)
+            _put_float(code, part, COMPLEX[p.dtype], word, k)
     return None
 
 
-def _put_float(code: Code, value: Value, single: bool, word: Value, index: int) -> None:
-    if single:
+def _put_float(code: Code, value: Value, dtype: str, word: Value, index: int) -> None:
+    """A float that fits; one that is stored in 16 bits as float32."""
+    if dtype != "float64":
         b, infinity = code.b, float("inf")
-        short = b.fptrunc(value, F32)
+        short = code.rounded(dtype, value) if dtype in STORED else b.fptrunc(value, F32)
 
         def infinite(x: Value) -> Value:
             return b.or_(*(b.fcmp_ordered("==", x, ir.Constant(x.type, sign * infinity)) for sign in (1, -1)))

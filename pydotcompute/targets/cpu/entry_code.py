@@ -6,6 +6,9 @@ from typing import Callable, Sequence, TypeAlias
 
 from llvmlite import ir
 
+from ..llvm.mathematics import defined
+from .dialect import CPU
+
 PTR, I1, I8, I32, I64 = ir.PointerType(), ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64)
 F32, F64, VOID = ir.FloatType(), ir.DoubleType(), ir.VoidType()
 
@@ -13,9 +16,14 @@ Value: TypeAlias = ir.Value
 
 
 TYPE_NUMBERS = {  # NumPy's, where long is 64 bits wide; two of them are int64, two uint64
+    "float16": (23,),
     "bool": (0,), "int8": (1,), "int16": (3,), "int32": (5,), "int64": (7, 9), "uint8": (2,), "uint16": (4,),
     "uint32": (6,), "uint64": (8, 10), "float32": (11,), "float64": (12,), "complex64": (14,), "complex128": (15,),
 }  # fmt: skip
+
+# Of arrays: datetime64 and timedelta64 are int64 too. The number of bfloat16 is known where ml_dtypes is loaded.
+ARRAY_NUMBERS = {**TYPE_NUMBERS, "int64": (*TYPE_NUMBERS["int64"], 21, 22)}
+BFLOAT16 = 24  # what stands for it: its place among the `scalar_types`, behind which its number is
 
 
 def i64(value: int) -> ir.Constant:
@@ -145,6 +153,27 @@ class Code:
 
     def call_address(self, address: Value, result: ir.Type, *arguments: Value) -> Value:
         return self.b.call(_Callee(address, ir.FunctionType(result, [a.type for a in arguments])), arguments)
+
+    def type_number(self, dtype: str) -> Value:
+        """NumPy's number of a dtype, int32; -1 of bfloat16 where there is none yet."""
+        if dtype != "bfloat16":
+            return ir.Constant(I32, TYPE_NUMBERS[dtype][0])
+        return self.b.trunc(self.element(self.variable("scalar_types"), BFLOAT16 + 1, I64), I32)
+
+    def float_of(self, dtype: str, bits: Value) -> Value:
+        """The float64 of an element that is stored in 16 bits."""
+        return self.b.fpext(self._stored(f"of_{dtype}_bits", "int32", self.b.zext(bits, I32)), F64)
+
+    def rounded(self, dtype: str, value: Value) -> Value:
+        """A float64 as the nearest that is stored in 16 bits, in float32."""
+        bits = self._stored(f"{dtype}_bits", "float32", self._stored("rounded_to_odd", "float64", value))
+        return self._stored(f"of_{dtype}_bits", "int32", bits)
+
+    def _stored(self, name: str, dtype: str, value: Value) -> Value:
+        """A call of one of ir/math/storage.py."""
+        function = defined(CPU, self.module, name, dtype)
+        function.linkage = "internal"
+        return self.b.call(function, [value])
 
     def numpy(self, number: int, result: ir.Type, *arguments: Value) -> Value:
         """The function of this number in NumPy's C API table."""

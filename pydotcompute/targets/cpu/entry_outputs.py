@@ -7,9 +7,11 @@ from typing import Sequence
 import numpy as np
 from llvmlite import ir
 
+from ...artifact.dtypes import STORED, bfloat16_bits
 from ...artifact.signature import Parameter, fill_value
+from ...ir.storage import BITS
 from .entry_arguments import MOST_DIMS, Shapes, is_countable
-from .entry_code import I32, I64, PTR, TYPE_NUMBERS, VOID, Code, Value, i64
+from .entry_code import I32, I64, PTR, VOID, Code, Value, i64
 
 ARRAY_NEW, ARRAY_SCALAR, DESCR_FROM_TYPE = 93, 60, 45  # numbers in PyArray_API
 
@@ -36,9 +38,10 @@ def new_array(code: Code, p: Parameter, shapes: Shapes, made: Sequence[Value]) -
     if p.ellipsis:
         code.loop(before, lambda i: code.put(code.element(sizes, i, I64), size, i))
     code.branch(code.b.not_(is_countable(code, nd, size)), give_up)
+    stored = BITS if p.role == "temp" and p.dtype in STORED else p.dtype  # nobody else sees it
     array = code.numpy(
         ARRAY_NEW, PTR, code.variable("ndarray_type"), b.trunc(nd, I32), size,
-        ir.Constant(I32, TYPE_NUMBERS[p.dtype][0]), code.null, code.null, ir.Constant(I32, 0), ir.Constant(I32, 0),
+        code.type_number(stored), code.null, code.null, ir.Constant(I32, 0), ir.Constant(I32, 0),
         code.null,
     )  # fmt: skip
 
@@ -48,7 +51,8 @@ def new_array(code: Code, p: Parameter, shapes: Shapes, made: Sequence[Value]) -
 
 def fill(code: Code, p: Parameter, text: str, shapes: Shapes, address: Value) -> None:
     """Give every element of an output its value before the kernel runs, as the signature's literal says it."""
-    bits = np.array(fill_value(text, p.dtype), p.dtype).tobytes()
+    value = fill_value(text, p.dtype)
+    bits = (bfloat16_bits(value) if p.dtype == "bfloat16" else np.array(value, p.dtype)).tobytes()
     size = len(bits)
     count = shapes.count if p.ellipsis else i64(1)
     for dim in p.dims or ():
@@ -80,7 +84,7 @@ def return_outputs(
         for k, p in enumerate(outputs):
             if p.is_array:
                 continue
-            descr = code.numpy(DESCR_FROM_TYPE, PTR, ir.Constant(I32, TYPE_NUMBERS[p.dtype][0]))
+            descr = code.numpy(DESCR_FROM_TYPE, PTR, code.type_number(p.dtype))
             code.put(code.numpy(ARRAY_SCALAR, PTR, scratch[k], descr, code.null), results[k])
             code.call("Py_DecRef", VOID, descr)
 

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from .entry_code import F32, F64, I1, I32, I64, PTR, TYPE_NUMBERS, Code, Value, i64
+from ...artifact.dtypes import STORED
+from ...artifact.signature import DTYPE_BYTES
+from .entry_code import BFLOAT16, F32, F64, I1, I32, I64, PTR, TYPE_NUMBERS, Code, Value, i64
 
 # What a digit of the table of specialisations is found by: the number of an array's dtype, the code of a scalar.
 CODES, PYTHON, NUMPY = 64, 32, 36  # how many there are; the first of Python's bool, int, float, complex; NumPy's first
 UNDECIDED = 63  # where neither an array nor a scalar decides
-SCALAR_TYPES = 16  # NumPy's types that `scalar_types` has, by the number of their dtype
+SCALAR_TYPES = 25  # types that `scalar_types` has, by the number of their dtype
 PYTHON_TYPES = ("PyBool_Type", "PyLong_Type", "PyFloat_Type", "PyComplex_Type")
 # A number converts to what has its rank or a higher one: NumPy's "same_kind". Python's int counts as an unsigned one,
 # since its value alone decides; a bool is only made of bools.
@@ -28,7 +30,8 @@ def require_array(code: Code, item: Value) -> None:
 
 def type_number(code: Code, array: Value) -> Value:
     """The number of an array's dtype, among those that have a code."""
-    number = code.b.zext(code.at(code.at(array, 56, PTR), 28, I32), I64)
+    found = code.at(code.at(array, 56, PTR), 28, I32)
+    number = code.b.select(code.equal(found, code.type_number("bfloat16")), i64(BFLOAT16), code.b.zext(found, I64))
     code.require(code.b.icmp_unsigned("<", number, i64(PYTHON)))
     return number
 
@@ -118,10 +121,13 @@ def _write_read_number(code: Code) -> None:
     real("float", code.at(item, 16, F64))
     case("complex", PYTHON + 3)
     real("complex", code.at(item, 16, F64), code.at(item, 24, F64))
-    for dtype, numbers in TYPE_NUMBERS.items():
-        kind = dtype.rstrip("0123456789")
-        bits = int(dtype.removeprefix(kind) or 8)
+    for dtype, numbers in {**TYPE_NUMBERS, "bfloat16": (BFLOAT16,)}.items():
+        kind = dtype.rstrip("0123456789").removeprefix("b") if dtype != "bool" else dtype
+        bits = 8 * DTYPE_BYTES[dtype]
         case(kind, *(NUMPY + n for n in numbers))
+        if dtype in STORED:
+            real(kind, code.float_of(dtype, code.at(item, 16, ir.IntType(bits))))
+            continue
         if kind in ("float", "complex"):
             type_ = F64 if bits in (64, 128) and dtype != "complex64" else F32
             size = 8 if type_ == F64 else 4

@@ -23,6 +23,7 @@ from ...artifact import abi
 from ...errors import Position
 from ...ir.from_zero import from_zero
 from ...ir.names import all_names
+from ...ir.storage import in_bits
 from ...ir.tree import Atomic, KernelTree, NewArray, Parallel, Reduction, Var, walk
 from ..llvm.expressions import constant
 from ..llvm.faults import CALL, FAULTS
@@ -75,7 +76,7 @@ class _Phase:
 
 def lower(tree: KernelTree, bounds: bool = False) -> CpuSource:
     """Generated Python for one specialisation."""
-    return _Module(from_zero(tree), bounds).source()
+    return _Module(in_bits(from_zero(tree)), bounds).source()
 
 
 class _Module:

@@ -8,9 +8,10 @@ from llvmlite import ir
 from numba import types
 
 from ...ir.math import FUNCTIONS
+from ...ir.math.storage import STORAGE
 from ..llvm.mathematics import defined, listed
 from ..llvm.numba_frontend import call_linked, subroutine
-from . import lane_vectors, reduction, scalar, search
+from . import float16, lane_vectors, reduction, scalar, search
 from .dialect import CPU
 from .intrinsics import INTRINSICS
 
@@ -32,9 +33,16 @@ def _call(name: str, dtype: str):
     return lambda context, b, *values: call_linked(context, b, listed_function(name, dtype), values)
 
 
+def _converted(name: str):
+    return lambda context, b, value: float16.call(b, name, value)
+
+
 for _name, _by_dtype in FUNCTIONS.items():
     for _dtype in _by_dtype:
         NAMES[f"{_name}_{_dtype}"] = listed(_name, _dtype, _call(_name, _dtype))
+for _name, (_dtype, _) in STORAGE.items():
+    _made = _converted(_name) if _name in float16.NAMES else _call(_name, _dtype)
+    NAMES[f"{_name}_{_dtype}"] = listed(_name, _dtype, _made)
 for _dtype in ("float32", "float64"):
     NAMES[f"fma_{_dtype}"] = INTRINSICS["fma"]
 

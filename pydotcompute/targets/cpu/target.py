@@ -27,7 +27,7 @@ class CpuTarget(Target):
     pattern = "cpu:(?:x86-64(?:-v[234])?|native)"
     examples = x86_levels.NAMES
     by_default = x86_levels.NAMES[1:4]
-    dtypes = frozenset(DTYPES) - {"float16"}
+    dtypes = frozenset(DTYPES)
     has_bounds = True
     has_debug_info = True
     stages = {

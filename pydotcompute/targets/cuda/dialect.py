@@ -1,8 +1,6 @@
 """NVVM, with an LLVM older than llvmlite's and libdevice's functions: what the shared operations leave to it.
 
-float16 lives in 16 bits and computes in float32, rounded back after every operation, which gives the correctly
-rounded result for + - * / and sqrt, as NumPy does. NVVM is told not to fuse anything: a fused operation stands in
-the source as `fmuladd`.
+NVVM is told not to fuse anything: a fused operation stands in the source as `fmuladd`.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from numba import types
 from ..llvm.dialect import Dialect
 from ..llvm.memory import pair_words
 from ..llvm.operations import leading_zeros
-from ..llvm.values import F32, F64, I8, I16, I32, I64, call, compare, join, kind, llvm_type, parts, stored_type
+from ..llvm.values import F32, F64, I8, I32, I64, call, compare, join, kind, llvm_type, parts, stored_type
 from .atomics import update
 
 Capability = tuple[int, int]
@@ -86,12 +84,6 @@ class NvvmDialect(Dialect):
                 value = b.select(compare(b, target, op, value, bound), bound, value)
             value = b.trunc(value, ir.IntType(width))
         return b.select(b.fcmp_unordered("uno", x, x), ir.Constant(value.type, 0), value)
-
-    def from_half(self, b, value):
-        return call(b, "llvm.convert.from.fp16.f32", F32, value)
-
-    def to_half(self, b, value):
-        return call(b, f"llvm.convert.to.fp16.f{32 if value.type == F32 else 64}", I16, value)
 
     # ---------------------------------------------------------------------------------------------------- memory
 

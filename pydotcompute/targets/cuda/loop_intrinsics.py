@@ -77,10 +77,8 @@ def _settled(d, b, t, total, error):
 
 def better(d: NvvmDialect, b, t, op: str, x, p, y, q):
     """Whether an element x at the position p comes before the best one so far, y at q; a position of -1: none."""
-    if kind(t) == "half":
-        x, y = (d.from_half(b, v) for v in (x, y))
     sign = "<" if op == "min" else ">"
-    if kind(t) in ("half", "float"):
+    if kind(t) == "float":
         x_nan, y_nan = b.fcmp_unordered("uno", x, x), b.fcmp_unordered("uno", y, y)
         over = b.or_(b.fcmp_ordered(sign, x, y), b.and_(x_nan, b.not_(y_nan)))
         under = b.or_(b.fcmp_ordered(sign, y, x), b.and_(y_nan, b.not_(x_nan)))

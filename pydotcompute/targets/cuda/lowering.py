@@ -28,6 +28,7 @@ from ...artifact.signature import DTYPE_BYTES
 from ...errors import DeclarationError, Position
 from ...ir.from_zero import from_zero
 from ...ir.names import all_names
+from ...ir.storage import in_bits
 from ...ir.tree import Assign, Const, KernelTree, Parallel, walk
 from ..geometry import along_axes, assigned, block_of, expression, up_to_three
 from ..llvm.faults import CALL, FAULTS
@@ -43,7 +44,7 @@ from .thread_coarsening import coarsened_axis
 BLOCK = 256
 SHARED_BYTES = 49152  # of a block, on every GPU
 RESERVED = (
-    "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128 bool inf nan range "
+    "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128 bool inf nan range "
     "True False None cuda _thread _lane _warp _members _turn _faults _call _slot _number _of_call"
 ).split()
 
@@ -75,7 +76,7 @@ def lower(tree: KernelTree, launch: dict[str, Any] | None = None, params: dict[s
     Raises DeclarationError for a block that no GPU runs."""
     from .namespace import NAMES  # here, because it imports Numba
 
-    tree = flattened(from_zero(tree))
+    tree = flattened(in_bits(from_zero(tree)))
     parts, sites = split(tree), Sites(tree)
     names = Names(all_names(tree) | (parts.names if parts else set()), frozenset((*RESERVED, *NAMES)).__contains__)
     if parts is None:
@@ -123,7 +124,6 @@ class _Module:
         for r in self.reductions:
             positioned = r.op in ("argmin", "argmax")
             dtype = r.operand_type if positioned else r.type
-            dtype = "float32" if (r.op, dtype) == ("sum", "float16") else dtype
             for d in (dtype, "int64") if positioned else (dtype,):
                 scratch.append((self.names.fresh("_chunks_of"), d))
         partial = [name for name, _ in scratch]

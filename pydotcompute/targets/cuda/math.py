@@ -3,14 +3,14 @@ of ir/math."""
 
 from __future__ import annotations
 
-from llvmlite import ir
 from numba import types
 
 from ...ir.functions import FUNCTIONS as LISTED
 from ...ir.math import bound
+from ...ir.math.storage import STORAGE
 from ..llvm.dialect import Emit, Table
 from ..llvm.mathematics import defined
-from ..llvm.values import F64, I64, PARTS, constant, parts
+from ..llvm.values import F32, I16, I32, PARTS, call, constant, parts
 from .dialect import device
 
 FUNCTIONS = Table()
@@ -30,8 +30,8 @@ LIBDEVICE = {
 
 
 def is_ours(name: str, dtype: str) -> bool:
-    """Whether a listed function comes from ir/math. float16 is libdevice's float32, of which it keeps half the bits."""
-    return dtype != "float16" and LIBDEVICE[name][dtype == "float64"] > bound(name, dtype)
+    """Whether a listed function comes from ir/math."""
+    return LIBDEVICE[name][dtype == "float64"] > bound(name, dtype)
 
 
 def _listed(name: str, dtype: str) -> Emit:
@@ -41,7 +41,7 @@ def _listed(name: str, dtype: str) -> Emit:
 
 
 for _name in LIBDEVICE:
-    for _dtype in ("float16", "float32", "float64"):
+    for _dtype in ("float32", "float64"):
         operation(f"{_name}_{_dtype}", len(LISTED[_name].arguments), "float")(_listed(_name, _dtype))
 
 
@@ -49,25 +49,6 @@ def _fma(d, b, t, x, y, z):
     return device(b, "fma", t, x, y, z)
 
 
-def _fma_half(d, b, t, x, y, z):
-    """Exact in float64 but for the addition's rounding, which then goes to odd: converting rounds once in effect."""
-    x, y, z = (b.fpext(d.from_half(b, v), F64) for v in (x, y, z))
-    product = b.fmul(x, y)
-    total = b.fadd(product, z)
-    moved = b.fsub(total, product)
-    error = b.fadd(b.fsub(product, b.fsub(total, moved)), b.fsub(z, moved))
-    bits = b.bitcast(total, I64)
-    even = b.icmp_signed("==", b.and_(bits, ir.Constant(I64, 1)), ir.Constant(I64, 0))
-    zero = ir.Constant(F64, 0.0)
-    inexact = b.and_(b.fcmp_ordered("!=", error, zero), b.fcmp_ordered("ord", total, total))
-    finite = b.fcmp_ordered("<", device(b, "fabs", types.float64, total), ir.Constant(F64, float("inf")))
-    away = b.icmp_signed("==", b.fcmp_ordered(">", error, zero), b.fcmp_ordered(">", total, zero))
-    step = b.select(away, ir.Constant(I64, 1), ir.Constant(I64, -1))
-    odd = b.select(b.and_(b.and_(inexact, even), finite), b.add(bits, step), bits)
-    return d.to_half(b, b.bitcast(odd, F64))
-
-
-operation("fma_float16", 3, "half")(_fma_half)
 for _dtype in ("float32", "float64"):
     operation(f"fma_{_dtype}", 3, "float")(_fma)
 
@@ -89,9 +70,27 @@ def _floored(b, t, x, y):
     return b.select(b.fcmp_ordered("==", y, zero), b.fdiv(x, y), quotient), remainder
 
 
-for _dtype in ("float16", "float32", "float64"):
+for _dtype in ("float32", "float64"):
     operation(f"floordiv_{_dtype}", 2, "float")(lambda d, b, t, x, y: _floored(b, t, x, y)[0])
     operation(f"mod_{_dtype}", 2, "float")(lambda d, b, t, x, y: _floored(b, t, x, y)[1])
+
+
+def _of_float16_bits(d, b, t, bits):
+    return call(b, "llvm.convert.from.fp16.f32", F32, b.trunc(bits, I16))
+
+
+def _float16_bits(d, b, t, x):
+    return b.zext(call(b, "llvm.convert.to.fp16.f32", I16, x), I32)
+
+
+def _stored(name: str, dtype: str) -> Emit:
+    return lambda d, b, t, x: b.call(defined(d, b.module, name, dtype), [x])
+
+
+for _name, (_dtype, _) in STORAGE.items():
+    _emit = {"of_float16_bits": _of_float16_bits, "float16_bits": _float16_bits}.get(_name) or _stored(_name, _dtype)
+    _gives = types.float32 if _name.startswith(("of", "r")) else types.int32
+    operation(f"{_name}_{_dtype}", 1, "int float", lambda t, gives=_gives: gives)(_emit)
 
 
 def _modulus(d, b, t, x):

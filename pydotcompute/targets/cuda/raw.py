@@ -7,6 +7,7 @@ import builtins
 from typing import Any
 
 from ...artifact.dimensions import data, substituted
+from ...artifact.dtypes import STORED
 from ...artifact.signature import DTYPES, Parameter
 from ...declare.model import Kernel, Rendered, Specialisation
 from ...declare.names import near
@@ -38,7 +39,7 @@ def described(kernel: Kernel, specialisation: Specialisation) -> tuple[list[str]
     for p in kernel.signature.parameters:
         dtype = types.get(p.dtype, p.dtype)
         if not p.in_memory:
-            arguments.append(dtype)
+            arguments.append("float32" if dtype in STORED else dtype)
             parts = ("real", "imag") if dtype.startswith("complex") else ("",)
             words += [["scalar", p.name, part] if part else ["scalar", p.name] for part in parts]
             continue

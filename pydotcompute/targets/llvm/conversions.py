@@ -20,8 +20,6 @@ def convert(d: Dialect, b, source, target, x):
     have, want = kind(source), kind(target)
     if source == target:
         return x
-    if have == "half":
-        return convert(d, b, types.float32, target, d.from_half(b, x))
     if have == "complex":
         real, imaginary = parts(b, x)
         part = PARTS[source]
@@ -33,9 +31,6 @@ def convert(d: Dialect, b, source, target, x):
     if want == "complex":
         part = PARTS[target]
         return join(b, convert(d, b, source, part, x), constant(part, 0.0))
-    if want == "half":
-        # Through a type in which every integer that float16 reaches is exact; the others are infinite either way.
-        return d.to_half(b, x if have == "float" else convert(d, b, source, types.float64, x))
     value = llvm_type(target)
     if want == "bool":
         zero = ir.Constant(x.type, 0)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from numba import types
 from numba.extending import intrinsic
 
-from .values import DTYPES, F32, constant, kind
+from .values import DTYPES, constant, kind
 
 Emit = Callable[..., Any]  # (dialect, builder, Numba type of the operands, *values) → value
 
@@ -75,14 +75,6 @@ class Dialect(ABC):
         result.add_incoming(value, within)
         return result
 
-    def from_half(self, b, value):
-        """A float16 as float32."""
-        raise TypeError("this dialect has no float16")
-
-    def to_half(self, b, value):
-        """A float32 or float64, rounded once to float16."""
-        raise TypeError("this dialect has no float16")
-
     # ---------------------------------------------------------------------------------------------------- memory
 
     @abstractmethod
@@ -111,29 +103,20 @@ class Dialect(ABC):
 
 
 class Operation(NamedTuple):
-    """One operation on operands of one type, as LLVM IR. "float" among the kinds means float16 too, which is computed
-    in float32 and rounded back, unless "half" stands beside it."""
+    """One operation on operands of one type, as LLVM IR."""
 
     arity: int
     kinds: frozenset[str]
     compute: Emit
     result: Callable[[Any], Any] | None  # the result's type from the operands'; None: the same
 
-    @property
-    def lifts(self) -> bool:
-        return "float" in self.kinds and "half" not in self.kinds
-
     def takes(self, dialect: Dialect, t) -> bool:
         """Whether the operands may be of this type."""
-        which = kind(t)
-        return dialect.has(t) and (which in self.kinds or which == "half" and self.lifts)
+        return dialect.has(t) and kind(t) in self.kinds
 
     def emit(self, dialect: Dialect, b, t, *values):
         """The value of the operation."""
-        if kind(t) != "half" or not self.lifts:
-            return self.compute(dialect, b, t, *values)
-        value = self.compute(dialect, b, types.float32, *(dialect.from_half(b, v) for v in values))
-        return dialect.to_half(b, value) if value.type == F32 else value
+        return self.compute(dialect, b, t, *values)
 
 
 class Table(dict[str, Operation]):

@@ -129,8 +129,6 @@ def constant(value: Any, dtype: str) -> str:
     if dtype in COMPLEX:
         part, value = COMPLEX[dtype], complex(value)
         return f"complex_of({constant(value.real, part)}, {constant(value.imag, part)})"
-    if dtype == "float16":  # which Python text cannot be, and float64 is exactly
-        return f"to_float16({constant(value, 'float64')})"
     if dtype in FLOATS:
         value = float(value)
         if value != value:

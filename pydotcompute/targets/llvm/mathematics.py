@@ -9,7 +9,6 @@ from typing import Any
 from llvmlite import ir
 
 from ...ir import math
-from ...ir.functions import FUNCTIONS as LISTED
 from ...ir.tree import (
     ArrayName,
     Assign,
@@ -39,21 +38,21 @@ PREFIX = "math."  # of every function defined here
 
 
 def defined(d: Dialect, module: ir.Module, name: str, dtype: str) -> ir.Function:
-    """The listed function in a module, with what it calls; each is there once. It may be defined in several modules
+    """The function of ir/math in a module, with what it calls; each is there once. It may be defined in several modules
     that are linked: they are equal, and one stays."""
     helpers = {helper.name: helper for helper in math.helpers(name, dtype)}
     return _define(d, module, helpers, f"{name}_{dtype}", ("alwaysinline",))
 
 
 def listed(name: str, dtype: str, call: Callable[..., Any]) -> Callable[..., Any]:
-    """The intrinsic of a listed function: `call(context, builder, *values)` gives its value."""
-    t = DTYPES[dtype]
-    operands = (t,) * len(LISTED[name].arguments)
+    """The intrinsic of a function of ir/math: `call(context, builder, *values)` gives its value."""
+    helper = math.helpers(name, dtype)[-1]
+    result, operands = DTYPES[helper.types[0]], tuple(DTYPES[p.type] for p in helper.parameters)
 
     def typed(*given):
         if given != operands:
             return None
-        return t(*operands), lambda context, b, signature, values: call(context, b, *values)
+        return result(*operands), lambda context, b, signature, values: call(context, b, *values)
 
     return of_types(len(operands), typed)
 

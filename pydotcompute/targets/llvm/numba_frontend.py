@@ -125,7 +125,7 @@ def subroutine(
     return intrinsic(eval(f"lambda typing_context, {names}: typed(typing_context, {names})", {"typed": typed}))
 
 
-class _Unflagged(ir.instructions.FastMathFlags):
+class Unflagged(ir.instructions.FastMathFlags):
     """Of a call that takes no flags: a kernel's are not those of the functions that it calls."""
 
     def add(self, name):
@@ -139,7 +139,7 @@ def call_linked(context, b: ir.IRBuilder, function: ir.Function, values: Sequenc
         store.modules.append(function.module)
     declared = b.module.globals.get(function.name) or ir.Function(b.module, function.ftype, function.name)
     made = b.call(declared, values)
-    made.fastmath = _Unflagged()
+    made.fastmath = Unflagged()
     return made
 
 

@@ -15,7 +15,6 @@ from numba import types
 from .dialect import Dialect, Emit, Table, of_types
 from .values import (
     I1,
-    I16,
     PARTS,
     WHOLE,
     call,
@@ -160,23 +159,14 @@ operation("bxor", 2, "bool int uint")(lambda d, b, t, x, y: b.xor(x, y))
 operation("invert", 1, "bool int uint")(lambda d, b, t, x: b.not_(x))
 
 
-@operation("neg", 1, "int uint half float complex")
+@operation("neg", 1, "int uint float complex")
 def _neg(d, b, t, x):
     if kind(t) == "complex":
         return join(b, *(d.negated(b, part) for part in parts(b, x)))
-    if kind(t) == "half":
-        return b.xor(x, ir.Constant(I16, 1 << 15))
     return d.negated(b, x) if kind(t) == "float" else b.sub(constant(t, 0), x)
 
 
-@operation("fmuladd", 3, "half float")
-def _fmuladd(d, b, t, x, y, z):
-    """x * y + z, as the dialect contracts it; in float16 rounded twice, for float32 cannot hold what one needs."""
-    if kind(t) == "half":
-        x, y, z = (d.from_half(b, v) for v in (x, y, z))
-        product = d.from_half(b, d.to_half(b, b.fmul(x, y)))
-        return d.to_half(b, b.fadd(product, z))
-    return d.contracted(b, t, x, y, z)
+operation("fmuladd", 3, "float")(lambda d, b, t, x, y, z: d.contracted(b, t, x, y, z))
 
 
 # ---------------------------------------------------------------------------------------------------- loop counts
@@ -315,7 +305,7 @@ def _select(d: Dialect) -> Callable:
 
 
 def _complex_of(real, imaginary):
-    """A complex number from its parts; there is none of float16."""
+    """A complex number from its parts."""
     real, imaginary = types.unliteral(real), types.unliteral(imaginary)
     whole = WHOLE.get(real)
     if whole is None or imaginary != real:

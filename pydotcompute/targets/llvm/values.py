@@ -10,7 +10,7 @@ F32, F64 = ir.FloatType(), ir.DoubleType()
 DTYPES = {
     "bool": types.boolean, "int8": types.int8, "int16": types.int16, "int32": types.int32, "int64": types.int64,
     "uint8": types.uint8, "uint16": types.uint16, "uint32": types.uint32, "uint64": types.uint64,
-    "float16": types.float16, "float32": types.float32, "float64": types.float64,
+    "float32": types.float32, "float64": types.float64,
     "complex64": types.complex64, "complex128": types.complex128,
 }  # fmt: skip
 PARTS = {types.complex64: types.float32, types.complex128: types.float64}
@@ -20,22 +20,20 @@ SUFFIX = {types.float32: "f32", types.float64: "f64"}
 
 
 def kind(t) -> str:
-    """ "bool", "int", "uint", "half", "float", "complex", or "" for anything else."""
+    """ "bool", "int", "uint", "float", "complex", or "" for anything else."""
     if isinstance(t, types.Boolean):
         return "bool"
     if isinstance(t, types.Integer):
         return "uint" if t.name.startswith("u") else "int"
-    if t == types.float16:
-        return "half"
     return "float" if t in _FLOATS else "complex" if t in PARTS else ""
 
 
 def llvm_type(t) -> ir.Type:
-    """The LLVM type of a value in a register; of float16 its bits."""
+    """The LLVM type of a value in a register."""
     which = kind(t)
     if which == "complex":
         return ir.LiteralStructType([_FLOATS[PARTS[t]]] * 2)
-    return {"bool": I1, "half": I16}.get(which) or (_FLOATS[t] if which == "float" else ir.IntType(t.bitwidth))
+    return I1 if which == "bool" else _FLOATS[t] if which == "float" else ir.IntType(t.bitwidth)
 
 
 def stored_type(t) -> ir.Type:

@@ -66,21 +66,15 @@ def _swapped(s: Scalars, op: str, dtype: str, name: str, space: str, size: int) 
 
 def _swapped_in_word(s: Scalars, op: str, dtype: str, name: str, space: str, size: int) -> list[str]:
     t, element, mask = s.type(dtype), s.dialect.element(dtype), (1 << size) - 1
-    if dtype == "float16":
-        unpack = ["        ushort bits = (ushort)(seen >> shift);"]
-        unpack.append("        float old = vload_half(0, (const half *)&bits);")
-        rounded = _combined(s, op, dtype, "old", "value")
-        pack = [f"        vstore_half({rounded}, 0, (half *)&bits);", "        uint changed = bits;"]
-    else:
-        unpack = [f"        {t} old = ({t})(seen >> shift);"]
-        pack = [f"        uint changed = (uint)({_combined(s, op, dtype, 'old', 'value')}) & {mask}U;"]
+    changed = f"(uint)({_combined(s, op, dtype, 'old', 'value')}) & {mask}U"
     return [
         f"{t} {name}(volatile {space} {element} *place, {t} value)", "{",
         f"    volatile {space} uint *cell = (volatile {space} uint *)((size_t)place & ~(size_t)3);",
         "    uint shift = (uint)((size_t)place & 3) * 8;", "    uint seen = *cell;", "    uint found = seen;",
-        f"    {t} before;", "    do {", "        seen = found;", *unpack, "        before = old;", *pack,
+        f"    {t} old;", "    do {", "        seen = found;", f"        old = ({t})(seen >> shift);",
+        f"        uint changed = {changed};",
         f"        found = atomic_cmpxchg(cell, seen, (seen & ~({mask}U << shift)) | changed << shift);",
-        "    } while (found != seen);", "    return before;", "}",
+        "    } while (found != seen);", "    return old;", "}",
     ]  # fmt: skip
 
 

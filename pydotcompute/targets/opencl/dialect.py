@@ -16,10 +16,10 @@ from .words import FUNCTIONS as OPENCL_FUNCTIONS, PATTERN, WORDS
 
 TYPES = {
     "bool": "bool", "int8": "char", "int16": "short", "int32": "int", "int64": "long", "uint8": "uchar",
-    "uint16": "ushort", "uint32": "uint", "uint64": "ulong", "float16": "float", "float32": "float",
+    "uint16": "ushort", "uint32": "uint", "uint64": "ulong", "float32": "float",
     "float64": "double", "complex64": "float2", "complex128": "double2",
 }  # fmt: skip
-ELEMENTS = {"bool": "uchar", "float16": "ushort", "complex64": "float", "complex128": "double"}
+ELEMENTS = {"bool": "uchar", "complex64": "float", "complex128": "double"}
 SPACES = {"global": "global", "shared": "local", "private": ""}
 _SUFFIX = {"int64": "L", "uint32": "U", "uint64": "UL"}
 
@@ -89,16 +89,12 @@ def is_reserved(name: str) -> bool:
 def load(dtype: str, space: str, pointer: str, offset: str) -> str:
     if dtype in PARTS:
         return f"vload2(0, {pointer} + {offset})"
-    if dtype == "float16":
-        return f"vload_half({offset}, (const {SPACES[space]} half *){pointer})"
     return f"({pointer}[{offset}] != 0)" if dtype == "bool" else f"{pointer}[{offset}]"
 
 
 def store(dtype: str, space: str, pointer: str, offset: str, value: str) -> str:
     if dtype in PARTS:
         return f"vstore2({value}, 0, {pointer} + {offset})"
-    if dtype == "float16":  # exact: the value was rounded before
-        return f"vstore_half({value}, {offset}, ({SPACES[space]} half *){pointer})"
     return f"{pointer}[{offset}] = {value}"
 
 
@@ -120,11 +116,16 @@ def prologue(features: frozenset[str]) -> list[str]:
     ]  # fmt: skip
 
 
-def _half(s: Scalars, dtype: str, name: str) -> list[str]:
-    """The nearest value of float16, as float32."""
-    t = s.type(dtype)
+def _float16_bits(s: Scalars, dtype: str, name: str) -> list[str]:
     return [
-        f"float {name}({t} x)", "{", "    ushort kept;", "    vstore_half_rte(x, 0, (half *)&kept);",
+        f"int {name}(float x)", "{", "    ushort kept;", "    vstore_half_rte(x, 0, (half *)&kept);",
+        "    return kept;", "}",
+    ]  # fmt: skip
+
+
+def _of_float16_bits(s: Scalars, dtype: str, name: str) -> list[str]:
+    return [
+        f"float {name}(int x)", "{", "    const ushort kept = (ushort)x;",
         "    return vload_half(0, (const half *)&kept);", "}",
     ]  # fmt: skip
 
@@ -159,8 +160,8 @@ OPENCL = Dialect(
     constant=constant,
     functions=_functions(),
     library={
-        **LIBRARY, **ATOMICS, **mathematics.functions(), "nearest_half": _half, "popcount": _popcount,
-        "clz": _clz,
+        **LIBRARY, **ATOMICS, **mathematics.functions(), "float16_bits": _float16_bits,
+        "of_float16_bits": _of_float16_bits, "popcount": _popcount, "clz": _clz,
     },
     wrapping=frozenset({"uint32", "uint64"}),
     local=_axes("get_local_id"),

@@ -2,7 +2,7 @@
 
 The arguments of a kernel, in order: for each parameter
 
-    scalar, not an output    its value; a complex one: its two parts; a bool as uint8, float16 as float32
+    scalar, not an output    its value; a complex one: its two parts; a bool as uint8
     array                    its memory, how many elements into it the array begins, then
         broadcast            a view
         strided              with an ellipsis a view, then a stride for each trailing dim

@@ -18,7 +18,7 @@ class Dialect:
     """
 
     name: str  # as messages call it
-    types: Mapping[str, str]  # of values; a complex one is a pair with the members x and y, float16 computes in float32
+    types: Mapping[str, str]  # of values; a complex one is a pair with the members x and y
     elements: Mapping[str, str]  # of memory, where it holds another type: a complex element is two of its parts
     spaces: Mapping[str, str]  # "global" "shared" "private" → what stands before the type of a pointer there
     is_reserved: Callable[[str], bool]  # whether a name of the user's would mean something else there

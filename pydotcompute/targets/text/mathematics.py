@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from ...ir import math
+from ...ir.math.storage import STORAGE
 from ...ir.tree import ArrayName, CallHelper, Helper, walk
 from ..names import Names
 from .dialect import Template
@@ -30,7 +31,7 @@ def template(function: str) -> Template:
 @cache
 def functions() -> dict[str, Template]:
     """All of them."""
-    return {name: template(name) for name in math.FUNCTIONS}
+    return {name: template(name) for name in (*math.FUNCTIONS, *STORAGE)}
 
 
 def _define(s: Scalars, helper: Helper) -> None:

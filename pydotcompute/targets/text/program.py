@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...artifact.dimensions import Tree
+from ...artifact.dtypes import STORED
 from ...artifact.launch import MOST_CHUNKS
 from ...artifact.signature import DTYPE_BYTES
 from ...errors import DeclarationError, Position
 from ...ir.from_zero import from_zero
 from ...ir.names import all_names
+from ...ir.storage import BITS, in_bits
 from ...ir.tree import Assign, Const, KernelTree, Parallel, Stmt, walk
 from ..lane import lane_dtypes
 from ..names import Names
@@ -56,7 +58,7 @@ def emit(
     Raises DeclarationError for what the dialect cannot say, naming the line.
     """
     refuse_missing(tree, dialect)
-    tree = flattened(from_zero(tree))
+    tree = flattened(in_bits(from_zero(tree)))
     parts = split(tree)
     taken = all_names(tree) | (parts.names if parts else set())
     names = Names(taken, lambda name: name in NAMES or dialect.is_reserved(name), only_ascii=True)
@@ -96,19 +98,20 @@ def emit(
 
 def refuse_missing(tree: KernelTree, dialect: Dialect) -> None:
     """Raise DeclarationError for a dtype that the language does not have."""
+    known = (*dialect.types, *(STORED if BITS in dialect.types else ()))
     for p in tree.parameters:
-        if p.dtype not in dialect.types:
+        if p.dtype not in known:
             raise DeclarationError(
                 f"{tree.name}: '{p.name}' is {p.dtype}, which {dialect.name} does not have",
-                hint=f"it has {', '.join(dialect.types)}",
+                hint=f"it has {', '.join(known)}",
             )
     for root in (*tree.body, *(s for h in tree.helpers for s in h.body)):
         for node in walk(root):
             dtype = getattr(node, "type", None) or getattr(node, "dtype", None)
-            if isinstance(dtype, str) and dtype not in dialect.types:
+            if isinstance(dtype, str) and dtype not in known:
                 raise DeclarationError(
                     f"{tree.name} computes in {dtype}, which {dialect.name} does not have", node.at,
-                    f"it has {', '.join(dialect.types)}",
+                    f"it has {', '.join(known)}",
                 )  # fmt: skip
 
 
@@ -218,7 +221,7 @@ class _Program:
 
     def parameter(self, a: Argument, w: Writer) -> str:
         if not a.is_memory:
-            return w.parameter({"bool": "uint8", "float16": "float32"}.get(a.dtype, a.dtype), a.name)
+            return w.parameter("uint8" if a.dtype == "bool" else a.dtype, a.name)
         array = self.arrays.get(a.what[1]) if a.what[0] == "data" else None
         shared = {name for pair in self.tree.aliases for name in pair}
         alone = array is not None and array.constant and array.name not in shared

@@ -6,7 +6,7 @@ from ...ir.dtypes import INTEGER_BITS, integer_range
 from ..names import Names
 from .dialect import Dialect
 
-FLOATS = ("float16", "float32", "float64")
+FLOATS = ("float32", "float64")
 PARTS = {"complex64": "float32", "complex128": "float64"}
 _EXACT_INTEGERS = ("floor", "ceil", "trunc", "round", "conj", "real")
 _BOOLS = {"+": "||", "|": "||", "*": "&&", "&": "&&", "^": "!=", "-": "!="}
@@ -46,14 +46,6 @@ class Scalars:
             part, value = PARTS[dtype], complex(value)
             return self.dialect.pair(dtype, *(self.dialect.constant(x, part) for x in (value.real, value.imag)))
         return self.dialect.constant(value, dtype)
-
-    def computed(self, dtype: str) -> str:
-        """The dtype in which values of another are computed."""
-        return "float32" if dtype == "float16" else dtype
-
-    def rounded(self, dtype: str, text: str) -> str:
-        """A result of an operation as a value of its dtype: float16 is computed in float32 and rounded."""
-        return self.convert(text, "float32", "float16") if dtype == "float16" else text
 
     # --------------------------------------------------------------------------------------------- operators
 
@@ -98,17 +90,15 @@ class Scalars:
             named = {"//": "floordiv", "%": "mod", "<<": "shl", ">>": "shr", "**": "power"}[op]
             return self.call(named, dtype, x, y)
         if op in ("//", "%"):
-            return self.rounded(dtype, self.call({"//": "floordiv", "%": "mod"}[op], self.computed(dtype), x, y))
+            return self.call({"//": "floordiv", "%": "mod"}[op], dtype, x, y)
         if op == "**":
-            return self.rounded(dtype, self.call("pow", self.computed(dtype), x, y))
+            return self.call("pow", dtype, x, y)
         if dtype in PARTS and op in "*/":
             return self.call({"*": "mul", "/": "div"}[op], dtype, x, y)
-        return self.rounded(dtype, f"({x} {op} {y})")
+        return f"({x} {op} {y})"
 
     def fused(self, dtype: str, x: str, y: str, z: str) -> str:
-        """x * y + z, rounded once; in float16 twice, for float32 cannot hold what one rounding needs."""
-        if dtype == "float16":
-            return self.rounded(dtype, f"({self.rounded(dtype, f'({x} * {y})')} + {z})")
+        """x * y + z, rounded once."""
         return self.call("fma", dtype, x, y, z)
 
     def compare(self, op: str, dtype: str, x: str, y: str) -> str:
@@ -135,14 +125,8 @@ class Scalars:
         if target in PARTS:
             part = PARTS[target]
             return self.dialect.pair(target, self.convert(text, source, part), self.constant(0, part))
-        source = self.computed(source)
         if target == "bool":
             return f"({text} != {self.constant(0, source)})"
-        if target == "float16":
-            wide = source if source in FLOATS else "float64" if "float64" in self.dialect.types else "float32"
-            if wide == "float64":
-                self.features.add("float64")
-            return self.call("nearest_half", wide, self.convert(text, source, wide))
         if target in INTEGER_BITS and source in FLOATS:
             return self.call(f"saturate_{target}", source, text)
         return text if source == target else self.dialect.cast(target, text)
@@ -159,16 +143,14 @@ class Scalars:
             return self._of_complex(name, dtype, arguments)
         if dtype in INTEGER_BITS or dtype == "bool":
             return self._of_integers(name, dtype, result, arguments)
-        x, kind = arguments[0], self.computed(dtype)
+        x = arguments[0]
         if name in ("conj", "real"):
             return x
         if name == "imag":
             return self.constant(0, dtype)
         if name == "isnan":
-            return self.call("isnan", kind, x)
-        text = self.call(name, kind, *arguments)
-        exact = ("abs", "min", "max", "floor", "ceil", "trunc", "round", "sign", "copysign", "isinf", "isfinite")
-        return text if name in exact else self.rounded(dtype, text)
+            return self.call("isnan", dtype, x)
+        return self.call(name, dtype, *arguments)
 
     def _of_complex(self, name: str, dtype: str, arguments: list[str]) -> str:
         x = arguments[0]

@@ -57,7 +57,6 @@ def run(built: Any, values: dict[str, Any], call: arguments.Call, seed: int) -> 
         raise_fault(built, slot, 7)
         given = cuda_launch.arguments(meta, parameters, values, dims, call.leading, address, scratch, fault)
         given = [g.tobytes() if isinstance(g, np.complexfloating) else g for g in given]
-        given = [g.view(np.uint16) if isinstance(g, np.float16) else g for g in given]
         module.launch(launch.entry, launch.grid, launch.block, given, memory, seed + k)
     raise_fault(built, slot, 7)
     for whole, copy in padded:

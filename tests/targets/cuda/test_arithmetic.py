@@ -26,7 +26,7 @@ def test_a_product_and_a_sum_are_one_operation_only_where_that_is_allowed():
     assert (apart.call(x, y) == x * y + np.float32(1)).all() and (apart.call(x, y) != fused.call(x, y)).any()
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_elementary_functions(dtype):
     """Every listed function is near its value, at ordinary arguments and at special ones."""
     outputs = ", ".join(f"o{name}: {dtype}[n]" for name in [*FUNCTIONS, "hypot", "atan2", "pow"])
@@ -39,9 +39,8 @@ def test_elementary_functions(dtype):
     built = loop(f"({inputs}) -> ({outputs})", "for i in grid(n):\n" + "\n".join(lines))
     rng = np.random.default_rng(1)
     special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0], dtype)
-    half = 0.1 if dtype == "float16" else 1
     arguments = [
-        np.r_[rng.uniform(max(low, -6e4) * half, min(high, 6e4) * half, 60).astype(dtype), special]
+        np.r_[rng.uniform(max(low, -6e4), min(high, 6e4), 60).astype(dtype), special]
         for low, high in FUNCTIONS.values()
     ]
     got, wanted = built.call(*arguments), built.python(*arguments)
