@@ -14,7 +14,6 @@ def lane_dtypes(r: Reduction) -> tuple[str, ...]:
     """The dtypes of what threads exchange for a reduction."""
     if r.op in ("argmin", "argmax"):
         return r.operand_type, "int64"
-    # the error of a long sum in float16 could not be carried in float16
     return (r.type,)
 
 

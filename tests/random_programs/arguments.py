@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from pydotcompute.artifact.dtypes import finfo
+
 from .scope import Array
+from .values import STORED
 
 SMALL = (0, 1, 2, 3, 5, 9, 17, 40)
 
@@ -38,6 +41,12 @@ def symbols(program) -> list[str]:
 
 
 def special_values(dtype: str) -> np.ndarray:
+    if dtype in STORED:
+        info = finfo(np.dtype(dtype))
+        found = [0.0, -0.0, 0.5, -1.5, 3e9, -3e9, np.inf, -np.inf, np.nan, info.max, -info.max, info.tiny,
+                 info.smallest_subnormal, 2049, 257]  # fmt: skip
+        with np.errstate(over="ignore"):
+            return np.array([float(v) for v in found]).astype(dtype)
     kind = np.dtype(dtype).kind
     if kind == "b":
         return np.array([False, True])
@@ -56,7 +65,7 @@ def special_values(dtype: str) -> np.ndarray:
 
 
 def values(dtype: str, count: int, rng: np.random.Generator, data: str = "any", special: float = 0.15) -> np.ndarray:
-    kind = np.dtype(dtype).kind
+    kind = "f" if dtype in STORED else np.dtype(dtype).kind
     if data == "places":
         return rng.permutation(count).astype(dtype)
     if data == "small":
@@ -124,15 +133,15 @@ def draw_arguments(program, dims: dict, params: dict, rng: np.random.Generator, 
     found = {}
     for p in program.parameters:
         if p.dims is None:
-            value = dims[p.name] if p.name in dims else values(p.dtype, 1, rng, special=0.3)[0]
-            found[p.name] = np.dtype(p.dtype).type(value)
+            value = dims[p.name] if p.name in dims else values(p.stored, 1, rng, special=0.3)[0]
+            found[p.name] = np.dtype(p.stored).type(value)
             continue
         shape = shape_of(p, dims, params, leading)
         if p.layout == "broadcast":
             keep = rng.random(len(shape)) < 0.75
             shape = tuple(n if k or n != 1 and not n else 1 for n, k in zip(shape, keep))
             shape = shape[int(rng.integers(0, len(shape) + 1)) :] if rng.random() < 0.3 else shape
-        flat = values(p.dtype, int(np.prod(shape)), rng, p.data, special)
+        flat = values(p.stored, int(np.prod(shape)), rng, p.data, special)
         found[p.name] = arrange(flat, shape, p.layout, rng)
     widen(program, found, leading)
     return found

@@ -120,9 +120,8 @@ class Blocks(Loops):
     def new_array(self, array: Array) -> None:
         """Make it and fill it, in a threads loop over its elements."""
         shape = ", ".join(map(str, array.dims))
-        self.line(
-            f"{array.name} = {array.role}(({shape}{',' * (len(array.dims) == 1)}), {self.dtype_name(array.dtype)})"
-        )
+        dtype = self.narrow(array) if array.dtype == "float32" else self.dtype_name(array.dtype)
+        self.line(f"{array.name} = {array.role}(({shape}{',' * (len(array.dims) == 1)}), {dtype})")
         names = _NAMES[: len(array.dims)]
         place, self.place = self.place, "threads"
         with self.block(f"for {', '.join(names)} in threads({shape}):", self.thread_scope(array.dims, [])):

@@ -17,6 +17,7 @@ from pydotcompute.frontend import build as frontend
 from pydotcompute.interpreter import execute as interpret
 from pydotcompute.analysis import races
 from pydotcompute.ir import tree as t
+from pydotcompute.artifact.dtypes import STORED
 from pydotcompute.artifact.signature import fill_value
 
 LEVELS = ("cpu:x86-64-v2", "cpu:x86-64-v3")
@@ -100,7 +101,7 @@ class Trial:
             if p.ellipsis:
                 dims["size" if len(p.dims) == 1 else "rows"] = int(np.prod(leading))
             if p.fill:
-                seen[p.name][...] = fill_value(p.fill, p.dtype)
+                seen[p.name][...] = fill_value(p.fill, p.stored)
         interpret.run(self.tree, seen, {s: dims[s] for s in self.tree.symbols}, order, seed=self.seed)
         for p in self.program.parameters:
             if p.writable and p.ellipsis:
@@ -269,6 +270,8 @@ def difference(got, wanted, loose, other, dims) -> str | None:
     if got.shape != wanted.shape or got.dtype != wanted.dtype:
         return f"{got.dtype}{got.shape} against {wanted.dtype}{wanted.shape}"
     got, wanted = got.ravel(), wanted.ravel()
+    if got.dtype.name in STORED:
+        got, wanted = got.astype(np.float32), wanted.astype(np.float32)
     if got.dtype.kind == "c":
         got, wanted = (np.ascontiguousarray(a).view(a.real.dtype) for a in (got, wanted))
     with np.errstate(all="ignore"):

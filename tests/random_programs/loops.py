@@ -102,7 +102,8 @@ class Loops(Statements):
         """A local array, filled before it is read."""
         dims = tuple(self.rng.randint(1, 4) for _ in range(self.rng.choice((1, 1, 2))))
         array = Array(self.name("a"), self.rng.choice(DTYPES), dims, "local")
-        self.line(f"{array.name} = local({dims if len(dims) > 1 else f'({dims[0]},)'}, {self.dtype_name(array.dtype)})")
+        dtype = self.narrow(array) if array.dtype == "float32" else self.dtype_name(array.dtype)
+        self.line(f"{array.name} = local({dims if len(dims) > 1 else f'({dims[0]},)'}, {dtype})")
         names, scope = [self.name("q") for _ in dims], self.scope
         indents = self.indent
         for name, extent in zip(names, dims):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from random import Random
 
@@ -9,7 +10,7 @@ from .elements import bare
 from .helpers import Helper, write_helpers
 from .phases import Phases
 from .scope import Array, Scope
-from .values import DTYPES, FLOATS, INTEGERS, Expr
+from .values import DTYPES, FLOATS, INTEGERS, STORED, Expr
 
 _FORMS = (
     "grid", "blocks", "grid_reduction", "phases", "grid", "blocks", "whole", "sequential", "blocks", "tiles", "phases",
@@ -25,6 +26,7 @@ class Program(Phases):
 
     def __init__(self, seed: int, name: str = "k", form: str = "", style: str = ""):
         self.rng, self.seed, self.kernel, self.style = Random(seed), seed, name, style
+        self.side = Random(f"narrow {seed}")
         self.lines, self.indent, self.count, self.skips, self.budget = (
             [],
             0,
@@ -48,7 +50,18 @@ class Program(Phases):
         self.helpers: list[Helper] = []
         self.helper_lines: list[str] = []
         getattr(self, f"write_{self.form}")()
+        for array in self.parameters:
+            self.narrow(array)
         self.requires = ["TILE * 2 > TILE"] if self.params and self.chance(0.3) else []
+
+    def narrow(self, array: Array) -> str:
+        """What an array or scalar is stored as: now and then a float32 one in 16 bits, but those that atomics update,
+        and outputs that may be off by a rounding."""
+        updated = any(re.search(rf"atomic_\w+\({array.name},", line) for line in self.lines)
+        free = array.dtype == "float32" and array.dtype not in self.type_variables.values() and not array.narrow
+        if free and not updated and not (array.writable and self.loose) and self.side.random() < 0.5:
+            array.narrow = self.side.choice(STORED)
+        return array.stored
 
     # ------------------------------------------------------------------------------------------------- inputs
 
@@ -358,7 +371,7 @@ class Program(Phases):
 
     def declared(self, p: Array) -> str:
         names = [name for name, dtype in self.type_variables.items() if dtype == p.dtype]
-        dtype = names[0] if names else p.dtype
+        dtype = names[0] if names else p.stored
         words = ["inout"] * (p.role == "inout") + [p.layout] * (p.layout != "C")
         dims = ""
         if p.dims:

@@ -23,6 +23,12 @@ class Array:
     data: str = "any"  # "small": whole numbers whose sums are exact; "places": a permutation of its positions
     written: str = ""  # how the signature writes its dims, where an output's are expressions
     prefix: str = ""  # of the part of an array that belongs to a block: the indices of the block
+    narrow: str = ""  # what it is stored as, where that is not what its elements are read as: "float16" "bfloat16"
+
+    @property
+    def stored(self) -> str:
+        """The dtype of its memory."""
+        return self.narrow or self.dtype
 
     @property
     def writable(self) -> bool:

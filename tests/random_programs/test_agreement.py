@@ -105,7 +105,7 @@ GRAMMAR = (
     "return ",
     "def helper", "popcount(", "clz(", "where(", "fma(", "copysign(", "isnan(", "isinf(", "isfinite(", "sqrt(", "sign(",
     "floor(", "ceil(", "trunc(", "round(", "real(", "imag(", "conj(", "abs(", "exp(", "log", "atan2(", "erf", "nan",
-    "complex64[", "complex128[", "bool[", "int8[", "uint64[", "float32[", "float64[", "2 * n", "m * n", "n + 3",
+    "complex64[", "complex128[", "bool[", "int8[", "uint64[", "float32[", "float64[", ": float16[", ": bfloat16[", " float16[", ": float16", "), bfloat16)", "2 * n", "m * n", "n + 3",
     "(2, m, 3, n)", "((0, n))", " - 1, -1, -1)", ", 0, -2)", "(1, ", " // 2, ", ", 2))",
     "sort(a", "median(a", "searchsorted(a", "sum(", " in range(", " for z", " ** 0.5)", " ** -1)", " ** 2.5)", "pow(", "complex64(", "complex128(",
 )  # fmt: skip

@@ -8,10 +8,12 @@ from __future__ import annotations
 import operator
 from typing import NamedTuple
 
+import ml_dtypes  # noqa: F401  # NumPy's bfloat16
 import numpy as np
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float32", "float64")
+STORED = ("float16", "bfloat16")  # of elements, which are read as float32
 COMPLEX = ("complex64", "complex128")
 DTYPES = ("bool", *INTEGERS, *FLOATS, *COMPLEX)
 _WEAK = ("bool", "int64", "float64", "complex128")

@@ -15,22 +15,35 @@ from support import array, scalar, write_kernel
 
 PROGRAM = r"""
 import itertools, os, random, struct, sys
+import ml_dtypes
 import numpy as np
 import pydotcompute
 
 path, layout, begin, end, last = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
 kernel = pydotcompute.load(path).k
 entry = kernel._dispatcher.call
-kernel(*([True, 1, 1, 1.0, 1j] + [np.zeros((2, 3), "f4"), np.zeros((3, 3), "f4"), np.zeros(3, "f4")]))
+brain, NARROW = np.dtype(ml_dtypes.bfloat16), layout == "narrow"
+
+def right(lead, scalars):
+    # A call that is right, without outputs; `lead` are the leading dims of its arrays.
+    if NARROW:
+        b, _, _, f, _ = scalars
+        return [b, f, f, *(np.zeros((*lead, 3), d) for d in ("M8[s]", "?", "u1", "f2")), np.zeros((3, 3), brain),
+                np.zeros(3, "m8[ns]")]
+    shape = (*lead, 3) if layout != "broadcast" else lead
+    return [*scalars, np.zeros(shape, "f4"), np.zeros((3, 3), "f4"), np.zeros(3, "f4")]
+
+kernel(*right((2,), [True, 1, 1, 1.0, 1j]))
 assert type(kernel.func).__name__ == "builtin_function_or_method"
 
 BASE = np.arange(64, dtype="f4")
 TYPES = ["f4", "f4", "f4", "f4", ">f4", "f8", "i4", "O", "S3", "m8[s]", "?", "c8", "f2", "V5"]
+TYPES += [brain, brain, "f2", "f2", "u1", "?", "M8[s]", "m8[ns]", "i8", "i1", ">M8[s]", "V2"] * NARROW
 SHAPES = [(2, 3), (3, 3), (3,), (), (0, 3), (2, 0, 3), (1, 1, 3), (3, 0), (4, 2, 3), (64,)]
 FLOATS = [0.0, -0.0, 1.0, 5e-324, 1e-40, 3.4e38, 3.5e38, 1.7e308, float("inf"), -float("inf"), float("nan")]
-OTHERS = [None, np.float32(1), np.float64(2), np.int8(3), np.bool_(True), np.complex64(1), np.datetime64(1, "s"), object(),
+OTHERS = [None, np.float32(1), np.float64(2), np.int8(3), np.bool_(True), np.complex64(1), np.datetime64(1, "s"), object(), np.float16(1), brain.type(2), np.timedelta64(3, "s"),
           [], np.ndarray]
-NAMES = ["b", "i", "u", "f", "z", "x", "y", "w", "o", "t", "n", "", "TILE"]
+NAMES = ["b", "i", "u", "f", "g", "z", "m", "x", "y", "w", "o", "t", "n", "", "TILE"]
 
 def integer(rng):
     return rng.choice((-1, 1)) * (rng.getrandbits(rng.choice((1, 4, 7, 8, 16, 63, 64, 65, 128))) + rng.choice((-1, 0, 1)))
@@ -73,11 +86,11 @@ def anything(rng):
 def call_of(rng):
     # A call that is right, and then up to two places where it may not be.
     lead = rng.choice(((), (2,), (0,), (4, 1)))
-    shape = (*lead, 3) if layout != "broadcast" else lead
-    args = [True, rng.randint(-128, 127), rng.getrandbits(63), struct.unpack("<f", rng.randbytes(4))[0], 2j,
-            np.zeros(shape, "f4"), np.zeros((3, 3), "f4"), np.zeros(3, "f4")]
+    single = struct.unpack("<f", rng.randbytes(4))[0]
+    single = rng.uniform(-7e4, 7e4) if NARROW and rng.random() < 0.8 else single
+    args = right(lead, [True, rng.randint(-128, 127), rng.getrandbits(63), single, 2j])
     if rng.random() < 0.5:
-        args += [np.zeros(lead, "f4"), np.zeros(())]
+        args += [np.zeros(lead, brain), np.zeros((), "f2")] if NARROW else [np.zeros(lead, "f4"), np.zeros(())]
     kwargs = {}
     for _ in range(rng.randrange(3)):
         place = rng.randint(0, len(args) + 1)
@@ -120,14 +133,23 @@ assert end - begin < 100 or (served > 30 and refused > 30)
 """
 
 
-@pytest.mark.parametrize("layout", ["C", "strided", "broadcast"])
+@pytest.mark.parametrize("layout", ["C", "strided", "broadcast", "narrow"])
 def test_random_argument_lists_never_crash(tmp_path, layout):
+    """narrow: dates, masks, images, and what is stored in 16 bits."""
     trailing = [] if layout == "broadcast" else ["n"]
     parameters = [
         scalar("b", "bool"), scalar("i", "int8"), scalar("u", "uint64"), scalar("f", "float32"),
         scalar("z", "complex128"), array("x", "float32", ..., *trailing, layout=layout), array("y", "float32", 3, 3),
         array("w", "float32", "n", role="inout"), array("o", "float32", ..., role="out"), scalar("t", "float64", "out"),
     ]  # fmt: skip
+    if layout == "narrow":
+        parameters = [
+            scalar("b", "bool"), scalar("f", "float16"), scalar("g", "bfloat16"), array("i", "int64", ..., "n"),
+            array("m", "bool", ..., "n", layout="strided"), array("u", "uint8", ..., "n"),
+            array("x", "float16", ..., "n", layout="strided"), array("y", "bfloat16", 3, 3),
+            array("w", "int64", "n", role="inout"), array("o", "bfloat16", ..., role="out", fill="0.1"),
+            scalar("t", "float16", "out"),
+        ]  # fmt: skip
     path = write_kernel(tmp_path, "k", parameters, aliases=[("o", "y")])
     (last := tmp_path / "last list").touch()
     begin, _, end = os.environ.get("PYDOTCOMPUTE_RANDOM_LISTS", "0:400").rpartition(":")
