@@ -44,6 +44,7 @@ class NvvmDialect(Dialect):
 
     capability: Capability
 
+    linkage = "linkonce_odr"  # as functions have in Numba's modules: several may hold the same one
     helpers = {f"large_{name}_float32": _large(name) for name in ("sin", "cos", "tan")}
 
     # ------------------------------------------------------------------------------------------------ arithmetic

@@ -34,7 +34,7 @@ from .operations import OPERATIONS
 from .values import DTYPES, constant, llvm_type, select
 from .words import COMPARE, OPERATORS
 
-PREFIX = "math."  # of every function defined here
+PREFIX = "math$"  # of every function defined here; NVVM wants no dot in names that several modules have
 
 
 def defined(d: Dialect, module: ir.Module, name: str, dtype: str) -> ir.Function:
