@@ -280,6 +280,8 @@ class _Body:
             rest = others[0] if len(others) == 1 else ast.BoolOp(e.op, others)
             ways = (rest, ast.Constant(False)) if isinstance(e.op, ast.And) else (ast.Constant(True), rest)
             return self._chosen(first, *ways)
+        if isinstance(e, ast.UnaryOp) and isinstance(e.op, ast.Not):
+            return Value(types.boolean, self.b.not_(self.condition(e.operand)))
         if isinstance(e, ast.IfExp):
             return self._chosen(e.test, e.body, e.orelse)
         assert isinstance(e, ast.Call) and isinstance(e.func, ast.Name), ast.dump(e)
