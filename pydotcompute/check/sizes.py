@@ -25,12 +25,23 @@ def cases(kernel: Kernel, specialisation: Specialisation, seed: int) -> Iterator
     """
     free = _free(kernel)
     seen = set()
-    for dims in itertools.chain(kernel.sizes.get("check", ()), _drawn(free, seed)):
+    drawn = (dims for dims in _drawn(free, seed) if len(free) > 1 or _is_small(kernel, specialisation, dims))
+    for dims in itertools.chain(kernel.sizes.get("check", ()), drawn):
         dims = {symbol: int(dims.get(symbol, 1)) for symbol in free}
         key = tuple(dims.values())
         if key not in seen and _allowed(kernel, specialisation, dims):
             seen.add(key)
             yield dims
+
+
+def _is_small(kernel: Kernel, specialisation: Specialisation, dims: dict[str, int]) -> bool:
+    """Whether no array is larger than one of one dimension may be: a symbol may stand in it twice."""
+    names = {**dict(specialisation.params), **complete(kernel, dims)}
+    shapes = ([evaluate(d, names) for d in p.dims or ()] for p in kernel.signature.parameters)
+    try:
+        return all(np.prod(shape, dtype=float) <= LARGEST for shape in shapes)
+    except ValueError:
+        return True  # a division by zero, which `_allowed` leaves to the call
 
 
 def _free(kernel: Kernel) -> tuple[str, ...]:
