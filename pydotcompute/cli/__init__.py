@@ -18,6 +18,7 @@ COMMANDS = {
     "backends": "show what this machine can run kernels on",
     "show": "show what becomes of a kernel, down to its instructions",
     "report": "write one page that shows the project from the inside",
+    "diff": "compare two artifacts, down to their instructions",
     "explain": "why the artifacts of a kernel are, or are not, up to date",
     "schema": "print the JSON Schema of kernels.yaml",
     "config": "show every setting and where its value comes from",

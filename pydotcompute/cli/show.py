@@ -13,15 +13,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from .arguments import add_common, check_names, print_json, project_root
+from .arguments import add_common, print_json, project_root
+from .artifact import opened
 from .cost import as_json, print_costs, told
 from .terminal import paint, say, tell
 
 if TYPE_CHECKING:
-    from ..builder.plan import Item, Plan
     from ..builder.show import Shown
     from ..errors import Position
     from ..targets.listing import Line, Listing
@@ -50,31 +50,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from ..builder.build import Project, Request
-    from ..builder.show import shown
-
-    project = Project(project_root(options), say)
-    settings = project.settings({"targets": options.target and [options.target]})
-    check_names([options.kernel], project.declaration.kernels, "kernel", project.declaration.path)
-    linker = settings["linker"].value
-    request = Request((options.kernel,), tuple(settings["targets"].value), options.bounds, linker=linker)
-    plan = project.plan(request)
-    for error in plan.failures.values():
-        raise error
-    item = _chosen(plan, options)
-    with tempfile.TemporaryDirectory(prefix="pydotcompute-") as folder:
-        found = shown(plan, item, folder, linker)
+    with ExitStack() as stack:
+        found = opened(
+            project_root(options), options.kernel, options.specialization, options.target, stack, options.bounds
+        )
         _check_stages(found, options.stages or [])
         loop = _loop(found, options.loop) if options.loop else None
         listings = {stage: found.listing(stage) for stage in found.stages if stage in (options.stages or ())}
         costs = found.costs() if options.cost else None
         remarks = () if listings or costs else (*found.remarks(), *found.checks())
         same = found.same_bytes()
-    project.close()
     if options.json:
         print_json(_data(found, same, listings, remarks, loop) | ({"cost": as_json(costs)} if costs else {}))
         return 0
-    tell(f"{item.kernel.name} {item.specialisation} for {item.target}: {same}")
+    tell(f"{found.item.kernel.name} {found.item.specialisation} for {found.item.target}: {same}")
     for stage, listing in listings.items():
         if len(listings) > 1:
             print(paint(f"== {stage}: {found.stages[stage]}", "bold", sys.stdout))
@@ -84,19 +73,6 @@ def run(options: argparse.Namespace) -> int:
     elif not listings:
         _summary(found, remarks)
     return 0
-
-
-def _chosen(plan: Plan, options: argparse.Namespace) -> Item:
-    from . import UsageError
-
-    kernel = plan.declaration.kernels[options.kernel]
-    labels = [str(s) for s in kernel.specialisations]
-    label = options.specialization or labels[0]
-    check_names([label], labels, "specialization", options.kernel)
-    items = [item for item in plan.wanted if item.name[1] == label]
-    if not items:
-        raise UsageError(f"{options.kernel} {label} cannot be had for {', '.join(plan.targets)}")
-    return items[0]
 
 
 def _check_stages(found: Shown, asked: list[str]) -> None:

@@ -1,0 +1,38 @@
+"""One artifact that a command looks at: found in a project's plan, and opened."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from .arguments import check_names
+from .terminal import say
+
+if TYPE_CHECKING:
+    from ..builder.show import Shown
+
+
+def opened(
+    root: str, kernel: str, specialization: str | None, target: str | None, stack: ExitStack, bounds: bool = False
+) -> Shown:
+    """What is left out is the first that is declared. stack: closes what it opens."""
+    from ..builder.build import Project, Request
+    from ..builder.show import shown
+    from . import UsageError
+
+    project = Project(root, say)
+    stack.callback(project.close)
+    settings = project.settings({"targets": target and [target]})
+    check_names([kernel], project.declaration.kernels, "kernel", project.declaration.path)
+    linker = settings["linker"].value
+    plan = project.plan(Request((kernel,), tuple(settings["targets"].value), bounds, linker=linker))
+    for error in plan.failures.values():
+        raise error
+    labels = [str(s) for s in plan.declaration.kernels[kernel].specialisations]
+    label = specialization or labels[0]
+    check_names([label], labels, "specialization", kernel)
+    items = [item for item in plan.wanted if item.name[1] == label]
+    if not items:
+        raise UsageError(f"{kernel} {label} cannot be had for {', '.join(plan.targets)}")
+    return shown(plan, items[0], stack.enter_context(tempfile.TemporaryDirectory(prefix="pydotcompute-")), linker)
