@@ -19,6 +19,16 @@ from .ranges import Ranges
 
 
 @dataclass(eq=False)
+class Scan:
+    """A scan of a parallel loop. rise: what its update adds, if that is a sum of what is never negative."""
+
+    name: str
+    before: Atom  # what an iteration finds
+    bounded: bool  # it is known not to wrap
+    rise: Poly | None = None
+
+
+@dataclass(eq=False)
 class Scope:
     """One loop of the kernel, parallel or sequential."""
 
@@ -27,6 +37,7 @@ class Scope:
     indices: tuple[Atom, ...] = ()  # of a parallel loop; the counter of a `for`, which goes up by one
     counts: tuple[Poly, ...] = ()
     values: tuple[Poly, ...] = ()  # of a parallel loop: what each index is by these counters
+    scans: dict[str, Scan] = field(default_factory=dict)
 
     @property
     def parallel(self) -> bool:
@@ -62,6 +73,7 @@ class Access:
     value: Value | None = None  # of a store, atomic or scatter
     literal: t.Const | None = None
     result: int | None = None  # of an atomic: the unknown that is what the element held before
+    raised: frozenset[str] = frozenset()  # the scans that an iteration updates which does this
 
     def within(self, scope: Scope) -> bool:
         return scope in self.scopes

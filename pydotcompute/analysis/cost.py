@@ -14,6 +14,7 @@ from ..ir.tree import (
     Binary,
     Call,
     CallHelper,
+    Const,
     Expr,
     For,
     Helper,
@@ -66,6 +67,8 @@ def cost_of(
     fixed, terms = 0, []
 
     def turns(count: Expr) -> str:
+        if isinstance(count, Call) and count.function == "min":
+            return next((found for a in count.arguments if (found := turns(a)) != _GUESS), _GUESS)
         names = {node.name for node in walk(count) if isinstance(node, Var)}
         if names <= known and not any(isinstance(node, (Load, CallHelper)) for node in walk(count)):
             return f"minimum(maximum(to_int64({write(count)}), int64(0)), {_LIMIT})"
@@ -85,7 +88,7 @@ def cost_of(
             terms.append(f"mul({turns(s.count)}, {inner(s.body, 1)})")
             fixed += 0 if s.short else 500
         elif isinstance(s, For):
-            span = Binary("-", s.stop, s.start, s.start.type)
+            span = s.stop if s.start == Const(0, "int64") else Binary("-", s.stop, s.start, s.start.type)
             terms.append(f"mul({turns(span)}, {inner(s.body, 4)})")
         elif isinstance(s, While):
             terms.append(f"mul({_GUESS}, {inner(s.body, 4)})")

@@ -17,7 +17,7 @@ import itertools
 
 from ..errors import DeclarationError, Position
 from ..ir import tree as t
-from . import affine, distinct, inside
+from . import affine, counts, distinct, inside
 from .accesses import Access, Accesses, Scope, may_meet, other_iteration
 from .aliases import alias_pairs
 from .symbolic import collect
@@ -94,7 +94,8 @@ def _proved_apart(found: Accesses, scope: Scope, a: Access, b: Access) -> bool:
     """Is it proved that no iteration of the loop does `a` on an element on which another one does `b`?"""
     if _plainly_apart(found, scope, a, b) or distinct.apart(found, scope, a, b):
         return True
-    return not may_meet(found, a, b, _outer(scope, a), other_iteration(scope))
+    ways = [*other_iteration(scope), *counts.in_order(scope, a, b)]
+    return not may_meet(found, a, b, _outer(scope, a), ways)
 
 
 def _plainly_apart(found: Accesses, scope: Scope, a: Access, b: Access) -> bool:

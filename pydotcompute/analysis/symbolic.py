@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from typing import Iterator
 
 from ..ir import tree as t
-from . import affine
-from .accesses import Accesses, Scope, Value
+from . import affine, counts
+from .accesses import Accesses, Scan, Scope, Value
 from .affine import Atom, Poly
+from .ranges import bits_of, is_integer
 from .symbolic_state import Environment
 from .symbolic_values import Values
 
@@ -30,13 +31,15 @@ class Walk(Values):
         """Walk statements; path: of the list they stand in, None inside `threads` or a helper. True: the end of the
         list is never reached. A condition that led to leaving the list holds, negated, for the rest of it."""
         held = len(self.conditions)
-        ends = False
+        ends, raised = False, self.raised
         for k, statement in enumerate(body):
             if path is not None:
                 self.path = (*path, k)
             self.at = statement.at or self.at
+            self.raised = raised | self.raises.get(id(statement), frozenset())
             ends = self.statement(statement, path) or ends
         del self.conditions[held:]
+        self.raised = raised
         return ends
 
     def statement(self, s: t.Stmt, path: tuple[int, ...] | None) -> bool:
@@ -57,7 +60,10 @@ class Walk(Values):
             case t.Reduce():
                 self.reduce(s)
             case t.Accumulate():
-                self.accumulated.setdefault(s.name, []).append(self.guarded(self.value(s.value)))
+                term = self.guarded(self.value(s.value))
+                self.accumulated.setdefault(s.name, []).append(term)
+                if scan := next((scope.scans[s.name] for scope in self.scopes if s.name in scope.scans), None):
+                    self.update(s, scan, term)
             case t.Return():
                 self.returned[-1].append([self.guarded(self.value(value)) for value in s.values])
                 return True
@@ -84,6 +90,41 @@ class Walk(Values):
             atom = self.new(s.result, s.value.type)
             self.environment[s.result] = self.guarded(Value(affine.unknown(atom), frozenset(self.scopes)))
             access.result = atom.id
+
+    def scan(self, r: t.Reduction, scope: Scope, start: Value | None) -> None:
+        """What an iteration finds in a scan: anything, but not more than so many constants make."""
+        atom, bounded = self.new(r.name, r.type), False
+        update = next(u for u in counts.updates(scope.node.body) if u.name == r.name)
+        if r.op == "sum" and isinstance(update.value, t.Const) and is_integer(r.type) and start is not None:
+            turns: Poly = affine.constant(1)
+            for count in scope.counts:
+                turns = affine.multiply(turns, count)
+            ends = 0, update.value.whole * max(self.ranges.most(turns), 0)
+            least, most = self.ranges.least(start.poly) + min(ends), self.ranges.most(start.poly) + max(ends)
+            bounded = atom.least <= least and most <= atom.most  # else it may wrap
+            if bounded:
+                atom.least, atom.most = least, most
+                if update.value.whole >= 0:
+                    others = affine.add(turns, affine.constant(1), -1)
+                    last = affine.add(start.poly, others, update.value.whole)
+                    atom.facts.append(affine.at_least(affine.unknown(atom), start.poly))
+                    atom.facts.append(affine.at_least(last, affine.unknown(atom)))
+            atom.natural = atom.least >= 0
+        scope.scans[r.name] = Scan(r.name, atom, bounded)
+        loads = start.loads if start else frozenset()
+        self.environment[r.name] = Value(affine.unknown(atom), frozenset(self.scopes), loads)
+
+    def update(self, s: t.Accumulate, scan: Scan, term: Value) -> None:
+        """A scan goes on: its name holds another value from here."""
+        old, dtype = self.environment[s.name], s.value.type
+        if s.op != "sum" or not is_integer(dtype):
+            self.environment[s.name] = self.guarded(self.computed([old, term], dtype))
+            return
+        if self.ranges.least(term.poly) >= 0 and (scan.bounded or counts.far(dtype, self.ranges.most(term.poly))):
+            scan.rise = term.poly
+        self.environment[s.name] = self.guarded(
+            self.arithmetic([old, term], dtype, affine.add(old.poly, self.number(term, bits_of(dtype))))
+        )
 
     @contextmanager
     def running(self, scope: Scope) -> Iterator[None]:
@@ -217,9 +258,9 @@ class Walk(Values):
         here = self.path
         ranges = s.ranges or (None,) * len(s.counts)
         bounds = [(self.value(r.start), self.value(r.stop), r.step) if r else None for r in ranges]
-        counts = [self.distance(*b) if b else self.value(count).poly for b, count in zip(bounds, s.counts)]
+        turns = [self.distance(*b) if b else self.value(count).poly for b, count in zip(bounds, s.counts)]
         before = dict(self.environment)
-        scope = Scope(s.kind, s, counts=tuple(counts))
+        scope = Scope(s.kind, s, counts=tuple(turns))
         self.found.parallels.append(scope)
         self.scopes += (scope,)
         self.forget(assigned(s.body) - {reduction.name for reduction in s.reductions})
@@ -237,6 +278,9 @@ class Walk(Values):
             varies = frozenset((scope,)) | (over[0].varies if over else frozenset())
             self.environment[name] = Value(index, varies, over[0].loads | over[1].loads if over else frozenset())
         self.accumulated = {**self.accumulated, **{reduction.name: [] for reduction in s.reductions}}
+        for reduction in (r for r in s.reductions if r.scan):
+            self.scan(reduction, scope, before.get(reduction.name))
+        self.raises |= counts.raised(s.body, frozenset(scope.scans))
         with self.running(scope):
             self.block(s.body, () if s.kind == "blocks" else None)
         self.scopes = self.scopes[:-1]

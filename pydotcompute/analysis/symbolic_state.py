@@ -44,6 +44,8 @@ class State(ABC):
         self.by_one = False
         self.returned: list[list[list[Value]]] = []  # of the helper being walked
         self.accumulated: dict[str, list[Value]] = {}
+        self.raises: dict[int, frozenset[str]] = {}  # by statement: see `counts.raised`
+        self.raised: frozenset[str] = frozenset()
         # (dividend, divisor) → quotient and rest
         self.divisions: dict[tuple[Hashable, Hashable], tuple[Poly, Poly]] = {}
         for symbol in tree.symbols:
@@ -97,6 +99,7 @@ class State(ABC):
             array=self.arrays.get(node.array, node.array), indices=tuple(map(self.place, indices)),
             at=node.at or self.at, scopes=self.scopes, conditions=tuple(c for v in self.conditions for c in v.truth),
             guards=self.guards(), path=self.path, by_one=self.by_one,
+            raised=self.raised,
         )  # fmt: skip
         self.found.all.append(access)
         return access

@@ -1,12 +1,14 @@
-"""Accumulators of a parallel loop: `s += e`, `s = max(s, e)`."""
+"""Accumulators of a parallel loop: `s += e`, `s = max(s, e)`; read between their updates, they are scans."""
 
 from __future__ import annotations
 
 import ast
+from typing import Iterator
 
 from ..ir import tree
 from ..ir.operations import COMPARED, SYMBOLS, UPDATES, of_bools
 from . import expressions, operators
+from .names import bindings
 from .promotion import Value, convert
 from .scope import Loop, Scope
 
@@ -40,9 +42,28 @@ def classify(body: list[ast.stmt], name: str) -> tuple[str | None, str]:
     """The op of an accumulator whose only appearances in the loop are its updates; or None and what to do."""
     ops: list[str] = []
     problem = _search(body, name, ops, sequential=False)
+    if problem is not None:  # of an assignment that is no update but could be one, rather than of what reads it
+        advice = (_advice(node, name) for node in _once(body) if isinstance(node, (ast.Assign, ast.AugAssign)))
+        problem = next((told for told in advice if told.startswith("write")), problem)
     if problem is None and len(set(ops)) > 1:
         problem = "give each kind of update an accumulator of its own"
     return (ops[0], "") if ops and problem is None else (None, problem or "")
+
+
+def scanned(body: list[ast.stmt], name: str) -> str | None:
+    """The op of an accumulator that the loop reads too: it has one update, in no loop inside."""
+    updates = [found for node in _once(body) if (found := update_of(node, name))]
+    assigned = [node for bound, node, _ in bindings(body) if bound == name]
+    return updates[0][0] if len(updates) == len(assigned) == 1 else None
+
+
+def _once(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements that an iteration comes to at most once."""
+    for node in body:
+        yield node
+        if isinstance(node, ast.If):
+            yield from _once(node.body)
+            yield from _once(node.orelse)
 
 
 def _search(body: list[ast.stmt], name: str, ops: list[str], sequential: bool) -> str | None:
@@ -78,7 +99,10 @@ def _advice(node: ast.AST, name: str) -> str:
         case ast.AugAssign(target=ast.Name(id=target), op=op, value=value) if target == name:
             if isinstance(op, ast.Div) and not appears(value, name):
                 return f"write `{name} *= 1 / ({ast.unparse(value)})`"
-    return f"an accumulator appears in its update alone: {_FORMS}; a running total takes a loop over `range`"
+    return (
+        f"an accumulator's updates are {_FORMS}; it has one where the loop reads it too (a scan), and what is carried "
+        "in another way takes a loop over `range`"
+    )
 
 
 def accumulate(s: Scope, node: ast.stmt, name: str) -> tree.Stmt:
@@ -97,7 +121,7 @@ def accumulate(s: Scope, node: ast.stmt, name: str) -> tree.Stmt:
     dtype = s.join(name, result.type, node).dtype
     if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Sub):
         value = operators.unary("-", Value(convert(value, dtype, fault)), fault, s.at(node))
-    return tree.Accumulate(name, of_bools(op, dtype), convert(value, dtype, fault), at=s.at(node))
+    return tree.Accumulate(s.renamed.get(name, name), of_bools(op, dtype), convert(value, dtype, fault), at=s.at(node))
 
 
 def of_loop(s: Scope, loop: Loop) -> tuple[tree.Reduction, ...]:
@@ -105,5 +129,6 @@ def of_loop(s: Scope, loop: Loop) -> tuple[tree.Reduction, ...]:
     found = []
     for name, op in loop.reductions.items():
         dtype = s.type_of(name).dtype
-        found.append(tree.Reduction(name, of_bools(op, dtype), dtype, None, dtype))
+        own = s.renamed.get(name, name)
+        found.append(tree.Reduction(own, of_bools(op, dtype), dtype, None, dtype, name in loop.scans))
     return tuple(found)

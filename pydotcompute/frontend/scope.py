@@ -64,6 +64,7 @@ class Loop:
     breaks: list[State | None] = field(default_factory=list)  # states at each break
     continues: list[State | None] = field(default_factory=list)
     reductions: dict[str, str] = field(default_factory=dict)  # accumulator → op
+    scans: set[str] = field(default_factory=set)  # the accumulators that its body reads
 
 
 @dataclass

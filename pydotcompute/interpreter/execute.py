@@ -55,6 +55,7 @@ def run(
         "evaluate": evaluate,
         "poisoned": partial(runtime.poisoned, order == "reverse"),
         **runtime.REDUCTIONS,
+        "running": runtime.running,
         **runtime.loops(order, seed),
         **runtime.accesses(source.sites, met),
     }

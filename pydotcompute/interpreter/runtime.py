@@ -100,7 +100,8 @@ def accesses(sites: tuple[Site, ...], met: dict[str, dict[int, list]] | None = N
 
 def loops(order: str, seed: int) -> dict[str, Callable]:
     """`loop(counts…)` and `numbered(counts…)`: the indices, of one count as a number and of more as a tuple, and
-    (position, indices), where the position is row-major; `loop1` and `loop2` are `loop` for so many counts, faster.
+    (position, indices), where the position is row-major; `in_order(counts…)` is `numbered` whatever the order; `loop1`
+    and `loop2` are `loop` for so many counts, faster.
     order: "forward", "reverse" or "random"; a negative count counts as 0."""
     if order not in ("forward", "reverse", "random"):
         raise ValueError(f'order is "forward", "reverse" or "random", not {order!r}')
@@ -113,6 +114,9 @@ def loops(order: str, seed: int) -> dict[str, Callable]:
 
     def numbered(*counts):
         return ((k, indices(k, counts)) for k in arranged(math.prod(max(n, 0) for n in counts)))
+
+    def in_order(*counts):
+        return ((k, indices(k, counts)) for k in range(math.prod(max(n, 0) for n in counts)))
 
     def indices(k, counts):
         if len(counts) == 1:
@@ -134,7 +138,7 @@ def loops(order: str, seed: int) -> dict[str, Callable]:
             return ((i, j) for i in range(m) for j in range(n))
         return (divmod(k, n) for k in arranged(max(m, 0) * max(n, 0)))
 
-    return {"loop": loop, "loop1": loop1, "loop2": loop2, "numbered": numbered}
+    return {"loop": loop, "loop1": loop1, "loop2": loop2, "numbered": numbered, "in_order": in_order}
 
 
 def span(start: int, stop: int, step: int):
@@ -206,6 +210,22 @@ def _position(better: Callable) -> Callable:
         return found
 
     return reduce
+
+
+def running(total):
+    """The function that adds a term to a float and gives the sum so far, which is rounded once, whatever its length."""
+    rest = total - total
+
+    def add(term):
+        nonlocal total, rest
+        new = total + term
+        back = new - total
+        rest = rest + ((total - (new - back)) + (term - back))
+        total = new
+        known = new + rest
+        return known if known == known else new  # of infinities the rest is NaN
+
+    return add
 
 
 def _reduction(op: str) -> Callable:

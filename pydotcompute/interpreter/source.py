@@ -16,7 +16,8 @@ from ..errors import Position
 from ..ir import tree as t
 from ..ir.dtypes import INTEGER_BITS, kind_of
 from ..ir.from_zero import from_zero
-from ..ir.operations import BINARY, UNARY
+from ..ir.functions import FUNCTIONS
+from ..ir.operations import BINARY, REDUCTIONS, UNARY
 from . import arithmetic
 
 _INLINE = {"+", "-", "*", "/", "//", "%"}  # of floats: NumPy's own scalar operators
@@ -51,6 +52,7 @@ class _Writer:
         self.depth = 0
         self.loops = 0
         self.positions: dict[str, str] = {}  # reduction → the variable that holds the iteration's number
+        self.scans: dict[str, str] = {}  # scan → the variable that holds what adds its terms
         self.scope: dict[str, str] = {}
         self.helpers: dict[str, str] = {}
         used = {tree.name, *tree.symbols, *tree.locals, *tree.arrays, *(p.name for p in tree.parameters)}
@@ -201,18 +203,29 @@ class _Writer:
         position = f"{self.prefix}position{self.loops}"
         self.loops += 1
         for reduction in s.reductions:
+            if reduction.scan:
+                self.begin_scan(reduction, s.at)
+                continue
             self.line(f"{self.terms(reduction)} = []", s.at)
             self.positions[reduction.name] = position
         target = names if len(s.names) == 1 else f"({names})"
-        numbered = f"{self.runtime('numbered')}({counts})"
+        numbered = f"{self.runtime('in_order' if any(r.scan for r in s.reductions) else 'numbered')}({counts})"
         with self.watched(s):
             self.line(f"for {position}, {target} in {numbered}:", s.at)
             self.iteration(s)
-        for reduction in s.reductions:
+        for reduction in (r for r in s.reductions if not r.scan):
             name = self.name(reduction.name)
             start = name if reduction.start is None else self.expression(reduction.start)
             combine = self.runtime(f"reduce_{reduction.op}")
             self.line(f"{name} = {combine}({start}, {self.terms(reduction)}, {reduction.type!r})", s.at)
+
+    def begin_scan(self, r: t.Reduction, at: Position | None) -> None:
+        """A scan goes on from term to term, so its loop has an order. A sum of floats keeps what it rounds off."""
+        if r.op == "sum" and _is_float(r.type):
+            self.scans[r.name] = f"{self.prefix}scan_{self.name(r.name)}"
+            self.line(f"{self.scans[r.name]} = {self.runtime('running')}({self.name(r.name)})", at)
+        else:
+            self.scans[r.name] = ""
 
     @contextmanager
     def watched(self, s: t.Parallel) -> Iterator[None]:
@@ -241,8 +254,19 @@ class _Writer:
         self.line(f"{name} = {combine}({start}, {terms}, {s.reduction.type!r})", s.at)
 
     def accumulate(self, s: t.Accumulate) -> None:
+        if s.name in self.scans:
+            name, adder, value = self.name(s.name), self.scans[s.name], self.expression(s.value)
+            combine = self.combination(s.op, s.value.type)
+            self.line(f"{name} = {f'{adder}({value})' if adder else f'{combine}({name}, {value})'}", s.at)
+            return
         term = f"({self.positions[s.name]}, {self.expression(s.value)})"
         self.line(f"{self.terms(s)}.append({term})", s.at)
+
+    def combination(self, op: str, dtype: str) -> str:
+        """The function of two values that a reduction is made of."""
+        symbol = REDUCTIONS[op].combine
+        combine = (arithmetic.function if symbol in FUNCTIONS else arithmetic.binary)(symbol, dtype)
+        return self.given(("combine", op, dtype), combine, f"{op}_{dtype}")
 
     def terms(self, reduction: t.Reduction | t.Accumulate) -> str:
         return f"{self.prefix}terms_{self.name(reduction.name)}"

@@ -103,7 +103,7 @@ def _count(count: t.Expr, over: t.Range | None) -> str:
 def reduction(r: t.Reduction) -> str:
     start = f" from {expression(r.start)}" if r.start is not None else ""
     compared = f" of {r.operand_type}" if r.operand_type != r.type else ""
-    return f"{r.op} {r.name}: {r.type}{compared}{start}"
+    return f"{'scan ' if r.scan else ''}{r.op} {r.name}: {r.type}{compared}{start}"
 
 
 def _element(node: t.Load | t.Store | t.Atomic | t.Scatter) -> str:

@@ -227,7 +227,7 @@ class Return(Node):
 
 @dataclass(frozen=True)
 class Accumulate(Node):
-    """One update of the reduction `name` of the enclosing Parallel, possibly under If.
+    """One update of the reduction `name` of the enclosing Parallel, possibly under If; of a scan the only one.
 
     ops: sum prod min max any all and or xor argmin argmax. For sum and prod `value` has the reduction's type
     (`s -= e` is a sum of -e). For argmin and argmax the position is the iteration's number in the loop.
@@ -251,6 +251,7 @@ class Reduction:
     type: str  # of the result; argmin and argmax: int64
     start: Const | None
     operand_type: str  # of the values compared by argmin and argmax; else `type`
+    scan: bool = False  # the loop reads it too: what iterations before this one have accumulated
 
 
 @dataclass(frozen=True)
@@ -297,7 +298,7 @@ class Reduce(Node):
 class NewArray(Node):
     """`name = shared((32, 33), float32)`: one per block (shared, private) or per iteration (local)."""
 
-    kind: str  # "shared" "private" "local"
+    kind: str  # "shared" "private" "local"; "call": of the whole call, which every loop may use
     name: str
     shape: tuple[Tree, ...]  # numbers or, of `scratch`, expressions over dimensions and integer arguments
     dtype: str
@@ -349,7 +350,7 @@ class KernelTree:
     parameters: tuple[Parameter, ...]  # with concrete dtypes
     symbols: tuple[str, ...]  # dimension symbols: int64 locals of that name stand from the start
     locals: dict[str, str]  # every other scalar name → type, loop indices included
-    arrays: dict[str, NewArray]  # shared, private and local arrays
+    arrays: dict[str, NewArray]  # the kernel's own
     helpers: tuple[Helper, ...]  # callees before callers
     body: tuple[Stmt, ...]
     fastmath: tuple[str, ...]
@@ -359,8 +360,7 @@ class KernelTree:
     disjoint: tuple[str, ...] = ()  # and that iterations of parallel loops touch disjoint elements of these arrays
 
     @property
-    def main(self) -> Parallel | None:
-        """The first parallel loop that stands at the top level itself."""
+    def main(self) -> Parallel | None:  # the first parallel loop that stands at the top level itself
         return next((s for s in self.body if isinstance(s, Parallel)), None)
 
 

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import Any, NamedTuple
 
 from ..artifact.dimensions import Operation, Tree, data
-from ..artifact.signature import Parameter
+from ..artifact.signature import DTYPE_BYTES, Parameter
 from ..ir.names import all_names
 from ..ir.tree import (
     Assign,
@@ -48,11 +49,21 @@ def phases_of(tree: KernelTree) -> list[Parallel]:
 
 class Split(NamedTuple):
     """kernels: of one parallel loop each, with what its reduction starts from before it and where the result is kept
-    after it. program: see artifact/launch.py. kept: by scalar, the parameter of these kernels that holds it."""
+    after it. program: see artifact/launch.py. kept: by scalar or array of the call, the parameter of these kernels that
+    holds it."""
 
     kernels: tuple[KernelTree, ...]
     program: list[Any]
     kept: dict[str, Parameter]
+
+    @property
+    def sizes(self) -> tuple[Tree, ...]:
+        """The bytes of each parameter that is kept."""
+
+        def product(n: Tree, m: Tree) -> Tree:
+            return Operation("*", (n, m if isinstance(m, int) else Operation("max", (m, 0))))
+
+        return tuple(reduce(product, (DTYPE_BYTES[p.dtype], *(p.dims or ()))) for p in self.kept.values())
 
     @property
     def names(self) -> set[str]:
@@ -113,7 +124,7 @@ def _has_phase(s: Stmt) -> bool:
 
 def _is_plain(tree: KernelTree) -> bool:
     main = tree.main
-    if main is None or len(phases_of(tree)) != 1:
+    if main is None or len(phases_of(tree)) != 1 or any(a.kind == "call" for a in tree.arrays.values()):
         return False
     where = tree.body.index(main)
     before, after = tree.body[:where], tree.body[where + 1 :]
@@ -233,6 +244,8 @@ class _Splitting:
         own = {n for s in self._sequential(self.tree.body) for n in _sets(s)} & self.tree.locals.keys() - self.hosts
         kept = {n: self.tree.locals[n] for n in sorted(own & set().union(*reads))} | self.decisive
         places = {n: Parameter(self.unique(f"{n}_kept"), dtype, None, "temp") for n, dtype in kept.items()}
+        of_call = [a for a in self.tree.arrays.values() if a.kind == "call"]
+        places |= {a.name: Parameter(a.name, a.dtype, a.shape, "temp") for a in of_call}
         kernels = [
             self.kernel(self.unique(f"{self.tree.name}_{k + 1}"), body, reads[k] & own, places)
             for k, body in enumerate(self.kernels)
@@ -316,7 +329,7 @@ class _Splitting:
             ]
             inside = (*loads, *before, *body, *stores)
             whole = (Parallel("grid", (index,), (Const(1, "int64"),), inside, at=body[0].at),)
-        made = {n.name for s in body for n in walk(s) if isinstance(n, NewArray)}
+        made = {n.name for s in body for n in walk(s) if isinstance(n, NewArray) and n.kind != "call"}
         return replace(
             self.tree,
             name=name,

@@ -2,6 +2,10 @@
 
 import pytest
 
+CARRIED = (
+    "an accumulator's updates are `+= -= *= &= |= ^=`, `s = min(s, e)` or `s = max(s, e)`; it has one where the loop "
+    "reads it too (a scan), and what is carried in another way takes a loop over `range`"
+)
 # (where, the text with § before the place of the mistake, message, what to do)
 CASES = [
     ("grid", "for t in §x:\n        pass", "`for` cannot run over `x`", "write `for i in range(n):`, and `x[i]` for `t`"),
@@ -153,8 +157,7 @@ CASES = [
         "kernel",
         "v = 0.0\nfor t in range(3):\n    for i in grid(n):\n        out[i] = §v\n        v = x[i]",
         "`v` carries a value from one iteration of the parallel loop of line 10 to the next",
-        "an accumulator appears in its update alone: `+= -= *= &= |= ^=`, `s = min(s, e)` or `s = max(s, e)`; "
-        "a running total takes a loop over `range`",
+        CARRIED,
     ),
     (
         "blocks",
@@ -184,15 +187,25 @@ CASES = [
         "blocks",
         "s = 0.0\n    for c in threads(n):\n        s = x[c] - §s\n    out[r] = s",
         "`s` carries a value from one iteration of the parallel loop of line 10 to the next",
-        "an accumulator appears in its update alone: `+= -= *= &= |= ^=`, `s = min(s, e)` or `s = max(s, e)`; "
-        "a running total takes a loop over `range`",
+        CARRIED,
+    ),
+    (
+        "kernel",
+        "s = 0.0\nfor r in blocks(n):\n    §s += x[r]\n    out[r] = s",
+        "`s` carries a value from one iteration of the parallel loop of line 9 to the next",
+        "`s` is read between its updates, a scan: write its loop over `grid` or `threads`",
     ),
     (
         "blocks",
-        "s = 0.0\n    for c in threads(n):\n        §s += x[c]\n        out[c] = s",
+        "s = 0.0\n    for c in threads(n):\n        §s += x[c]\n        out[c] = s\n        s += 1.0",
         "`s` carries a value from one iteration of the parallel loop of line 10 to the next",
-        "an accumulator appears in its update alone: `+= -= *= &= |= ^=`, `s = min(s, e)` or `s = max(s, e)`; "
-        "a running total takes a loop over `range`",
+        CARRIED,
+    ),
+    (
+        "kernel",
+        "q = 0\nfor i in grid(n):\n    out[§q] = x[i]\n    q = q + 1",
+        "`q` carries a value from one iteration of the parallel loop of line 9 to the next",
+        "write `q += 1`",
     ),
     (
         "blocks",
@@ -216,22 +229,13 @@ CASES = [
         "blocks",
         "s = 1.0\n    for c in threads(n):\n        s = max(§s, x[c], 0)\n    out[r] = s",
         "`s` carries a value from one iteration of the parallel loop of line 10 to the next",
-        "an accumulator appears in its update alone: `+= -= *= &= |= ^=`, `s = min(s, e)` or `s = max(s, e)`; "
-        "a running total takes a loop over `range`",
-    ),
-    (
-        "blocks",
-        "s = 1.0\n    for c in threads(n):\n        if §s > 0:\n            s += 1\n    out[r] = s",
-        "`s` carries a value from one iteration of the parallel loop of line 10 to the next",
-        "an accumulator appears in its update alone: `+= -= *= &= |= ^=`, `s = min(s, e)` or `s = max(s, e)`; "
-        "a running total takes a loop over `range`",
+        CARRIED,
     ),
     (
         "kernel",
         "s = 0.0\nfor r in blocks(n):\n    s = §s / 2 + x[r]",
         "`s` carries a value from one iteration of the parallel loop of line 9 to the next",
-        "an accumulator appears in its update alone: `+= -= *= &= |= ^=`, `s = min(s, e)` or `s = max(s, e)`; "
-        "a running total takes a loop over `range`",
+        CARRIED,
     ),
     (
         "kernel",

@@ -14,6 +14,7 @@ grid or blocks of a phase.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from math import prod
@@ -30,6 +31,7 @@ from ..llvm.faults import CALL, FAULTS
 from ..llvm.words import COMBINE
 from ..names import Names
 from ..phases import phases_of
+from ..scans import Chunks, lowered
 from ..sites import Sites
 from .arrays import arrays_of
 from .bodies import assigned
@@ -38,6 +40,7 @@ from .loop_reductions import Lanes
 from .scratch import Scratch
 
 CHUNKS = 256
+SCANNED = Chunks(most=CHUNKS, least=4096, of_block=None)
 _CHUNK = {"grid": "chunk_size", "blocks": "blocks_of_chunk"}  # how many iterations it has
 RESERVED = (
     "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128 bool inf nan range True "
@@ -76,12 +79,16 @@ class _Phase:
 
 def lower(tree: KernelTree, bounds: bool = False) -> CpuSource:
     """Generated Python for one specialisation."""
-    return _Module(in_bits(from_zero(tree)), bounds).source()
+    tree = from_zero(tree)
+    several = Names(all_names(tree), lambda name: False).fresh("_several")
+    return _Module(in_bits(lowered(tree, SCANNED, several)), bounds, several).source()
 
 
 class _Module:
-    def __init__(self, tree: KernelTree, bounds: bool):
-        self.tree = tree
+    def __init__(self, tree: KernelTree, bounds: bool, several: str):
+        """several: the local that says whether there are threads, where it is one."""
+        self.tree, self.several = tree, several
+        self.of_call = [a for a in tree.arrays.values() if a.kind == "call"]
         self.phases = [_Phase(k, loop) for k, loop in enumerate(phases_of(tree))]
         from .namespace import INTRINSIC_NAMES  # here, because it imports Numba
 
@@ -102,6 +109,8 @@ class _Module:
         saved = sorted(set().union(*(phase.reads for phase in self.phases)))
         self.places = {name: 1 + most + 2 * k for k, name in enumerate(saved)}  # the words of scalars in the state
         self.state_words = 1 + most + 2 * len(saved)
+        self.addresses = {a.name: self.state_words + k for k, a in enumerate(self.of_call)}
+        self.state_words += len(self.of_call)
 
     @property
     def parameters(self) -> set[str]:
@@ -179,6 +188,11 @@ class _Module:
         for name in sorted(phase.reads):
             dtype = self.tree.locals[name]
             self.writer.assign(self.names.of(name), f"word_{dtype}(state, int64({self.places[name]}))")
+        touched = {getattr(n, "array", "") or getattr(n, "name", "") for n in walk(phase.loop)}
+        for a in (a for a in self.of_call if a.name in touched):
+            where = f"int64({self.addresses[a.name]})"
+            self.writer.assign(self.arrays[a.name].pointer, f"pointer_{a.dtype}(state, {where})")
+            Scratch(self.code, self.tree, [a]).measure()
 
     # ------------------------------------------------------------------------------------------- functions
 
@@ -189,9 +203,24 @@ class _Module:
             self.unpack()
             for name in self.places:  # on some ways to a phase that reads it in some iterations it may not be set
                 writer.assign(self.names.of(name), constant(0, self.tree.locals[name]))
+            if self.several in self.tree.locals:
+                writer.assign(self.names.of(self.several), "several_threads()")
+            scratch = self.make_arrays(self.of_call)
+            for name, place in self.addresses.items():
+                address = f"address({self.arrays[name].pointer})"
+                writer.line(f"set_word_int64(state, int64({place}), {address})")
             with self.code.reductions.stacks_first():
                 self.code.statements.write(self.tree.body)
+            scratch.release()
             writer.return_("int64(0)")
+
+    def make_arrays(self, made: Sequence[NewArray]) -> Scratch:
+        """At the beginning of a function: arrays on its stack, and those that lie in scratch, to be released."""
+        for a in (a for a in made if not a.scratch):
+            self.writer.assign(self.arrays[a.name].pointer, f"stack_{a.dtype}({prod(a.fixed)})")
+        scratch = Scratch(self.code, self.tree, [a for a in made if a.scratch])
+        scratch.allocate()
+        return scratch
 
     def write_phase(self, loop: Parallel) -> None:
         """A parallel loop, where it stands in the sequential program."""
@@ -250,11 +279,7 @@ class _Module:
         ):
             writer.assign(FAULTS, f"advance(words, int64({8 * self.words}))")
             self.restore(phase)
-            made = [n for n in walk(loop) if isinstance(n, NewArray)]
-            for a in (a for a in made if not a.scratch):  # on the stack of this function
-                writer.assign(self.arrays[a.name].pointer, f"stack_{a.dtype}({prod(a.fixed)})")
-            scratch = Scratch(self.code, self.tree, [a for a in made if a.scratch])
-            scratch.allocate()
+            scratch = self.make_arrays([n for n in walk(loop) if isinstance(n, NewArray) and n.kind != "call"])
             with self.code.reductions.stacks_first():
                 if phase.reductions:
                     self.write_chunks(loop, phase.counts)

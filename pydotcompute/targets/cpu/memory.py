@@ -37,6 +37,26 @@ def exists(typing_context, pointer):
 
 
 @intrinsic
+def address(typing_context, pointer):
+    """Where it points to, as a number."""
+
+    def emit(context, b, signature, values):
+        return b.ptrtoint(values[0], I64)
+
+    return types.int64(pointer), emit
+
+
+@intrinsic
+def several_threads(typing_context):
+    """Whether phases may use more threads than this one."""
+
+    def emit(context, b, signature, values):
+        return b.icmp_unsigned("!=", call(b, "several", I64), ir.Constant(I64, 0))
+
+    return types.boolean(), emit
+
+
+@intrinsic
 def release(typing_context, pointer):
     """Give memory of `heap_…` back; none is fine too."""
 
@@ -144,7 +164,9 @@ def memory() -> dict[str, Callable]:
         "store_local": storing(UNGROUPED, in_bytes=False),
         **atomics(CPU, suffixes=("",)),
         "advance": advance,
+        "address": address,
         "exists": exists,
+        "several_threads": several_threads,
         "release": release,
         "claim": claim,
         "peek": peek,

@@ -131,6 +131,13 @@ done:
   ret ptr null
 }}
 
+define i64 @several() {{
+  %allowed = load i32, ptr @threads
+  %some = icmp sgt i32 %allowed, 1
+  %several = zext i1 %some to i64
+  ret i64 %several
+}}
+
 define void @share(ptr %words, ptr %state, ptr %partials, i64 %units, i64 %phase) {{
 entry:
   %result = alloca i64

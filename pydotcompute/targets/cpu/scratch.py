@@ -20,14 +20,20 @@ class Scratch:
         self.writer, self.faults, self.made = code.writer, code.faults, made
         self.arrays, self.write, self.tree = code.arrays, code.expressions.text, tree
 
+    def measure(self) -> None:
+        """The names of the extents."""
+        for a in self.made:
+            names = self.arrays[a.name].extents
+            for name, n, extent in zip(names, a.shape, extents(self.tree, a), strict=True):
+                if not isinstance(n, int):
+                    self.writer.assign(name, self.write(extent))
+
     def allocate(self) -> None:
         """At the beginning of the function. Where there is no memory it ends, and the call is told."""
         writer, sizes = self.writer, {}
+        self.measure()
         for a in self.made:
             array = self.arrays[a.name]
-            for name, n, extent in zip(array.extents, a.shape, extents(self.tree, a), strict=True):
-                if not isinstance(n, int):
-                    writer.assign(name, self.write(extent))
             item = f"int64({DTYPE_BYTES[a.dtype]})"
             sizes[a.name] = writer.held("_bytes", reduce(lambda n, m: f"times({n}, {m})", (*array.extents, item)))
             writer.assign(array.pointer, f"heap_{a.dtype}(maximum({sizes[a.name]}, int64(1)))")

@@ -34,6 +34,7 @@ from ..geometry import along_axes, assigned, block_of, expression, up_to_three
 from ..llvm.faults import CALL, FAULTS
 from ..names import Names
 from ..phases import Split, split
+from ..scans import Chunks, lowered
 from ..scratch import flattened, largest, planned
 from ..sites import Sites
 from .arrays import arguments_of, arrays_of, complex_scalars
@@ -42,6 +43,7 @@ from .counts import held_counts
 from .thread_coarsening import coarsened_axis
 
 BLOCK = 256
+CHUNKS = Chunks(most=1024, least=32, of_block=128)  # of a scan, each of which a thread does
 SHARED_BYTES = 49152  # of a block, on every GPU
 RESERVED = (
     "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128 bool inf nan range "
@@ -76,7 +78,7 @@ def lower(tree: KernelTree, launch: dict[str, Any] | None = None, params: dict[s
     Raises DeclarationError for a block that no GPU runs."""
     from .namespace import NAMES  # here, because it imports Numba
 
-    tree = flattened(in_bits(from_zero(tree)))
+    tree = flattened(in_bits(lowered(from_zero(tree), CHUNKS)))
     parts, sites = split(tree), Sites(tree)
     names = Names(all_names(tree) | (parts.names if parts else set()), frozenset((*RESERVED, *NAMES)).__contains__)
     if parts is None:
@@ -94,7 +96,7 @@ def _joined(parts: Split, sources: Sequence[CudaSource]) -> CudaSource:
     return CudaSource(
         "\n".join(s.text for s in sources), tuple(p for s in sources for p in s.positions),
         tuple(h for s in sources for h in s.helpers), tuple(e for s in sources for e in s.entries), (),
-        launches, (*scratch, *(DTYPE_BYTES[p.dtype] for p in parts.kept.values())), max(s.block for s in sources),
+        launches, (*scratch, *parts.sizes), max(s.block for s in sources),
         program,
     )  # fmt: skip
 

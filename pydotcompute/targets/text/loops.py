@@ -85,6 +85,7 @@ class Loops:
             where = self.held("_at", f"{run} + {self.thread}")
             with w.when(f"{where} < {stop}"):
                 body(where)
+        self.gather()
 
     # ------------------------------------------------------------------------------------------------------ grid
 

@@ -23,6 +23,7 @@ from ...ir.tree import Assign, Const, KernelTree, Parallel, Stmt, walk
 from ..lane import lane_dtypes
 from ..names import Names
 from ..phases import split
+from ..scans import Chunks, lowered
 from ..scratch import extents, flattened, largest, planned
 from ..sites import Sites
 from .arrays import Argument, arguments_of, arrays_of
@@ -35,6 +36,8 @@ from .reductions import Reductions
 from .scalars import PARTS, Scalars
 from .statements import Helpers, Statements, declared
 from .writer import Writer
+
+CHUNKS = Chunks(most=1024, least=32, of_block=128)  # of a scan, each of which a thread does
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ def emit(
     Raises DeclarationError for what the dialect cannot say, naming the line.
     """
     refuse_missing(tree, dialect)
-    tree = flattened(in_bits(from_zero(tree)))
+    tree = flattened(in_bits(lowered(from_zero(tree), CHUNKS)))
     parts = split(tree)
     taken = all_names(tree) | (parts.names if parts else set())
     names = Names(taken, lambda name: name in NAMES or dialect.is_reserved(name), only_ascii=True)
@@ -91,9 +94,8 @@ def emit(
     most = max(map(len, scratch))  # which phases share: each is done before the next
     sizes = [largest([own[k] for own in scratch if k < len(own)]) for k in range(most)]
     each, steps = parts.launches([launches for _, _, launches in written], arguments, most)
-    kept = tuple(DTYPE_BYTES[p.dtype] for p in parts.kept.values())
     told = sites if faults.any else None
-    return Source(text, tuple(positions[: len(lines)]), (), each, (*sizes, *kept), shared, features, steps, told)
+    return Source(text, tuple(positions[: len(lines)]), (), each, (*sizes, *parts.sizes), shared, features, steps, told)
 
 
 def refuse_missing(tree: KernelTree, dialect: Dialect) -> None:

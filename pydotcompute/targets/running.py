@@ -1,0 +1,159 @@
+"""Scans while they go on: what a chunk of iterations has before it, in each of them, and by each term."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..ir.dtypes import COMPLEX, FLOATS
+from ..ir.functions import FUNCTIONS
+from ..ir.operations import REDUCTIONS
+from ..ir.tree import (
+    Accumulate,
+    Assign,
+    Binary,
+    Call,
+    Compare,
+    Const,
+    Expr,
+    If,
+    Load,
+    Node,
+    Parallel,
+    Reduction,
+    Select,
+    Stmt,
+    Store,
+    Var,
+    rebuilt,
+)  # fmt: skip
+
+
+def number(value: int) -> Const:
+    return Const(value, "int64")
+
+
+def integer(op: str, left: Expr, right: Expr) -> Binary:
+    return Binary(op, left, right, "int64")
+
+
+@dataclass(frozen=True)
+class Scan:
+    """The names of one scan. start, rest: of a float sum, what a chunk goes on from, and what was rounded off there;
+    total, left: its own sum, and what was rounded off. Of any other scan `value` is all."""
+
+    of: Reduction
+    value: str
+    totals: str
+    rests: str
+    start: str
+    rest: str
+    total: str
+    left: str
+
+    @property
+    def is_sum(self) -> bool:
+        return self.of.op == "sum" and (self.of.type in FLOATS or self.of.type in COMPLEX)
+
+    def var(self, name: str) -> Var:
+        return Var(name, self.of.type)
+
+    def combined(self, left: Expr, right: Expr) -> Expr:
+        symbol = REDUCTIONS[self.of.op].combine
+        if symbol in FUNCTIONS:
+            return Call(symbol, (left, right), self.of.type)
+        return Binary(symbol, left, right, self.of.type)
+
+    def identity(self) -> Const:
+        value = REDUCTIONS[self.of.op].identity(self.of.type)
+        return Const(complex(value) if self.of.type in COMPLEX else value, self.of.type)
+
+    def load(self, array: str, k: Expr) -> Load:
+        return Load(array, (k,), self.of.type, inside=True)
+
+    def store(self, array: str, k: Expr, value: Expr) -> Store:
+        return Store(array, (k,), value, inside=True)
+
+    def known(self, total: str, left: str) -> Expr:
+        """A sum and what was rounded off; of infinities that is NaN, and left out."""
+        both = Binary("+", self.var(total), self.var(left), self.of.type)
+        return Select(Compare("==", both, both), both, self.var(total), self.of.type)
+
+
+class Steps:
+    """unique: a new name of a dtype for what it begins with."""
+
+    def __init__(self, unique: Callable[[str, str], str]):
+        self.unique = unique
+
+    def begin(self, scan: Scan, start: Expr, rest: Expr | None) -> list[Stmt]:
+        """Before a chunk that goes on from `start`, and of a sum of floats what was rounded off there."""
+        if not scan.is_sum:
+            return [Assign(scan.value, start)]
+        zero = scan.identity()
+        found: list[Stmt] = [Assign(scan.total, start), Assign(scan.left, rest if rest is not None else zero)]
+        found.append(Assign(scan.start, scan.known(scan.total, scan.left)))
+        minus = Const(-0.0 if scan.of.type in FLOATS else complex(-0.0, -0.0), scan.of.type)
+        return [*found, Assign(scan.total, minus), Assign(scan.left, zero), Assign(scan.value, scan.var(scan.start))]
+
+    def iteration(
+        self, s: Parallel, scans: Sequence[Scan], counts: Sequence[Expr], flat: str, value: Expr,
+        body: tuple[Stmt, ...],
+    ) -> tuple[Stmt, ...]:  # fmt: skip
+        """One iteration of the loop, by its number."""
+        first: list[Stmt] = []
+        left = value
+        for name, count in reversed(list(zip(s.names[1:], counts[1:], strict=True))):
+            first.append(Assign(name, integer("%", left, count), at=s.at))
+            left = integer("//", left, count)
+        first.append(Assign(s.names[0], left, at=s.at))
+        by_name = {scan.of.name: scan for scan in scans}
+
+        def changed(node: Any) -> Any:
+            if isinstance(node, Var) and node.name in by_name:
+                return replace(node, name=by_name[node.name].value)
+            if isinstance(node, If):
+                return replace(
+                    node, condition=changed(node.condition), body=statements(node.body),
+                    orelse=statements(node.orelse),
+                )  # fmt: skip
+            return rebuilt(node, changed) if isinstance(node, Node) else node
+
+        def statements(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+            done: list[Stmt] = []
+            for one in body:
+                if isinstance(one, Accumulate) and one.name in by_name:
+                    done += self.update(by_name[one.name], changed(one.value), one)
+                else:
+                    done.append(changed(one))
+            return tuple(done)
+
+        return (*first, *statements(body))
+
+    def update(self, scan: Scan, term: Expr, at: Node) -> list[Stmt]:
+        """A scan goes on by a term."""
+        if not scan.is_sum:
+            return [Assign(scan.value, scan.combined(scan.var(scan.value), term), at=at.at)]
+        added = self.added(scan, term, scan.total, scan.left, at)
+        value = Binary("+", scan.var(scan.start), scan.known(scan.total, scan.left), scan.of.type)
+        return [*added, Assign(scan.value, value, at=at.at)]
+
+    def added(self, scan: Scan, term: Expr, total: str, left: str, at: Node) -> list[Stmt]:
+        """A term is added to a sum that keeps what it rounds off."""
+        dtype = scan.of.type
+        names = [self.unique(f"{scan.of.name}_{part}", dtype) for part in ("term", "next", "back")]
+        one, new, back = map(scan.var, names)
+
+        def minus(a: Expr, b: Expr) -> Expr:
+            return Binary("-", a, b, dtype)
+
+        old = scan.var(total)
+        lost = Binary("+", minus(old, minus(new, back)), minus(one, back), dtype)
+        return [
+            Assign(one.name, term, at=at.at),
+            Assign(new.name, Binary("+", old, one, dtype), at=at.at),
+            Assign(back.name, minus(new, old), at=at.at),
+            Assign(left, Binary("+", scan.var(left), lost, dtype), at=at.at),
+            Assign(total, new, at=at.at),
+        ]

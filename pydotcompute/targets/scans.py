@@ -1,0 +1,296 @@
+"""Loops with scans as loops without.
+
+Their iterations are dealt out in chunks, each of which is a sequential loop: one parallel loop finds the totals of the
+chunks, without storing anything else; their own scan, what each chunk goes on from; and a second loop does everything.
+Where a chunk's total cannot be had before its turn, there is one such loop.
+
+A scan of floats is a sum that keeps what it rounds off, from the beginning of a chunk, and what the chunk goes on from
+is kept so too: however long, its value is rounded a few times. Totals lie in an array of the call, of a block where
+the loop is one over threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any, TypeGuard
+
+from ..ir.dtypes import COMPLEX, FLOATS
+from ..ir.names import all_names
+from ..ir.tree import (
+    Assign,
+    BoolOp,
+    Call,
+    Compare,
+    Const,
+    Expr,
+    For,
+    If,
+    KernelTree,
+    NewArray,
+    Parallel,
+    Reduction,
+    Stmt,
+    Var,
+    While,
+    rebuilt,
+    walk,
+)  # fmt: skip
+from .running import Scan, Steps, integer, number
+from .totals import totals_of
+
+
+@dataclass(frozen=True)
+class Chunks:
+    """How a target deals out the iterations of a loop with scans: at most so many chunks, of at least so many
+    iterations. of_block: of a loop over threads; None: one thread does all of it."""
+
+    most: int
+    least: int
+    of_block: int | None
+
+
+def lowered(tree: KernelTree, chunks: Chunks, several: str = "") -> KernelTree:
+    """The tree without scans. several: a local that says whether it pays to do chunks at once; empty: it does."""
+    if not any(_scans(n) for s in tree.body for n in walk(s)):
+        return tree
+    return _Lowering(tree, chunks, several).tree
+
+
+def _scans(node: Any) -> TypeGuard[Parallel]:
+    """Whether it is a loop whose iterations go on from what those before them accumulated."""
+    return isinstance(node, Parallel) and any(r.scan for r in node.reductions)
+
+
+def _located(node: Any, loop: Parallel) -> Any:
+    """With the place of the loop wherever there is no other."""
+    made = rebuilt(node, lambda child: _located(child, loop))
+    return made if made.at else replace(made, at=loop.at)
+
+
+class _Lowering:
+    def __init__(self, tree: KernelTree, chunks: Chunks, several: str):
+        self.chunks, self.several, self.old = chunks, several, tree
+        self.taken, self.locals = all_names(tree) | {tree.name}, dict(tree.locals)
+        self.steps = Steps(self.unique)
+        self.arrays = {a.name: self.of_block(a) for a in tree.arrays.values()}
+        if several:
+            self.locals[several] = "bool"
+        body = self.changed(tree.body)
+        self.tree = replace(tree, body=body, locals=self.locals, arrays=self.arrays)
+
+    def of_block(self, a: NewArray) -> NewArray:
+        """A private array of a loop with scans is the block's: threads do other iterations than elsewhere."""
+        loops = [n for s in self.old.body for n in walk(s) if _scans(n)]
+        touched = a.kind == "private" and any(getattr(n, "array", "") == a.name for one in loops for n in walk(one))
+        return replace(a, kind="shared") if touched else a
+
+    def unique(self, base: str, dtype: str = "") -> str:
+        name, count = base, 1
+        while name in self.taken:
+            name, count = f"{base}_{count}", count + 1
+        self.taken.add(name)
+        if dtype:
+            self.locals[name] = dtype
+        return name
+
+    # ----------------------------------------------------------------------------------------------- the tree
+
+    def changed(self, body: Iterable[Stmt]) -> tuple[Stmt, ...]:
+        return tuple(made for s in body for made in self.statement(s))
+
+    def statement(self, s: Stmt) -> tuple[Stmt, ...]:
+        if _scans(s):
+            return tuple(_located(one, s) for one in self.loop(s))
+        if isinstance(s, NewArray):
+            return (self.arrays[s.name],)
+        if not hasattr(s, "body"):
+            return (s,)
+        first = tuple(self.arrays)
+        parts: dict[str, Any] = {
+            part: self.changed(getattr(s, part)) for part in ("body", "orelse") if hasattr(s, part)
+        }
+        if isinstance(s, Parallel) and s.kind == "blocks":  # its loops over threads have made arrays of the block
+            made = tuple(a for a in self.arrays.values() if a.name not in first and a.kind == "shared")
+            parts["body"] = (*made, *parts["body"])
+        return (replace(s, **parts),) if parts else (s,)
+
+    def loop(self, s: Parallel) -> tuple[Stmt, ...]:
+        """The statements that do a loop with scans."""
+        scans = [self.scan(r) for r in s.reductions if r.scan]
+        others = tuple(r for r in s.reductions if not r.scan)
+        of_block = s.kind == "threads"
+        first: list[Stmt] = []
+
+        def held(base: str, value: Expr) -> Var:
+            name = self.unique(base, "int64")
+            first.append(Assign(name, value, at=s.at))
+            return Var(name, "int64")
+
+        natural = [c if isinstance(c, Const) else Call("max", (c, number(0)), "int64") for c in s.counts]
+        counts: list[Expr] = [c if isinstance(c, Const) else held("turns", c) for c in natural]
+        total = held("total", reduce(lambda a, b: integer("*", a, b), counts))
+        if of_block and self.chunks.of_block is None:
+            return (*first, *self.in_one(s, scans, others, counts, total))
+        totals = totals_of(s, self.old, [scan.of.name for scan in scans])
+        most = self.chunks.of_block or 1 if of_block else self.chunks.most
+        least = 1 if of_block else self.chunks.least
+        for scan in scans:
+            for name in (scan.totals, scan.rests)[: 1 + scan.is_sum]:
+                self.arrays[name] = NewArray("shared" if of_block else "call", name, (most + 2,), scan.of.type)
+        rounded = integer("//", integer("+", total, number(most - 1)), number(most))
+        length = held("length", Call("max", (rounded, number(least)), "int64"))
+        wanted = integer("//", integer("+", total, number(least - 1)), number(least))
+        few = Call("min", (wanted, number(most)), "int64")
+        much: Expr = held("chunks", Call("max", (few, number(1)), "int64"))
+        if of_block:
+            much = number(most)
+        deal = _Dealt(self, s, scans, counts, total, length, much, most + 1)
+        ends = [scan for scan in scans if of_block or self.is_read_after(s, scan.of.name)]
+        after = [Assign(scan.of.name, scan.load(scan.totals, number(most + 1)), at=s.at) for scan in ends]
+        if totals is None:
+            return (*first, *deal.one_by_one(others), *after)
+        parallel = (*deal.totals(totals), *deal.combination(), *deal.second(others))
+        rounds = any(r.op == "sum" and (r.type in FLOATS or r.type in COMPLEX) for r in others)
+        if not self.several or of_block or rounds:  # sums of other chunks would have other bits
+            return (*first, *parallel, *after)
+        worth = Compare("<", number(1), much)
+        condition = BoolOp("and", Var(self.several, "bool"), worth)
+        return (*first, If(condition, parallel, deal.one_by_one(others), at=s.at), *after)
+
+    def scan(self, r: Reduction) -> Scan:
+        parts = [self.unique(f"{r.name}_{part}", r.type) for part in ("here", "start", "rest", "sum", "left")]
+        here, start, rest, total, left = parts
+        return Scan(
+            r, here, self.unique(f"{r.name}_totals"), self.unique(f"{r.name}_rests"), start, rest, total, left
+        )
+
+    def is_read_after(self, loop: Parallel, name: str) -> bool:
+        """Whether anything reads a scan's last value: what stands elsewhere, or its own loop, done again."""
+        nodes = [n for s in self.old.body for n in walk(s)]
+        if any(isinstance(n, (For, While)) and any(inner is loop for inner in walk(n)) for n in nodes):
+            return True
+        inside = {id(n) for n in walk(loop)}
+        others = [n for n in nodes if id(n) not in inside]
+        goes_on = {r.name for n in others if isinstance(n, Parallel) for r in n.reductions if r.start is None}
+        return name in goes_on or any(isinstance(n, Var) and n.name == name for n in others)
+
+    def in_one(
+        self, s: Parallel, scans: Sequence[Scan], others: tuple[Reduction, ...], counts: Sequence[Expr], total: Expr
+    ) -> tuple[Stmt, ...]:
+        """A loop over threads where one thread does all."""
+        flat = self.unique("turn", "int64")
+        begin = [b for scan in scans for b in self.steps.begin(scan, Var(scan.of.name, scan.of.type), None)]
+        body = self.steps.iteration(s, scans, counts, flat, Var(flat, "int64"), s.body)
+        after = [Assign(scan.of.name, scan.var(scan.value), at=s.at) for scan in scans]
+        inside = For(flat, number(0), total, number(1), body, at=s.at)
+        if others:
+            one = self.unique("one", "int64")
+            alone = Parallel("threads", (one,), (number(1),), (*begin, inside, *after), others, at=s.at)
+            return (alone,)
+        return (*begin, inside, *after)
+
+
+class _Dealt:
+    """A loop whose iterations are dealt out in chunks."""
+
+    def __init__(
+        self, make: _Lowering, s: Parallel, scans: Sequence[Scan], counts: Sequence[Expr], total: Expr, length: Expr,
+        chunks: Expr, end: int,
+    ):  # fmt: skip
+        """end: where the value after the loop is put, behind what the chunks go on from."""
+        self.make, self.s, self.scans, self.counts = make, s, scans, counts
+        self.total, self.length, self.chunks, self.end = total, length, chunks, end
+
+    def chunk(
+        self, number_of: Expr, body: tuple[Stmt, ...], last: tuple[Stmt, ...], others: tuple[Stmt, ...]
+    ) -> tuple[Stmt, ...]:  # fmt: skip
+        """The iterations of one chunk, by its number, and what follows them: in the last one that has any, or in the
+        first; in all others."""
+        unique, at = self.make.unique, self.s.at
+        begin, turn, flat = (unique(base, "int64") for base in ("begin", "turn", "flat"))
+        first = Var(begin, "int64")
+        left = integer("-", self.total, first)
+        here = integer("+", first, Var(turn, "int64"))
+        some = Compare("<", first, Call("max", (self.total, number(1)), "int64"))
+        ends = If(BoolOp("and", some, Compare("<=", left, self.length)), last, others, at=at)
+        iteration = self.make.steps.iteration(self.s, self.scans, self.counts, flat, Var(flat, "int64"), body)
+        return (
+            Assign(begin, integer("*", number_of, self.length), at=at),
+            For(turn, number(0), Call("min", (self.length, left), "int64"), number(1),
+                (Assign(flat, here, at=at), *iteration), at=at),
+            *((ends,) if last else others),
+        )  # fmt: skip
+
+    def parallel(self, index: str, count: Expr, body: Iterable[Stmt], reductions: tuple[Reduction, ...]) -> Parallel:
+        kind = self.s.kind
+        return Parallel(kind, (index,), (count,), tuple(body), reductions, at=self.s.at)
+
+    def totals(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        """The totals of all chunks but the last; `body` does what they take."""
+        index = self.make.unique("chunk", "int64")
+        k = Var(index, "int64")
+        begin, end = [], []
+        for scan in self.scans:
+            begin += self.make.steps.begin(scan, scan.identity(), None)
+            total = scan.known(scan.total, scan.left) if scan.is_sum else scan.var(scan.value)
+            end.append(scan.store(scan.totals, integer("+", k, number(1)), total))
+        others = integer("-", self.chunks, number(1))
+        return (self.parallel(index, others, (*begin, *self.chunk(k, body, (), tuple(end))), ()),)
+
+    def combination(self) -> tuple[Stmt, ...]:
+        """What each chunk goes on from, in place of the totals."""
+        index = self.make.unique("chunk", "int64")
+        k = Var(index, "int64")
+        first, each = [], []
+        for scan in self.scans:
+            first += self.put(scan, number(0), scan.var(scan.of.name), scan.identity())
+            first += [Assign(scan.start, scan.var(scan.of.name)), Assign(scan.rest, scan.identity())]
+            each += self.gone_on(scan, scan.load(scan.totals, k))
+            each += self.put(scan, k, scan.var(scan.start), scan.var(scan.rest))
+        body = (*first, For(index, number(1), self.chunks, number(1), tuple(each), at=self.s.at))
+        if self.s.kind != "threads":
+            return body
+        one = self.make.unique("one", "int64")
+        return (Parallel("threads", (one,), (number(1),), body, at=self.s.at),)
+
+    def gone_on(self, scan: Scan, total: Expr) -> list[Stmt]:
+        """What a chunk goes on from, in `start` and `rest`, with the total of one added."""
+        if scan.is_sum:
+            return self.make.steps.added(scan, total, scan.start, scan.rest, self.s)
+        return [Assign(scan.start, scan.combined(scan.var(scan.start), total), at=self.s.at)]
+
+    def put(self, scan: Scan, k: Expr, start: Expr, rest: Expr) -> list[Stmt]:
+        kept: list[Stmt] = [scan.store(scan.totals, k, start)]
+        return [*kept, scan.store(scan.rests, k, rest)] if scan.is_sum else kept
+
+    def second(self, others: tuple[Reduction, ...]) -> tuple[Stmt, ...]:
+        """Everything that the loop does, chunk by chunk."""
+        index = self.make.unique("chunk", "int64")
+        return (self.parallel(index, self.chunks, self.whole(Var(index, "int64"), False), others),)
+
+    def one_by_one(self, others: tuple[Reduction, ...]) -> tuple[Stmt, ...]:
+        """The same, where each chunk waits for the one before it."""
+        one, index = self.make.unique("one", "int64"), self.make.unique("chunk", "int64")
+        body = self.whole(Var(index, "int64"), True)
+        chunks = For(index, number(0), self.chunks, number(1), body, at=self.s.at)
+        first = [p for scan in self.scans for p in self.put(scan, number(0), scan.var(scan.of.name), scan.identity())]
+        return (self.parallel(one, number(1), (*first, chunks), others),)
+
+    def whole(self, k: Var, alone: bool) -> tuple[Stmt, ...]:
+        begin: list[Stmt] = []
+        last: list[Stmt] = []
+        next_: list[Stmt] = []
+        after = integer("+", k, number(1))
+        for scan in self.scans:
+            rest = scan.load(scan.rests, k) if scan.is_sum else None
+            begin += self.make.steps.begin(scan, scan.load(scan.totals, k), rest)
+            last.append(scan.store(scan.totals, number(self.end), scan.var(scan.value)))
+            if scan.is_sum and alone:
+                next_ += [Assign(scan.start, scan.load(scan.totals, k)), Assign(scan.rest, scan.load(scan.rests, k))]
+                next_ += self.gone_on(scan, scan.known(scan.total, scan.left))
+                next_ += self.put(scan, after, scan.var(scan.start), scan.var(scan.rest))
+            elif alone:
+                next_ += self.put(scan, after, scan.var(scan.value), scan.identity())
+        return (*begin, *self.chunk(k, self.s.body, tuple(last), tuple(next_)))
