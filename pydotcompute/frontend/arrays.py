@@ -42,8 +42,10 @@ def new(s: Scope, node: ast.Assign) -> tree.NewArray:
     s.beyond_function()
     if s.inlined and kind == "local" and s.place == "blocks":
         kind = "shared"  # the block's own, as what happens in it once
+    if s.inlined and s.parallel and kind == "local" and s.place == "top":
+        kind = "call"
     alone = s.place == "top" and not s.parallel  # the whole kernel is one iteration
-    if s.place not in places.split(" or ") and not (alone and kind == "local"):
+    if s.place not in places.split(" or ") and not (alone and kind == "local" or kind == "call"):
         if alone or kind == "private" and s.place != "top":
             hint = f"write `local(…)`, an array of the {'kernel' if alone else 'iteration'}'s own"
         elif s.place == "top":
@@ -67,7 +69,8 @@ def new(s: Scope, node: ast.Assign) -> tree.NewArray:
         own = named(name) if s.final else f"{name}_{len(s.kernel_arrays)}"
     known = all(isinstance(n, int) for n in shape)
     array = tree.NewArray(kind, own, shape, dtype, not known, at=s.at(node))
-    fixed = [a for a in (*s.kernel_arrays.values(), array) if not a.scratch]
+    others = (a for a in s.kernel_arrays.values() if (a.kind == "call") == (kind == "call"))
+    fixed = [a for a in (*others, array) if not a.scratch]
     total = sum(math.prod(a.fixed) * DTYPE_BYTES[a.dtype] for a in fixed)
     if known and total > BLOCK_BYTES:
         if kind == "private":
@@ -78,7 +81,7 @@ def new(s: Scope, node: ast.Assign) -> tree.NewArray:
             )
         array = replace(array, scratch=True)
     s.kernel_arrays[array.name] = array
-    s.arrays[name] = Array(array.name, len(shape), dtype, kind, shape)
+    s.arrays[name] = Array(array.name, len(shape), dtype, "temp" if kind == "call" else kind, shape)
     s.here[name] = SET
     return array
 

@@ -50,11 +50,12 @@ def phases_of(tree: KernelTree) -> list[Parallel]:
 class Split(NamedTuple):
     """kernels: of one parallel loop each, with what its reduction starts from before it and where the result is kept
     after it. program: see artifact/launch.py. kept: by scalar or array of the call, the parameter of these kernels that
-    holds it."""
+    holds it. shapes: of those arrays, as a call knows them."""
 
     kernels: tuple[KernelTree, ...]
     program: list[Any]
     kept: dict[str, Parameter]
+    shapes: dict[str, tuple[Tree, ...]]
 
     @property
     def sizes(self) -> tuple[Tree, ...]:
@@ -63,7 +64,9 @@ class Split(NamedTuple):
         def product(n: Tree, m: Tree) -> Tree:
             return Operation("*", (n, m if isinstance(m, int) else Operation("max", (m, 0))))
 
-        return tuple(reduce(product, (DTYPE_BYTES[p.dtype], *(p.dims or ()))) for p in self.kept.values())
+        return tuple(
+            reduce(product, (DTYPE_BYTES[p.dtype], *self.shapes.get(p.name, ()))) for p in self.kept.values()
+        )
 
     @property
     def names(self) -> set[str]:
@@ -170,6 +173,10 @@ class _Splitting:
             if not p.in_memory and "int" in p.dtype:
                 self.known[p.name] = p.name
         self.hosts = self._hosts()
+        self.of_call = [a for a in tree.arrays.values() if a.kind == "call"]
+        self.lengths: dict[str, Tree] = {}  # what the host works out for the extents of such arrays
+        self.extents = {a.name: tuple(map(self.extent, a.shape)) for a in self.of_call}
+        self.hosts |= self.lengths.keys()
         self.known |= {name: name for name in self.hosts}
 
     def unique(self, base: str) -> str:
@@ -177,6 +184,13 @@ class _Splitting:
         while name in self.taken:
             name, number = f"{base}_{number}", number + 1
         self.taken.add(name)
+        return name
+
+    def extent(self, n: Tree) -> Tree:
+        if isinstance(n, int):
+            return n
+        name = self.unique("length")
+        self.lengths[name] = n
         return name
 
     # ------------------------------------------------------------------------------------------ whose a scalar is
@@ -237,20 +251,20 @@ class _Splitting:
     # -------------------------------------------------------------------------------------------------- the steps
 
     def result(self) -> Split:
-        program = self.steps(self.tree.body)
+        program = [["set", name, data(Operation("max", (n, 0)))] for name, n in self.lengths.items()]
+        program += self.steps(self.tree.body)
         reads = [{n.name for s in body for n in walk(s) if isinstance(n, Var)} for body in self.kernels]
         for k, body in enumerate(self.kernels):
             reads[k] |= {r.name for s in body if isinstance(s, Parallel) for r in s.reductions if r.start is None}
         own = {n for s in self._sequential(self.tree.body) for n in _sets(s)} & self.tree.locals.keys() - self.hosts
         kept = {n: self.tree.locals[n] for n in sorted(own & set().union(*reads))} | self.decisive
         places = {n: Parameter(self.unique(f"{n}_kept"), dtype, None, "temp") for n, dtype in kept.items()}
-        of_call = [a for a in self.tree.arrays.values() if a.kind == "call"]
-        places |= {a.name: Parameter(a.name, a.dtype, a.shape, "temp") for a in of_call}
+        places |= {a.name: Parameter(a.name, a.dtype, self.extents[a.name], "temp") for a in self.of_call}
         kernels = [
             self.kernel(self.unique(f"{self.tree.name}_{k + 1}"), body, reads[k] & own, places)
             for k, body in enumerate(self.kernels)
         ]
-        return Split(tuple(kernels), program, places)
+        return Split(tuple(kernels), program, places, {a.name: a.shape for a in self.of_call})
 
     def _sequential(self, body: Iterable[Stmt]) -> Iterator[Stmt]:
         """The parallel loops, and the statements outside of them."""
@@ -268,7 +282,7 @@ class _Splitting:
                 steps.append(["launch", self.add(tuple(once))])
                 once.clear()
 
-        for s in body:
+        for s in (s for s in body if not isinstance(s, NewArray)):
             if isinstance(s, Assign) and s.name in self.hosts:
                 flush()  # what stands before it may read the value that it had
                 steps.append(["set", s.name, _data(expression(s.value, self.known))])

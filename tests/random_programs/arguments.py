@@ -93,7 +93,8 @@ def extent_of(dim, dims: dict, params: dict) -> int:
 def shape_of(p: Array, dims: dict, params: dict, leading: tuple[int, ...]) -> tuple[int, ...]:
     """The shape of an array in a call: the leading dims of `T[...]` are as many as there are in `leading`."""
     if p.written:
-        return (extent_of(p.written, dims, params),)
+        most = p.written.removeprefix("<=").partition(":")[0]
+        return (extent_of(most, dims, params),)
     rest = tuple(extent_of(d, dims, params) for d in p.dims[p.ellipsis :])
     return (*leading, *rest) if p.ellipsis else rest
 

@@ -8,12 +8,13 @@ from random import Random
 
 from .elements import bare
 from .helpers import Helper, write_helpers
-from .phases import Phases
+from .scans import Scans
 from .scope import Array, Scope
 from .values import DTYPES, FLOATS, INTEGERS, STORED, Expr
 
 _FORMS = (
     "grid", "blocks", "grid_reduction", "phases", "grid", "blocks", "whole", "sequential", "blocks", "tiles", "phases",
+    "scans",
 )  # fmt: skip
 ELEMENTARY = {
     1: "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh erf erfc rsqrt cbrt".split(),
@@ -21,7 +22,7 @@ ELEMENTARY = {
 }
 
 
-class Program(Phases):
+class Program(Scans):
     """`entry` is its text in kernels.yaml, `template` that of its template, if it has one."""
 
     def __init__(self, seed: int, name: str = "k", form: str = "", style: str = ""):

@@ -3,7 +3,7 @@ against the interpreter, and both against NumPy."""
 
 import numpy as np
 import pytest
-from tests.targets.built import agree, draw, every_target, loop
+from tests.targets.built import agree, build, draw, every_target, loop
 
 SWEEPS = """
     def smooth(v, w, c):
@@ -161,3 +161,38 @@ def test_a_sequential_kernel(target):
         wanted[i] = carry
     wanted[8] = 0.25 * wanted[0] + 0.5 * wanted[1] + 0.25 * wanted[2]
     assert np.allclose(agree(built, x), wanted, rtol=1e-15)
+
+
+@pytest.mark.slow
+@every_target
+def test_arrays_of_a_helper_between_loops(target):
+    """Of a size that is known at the call, swapped, used by several loops; anew in each call."""
+    template = """
+        def turned(a, out, m, steps):
+            v = local((m, 2), float64)
+            w = local((m, 2), float64)
+            for i in grid(m):
+                v[i, 0] = a[i % n]
+            for t in range(steps):
+                for i in grid(m):
+                    w[i, 0] = v[m - 1 - i, 0] * 2
+                v, w = w, v
+            for i in grid(n):
+                out[i] = v[min(i, m - 1), 0]
+
+        def first(a):
+            c = local((4,), float64)
+            for j in range(4):
+                c[j] = a[0] * j
+            return c[3]
+
+        def k(x, r, out):
+            turned(x, out, r + 1, 3)
+            f = first(out)
+            turned(out, out, n, 2)
+            for i in grid(n):
+                out[i] += f
+    """
+    kernel = build(target, 'signature: "(x: float64[n], r: int32) -> (out: float64[n])"\ntemplate: k.py.j2', template)
+    for n in (1, 2, 300):
+        agree(kernel, draw(n, dtype="f8"), np.int32(n // 2), seed=n)
