@@ -38,7 +38,7 @@ class Scratch:
             sizes[a.name] = writer.held("_bytes", reduce(lambda n, m: f"times({n}, {m})", (*array.extents, item)))
             writer.assign(array.pointer, f"heap_{a.dtype}(maximum({sizes[a.name]}, int64(1)))")
         for a in self.made:
-            with writer.if_(f"not exists({self.arrays[a.name].pointer})"):
+            with writer.if_(f"invert(exists({self.arrays[a.name].pointer}))"):
                 site = f"int64({self.faults.no_memory(a)})"
                 writer.line(f"out_of_range({FAULTS}, {site}, int64(0), int64(0), {sizes[a.name]})")
                 self.release()
