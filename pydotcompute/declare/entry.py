@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
-from typing import Any
+from typing import Any, Collection
 
 from ..artifact.dimensions import Tree
 from ..artifact.signature import Signature
@@ -14,6 +14,7 @@ from . import expressions
 from .document import Document, Node, project_file, read
 from .model import aligned
 from .names import near
+from .possible import Params
 from .rendering import render_text
 from .scalars import line_places
 
@@ -44,15 +45,19 @@ class Entry:
     """One entry of `kernels:`, once its signature is known; each method checks one key and returns what it says."""
 
     def __init__(
-        self, document: Document, root: str, node: Node, signature: Signature, params: tuple[str, ...],
+        self, document: Document, root: str, node: Node, signature: Signature, params: Params,
         types: tuple[str, ...],
     ):  # fmt: skip
         self.document, self.root, self.node, self.signature = document, root, node, signature
         self.params, self.types = params, types
         self.numbers = (*signature.symbols, *params)
 
-    def expression(self, node: Node, kind: str, names: tuple[str, ...], what: str = "a dimension or param") -> Tree:
-        return expressions.read(node.value, kind, names, lambda k: self.document.at(node, k), what)
+    def expression(
+        self, node: Node, kind: str, names: Collection[str], what: str = "a dimension or param",
+        least: int | None = None,
+    ) -> Tree:  # fmt: skip
+        spot = lambda k: self.document.at(node, k)  # noqa: E731
+        return expressions.read(node.value, kind, names, spot, what, self.params, least)
 
     def requires(self) -> tuple[Tree, ...]:
         node = self.node.get("requires")
@@ -78,8 +83,9 @@ class Entry:
         for key, value in node.value.items():
             names, what = (self.params, "a param") if key == "block" else (self.numbers, "a dimension or param")
 
-            def one(item: Node, names: tuple[str, ...] = names, what: str = what) -> Tree:
-                return self.expression(item, "integer", names, what) if isinstance(item.value, str) else int(item.value)
+            def one(item: Node, names: Collection[str] = names, what: str = what) -> Tree:
+                text = isinstance(item.value, str)
+                return self.expression(item, "integer", names, what, least=1) if text else int(item.value)
 
             result[key] = tuple(map(one, value.value)) if isinstance(value.value, list) else one(value)
         block = result["block"] if isinstance(node.value["block"].value, list) else (result["block"],)

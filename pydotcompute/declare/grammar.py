@@ -9,6 +9,7 @@ from ..artifact.signature import Parameter
 from ..errors import DeclarationError
 from .fills import check_fill
 from .names import dtype_problem, near
+from .possible import Params
 
 QUALIFIERS = ("inout", "strided", "broadcast")
 ORDERS = ((), ("inout",), ("strided",), ("inout", "strided"), ("broadcast",))
@@ -45,7 +46,7 @@ class Written(NamedTuple):
 class Reader:
     """The tokens of a signature, read one parameter after the other; `fail` makes an error at one of them."""
 
-    def __init__(self, text: str, types: dict[str, Sequence[str]], params: tuple[str, ...], spot: Callable):
+    def __init__(self, text: str, types: dict[str, Sequence[str]], params: Params, spot: Callable):
         self.text, self.types, self.params, self.spot = text, types, params, spot
         self.tokens: list[Token] = []
         offset = 0

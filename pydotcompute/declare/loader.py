@@ -73,13 +73,13 @@ def _kernels(document: Document, root: str, name: str, key: Node, node: Node, li
         at = node.value["params" if params else "types"]
         told = f"these are {count:,} specialisations, and a kernel may have {MOST_SPECIALISATIONS:,}"
         raise document.error(at, told, "leave values out, or write several kernels")
-    parsed = parse_signature(text.value, types, tuple(params), lambda offset: document.at(text, offset))
+    parsed = parse_signature(text.value, types, params, lambda offset: document.at(text, offset))
     signature = parsed.signature
     used = {p.dtype for p in signature.parameters}
     for variable, at in (node.value["types"].keys if "types" in values else {}).items():
         if variable not in used:
             raise document.error(at, f"type variable '{variable}' is not used in the signature", "delete it, or use it")
-    entry = Entry(document, root, node, signature, tuple(params), tuple(types))
+    entry = Entry(document, root, node, signature, params, tuple(types))
     positions = {k: document.at(v) for k, v in node.value.items()}
     if "types" in values:
         positions |= {

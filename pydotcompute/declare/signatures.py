@@ -11,6 +11,7 @@ from ..errors import Position
 from . import expressions
 from .grammar import WRITE, Dim, Reader, Token, Written
 from .names import OF_CALLS, name_problem
+from .possible import Params
 
 
 class Parsed(NamedTuple):
@@ -21,16 +22,16 @@ class Parsed(NamedTuple):
 def parse_signature(
     text: str,
     types: Mapping[str, Sequence[str]] | None = None,
-    params: Sequence[str] = (),
+    params: Params | None = None,
     spot: Callable[[int], Position] | None = None,
 ) -> Parsed:
     """Parse and check a signature: grammar, names, dtypes, bound symbols.
 
-    `types` are the kernel's type variables and their dtypes, `params` the names of its compile-time constants.
+    `types` are the kernel's type variables and their dtypes, `params` its compile-time constants and their values.
     `spot` says where a character of `text` stands in the user's file. Raises DeclarationError.
     """
     spot = spot or (lambda offset: Position("signature", 1, offset + 1, text))
-    reader = Reader(text, dict(types or {}), tuple(params), spot)
+    reader = Reader(text, dict(types or {}), dict(params or {}), spot)
     inputs = reader.group("in")
     outputs: list[Written] = []
     if reader.peek.text == "->":
@@ -187,4 +188,5 @@ def _expression(reader: Reader, dim: Dim, known: tuple[str, ...], parameters: di
     if not known and names:
         hint = f"a dimension of its own binds it: y: float32[{names[0]}]; so does an argument {names[0]}: int64"
         raise reader.fail(offset + text.index(names[0]), f"'{names[0]}' is not bound by any argument", hint)
-    return expressions.read(text, "integer", known, lambda k: reader.spot(offset + k), "bound by any argument")
+    spot = lambda k: reader.spot(offset + k)  # noqa: E731
+    return expressions.read(text, "integer", known, spot, "bound by any argument", reader.params, least=0)

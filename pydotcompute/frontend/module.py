@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, Iterable, NoReturn
 
-from ..artifact.dimensions import substituted
+from ..artifact.dimensions import Tree, substituted
 from ..artifact.signature import DTYPES, Parameter
 from ..declare.model import Kernel, Rendered, Specialisation
 from ..declare.python_text import check_definition, parse_python
@@ -92,6 +92,12 @@ class Module:
         return "a param" if name in self.params else ""
 
 
+def _dim(dim: Tree, params: dict[str, Any]) -> Tree:
+    """A dimension where the params are known; a truth is 0 or 1."""
+    value = substituted(dim, params)
+    return int(value) if isinstance(value, bool) else value
+
+
 def parse(kernel: Kernel, specialisation: Specialisation, rendered: Rendered) -> Module:
     """Parse the text, check the syntax of every function in it and the kernel's arguments. Raises DeclarationError."""
     if rendered.raw:
@@ -104,7 +110,7 @@ def parse(kernel: Kernel, specialisation: Specialisation, rendered: Rendered) ->
     check_definition(kernel, rendered, parsed)
     types, params = dict(specialisation.types), dict(specialisation.params)
     parameters = tuple(
-        p._replace(dtype=types.get(p.dtype, p.dtype), dims=p.dims and tuple(substituted(d, params) for d in p.dims))
+        p._replace(dtype=types.get(p.dtype, p.dtype), dims=p.dims and tuple(_dim(d, params) for d in p.dims))
         for p in kernel.signature.parameters
     )
     module = Module(kernel, rendered, parameters, types, params)

@@ -13,7 +13,7 @@ TYPES = {"T": ("float32", "float64"), "I": ("int32", "int64")}
 
 
 def parse(text):
-    return parse_signature(text, TYPES, ("TILE",)).signature
+    return parse_signature(text, TYPES, {"TILE": (32,)}).signature
 
 
 @pytest.mark.parametrize(

@@ -108,3 +108,28 @@ def test_computed_dimensions_of_inputs(target):
             built.call(wrong, v, w, col, b)
     with pytest.raises(ValueError, match="'w' must have TILE = 3 elements in dimension 0"):
         built.call(row, v, v, col, b)
+
+
+@pytest.mark.slow
+@every_target
+@pytest.mark.parametrize("choice", [0, 1])
+def test_dimensions_that_are_truths(target, choice):
+    """Of params and conditions: 0 or 1, in arguments, outputs and scratch."""
+    body = """
+        for i in grid(n):
+            out[i] = x[i]
+        if PAD:
+            q[0] = n
+            out[n] = x[0] + q[0]
+            first[0, 0] = 5
+            first[1, 0] = len(out)
+    """
+    signature = (
+        "(x: float32[n], y: float32[PAD]) -> (out: float32[n + PAD], first: float32[2 * PAD, 1 < 2]) "
+        "temp (q: float32[not not PAD])"
+    )
+    built = loop(target, signature, body, "params: {PAD: [true, false]}", choice=choice)
+    x, pad = draw(3), 1 - choice
+    out, first = agree(built, x, np.zeros(pad, "f4"))
+    assert out.tolist() == [*x, *([x[0] + 3] if pad else [])]
+    assert first.tolist() == ([[5], [4]] if pad else [])
