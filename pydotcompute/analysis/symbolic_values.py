@@ -9,12 +9,13 @@ from ..ir import tree as t
 from . import affine
 from .accesses import Value
 from .affine import Constraint, Poly
-from .ranges import bits_of, is_integer, of_type
+from .ranges import MOST, bits_of, is_integer, of_type
 from .steps import never_wraps
 from .symbolic_state import State
 
 Extreme = Callable[[Iterable[int]], int]  # min or max
 _MOST = 4  # polynomials of a higher degree are not looked into
+_BOUNDS = {"sign": (-1, 1), "popcount": (0, 64), "clz": (0, 64)}  # of functions of integers
 _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
 
@@ -99,6 +100,10 @@ class Values(State):
         self.found.atoms[number].facts += alternatives(*cases)
         self.found.atoms[number].turns = True
 
+    def is_above(self, poly: Poly, least: int) -> bool:
+        """Known to be more than the least value of its type."""
+        return self.ranges.least(poly) > least or self.held_within(poly, least + 1, MOST)
+
     def held_within(self, poly: Poly, least: int, most: int) -> bool:
         """The conditions that hold here keep the polynomial between the two."""
         here = [c for v in self.conditions for c in v.truth]
@@ -125,7 +130,21 @@ class Values(State):
             return operand
         if is_integer(source) and is_integer(target):
             return self.arithmetic([operand], target, self.number(operand, bits_of(target)))
+        if source == "bool" and is_integer(target):
+            return self.chosen([operand], target, operand, affine.constant(1), {})
         return self.computed([operand], target)
+
+    def chosen(self, parts: list[Value], dtype: str, condition: Value, then: Poly, otherwise: Poly) -> Value:
+        """An integer made of these parts that is the one where a condition holds, and the other where it does not."""
+        result = self.computed(parts, dtype)
+        (number,) = affine.atoms_of([result.poly])
+        atom = self.found.atoms[number]
+        atom.facts += alternatives(
+            (*condition.truth, affine.equal(result.poly, then)),
+            (*condition.falsity, affine.equal(result.poly, otherwise)),
+        )
+        self.bounded(atom, min, max, then, otherwise)
+        return result
 
     def load(self, e: t.Load) -> Value:
         outer, self.thorough = self.thorough, self.arrays.get(e.array, e.array) in self.watched
@@ -262,15 +281,10 @@ class Values(State):
         refused = Value({}, condition.varies, condition.loads, condition.falsity)
         with self.assuming(refused):
             otherwise = self.value(e.otherwise)
-        result = self.computed([condition, then, otherwise], e.type)
+        parts = [condition, then, otherwise]
         if is_integer(e.type):
-            atom = self.found.atoms[next(iter(affine.atoms_of([result.poly])))]
-            atom.facts += alternatives(
-                (*condition.truth, affine.equal(result.poly, then.poly)),
-                (*condition.falsity, affine.equal(result.poly, otherwise.poly)),
-            )
-            self.bounded(atom, min, max, then.poly, otherwise.poly)
-        return result
+            return self.chosen(parts, e.type, condition, then.poly, otherwise.poly)
+        return self.computed(parts, e.type)
 
     def bounded(self, atom: affine.Atom, low: Extreme, high: Extreme, *polys: Poly) -> None:
         """The unknown is between the `low` of what is least of these and the `high` of what is most."""
@@ -280,16 +294,31 @@ class Values(State):
 
     def call(self, e: t.Call) -> Value:
         parts = [self.value(argument) for argument in e.arguments]
+        if not is_integer(e.type):
+            return self.computed(parts, e.type)
+        if e.function == "where":
+            return self.chosen(parts, e.type, parts[0], parts[1].poly, parts[2].poly)
         result = self.computed(parts, e.type)
-        if e.function in ("min", "max") and is_integer(e.type):
-            a, b = (part.poly for part in parts)
-            atom = self.found.atoms[next(iter(affine.atoms_of([result.poly])))]
+        (number,) = affine.atoms_of([result.poly])
+        atom, (a, *others) = self.found.atoms[number], (part.poly for part in parts)
+        if e.function in ("min", "max"):
+            (b,) = others
             for part in (a, b):
                 low, high = (part, result.poly) if e.function == "max" else (result.poly, part)
                 atom.facts.append(affine.at_least(high, low))
             atom.facts += alternatives((affine.equal(result.poly, a),), (affine.equal(result.poly, b),))
             extreme = min if e.function == "min" else max
             self.bounded(atom, extreme, extreme, a, b)
+        elif e.function == "abs" and self.is_above(a, of_type(e.type)[0]):  # which is its own absolute value
+            atom.facts += alternatives(
+                (affine.at_least(a, {}), affine.equal(result.poly, a)),
+                (affine.at_least({}, a), affine.equal(result.poly, affine.add({}, a, -1))),
+            )
+            atom.most = min(atom.most, max(-self.ranges.least(a), self.ranges.most(a)))
+            atom.least, atom.natural = 0, True
+        elif e.function in _BOUNDS:
+            low, high = _BOUNDS[e.function]
+            self.bounded(atom, min, max, *map(affine.constant, (low, min(high, of_type(e.type)[1]))))
         return result
 
     def helper(self, e: t.CallHelper) -> list[Value]:

@@ -171,7 +171,9 @@ def _values(
         if interpreted:
             tried.append((again, got, "the interpreter (forward)", expected.of_order("forward", name, got), None))
     tried += [(0, runs[0], f"the interpreter ({o})", expected.of_order(o, name, runs[0]), None) for o in interpreted]
-    share = 0.0
+    share, varies = 0.0, False
+    if len(runs) > 1 and name not in expected.loose:
+        varies = bool(compared(kernel, name, runs[1], runs[0], "", zeros=True)[0])
     for again, got, against, wanted, held in tried:
         outer = against == "the reference"
         what, far = compared(kernel, name, got, wanted, against, held, not outer)
@@ -184,6 +186,8 @@ def _values(
         elif outer and agree is False:
             assert first is not None
             what += f", by the interpreter {_at(first, got, wanted, held)!r}"
+        if varies and not again:
+            what, cause = f"{what}; it depends on what the output held before the call", BEFORE
         if kind == "special" and outer:
             what += " (a reference that is not meant for NaN, infinities and -0.0 says special: false)"
         yield Found(what, share, cause, name, agree)

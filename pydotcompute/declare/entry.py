@@ -10,7 +10,7 @@ from typing import Any, Collection
 from ..artifact.dimensions import Tree
 from ..artifact.signature import Signature
 from ..errors import Position
-from . import expressions
+from . import expressions, possible
 from .document import Document, Node, project_file, read
 from .model import aligned
 from .names import near
@@ -57,7 +57,7 @@ class Entry:
         least: int | None = None,
     ) -> Tree:  # fmt: skip
         spot = lambda k: self.document.at(node, k)  # noqa: E731
-        return expressions.read(node.value, kind, names, spot, what, self.params, least)
+        return possible.read(node.value, kind, names, spot, what, self.params, least)
 
     def requires(self) -> tuple[Tree, ...]:
         node = self.node.get("requires")

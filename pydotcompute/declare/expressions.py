@@ -12,7 +12,6 @@ from ..artifact.dimensions import FUNCTIONS, MOST_EXPONENT, MOST_LEVELS, Operati
 from ..errors import DeclarationError, Position
 from ..ir.operations import SYMBOLS
 from .names import near
-from .possible import Params, no_value, settled
 
 Spot = Callable[[int], Position]  # where the character at this offset of an expression stands
 
@@ -83,37 +82,12 @@ def check(text: str, kind: str, names: Collection[str], spot: Spot, what: str = 
     return stripped
 
 
-def read(
-    text: str, kind: str, names: Collection[str], spot: Spot, what: str = "a dimension or param",
-    params: Params | None = None, least: int | None = None,
-) -> Tree:  # fmt: skip
-    """The tree of an expression of a kind that is not "reference". `params`: those of the names that are params, and
-    their values; `least`: the smallest value that there may be. Raises DeclarationError as `check` does, and where some
-    values of the params leave no call that could succeed."""
+def read(text: str, kind: str, names: Collection[str], spot: Spot, what: str = "a dimension or param") -> Tree:
+    """The tree of an expression of a kind that is not "reference". Raises DeclarationError as `check` does."""
     check(text, kind, names, spot, what)
-    params, start = params or {}, len(text) - len(text.lstrip())
-    used = [node for node in _ordered(parse(text)) if isinstance(node, ast.Name)]
-    for node in used if kind == "integer" else ():
-        values = params.get(node.id, ())
-        if floats := [value for value in values if isinstance(value, float)]:
-            value = floats[0]
-            at = spot(start + len(_flat(text).encode()[: node.col_offset].decode()))
-            hint = f"write {node.id}: {int(value)}" if value.is_integer() else "n times 1.5 is 3 * n // 2"
-            raise DeclarationError(f"'{node.id}' is {value}, and {WHAT[kind]} takes none but integers", at, hint)
     tree, deep = _tree(parse(text).body)
     if deep > MOST_LEVELS:
         raise DeclarationError(f"an expression nested {deep} deep", spot(0), f"{MOST_LEVELS} levels are allowed")
-    never = 0
-    choices = list(settled(tree, params))
-    for known, chosen in choices:
-        why = no_value(known)
-        if not why and least is not None and not isinstance(known, (str, Operation)) and known < least:
-            why = f"it is {known}, and may not be below {least}"
-        if why:
-            raise DeclarationError(f"no call{chosen} can succeed: {why}", spot(start), "write another expression")
-        never += kind == "condition" and known is False
-    if never == len(choices):
-        raise DeclarationError("no call can meet this condition", spot(start), "write another one")
     return tree
 
 
@@ -197,6 +171,13 @@ def used_names(text: str) -> list[str]:
 
 def _flat(text: str) -> str:
     return text.replace("\n", " ").strip()
+
+
+def places(text: str, spot: Spot) -> list[tuple[str, Position]]:
+    """The names in an expression that `check` accepts, and where each of them stands."""
+    start, flat = len(text) - len(text.lstrip()), _flat(text).encode()
+    found = [node for node in _ordered(parse(text)) if isinstance(node, ast.Name)]
+    return [(node.id, spot(start + len(flat[: node.col_offset].decode()))) for node in found]
 
 
 def _ordered(tree: ast.Expression) -> list[ast.expr | ast.keyword | ast.arg]:

@@ -1,16 +1,43 @@
-"""What no call can meet: expressions of a declaration that have no value, or a wrong one, whatever the sizes are."""
+"""Expressions of a declaration as calls have them: what has no value in any call, or a wrong one, is refused."""
 
 from __future__ import annotations
 
 from itertools import product
-from typing import Any, Iterator, Mapping, Sequence
+from typing import Any, Collection, Iterator, Mapping, Sequence
 
 from ..artifact.dimensions import Operation, Tree, evaluate, names, shown, substituted, text
+from ..errors import DeclarationError
+from . import expressions
 
 Params = Mapping[str, Sequence[Any]]  # each param's values
 
 
-def settled(tree: Tree, params: Params) -> Iterator[tuple[Tree, str]]:
+def read(
+    written: str, kind: str, known: Collection[str], spot: expressions.Spot, what: str, params: Params,
+    least: int | None = None,
+) -> Tree:  # fmt: skip
+    """The tree of an expression, as `expressions.read` gives it. `params`: those of the names that are params, and
+    their values; `least`: the smallest value that there may be. Raises DeclarationError as that does, and where some
+    values of the params leave no call that could succeed."""
+    tree = expressions.read(written, kind, known, spot, what)
+    for name, at in expressions.places(written, spot) if kind == "integer" else ():
+        if floats := [value for value in params.get(name, ()) if isinstance(value, float)]:
+            hint = f"write {name}: {int(floats[0])}" if floats[0].is_integer() else "n times 1.5 is 3 * n // 2"
+            message = f"'{name}' is {floats[0]}, and {expressions.WHAT[kind]} takes none but integers"
+            raise DeclarationError(message, at, hint)
+    at, choices = spot(len(written) - len(written.lstrip())), list(_settled(tree, params))
+    for value, chosen in choices:
+        why = _no_value(value)
+        if not why and least is not None and not isinstance(value, (str, Operation)) and value < least:
+            why = f"it is {value}, and may not be below {least}"
+        if why:
+            raise DeclarationError(f"no call{chosen} can succeed: {why}", at, "write another expression")
+    if kind == "condition" and all(value is False for value, _ in choices):
+        raise DeclarationError("no call can meet this condition", at, "write another one")
+    return tree
+
+
+def _settled(tree: Tree, params: Params) -> Iterator[tuple[Tree, str]]:
     """The tree for each choice of the params that it names, and `with S = 0` for that choice (nothing: "")."""
     used = [name for name in dict.fromkeys(names(tree)) if name in params]
     for values in product(*(params[name] for name in used)):
@@ -18,7 +45,7 @@ def settled(tree: Tree, params: Params) -> Iterator[tuple[Tree, str]]:
         yield substituted(tree, chosen), f" with {shown(tree, chosen)}" if chosen else ""
 
 
-def no_value(tree: Tree) -> str:
+def _no_value(tree: Tree) -> str:
     """Why no values of the names in a tree give it one; "" where some may."""
     if not isinstance(tree, Operation):
         return ""
@@ -34,4 +61,4 @@ def no_value(tree: Tree) -> str:
     always = operands[:1] if op in ("and", "or", "if") else operands  # of the others it depends
     if op == "if" and not isinstance(operands[0], (str, Operation)):
         always = operands[1 if operands[0] else 2 :][:1]
-    return next(filter(None, map(no_value, always)), "")
+    return next(filter(None, map(_no_value, always)), "")

@@ -8,7 +8,7 @@ from typing import Callable, Mapping, NamedTuple, Sequence
 from ..artifact.dimensions import Tree
 from ..artifact.signature import Parameter, Signature
 from ..errors import Position
-from . import expressions
+from . import expressions, possible
 from .grammar import WRITE, Dim, Reader, Token, Written
 from .names import OF_CALLS, name_problem
 from .possible import Params
@@ -189,4 +189,4 @@ def _expression(reader: Reader, dim: Dim, known: tuple[str, ...], parameters: di
         hint = f"a dimension of its own binds it: y: float32[{names[0]}]; so does an argument {names[0]}: int64"
         raise reader.fail(offset + text.index(names[0]), f"'{names[0]}' is not bound by any argument", hint)
     spot = lambda k: reader.spot(offset + k)  # noqa: E731
-    return expressions.read(text, "integer", known, spot, "bound by any argument", reader.params, least=0)
+    return possible.read(text, "integer", known, spot, "bound by any argument", reader.params, least=0)

@@ -38,6 +38,16 @@ def unproved(body="", signature=ARRAYS, **settings):
         "for r in blocks(n):\n    t = shared((8,), float32)\n    for j in threads(8):\n        t[j] = j\n"
         "    for j in threads(8):\n        if r == 0 and j < n:\n            out[j] = t[7 - j]",
         "for i in grid(n):\n    if int64(k) * 4 < n and k >= 0:\n        out[i] = x[int64(k) * 4]",
+        # truths as numbers
+        "for i in grid(n):\n    out[i] = x[i - int64(i > 0)]",
+        "for i in grid(n):\n    out[i] = x[i + int64(i + 1 < n)]",
+        "for i in grid(n):\n    v = local((2,), float32)\n    v[int64(x[i] > 0)] = 1\n    out[i] = v[1 - int64(not isnan(x[i]))]",
+        "for i in grid(n):\n    v = local((2,), float32)\n    v[(y[i] > 7) + 0] = 1\n    out[i] = v[uint8(y[i] > 7 and k > 3)]",
+        # functions of integers
+        "for i in grid(n):\n    out[i] = x[where(y[i] > 0, i, n - 1)]",
+        "for i in grid(n):\n    out[i] = x[abs(i - n // 2)]",
+        "for i in grid(n):\n    j = y[i]\n    if -n < j < n and j > -99:\n        out[i] = x[abs(j)]",
+        "for i in grid(n):\n    v = local((65,), float32)\n    v[popcount(y[i])] = 1\n    out[i] = v[clz(k)] + v[1 - sign(y[i])]",
     ],
 )
 def test_proved(body):
@@ -61,6 +71,15 @@ def test_proved(body):
         # a loop may end before its end: nothing holds after it
         ("for i in grid(n):\n    j = 0\n    while j < i:\n        j += 2\n    out[i] = x[j]", "j"),
         ("for i in grid(n):\n    j = n\n    for q in range(n):\n        j -= 1\n    out[i] = x[j]", "j"),
+        # truths as numbers, and functions of integers
+        ("for i in grid(n):\n    out[i] = x[i + int64(i < n)]", "(i + int64((i < n)))"),
+        ("for i in grid(n):\n    out[i] = x[i - int64(i > c)]", "(i - int64((i > c)))"),
+        ("for i in grid(n):\n    v = local((2,), float32)\n    out[i] = v[2 * int64(i > c)]", "(2 * int64((i > c)))"),
+        ("for i in grid(n):\n    out[i] = x[where(y[i] > 0, i, n)]", "where((y[i] > 0), i, n)"),
+        ("for i in grid(n):\n    out[i] = x[abs(i - n)]", "abs((i - n))"),
+        ("for i in grid(n):\n    if c < n:\n        out[i] = x[abs(c)]", "abs(c)"),
+        ("for i in grid(n):\n    v = local((64,), float32)\n    out[i] = v[popcount(y[i])]", "popcount(y[i])"),
+        ("for i in grid(n):\n    v = local((2,), float32)\n    out[i] = v[1 - sign(y[i])]", "(1 - sign(y[i]))"),
         # each load of an element stands for itself
         ("for i in grid(n):\n    if 0 <= y[i] < n:\n        out[i] = x[y[i]]", "y[i]"),
     ],

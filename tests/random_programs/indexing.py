@@ -67,6 +67,8 @@ class Indexing:
             f"({a} << {k})", f"({a} >> {k})", f"({a} & {2 * k - 1})", f"({a} & {b})", f"({a} ^ 1)", f"(-{a})",
             f"abs({a})", f"int64({t}({a}))", f"int64({t}({a}) * {t}({k}))", f"int64({t}({a}) + {t}({b}))",
             f"int64(-{t}({a}))", f"({a} * {2**62})", f"({a} if {self.condition(0)} else {b})",
+            f"({a} + int64({self.condition(0)}))", f"({a} - int64({self.condition(0)}))",
+            f"int64({self.condition(0)})", f"popcount({a})", f"clz({a})", f"sign({a})",
             f"({a} + {2**63 - 1})", f"int64(float64({a}))", f"where({self.condition(0)}, {a}, {b})",
         ))  # fmt: skip
 
