@@ -64,6 +64,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path):
         '{"version": VERSION}',
         '{"version": VERSION, "kernels": {"a": 1}}',
         '{"version": VERSION, "kernels": {"a": {"specializations": {"-": {"artifacts": {"cpu:native": {}}}}}}}',
+        '{"version": VERSION, "kernels": {"a": "00"}}',
         '{"version": 0, "kernels": {}}',
         "\xff",
     ],

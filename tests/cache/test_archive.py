@@ -239,6 +239,11 @@ def test_whose_cache(project, archive, tmp_path):
         Cache(project).export_to(tmp_path / "new.tar")
     Cache(project).import_from(archive, said.append)
     assert len(said) == 1 and "every user may write there" in said[0] and "now only you may" in said[0]
+    if os.geteuid() == 0:
+        os.chown(project / "build" / "cache", 4711, -1)
+        with pytest.raises(UntrustedCacheError, match="it belongs to user 4711"):
+            Cache(project).import_from(archive)
+        os.chown(project / "build" / "cache", 0, -1)
     os.rename(project / "build" / "cache", tmp_path / "bundle")
     with pytest.raises(ValueError, match="is a bundle: nothing is added to it"):
         Cache(tmp_path / "bundle").import_from(archive)

@@ -1,14 +1,16 @@
 """Mutation testing: small changes of the program, one at a time, which the tests should notice.
 
     python -m tests.mutation named [--name TEXT]
-    python -m tests.mutation GROUP… [-n 30 | --each 2] [--seed 0] [--file PATTERN] [--quick] [--list]
+    python -m tests.mutation GROUP… [-n 30 | --each 2] [--seed 0] [--file PATTERN] [--tests 20] [--quick] [--list]
 
 `named` tries those of named.py, none of which may live. Of a group (groups.py) so many mutants are drawn, or so many of
 each file; each is tried on a copy of the repository. A run of the group's quick tests first notes which functions each
 of them calls: a mutant meets those that call the function that it changes, the fastest first, then all others that
-start processes of ours, and, with --quick left out, the slow ones. Those that living.txt knows (mutants that mean the
-same as the program, or change nothing but speed or the wording of a message) are counted apart. Exit code 1: some other
-one lives. A mutant whose tests take much longer than they should, or that ends the test process, counts as found.
+start processes of ours, and, with --quick left out, the slow ones. With --tests it meets so many of each at most, of
+each test function the fastest first: one that lives is then a question, not an answer. Those that living.txt knows
+(mutants that mean the same as the program, or change nothing but speed or the wording of a message) are counted apart.
+Exit code 1: some other one lives. A mutant whose tests take much longer than they should, or that ends the test
+process, counts as found.
 figures.txt has the last figures.
 """
 
@@ -27,6 +29,7 @@ import signal
 import sys
 import tempfile
 import time
+from collections import Counter
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Iterator
@@ -53,6 +56,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seed", type=int, default=0, help="which ones are drawn (default: 0)")
     parser.add_argument("--file", default="*", help="of these files alone, such as '*/affine.py'")
     parser.add_argument("--name", default="", help="named ones whose name has this text in it")
+    parser.add_argument("--tests", type=int, default=0, help="how many quick tests a mutant meets at most")
     parser.add_argument("--quick", action="store_true", help="leave the slow tests out")
     parser.add_argument("--list", action="store_true", help="say which ones would be tried")
     options = parser.parse_args(arguments)
@@ -68,7 +72,7 @@ def main(arguments: list[str]) -> int:
             for mutant in drawn:
                 print(shown(mutant))
         else:
-            unknown += campaign(name, drawn, known_to_live(), options.quick)
+            unknown += campaign(name, drawn, known_to_live(), options.quick, options.tests)
     return 1 if unknown else 0
 
 
@@ -113,15 +117,17 @@ def shown(mutant: Mutant) -> str:
     return f"{mutant.file} {mutant.function}\n- {mutant.old}\n+ {mutant.new}"
 
 
-def campaign(name: str, drawn: list[Mutant], known: dict[tuple[str, str, str, str], str], quick: bool) -> int:
-    """Try mutants of a group; how many live that nobody knows of."""
+def campaign(
+    name: str, drawn: list[Mutant], known: dict[tuple[str, str, str, str], str], quick: bool, most: int
+) -> int:  # fmt: skip
+    """Try mutants of a group; how many live that nobody knows of. most: of tests that one meets, 0 for all."""
     group, killed, expected, lives = GROUPS[name], 0, 0, 0
     with copied() as copy:
         reach = reached(copy, group)
         print(f"# {name}: {len(drawn)} mutants, {len(reach)} tests", flush=True)
         slow = 0 if quick or not group.slow else measured(copy, group.slow)
         for mutant in drawn:
-            first, rest = meeting(reach, mutant)
+            first, rest = (quickest(tests, most) for tests in meeting(reach, mutant))
             with changed(copy / mutant.file, mutant.text):
                 alive = all(passes(copy, group.quick, limit(reach, each), each) for each in (first, rest) if each)
                 alive = alive and (quick or not group.slow or passes(copy, group.slow, slow))
@@ -173,7 +179,20 @@ def meeting(reach: Reach, mutant: Mutant) -> tuple[list[str], list[str]]:
     first = [test for test in order if not around.isdisjoint(reach[test][1])]
     if not first:
         first = [test for test in order if any(f.startswith(f"{mutant.file} ") for f in reach[test][1])]
+    if not first and telling(mutant.file, mutant.text) == mutant.text:
+        return order, []  # a file without functions, which whoever imports it meets
     return first, [test for test in order if reach[test][2] and test not in first]
+
+
+def quickest(tests: list[str], most: int) -> list[str]:
+    """At most so many of these, the fastest first: of each test function one, before any has two. 0: all."""
+    turns, seen = {}, Counter[str]()
+    for test in tests:
+        name = test.partition("[")[0]
+        turns[test] = seen[name]
+        seen[name] += 1
+    chosen = set(sorted(tests, key=lambda test: turns[test])[: most or None])
+    return [test for test in tests if test in chosen]
 
 
 def named(names: list[str]) -> int:

@@ -14,7 +14,8 @@ class Group:
     without: tuple[str, ...] = ()  # patterns of files that other groups have
 
 
-COMPILED = ("targets/cpu/scalar.py", "targets/cpu/namespace.py")  # of which compilers read the functions
+# Of which compilers read the functions, or which give once what all tests of a process use.
+COMPILED = ("targets/cpu/scalar.py", "targets/cpu/namespace.py", "ir/math/*.py", "targets/llvm/mathematics.py")
 ONE_LEVEL = "-k=not (x86-64-v2 or x86-64-v4 or opencl or cuda)"
 ON_CUDA = "-k=not (x86-64 or opencl or cpu)"
 # Of the tests of changes and tools those that build little.
@@ -40,7 +41,8 @@ GROUPS = {
     ),
     "cache": Group(
         ("cache/*.py",),
-        ("cache", "builder/test_keys.py", "builder/test_store.py", "builder/test_writer.py", "runtime/test_loading.py",
+        ("cache", "builder/test_growth.py", "builder/test_keys.py", "builder/test_store.py", "builder/test_writer.py",
+         "runtime/test_loading.py",
          "runtime/test_trust.py", "-m=not slow"),
         ("builder/test_faults.py", "builder/test_bundle.py", "builder/test_incremental.py", "builder/test_killed.py"),
     ),
@@ -73,12 +75,14 @@ GROUPS = {
         ("targets/llvm/*.py",),
         ("targets/test_language.py", "targets/test_arithmetic.py", "targets/test_dimensions.py",
          "targets/test_complex_functions.py", "targets/cpu/test_independent.py", "targets/cpu/test_views.py",
-         "targets/cpu/test_alignment.py", "targets/cpu/test_bounds.py", "targets/cpu/test_fastmath.py", ONE_LEVEL),
+         "targets/cpu/test_alignment.py", "targets/cpu/test_bounds.py", "targets/cpu/test_fastmath.py",
+         "targets/test_index_checks.py", "artifact/test_dimensions.py", ONE_LEVEL),
         ("targets/cpu", "targets/cuda/test_arithmetic.py", "targets/cuda/test_functions.py"),
-        without=("targets/llvm/mathematics.py", "targets/llvm/lanes.py"),
+        without=("targets/llvm/mathematics.py", "targets/llvm/lanes.py", "targets/llvm/argument_types.py",
+                 "targets/llvm/array_scope.py"),
     ),
     "cuda": Group(
-        ("targets/cuda/*.py", "artifact/launch.py"),
+        ("targets/cuda/*.py", "targets/llvm/array_scope.py", "artifact/launch.py"),
         ("targets/cuda/test_barriers.py", "targets/cuda/test_scatter.py", "targets/cuda/test_thread_coarsening.py",
          "targets/cuda/test_raw.py", "targets/cuda/test_arithmetic.py", "targets/cuda/test_language.py",
          "targets/cuda/test_reductions.py", "targets/test_language.py", "targets/test_dimensions.py",
@@ -87,7 +91,14 @@ GROUPS = {
         ("targets/cuda", "targets/test_arithmetic.py", "builder/test_tools.py"),
     ),
     "plain": Group(
-        ("jit/*.py",), ("jit/test_compile_kernel.py", "jit/test_fingerprint.py"), ("jit/test_edits.py",)
+        ("jit/*.py", "targets/llvm/argument_types.py"),
+        ("jit/test_compile_kernel.py", "jit/test_fingerprint.py", "targets/cuda/test_functions.py"),
+        ("jit/test_edits.py",),
+    ),
+    "backends": Group(
+        ("backends/cuda/*.py", "backends/opencl/*.py"),
+        ("backends/cuda", "targets/opencl/test_backend.py"),
+        ("targets/opencl",),
     ),
     "math": Group(
         ("ir/math/*.py", "targets/llvm/mathematics.py", "targets/llvm/lanes.py"),

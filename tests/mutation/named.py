@@ -40,6 +40,27 @@ NAMED = {
         "pydotcompute/targets/cpu/bodies.py", "names |= set(s.names)", "pass",
         ("targets/cpu/test_index_set_splitting.py", "-k=iteration_sets"),
     ),
+    "a product that is taken away, added": Named(
+        "pydotcompute/targets/cpu/loop_reductions.py", 'f"neg({write(x)})" if negative else write(x)', "write(x)",
+        ("targets/test_reductions.py", "-k=taken_away and x86-64-v3"),
+    ),
+    "the last index of several, where the first is meant": Named(
+        "pydotcompute/targets/cpu/loops.py", "self.writer.assign(indices[0], flat)",
+        "self.writer.assign(indices[-1], flat)",
+        ("targets/test_language.py", "-k=test_grids_of_three_counts and x86-64-v3"),
+    ),
+    "the step of a range before its stop": Named(
+        "pydotcompute/targets/llvm/statements.py", "if not isinstance(s.step, Const):", "if False:",
+        ("targets/test_atomic_values.py", "-k=from_the_left and x86-64-v3"),
+    ),
+    "the changed sources told as the others": Named(
+        "pydotcompute/cache/sources.py", "before.get(name) != now.get(name)", "before.get(name) == now.get(name)",
+        ("cache/test_sources.py",),
+    ),
+    "an archive taken into the cache of another user": Named(
+        "pydotcompute/cache/archive.py", "trust.require_folder(folder, root)\n            make_folders",
+        "make_folders", ("cache/test_archive.py",),
+    ),
     "local arrays in the group of independent accesses": Named(
         ARRAYS, 'suffix="_local" if a.kind == "local" else ""', 'suffix=""', ("targets/cpu/test_independent.py",)
     ),

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.targets.built import draw, every_target, loop
+from tests.targets.built import agree, draw, every_target, loop
 
 
 @pytest.mark.slow
@@ -88,3 +88,25 @@ def test_outputs_as_long_as_a_count_says(target):
         built.call(draw(3), -1000)
     with pytest.raises(ValueError, match="output 'out' must have shape"):
         built.call(draw(3), 0, np.zeros(2, "f4"), *given[1:])
+
+
+@pytest.mark.slow
+@every_target
+def test_the_bounds_of_a_range_from_the_left(target):
+    """Each takes the next number, the start first and the step last."""
+    body = """
+        for one in grid(1):
+            turns = 0
+            for k in range(atomic_add(q, 0, 1), 10 * atomic_add(q, 0, 1), 1 + atomic_add(q, 0, 1)):
+                turns += 1
+                at[turns] = k
+            for k in range(atomic_add(q, 0, 1), 4 * atomic_add(q, 0, 1)):
+                turns += 1
+                at[turns] = k
+            at[0] = turns
+    """
+    built = loop(target, "(q: inout int64[1]) -> (at: int64[60] = 0)", body)
+    for q in (1, 2, 5):
+        at = agree(built, np.array([q]))
+        wanted = [*range(q, 10 * (q + 1), q + 3), *range(q + 3, 4 * (q + 4))]
+        assert at[0] == len(wanted) and at[1 : 1 + at[0]].tolist() == wanted

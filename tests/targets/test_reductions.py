@@ -292,3 +292,28 @@ def test_statements_after_a_reduction(target):
     built = loop(target, "(x: float64[n]) -> (total: float64, average: float64)", body)
     for seed, n in enumerate((0, 3, 20_000)):
         agree(built, np.arange(n, dtype="f8"), seed=seed)
+
+
+@pytest.mark.slow
+@every_target
+def test_products_that_are_taken_away(target):
+    """In every way of writing it, contracted with the sum: exact of these values."""
+    body = """
+        a = float32(0)
+        b = float32(1)
+        for i in grid(n):
+            a -= x[i] * y[i]
+            b += -x[i] * y[i]
+        out[0] = a
+        out[1] = b
+        for r in blocks(1):
+            s = float32(2)
+            for i in threads(n):
+                s -= x[i] * y[i]
+            out[2] = s + sum(-(x[i] * y[i]) for i in threads(n))
+    """
+    built = loop(target, "(x: float32[n], y: float32[n]) -> (out: float32[3])", body)
+    for n in (0, 1, 50, 300):
+        x, y = values("float32", n), values("float32", n, seed=1)
+        taken = -float(x.astype("f8") @ y)
+        assert agree(built, x, y).tolist() == [taken, 1 + taken, 2 + 2 * taken]
