@@ -317,8 +317,8 @@ class Values(State):
             atom.most = min(atom.most, max(-self.ranges.least(a), self.ranges.most(a)))
             atom.least, atom.natural = 0, True
         elif e.function in _BOUNDS:
-            low, high = _BOUNDS[e.function]
-            self.bounded(atom, min, max, *map(affine.constant, (low, min(high, of_type(e.type)[1]))))
+            least, most = _BOUNDS[e.function]
+            self.bounded(atom, min, max, affine.constant(least), affine.constant(min(most, of_type(e.type)[1])))
         return result
 
     def helper(self, e: t.CallHelper) -> list[Value]:
