@@ -178,7 +178,7 @@ def array(obj, dtype=None, copy=True, order="K", subok=False, ndmin=0, *, blocki
         _machine.start(lambda: np.copyto(result._elements(), obj._elements(), "unsafe"))
         return result
     values = np.asarray(obj, dtype)
-    if values.dtype.kind not in "biufc":
+    if values.dtype.kind not in "biufc" and values.dtype.name != "bfloat16":
         raise ValueError(f"Unsupported dtype {values.dtype}")
     if not values.ndim and values:
         compiles("a value without dimensions")
