@@ -72,6 +72,9 @@ class InnermostLoops:
 
     def _each(self, loop: Parallel, start: str, stop: str, vectors: int = 0) -> None:
         """vectors: how many iterations there are, if they are to become vectors on every level."""
+        self.reductions.quickly(loop, lambda: self._turns(loop, start, stop, vectors))
+
+    def _turns(self, loop: Parallel, start: str, stop: str, vectors: int) -> None:
         with self.writer.for_(self.names.of(loop.names[-1]), start, stop):
             if vectors:
                 self.writer.line("independent_vectors()")

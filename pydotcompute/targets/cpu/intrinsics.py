@@ -16,6 +16,20 @@ _OWN.operation("add_saturating", 2, "int")(lambda d, b, t, x, y: llvm_call(b, "s
 _OWN.operation("sub_saturating", 2, "int")(lambda d, b, t, x, y: llvm_call(b, "ssub.sat", t, x, y))
 _OWN.operation("fma", 3, "float")(lambda d, b, t, x, y, z: llvm_call(b, "fma", t, x, y, z))
 
+
+
+def _quick(op: str) -> None:
+    @_OWN.operation(f"quick_{op}", 2, "float")
+    def emit(d, b, t, x, y):
+        """One instruction: right where neither is NaN, but for the sign of a zero."""
+        result = llvm_call(b, f"{op}num", t, x, y)
+        result.fastmath.update(("nnan", "nsz"))
+        return result
+
+
+_quick("min")
+_quick("max")
+
 INTRINSICS: dict[str, Callable] = {
     **intrinsics(CPU, OPERATIONS),
     **mixed(CPU),

@@ -4,7 +4,8 @@ A sum or product of floats has lanes (targets/cpu/lane_vectors.py), 64 of float3
 k % 64. The lanes stay in registers for the eight passes of a block, are folded to one value by a tree, and these values
 are added up pairwise: at most 7 + 6 + ceil(log2(n / 512)) roundings, and one for the start value. Nothing of it depends
 on how many lanes a vector of a level has. Of argmin and argmax the candidates of a block are written down, and searched
-(targets/cpu/search.py). Exact reductions (integers, min, max, any, all) are plain accumulators.
+(targets/cpu/search.py). Exact reductions (integers, min, max, any, all) are plain accumulators; of floats min and max
+go by one instruction first, and once more with care where there was a NaN, or the result is a zero, which has a sign.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from dataclasses import dataclass
 
 from ...ir.contraction import product_of
 from ...ir.dtypes import COMPLEX, FLOATS
-from ...ir.tree import Accumulate, For, If, Parallel, Reduce, Reduction, While
+from ...ir.tree import Accumulate, Assign, For, If, Parallel, Reduce, Reduction, Var, While, walk
 from ..llvm.expressions import Expressions, constant
-from ..llvm.words import COMBINE
+from ..llvm.words import COMBINE, EXTREMA
 from ..llvm.writer import Writer
 from .arrays import itemsize
 from .lane_vectors import PASSES, PIECES, SUMS, lanes_of
@@ -75,6 +76,7 @@ class Reductions:
     def __init__(self, writer: Writer, expressions: Expressions):
         self.writer, self.names, self.expressions = writer, writer.names, expressions
         self.open_lanes: dict[str, Lane | Search] = {}  # of the loops being written, by the names of reductions
+        self.quick: dict[str, str] = {}  # min and max by one instruction, under way → the name of: there was a NaN
         self.number = ""  # of this iteration within its block, for argmin and argmax
         self.stacks: list[str] = []  # allocations, to be put at the beginning of the function
 
@@ -195,8 +197,12 @@ class Reductions:
 
     def accumulate(self, s: Accumulate) -> None:
         writer, lane = self.writer, self.open_lanes.get(s.name)
-        if lane is None:
-            name = self.names.of(s.name)
+        name = self.names.of(s.name)
+        if nan := self.quick.get(s.name):
+            term = writer.held("_term", self.expressions.text(s.value))
+            writer.assign(nan, f"bor({nan}, isnan({term}))")
+            writer.assign(name, f"quick_{s.op}({name}, {term})")
+        elif lane is None:
             writer.assign(name, f"{COMBINE[s.op]}({name}, {self.expressions.text(s.value)})")
         elif isinstance(lane, Search):
             value = self.expressions.text(s.value)
@@ -209,6 +215,26 @@ class Reductions:
             writer.assign(both, f"add_compensated({both}, {self.expressions.text(s.value)})")
         else:
             writer.assign(lane.value, self._updated(lane, s))
+
+    def quickly(self, loop: Parallel, write: Callable[[], None]) -> None:
+        """Write a loop; its min and max of floats first by one instruction, where nothing else is done in it."""
+        writer = self.writer
+        extremes = [r for r in loop.reductions if r.op in EXTREMA and r.type in FLOATS]
+        read = {node.name for s in loop.body for node in walk(s) if isinstance(node, Var)}
+        nothing_else = all(isinstance(s, (Assign, Accumulate)) for s in loop.body)
+        if not extremes or not nothing_else or any(r.name in read for r in extremes):
+            return write()
+        names, every = ([self.names.of(r.name) for r in some] for some in (extremes, loop.reductions))
+        begun = {name: writer.held("_begun", name) for name in every}
+        nans = [writer.held("_nan", f"isnan({name})") for name in names]
+        self.quick = {r.name: nan for r, nan in zip(extremes, nans, strict=True)}
+        write()
+        self.quick = {}
+        zeros = [f"eq({n}, {constant(0, r.type)})" for n, r in zip(names, extremes, strict=True)]
+        with writer.if_(" or ".join([*nans, *zeros])):
+            for name, value in begun.items():
+                writer.assign(name, value)
+            write()
 
     def _updated(self, lane: Lane, s: Accumulate) -> str:
         write = self.expressions.text
