@@ -7,6 +7,7 @@ them; kinds:
     "grid"    a thread each, one to three counts; a grid-stride loop, so any grid computes the same. Where threads do
               several iterations (thread coarsening), the counts are those of threads
     "blocks"  a block each, the product of the counts; block-stride
+    "tiles"   a block each along two or three counts, the last along x; block-stride along each
     "chunks"  a block for each chunk of a reduction over the grid: one for CHUNK_TERMS iterations of each thread, at
               most MOST_CHUNKS; block-stride
     "one"     one block, also where nothing is counted

@@ -103,6 +103,12 @@ def _of_blocks(counts: list[int | None], block: int) -> tuple[Sizes, Sizes] | No
     return (UNKNOWN if total is None else min(total, MOST_GRID[0]), 1, 1), (block, 1, 1)
 
 
+def _tiles(counts: list[int], block: int) -> tuple[Sizes, Sizes] | None:
+    if min(counts) <= 0:
+        return None
+    return _three([min(n, most) for n, most in zip(reversed(counts), MOST_GRID)]), (block, 1, 1)
+
+
 def _chunks(counts: list[int | None], block: int) -> tuple[Sizes, Sizes]:
     total = _product(counts)
     if total is None:
@@ -124,7 +130,7 @@ def _given(counts: list[int | None], block: int) -> tuple[Sizes, Sizes] | None:
 
 
 _GRIDS: dict[str, Callable] = {
-    "grid": _grid, "blocks": _of_blocks, "chunks": _chunks, "one": _one, "given": _given,
+    "grid": _grid, "blocks": _of_blocks, "tiles": _tiles, "chunks": _chunks, "one": _one, "given": _given,
 }  # fmt: skip
 
 

@@ -18,8 +18,8 @@ from .atomics import update
 
 Capability = tuple[int, int]
 # The capabilities from which on something is done by other instructions, latest first: before 6.0 there is no atomic
-# addition of float64, before 7.0 no swap of 16 bits.
-GENERATIONS: tuple[Capability, ...] = ((7, 0), (6, 0), (0, 0))
+# addition of float64, before 7.0 no swap of 16 bits, before 8.0 no minimum of float32 that propagates NaN.
+GENERATIONS: tuple[Capability, ...] = ((8, 0), (7, 0), (6, 0), (0, 0))
 
 
 def generation(capability: Capability) -> Capability:
@@ -62,6 +62,9 @@ class NvvmDialect(Dialect):
         return device(b, "fma", t, x, y, z)
 
     def extremum(self, b, op, t, x, y):
+        if t == types.float32 and self.capability >= (8, 0):
+            operation = ir.InlineAsm(ir.FunctionType(F32, [F32, F32]), f"{op}.NaN.f32 $0, $1, $2;", "=f,f,f", False)
+            return b.call(operation, [x, y])
         if kind(t) == "float":
             return b.select(b.fcmp_unordered("uno", x, y), b.fadd(x, y), device(b, f"f{op}", t, x, y))
         return b.select(compare(b, t, "<" if op == "min" else ">", x, y), x, y)

@@ -40,7 +40,7 @@ class Loops:
                 unpack(self.writer, first_names, first_counts, names[0])
             if k == len(counts):
                 if early:
-                    name, count, width = names[coarsened], counts[coarsened], f"ntid_{axes[coarsened]}()"
+                    name, count, width = names[coarsened], counts[coarsened], self._width(axes, coarsened)
                     self.coarsening.iterations(s, early, name, count, run, width)
                 else:
                     self.statements.write(s.body)
@@ -49,12 +49,16 @@ class Loops:
             if early and k == coarsened:
                 name = run
                 first, step = (f"mul({text}, int64({early.at_once}))" for text in (first, step))
-            width, thread = f"ntid_{axes[k]}()", f"tid_{axes[k]}()"
+            width, thread = self._width(axes, k), f"tid_{axes[k]}()"
             first, step = f"at({first}, {width}, {thread})", f"mul({step}, {width})"
             head = self.faults.leave
             stride_loop(self.writer, self.statements, name, first, counts[k], step, lambda: level(k + 1), head=head)
 
         level(0)
+
+    def _width(self, axes: str, k: int) -> str:
+        """How many threads a block has along an axis: along the only one, all."""
+        return f"int64({self.coarsening.block})" if len(axes) == 1 else f"ntid_{axes[k]}()"
 
     def blocks(self, tree: KernelTree, s: Parallel, counts: tuple[str, ...]) -> None:
         """A block-stride loop over all counts as one, with the barriers that its body needs."""
@@ -68,3 +72,19 @@ class Loops:
 
         head = self.faults.leave_together
         stride_loop(self.writer, self.block_statements, flat, "ctaid_x()", total, "nctaid_x()", one, head=head)
+
+    def tiles(self, tree: KernelTree, s: Parallel, counts: tuple[str, ...]) -> None:
+        """A block-stride loop for each count, the last along x, with the barriers that the body needs."""
+        body, axes = body_with_barriers(tree), "xyz"[: len(counts)][::-1]
+
+        def level(k: int) -> None:
+            if k == len(counts):
+                self.block_statements.write(body)
+                return
+            first, step, head = f"ctaid_{axes[k]}()", f"nctaid_{axes[k]}()", self.faults.leave_together
+            name = self.names.of(s.names[k])
+            stride_loop(
+                self.writer, self.block_statements, name, first, counts[k], step, lambda: level(k + 1), head=head
+            )
+
+        level(0)

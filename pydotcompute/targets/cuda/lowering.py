@@ -8,6 +8,7 @@ them; kinds:
               computes the same. Where threads do several iterations (thread_coarsening.py), the counts are those of
               threads
     "blocks"  a block each, the product of the counts; block-stride. Also of a reduction over them, in chunks
+    "tiles"   a block each along two or three counts, the last along x; block-stride along each
     "chunks"  a block for each chunk of a reduction over the grid; block-stride
     "one"     one block, also where nothing is counted
     "given"   the declaration's own grid: one to three numbers of blocks along x, y, z
@@ -212,7 +213,7 @@ class _Module:
         if main.kind == "blocks" and self.reductions:
             code.grid_reduction.blocks(self.tree, main, counts, partial)
         elif main.kind == "blocks":
-            code.loops.blocks(self.tree, main, counts)
+            (code.loops.tiles if self.tiled else code.loops.blocks)(self.tree, main, counts)
         elif self.reductions:
             code.grid_reduction.chunks(main, counts, partial)
         else:
@@ -264,8 +265,8 @@ class _Module:
             blocks = [Operation("max", (substituted(p, self.params), 1)) for p in parts]
             return {"kind": "given", "counts": list(map(data, blocks))}
         kind = "chunks" if self.reductions and self.main.kind == "grid" else self.main.kind
-        known = self.set_up()
-        counts = [expression(c, known) for c in self.main.counts]
+        counts = self.counts
+        kind = "tiles" if self.tiled else kind
         if kind == "grid":
             counts = along_axes(counts)
         if kind == "grid" and (early := self.code.coarsening.early_loads(self.main)):
@@ -274,6 +275,20 @@ class _Module:
                 few = Operation("min", (count, 2**62))
                 counts[axis] = Operation("//", (Operation("+", (few, early.at_once - 1)), early.at_once))
         return {"kind": kind, "counts": [None if count is None else data(count) for count in counts]}
+
+    @property
+    def counts(self) -> list[Tree | None]:
+        """Those of the main loop, as a launch can know them."""
+        known = self.set_up()
+        return [expression(c, known) for c in self.main.counts] if self.main else []
+
+    @property
+    def tiled(self) -> bool:
+        """Whether blocks lie along as many axes as their loop has counts: nothing is divided then."""
+        if self.main is None or self.main.kind != "blocks" or self.reductions or self.launch.get("grid"):
+            return False
+        scratch = any(a.scratch for a in self.tree.arrays.values())  # which is for so many blocks along one axis
+        return len(self.main.counts) in (2, 3) and not scratch and None not in self.counts
 
     def set_up(self) -> dict[str, Tree | None]:
         """Names that a launch can know → expressions: dimensions, integer scalars, and locals made of them."""

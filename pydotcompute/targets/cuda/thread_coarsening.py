@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 
 from ...ir.tree import Atomic, CallHelper, For, KernelTree, Load, Parallel, Reduce, Stmt, While, walk
 from ..llvm.array_scope import ArrayScope
@@ -90,22 +91,26 @@ class ThreadCoarsening:
             stride_loop(writer, self.statements, where, first, stop, step, one_turn, unrolled=small, head=head)
             return
         run, each = self.names.fresh("_run"), [self.names.fresh("_each") for _ in range(early.at_once)]
+        many = early.at_once * self.block
 
         def one_round() -> None:
+            # Of 32 bits: what a GPU compares in one instruction.
+            left = writer.held("_left", f"to_int32(minimum(sub({stop}, {run}), int64({many})))")
+            inside = [f"lt(int32({k * self.block}), {left})" for k in range(early.at_once)]
             loaded = []
             for k, one in enumerate(each):
                 writer.assign(one, f"at(int64({k}), {step}, {run})")
                 writer.assign(where, one)
                 number()
-                loaded.append(self._load(early, f"lt({one}, {stop})" if k else ""))
-            for one, values in zip(each, loaded, strict=True):
+                loaded.append(self._load(early, inside[k] if k else ""))
+            for k, (one, values) in enumerate(zip(each, loaded, strict=True)):
                 self._give(values)
-                with writer.if_(f"lt({one}, {stop})"):
+                with writer.if_(inside[k]) if k else nullcontext():
                     writer.assign(where, one)
                     number()
                     iteration(early.body)
 
-        whole = f"int64({early.at_once * self.block})"
+        whole = f"int64({many})"
         stride_loop(writer, self.statements, run, first, stop, whole, one_round, head=self.faults.leave)
 
     def _load(self, early: Early, condition: str = "") -> dict[str, str]:

@@ -93,6 +93,10 @@ def test_grids():
     assert planned("grid", ["m", "n"], m=10, n=40) == ((1, 3, 1), (64, 4, 1))
     assert planned("grid", ["m", "n"], m=10**6, n=3) == ((1, 65535, 1), (32, 8, 1))
     assert planned("grid", ["a", "b", "c"], a=2, b=3, c=500) == ((2, 3, 2), (256, 1, 1))
+    assert planned("tiles", ["m", "n"], m=10, n=40) == ((40, 10, 1), (256, 1, 1))
+    assert planned("tiles", ["m", "n"], m=10**5, n=3) == ((3, 65535, 1), (256, 1, 1))
+    assert planned("tiles", ["a", "b", "c"], a=2, b=3, c=4) == ((4, 3, 2), (256, 1, 1))
+    assert planned("tiles", ["m", "n"], m=0, n=3) is None
     assert planned("grid", [None]) == ((1024, 1, 1), (256, 1, 1))
     assert planned("blocks", ["m", "n"], 100, m=7, n=9) == ((63, 1, 1), (100, 1, 1))
     assert planned("blocks", ["m"], m=-3) is None
