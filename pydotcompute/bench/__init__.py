@@ -9,22 +9,30 @@ from typing import NamedTuple
 class Subject(NamedTuple):
     module: str
     summary: str
+    compared: str  # the figure that --compare goes by; with "-" before it where less is better
     options: tuple[str, ...] = ()  # what its `measure` takes besides `rounds`
 
 
+_PROJECT = ("directory", "targets", "kernels")
 SUBJECTS = {
-    "calls": Subject("calls", "nanoseconds of a call, against NumPy's"),
-    "start": Subject("start", "a process that imports and calls a kernel, against one that imports NumPy", ("limit",)),
-    "kernels": Subject(
-        "kernels", "kernels on one thread, against NumPy and Numba", ("directory", "targets", "kernels")
+    "calls": Subject("calls", "nanoseconds of a call, against NumPy's", "-to_numpy"),
+    "start": Subject(
+        "start", "a process that imports and calls a kernel, against one that imports NumPy", "-times", ("limit",)
     ),
-    "functions": Subject("functions", "exp, sin, … on one thread, against NumPy", ("targets", "functions")),
+    "kernels": Subject("kernels", "kernels on one thread, against NumPy and Numba", "times as fast", _PROJECT),
+    "declared": Subject("declared", "kernels at the sizes that they declare, against their reference", "-µs", _PROJECT),
+    "functions": Subject(
+        "functions", "exp, sin, … on one thread, against NumPy", "times as fast", ("targets", "functions")
+    ),
     "code": Subject(
-        "code", "instructions and cycles an element, registers, occupancy: nothing is run",
-        ("directory", "targets", "kernels"),
+        "code", "instructions and cycles an element, registers, occupancy: nothing is run", "-instructions", _PROJECT
     ),
-    "build": Subject("build", "the full build of the project, and one with nothing to do", ("directory",)),
-    "bandwidth": Subject("bandwidth", "CUDA: bytes a second of kernels, against a copy", ("elements",)),
-    "launches": Subject("launches", "CUDA: microseconds of the host for a launch, against others'"),
-    "first-result": Subject("first_result", "CUDA: seconds until a new process has its first result, against others'"),
+    "build": Subject("build", "the full build of the project, and one with nothing to do", "-s", ("directory",)),
+    "bandwidth": Subject("bandwidth", "CUDA: bytes a second of kernels, against a copy", "of a copy", ("elements",)),
+    "launches": Subject(
+        "launches", "CUDA: microseconds of the host for a launch, against others'", "-microseconds a call"
+    ),
+    "first-result": Subject(
+        "first_result", "CUDA: seconds until a new process has its first result, against others'", "-warm s"
+    ),
 }

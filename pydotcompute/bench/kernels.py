@@ -17,17 +17,18 @@ CALL = 2e-5  # seconds: shorter calls are timed several at a time
 
 
 def best(call: Callable[[], Any], seconds: float) -> float:
-    """Seconds of one call, the least of what fits into so many: what else runs on the machine disturbs some."""
+    """Seconds of one call, the least of what fits into so many, and of three: what else runs disturbs some."""
     call()
-    end, least, number = perf_counter() + seconds, float("inf"), 1
+    end, least, number, taken = perf_counter() + seconds, float("inf"), 1, 0
     while True:
+        taken += 1
         started = perf_counter()
         for _ in range(number):
             call()
         now = perf_counter()
         least = min(least, (now - started) / number)
         number = max(number, int(CALL / least))
-        if now > end:
+        if now > end and taken >= 3:
             return least
 
 

@@ -117,17 +117,11 @@ class Expected:
         if text is None:
             return (), False
         arguments = {name: seen(value) for name, value in self.case.arguments.items()}
-        names = {**dict(self.specialisation.params), **sizes.complete(self.kernel, self.case.dims), **arguments}
+        evaluate = evaluation(self.kernel, self.specialisation, self.case.dims, arguments, self.declaration.root)
+        assert evaluate is not None
         with faults.of("reference", text), np.errstate(all="warn"), warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            if isinstance(text, str) and ".py:" in text:
-                function = draw.from_file(text, self.declaration.root)
-                asked = inspect.signature(function).parameters
-                result = function(**{name: value for name, value in names.items() if name in asked})
-            elif isinstance(text, tuple):
-                result = tuple(eval(part, {"np": np, **names}) for part in text)
-            else:
-                result = eval(text, {"np": np, **names})
+            result = evaluate()
             result = result if isinstance(result, tuple) else (result,)
             return self._fitting(result), any("in cast" in str(warning.message) for warning in said)
 
@@ -148,6 +142,28 @@ class Expected:
             raise faults.fault("reference", self.kernel.reference, next(filter(None, wrong)))
         found = {name: np.asarray(value) for name, value in zip(written, result)}
         return tuple(comparable.seen(self.kernel, found).values())
+
+
+def evaluation(
+    kernel: Kernel, specialisation: Specialisation, dims: dict[str, int], arguments: dict[str, Any], root: str
+) -> Callable[[], Any] | None:
+    """What evaluates the reference for these arguments; None where there is none. It raises what the reference does."""
+    text = kernel.reference
+    names = {**dict(specialisation.params), **sizes.complete(kernel, dims), **arguments}
+
+    def of_file() -> Any:
+        assert isinstance(text, str)
+        function = draw.from_file(text, root)
+        asked = inspect.signature(function).parameters
+        return function(**{name: value for name, value in names.items() if name in asked})
+
+    if text is None or isinstance(text, str) and ".py:" in text:
+        return of_file if text else None
+    names["np"] = np
+    codes = [compile(part.strip(), "reference", "eval") for part in (text if isinstance(text, tuple) else (text,))]
+    if isinstance(text, tuple):
+        return lambda: tuple(eval(code, names) for code in codes)
+    return lambda: eval(codes[0], names)
 
 
 def _misfit(value: Any, name: str, array: np.ndarray) -> str:

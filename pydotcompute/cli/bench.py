@@ -3,10 +3,11 @@
   pydotcompute bench --subject calls            what a call costs, against NumPy's
   pydotcompute bench --subject start --limit 1.25 6
   pydotcompute bench --subject functions --function exp -t cpu:x86-64-v3
+  pydotcompute bench --subject declared --json > then.json; pydotcompute bench --subject declared --compare then.json
 
 What is measured is named by --subject, never by a bare word: those are for names of kernels, and a project may call
-one 'build'. Kernels of the project in DIR are measured by 'kernels' and 'build'; 'calls', 'start' and those for CUDA
-measure pydotcompute's own, which have to be built.
+one 'build'. Kernels of the project in DIR are measured by 'kernels', 'declared' and 'build'; 'calls', 'start' and those
+for CUDA measure pydotcompute's own, which have to be built.
 
 subjects:
 """
@@ -16,7 +17,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ..bench import SUBJECTS
+from ..bench import SUBJECTS, compare
 from .arguments import add_common, add_targets, check_names, print_json, project_root
 from .terminal import say
 
@@ -41,6 +42,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--kernel", dest="kernels", metavar="NAME", action="append", help="this kernel; repeatable (default: all)"
     )
     parser.add_argument("--elements", type=_positive, help="how many elements arrays have (default: 10⁸)")
+    parser.add_argument("--compare", metavar="OLD.json", help="beside the figures that --json gave then")
+    parser.add_argument(
+        "--threshold", type=_times, default=1.2, help="fail where something is so many times slower (default: 1.2)"
+    )
     parser.add_argument(
         "--limit", nargs=2, type=float, metavar=("TIMES", "MIB"), help="fail above these: wall time, memory"
     )
@@ -50,6 +55,7 @@ def run(options: argparse.Namespace) -> int:
     from importlib import import_module
 
     from ..errors import BackendNotAvailableError
+    from . import UsageError
 
     check_names([options.subject], SUBJECTS, "subject", "pydotcompute bench")
     subject = SUBJECTS[options.subject]
@@ -64,21 +70,32 @@ def run(options: argparse.Namespace) -> int:
         options.directory = options.directory or "."
         settings["directory"] = project_root(options)
     if "kernels" in given:
-        known = module.names(settings["directory"])
-        check_names(given["kernels"], known, "kernel", f"pydotcompute bench --subject {options.subject}")
+        what = f"pydotcompute bench --subject {options.subject}"
+        check_names(given["kernels"], module.names(settings["directory"]), "kernel", what)
+    columns, before = module.COLUMNS, None
+    if options.compare:
+        try:
+            before = compare.Before(options.compare, options.subject)
+        except OSError as error:
+            raise UsageError(f"--compare {options.compare}: {error.strerror}") from None
+        except ValueError as error:
+            raise UsageError(f"--compare {error}") from None
+        columns = (*columns, compare.COLUMN)
     if options.rounds:
         settings["rounds"] = options.rounds
     rows: list[dict[str, Any]] = []
     try:
         for row in module.measure(**settings):
+            if before:
+                before.judge(row, options.threshold)
             if not options.json:
-                _print(module.COLUMNS, row, first=not rows)
+                _print(columns, row, first=not rows)
             rows.append(row)
     except BackendNotAvailableError as error:
         say(f"nothing was measured: {error}")
         return 1
     if options.json:
-        print_json({"version": 1, "subject": options.subject, "columns": module.COLUMNS, "figures": rows})
+        print_json({"version": 1, "subject": options.subject, "columns": columns, "figures": rows})
     for row in rows:
         if "failed" in row:
             say(row["failed"])
@@ -98,6 +115,15 @@ def _positive(text: str) -> int:
     if not text.isdecimal() or not int(text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
     return int(text)
+
+
+def _times(text: str) -> float:
+    try:
+        if (value := float(text)) > 0:
+            return value
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(f"{text!r} is no number of times")
 
 
 def _print(columns: tuple[str, ...], row: dict[str, Any], first: bool) -> None:

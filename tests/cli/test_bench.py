@@ -49,8 +49,15 @@ def figures(capsys, subject, *arguments):
         (("--subject", "calls", "--elements", "10"),
          "pydotcompute: --elements does not apply to --subject calls; it is for bandwidth"),
         (("--subject", "start", "-C", "."),
-         "pydotcompute: -C does not apply to --subject start; it is for kernels, code, build"),
+         "pydotcompute: -C does not apply to --subject start; it is for kernels, declared, code, build"),
         (("--subject", "build", "-C", "nowhere"), "pydotcompute: -C nowhere: there is no such folder"),
+        (("--subject", "calls", "--compare", "nowhere.json"),
+         "pydotcompute: --compare nowhere.json: No such file or directory"),
+        (("--subject", "calls", "--compare", "pyproject.toml"),
+         "pydotcompute: --compare pyproject.toml: not JSON (Expecting value: line 1 column 2 (char 1)); "
+         "write it by bench --json"),
+        (("--subject", "calls", "--threshold", "0"),
+         "pydotcompute bench: error: argument --threshold: '0' is no number of times"),
         (("--subject", "functions", "--function", "sine"),
          "pydotcompute: no function 'sine' in pydotcompute bench --subject functions; did you mean 'sin'?"),
     ],
@@ -127,3 +134,48 @@ def test_a_machine_without_a_device():
     done = subprocess.run(run, capture_output=True, text=True, env={**os.environ, "CUDA_VISIBLE_DEVICES": ""})
     assert done.returncode == 1 and done.stdout == ""
     assert done.stderr.startswith("nothing was measured: ") and done.stderr.count("\n") == 1
+
+
+DECLARED = SAXPY.replace("build:", "saxpy:") + """\
+    reference: a * x
+    sizes: {bench: [{size: 1000}, {size: 2000}]}
+    work: {bytes: 8 * size, operations: size}
+  other:
+    signature: "(x: float32[n]) -> (out: float32[n])"
+    body: |
+      for i in grid(n):
+          out[i] = x[i]
+"""
+
+
+@pytest.mark.slow
+def test_declared_sizes_and_what_they_took_before(tmp_path, capsys):
+    (tmp_path / "kernels.yaml").write_text(DECLARED)
+    where = ("-C", str(tmp_path), "--rounds", "5")
+    rows = figures(capsys, "declared", *where)
+    assert [(r["kernel"], r["sizes"]) for r in rows] == [("saxpy", "size=1000"), ("saxpy", "size=2000")]
+    for row, n in zip(rows, (1000, 2000), strict=True):
+        assert row["GB/s"] == pytest.approx(8 * n / row["µs"] / 1e3) and row["Gop/s"] == pytest.approx(row["GB/s"] / 8)
+        assert row["times as fast"] == pytest.approx(row["reference µs"] / row["µs"]) and row["of a copy"] > 0
+    then = tmp_path / "then.json"
+
+    def compared(change, *more):
+        before = [{**row, "µs": row["µs"] * change} for row in rows[:1]]
+        then.write_text(json.dumps({"version": 1, "subject": "declared", "figures": before}))
+        return call(capsys, "--subject", "declared", *where, "--compare", str(then), *more)
+
+    code, out, err = compared(1000)
+    assert code == 0 and "to before" in out.splitlines()[0], err
+    code, _, err = compared(1 / 1000)
+    assert code == 1 and f" times as slow as in {then}, of µs: " in err and "size=1000" in err and "size=2000" not in err
+    assert compared(1 / 1000, "--threshold", "1e9")[0] == 0
+    then.write_text(json.dumps({"version": 1, "subject": "calls", "figures": []}))
+    code, _, err = call(capsys, "--subject", "declared", *where, "--compare", str(then))
+    assert code == 2 and err == f"pydotcompute: --compare {then}: figures of --subject calls, not declared\n"
+
+
+def test_a_project_that_declares_no_sizes(tmp_path, capsys):
+    (tmp_path / "kernels.yaml").write_text(SAXPY)
+    code, out, err = call(capsys, "--subject", "declared", "-C", str(tmp_path))
+    assert (code, out) == (1, "")
+    assert err == "no kernel declares sizes to measure\n  add sizes: {bench: [{n: 1e6}]} to one\n"

@@ -1,0 +1,86 @@
+"""Kernels of a project at the sizes that they declare under `sizes: {bench: …}`, on one thread, against their reference
+and a copy of as many bytes: the roof of what waits for memory, at that size, on this machine."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Iterator
+
+from .own import built, copy
+
+if TYPE_CHECKING:
+    from ..check.draw import Case
+    from ..declare.model import Kernel
+
+COLUMNS = (
+    "kernel", "specialization", "sizes", "target", "µs", "GB/s", "of a copy", "Gop/s", "reference µs", "times as fast",
+)  # fmt: skip
+
+
+def measure(directory: str, targets: list[str], kernels: list[str], rounds: int = 20) -> Iterator[dict[str, Any]]:
+    """rounds: milliseconds for each figure, or the time of one call. Raises DeclarationError where no kernel declares
+    such sizes."""
+    for blas in ("OPENBLAS", "OMP", "MKL"):  # before NumPy is there
+        os.environ.setdefault(f"{blas}_NUM_THREADS", "1")
+    import numpy as np
+
+    from ..check import draw, expected
+    from ..declare import load
+    from ..errors import DeclarationError
+    from .kernels import best
+
+    declaration = load(directory)
+    chosen = [k for name, k in declaration.kernels.items() if name in (kernels or names(directory))]
+    if not chosen:
+        raise DeclarationError("no kernel declares sizes to measure", None, "add sizes: {bench: [{n: 1e6}]} to one")
+    targets, seconds = targets or ["cpu:x86-64-v3"], rounds / 1e3
+    with tempfile.TemporaryDirectory() as folder:  # the project's own cache stays as it is
+        root = os.path.join(folder, "project")
+        copy(directory, root)
+        libraries = built(root, targets, *(k.name for k in chosen))
+        for kernel in chosen:
+            for one in kernel.specialisations:
+                for dims in kernel.sizes["bench"]:
+                    case = draw.draw(kernel, one, dims, np.random.default_rng(0), declaration.root)
+                    reference = expected.evaluation(kernel, one, dims, case.arguments, declaration.root)
+                    row: dict[str, Any] = {"kernel": kernel.name, "specialization": str(one)}
+                    row["sizes"] = ", ".join(f"{name}={n}" for name, n in dims.items())
+                    moved, operations = work(kernel, {**dict(one.params), **dims}, case)
+                    half = np.ones(max(1, moved // 2), np.uint8)
+                    roof = best(partial(np.copyto, np.empty_like(half), half), seconds)
+                    theirs = best(reference, seconds) if reference else None
+                    for target, library in zip(targets, libraries):
+                        given = {**case.arguments, **case.outputs, **_params(kernel, dict(one.params))}
+                        ours = best(partial(library[kernel.name], **given), seconds)
+                        figures = {"µs": ours * 1e6, "GB/s": moved / ours / 1e9, "of a copy": roof / ours}
+                        if operations:
+                            figures["Gop/s"] = operations / ours / 1e9
+                        if theirs:
+                            figures |= {"reference µs": theirs * 1e6, "times as fast": theirs / ours}
+                        yield {**row, "target": target, **figures}
+
+
+def names(directory: str) -> list[str]:
+    """The kernels that can be measured."""
+    from ..declare import load
+
+    return [name for name, kernel in load(directory).kernels.items() if kernel.sizes.get("bench")]
+
+
+def work(kernel: Kernel, known: Mapping[str, Any], case: Case) -> tuple[int, int]:
+    """Bytes that a call moves and operations that it does, as declared; else bytes are those of its arrays, and
+    operations 0, which is unknown."""
+    from ..artifact.dimensions import evaluate
+
+    scalars = {name: value for name, value in case.arguments.items() if isinstance(value, (int, float))}
+    said = {key: int(evaluate(tree, {**scalars, **known})) for key, tree in kernel.work.items()}
+    arrays = [*case.arguments.values(), *case.outputs.values()]
+    return said.get("bytes", sum(getattr(a, "nbytes", 0) for a in arrays)), said.get("operations", 0)
+
+
+def _params(kernel: Kernel, chosen: dict[str, Any]) -> dict[str, Any]:
+    """Those of a specialisation that a call has to name."""
+    return {name: value for name, value in chosen.items() if len(kernel.params[name]) > 1}
