@@ -127,6 +127,8 @@ SETTINGS = (
     Setting("target", "", "PYDOTCOMPUTE_TARGET", False, _text, lambda: "", "the target that loading takes"),
     Setting("threads", "", "PYDOTCOMPUTE_THREADS", False, _count, _processors,
             "the most threads that a call uses"),
+    Setting("nvtx", "", "PYDOTCOMPUTE_NVTX", False, _yes_or_no, lambda: False,
+            "whether calls on CUDA stand in NVTX ranges, for Nsight Systems"),
 )  # fmt: skip
 
 

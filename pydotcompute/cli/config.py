@@ -1,7 +1,8 @@
 """Show every setting, its value and where that comes from.
 
 A flag wins over an environment variable, that over [tool.pydotcompute] in pyproject.toml, that over kernels.yaml,
-that over the default. 'target' and 'threads' are read by programs that load kernels, from the environment alone.
+that over the default. 'target', 'threads' and 'nvtx' are read by programs that load kernels, from the environment
+alone.
 """
 
 from __future__ import annotations

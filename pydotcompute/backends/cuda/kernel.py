@@ -31,6 +31,7 @@ from . import (
     copies as cuda_copies,
     driver as cuda_driver,
     fault_slot,
+    ranges,
     streams as cuda_streams,
 )  # fmt: skip
 from .launch_cache import LaunchCache
@@ -48,6 +49,7 @@ class CUDAKernel:
 
     def __init__(self, artifact: Artifact, backend: Device):
         self.artifact, self.backend = artifact, backend
+        self.ranges = ranges.asked()
         data = read(artifact)
         entries = [launch.get("entry") for launch in artifact.meta.get("launches", ())]
         if not entries or not {"arguments", "scratch"} <= artifact.meta.keys():
@@ -83,7 +85,14 @@ class CUDAKernel:
     launch_cache = LaunchCache  # what serves the calls of a kernel that are like an earlier one
 
     def __call__(self, call: Call, keep: Keep | None = None) -> Any:
-        """Launch a checked call and return its results. `keep` is told what `LaunchCache.remember` wants to know."""
+        """Launch a checked call and return its results. `keep` is told what `LaunchCache.remember` wants to know,
+        unless calls have ranges."""
+        if self.ranges:
+            with ranges.around(self.artifact.kernel):
+                return self._call(call, None)
+        return self._call(call, keep)
+
+    def _call(self, call: Call, keep: Keep | None) -> Any:
         trimmed = any(p.length for p in self.artifact.parameters)
         with self.backend.running(self.artifact.kernel):
             if trimmed:
