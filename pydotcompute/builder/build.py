@@ -197,7 +197,8 @@ def _build_locked(
     drop_records(project.cache)
     project.close()  # opened for reading alone; from here on a damaged one is started anew
     store = project.store(create=True)
-    make_folders(os.path.join(project.cache, USED))
+    with contextlib.suppress(OSError):  # without it uses are not known
+        make_folders(os.path.join(project.cache, USED))
     seconds = remember(plan, store)
     on_disk = plan.manifest
     report(plan)

@@ -36,7 +36,7 @@ def note(folder: str, builds: Builds) -> None:
     """Add to the log. What the disk refuses is not kept."""
     line = json.dumps(builds._asdict(), separators=(",", ":")) + "\n"
     with contextlib.suppress(OSError):
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         handle = os.open(os.path.join(folder, LOG), flags, 0o644)
         try:
             os.write(handle, line.encode())

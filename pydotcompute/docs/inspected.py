@@ -13,6 +13,7 @@ from typing import Any
 
 from .. import backends, cache, operations
 from ..cache.archive import Imported
+from ..cache.builds import Builds
 from ..cache.contents import Record, Share, Statistics
 from ..cache.pruning import Pruned
 from ..runtime.choice import Rejected, Which
@@ -32,8 +33,8 @@ def sections() -> dict[str, dict[str, Any]]:
         before = {name for section in found.values() for name in section}
         found[module.__name__] = {name: getattr(module, name) for name in names(module) if name not in before}
     for title, values in (
-        ("What calls and caches answer", (Specialization, Which, Rejected, Installed, Record, Statistics, Share, Pruned,
-                                          Imported)),
+        ("What calls and caches answer", (Specialization, Which, Rejected, Installed, Record, Statistics, Share, Builds,
+                                          Pruned, Imported)),
         ("For those who write a target", (Target, Job, Answer, Artifact)),
     ):  # fmt: skip
         found[title] = {value.__name__: value for value in values}

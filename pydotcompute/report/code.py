@@ -16,6 +16,7 @@ from ..builder.show import Shown, shown
 from ..builder.worker import internal_error
 from ..errors import CompilationError, CompilerNotInstalledError, DeclarationError, Position
 from ..targets.listing import Listing
+from ..targets.machine_code import Costs
 
 Code = dict[str, Any]
 _work: Callable[[int], Code]  # of the workers, which are forks of the process that knows the plan
@@ -42,7 +43,7 @@ def _run(k: int) -> Code:
 def _empty(item: Item, problem: str) -> Code:
     stages = [{"stage": "source", "title": "rendered", "problem": problem, "text": "", "at": [], "notes": []}]
     return {"specialization": item.name[1], "target": item.target, "files": [], "places": [], "remarks": [],
-            "stages": stages}  # fmt: skip
+            "stages": stages, "loops": [], "entries": []}  # fmt: skip
 
 
 def code(found: Shown) -> Code:
@@ -63,6 +64,13 @@ def code(found: Shown) -> Code:
         })  # fmt: skip
     remarks, _ = _tried(found.remarks, ())
     told = [[place(remark.at), remark.text] for remark in remarks]
+    costs, _ = _tried(found.costs, Costs())
+    loops = [
+        {"at": place(loop.head), "total": loop.total, "elements": loop.elements, "classes": loop.instructions,
+         "cycles": loop.throughput and loop.throughput.cycles, "by": loop.throughput and loop.throughput.processor}
+        for loop in costs.loops
+        if loop.hot and loop.head is not None
+    ]  # fmt: skip
     files = _files(found)
     paths = list(files)
     root = os.path.dirname(found.item.kernel.at.path)
@@ -70,7 +78,7 @@ def code(found: Shown) -> Code:
         "specialization": found.item.name[1], "target": found.item.target,
         "files": [[os.path.relpath(path, root or "."), lines] for path, lines in files.items()],
         "places": [[paths.index(path) if path in files else -1, line] for path, line in places],
-        "stages": stages, "remarks": told,
+        "stages": stages, "remarks": told, "loops": loops, "entries": [entry._asdict() for entry in costs.entries],
     }  # fmt: skip
 
 

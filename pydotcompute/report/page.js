@@ -110,7 +110,7 @@ function overview() {
     builds.since === null ? "" : el("p", {class: "small dim"},
       `${several(builds.builds, "build")} since ${day(builds.since)}: ${several(builds.hits, "hit")}${builds.saved ? `, which saved ${seconds(builds.saved)}` : ""}`
       + (misses.length ? `; made anew: ${misses.map(([why, number]) => `${number} ${why}`).join(", ")}` : "")),
-    ...whole.benches.map(bench))
+    ...whole.benches.map(found => bench(found)))
   list()
   while (rest.length && document.documentElement.scrollHeight < view.scroll + innerHeight) more()
   scrollTo(0, view.scroll)
@@ -149,7 +149,10 @@ function build(time) {
       chain.length > 12 ? ` → ${chain.length - 12} more` : "", ` → manifest ${seconds(Math.max(0, time.seconds - last))}`))
 }
 
-function bench(found) {
+function bench(found, only) {
+  const named = found.columns.indexOf("kernel")
+  const rows = found.rows.filter(row => only === undefined || row[named] === only)
+  if (!rows.length) return ""
   const most = found.columns.map((column, k) => {
     const numbers = found.rows.map(row => row[k]).filter(value => typeof value === "number")
     return numbers.length ? Math.max(column.startsWith("of ") ? 1 : 0, ...numbers) : 0
@@ -159,9 +162,10 @@ function bench(found) {
   return el("section", {}, el("h2", {}, `Bench: ${found.subject}`, el("span", {class: "dim small"}, `  ${found.file}`)),
     el("div", {class: "scroll"}, el("table", {class: "bench"},
       el("thead", {}, el("tr", {}, found.columns.map((column, k) => el("th", {class: most[k] && "number"}, column)))),
-      el("tbody", {}, found.rows.map(row => el("tr", {}, row.map((value, k) => {
+      el("tbody", {}, rows.map(row => el("tr", {}, row.map((value, k) => {
         const ratio = most[k] && typeof value === "number" && /^(of |times)/.test(found.columns[k])
-        return el("td", {class: most[k] ? `number${ratio ? " bar" : ""}` : null,
+        const slower = ratio && found.columns[k].startsWith("times") && value < 1
+        return el("td", {class: most[k] ? `number${ratio ? " bar" : ""}${slower ? " stale" : ""}` : null,
           style: ratio ? `--share: ${(100 * value / most[k]).toFixed(1)}%` : null}, text(value))
       })))))))
 }
@@ -185,7 +189,8 @@ async function detail(name) {
     el("h1", {style: "margin-top: 0.8rem"}, kernel.name),
     el("p", {class: "mono", style: "overflow-wrap: anywhere"}, kernel.signature, el("span", {class: "dim"}, `  ${kernel.at}`)),
     kernel.doc && el("p", {}, kernel.doc),
-    artifacts.length ? choice : el("p", {class: "dim"}, "It has no artifacts."), place)
+    artifacts.length ? choice : el("p", {class: "dim"}, "It has no artifacts."), place,
+    ...whole.benches.map(found => bench(found, name)))
   if (artifacts.length) choice.onchange()
   scrollTo(0, 0)
 }
@@ -194,33 +199,49 @@ const code = (kernel, one) => kernel.part.codes.find(code => code.specialization
 
 function artifact(kernel, one) {
   const pair = (name, value) => value === undefined || value === null || value === "" ? [] : el("div", {}, el("dt", {}, name), el("dd", {}, value))
-  const plain = value => Array.isArray(value) ? value.join(", ") : value !== null && typeof value === "object" ? JSON.stringify(value) : String(value)
+  const plain = value => Array.isArray(value) ? value.map(plain).join(", ") : value === null || typeof value !== "object" ? String(value)
+    : Object.entries(value).map(([name, inner]) => `${name}${inner !== null && typeof inner === "object" ? ":" : ""} ${plain(inner)}`).join(", ")
   const shown = code(kernel, one)
   const meta = Object.entries(one.meta || {}).filter(([name, value]) =>
-    !["sites", "calls", "places", "note"].includes(name) && !(Array.isArray(value) && !value.length))
+    !["sites", "calls", "places", "note", "resources", "unchecked"].includes(name) && !(Array.isArray(value) && !value.length))
   return [
     el("dl", {},
-      el("div", {class: "all"}, el("dt", {}, "state"), el("dd", {}, el("span", {class: one.state}, `${MARKS[one.state]} ${one.state}`), one.why ? ` · ${one.why}` : "")),
+      el("div", {class: one.why && one.why.length > 60 ? "all" : ""}, el("dt", {}, "state"), el("dd", {}, el("span", {class: one.state}, `${MARKS[one.state]} ${one.state}`), one.why ? ` · ${one.why}` : "")),
       pair("size", one.size && bytes(one.size)), pair("code generation", one.seconds && seconds(one.seconds)),
       pair("made", one.made && day(one.made)), pair("checked", one.checked && day(one.checked)),
       pair("last used", one.used ? day(one.used) : one.size ? "never, as far as is known" : null),
       pair("indices", one.meta && (one.meta.sites ? `${one.meta.sites.length} checked in every call` : one.meta.unchecked === 0 ? "all proved to be inside" : null)),
       pair("note", one.meta && one.meta.note),
-      meta.filter(([name]) => name !== "unchecked").map(([name, value]) => pair(name, plain(value)))),
+      pair("resources", !shown && one.meta && one.meta.resources && plain(one.meta.resources))),
     shown ? [remarks(shown), columns(shown)] : el("p", {class: "dim"}, "This page does not have the code of this artifact: 'pydotcompute report -t "
       + `${one.target}' does, with --every-specialization of every choice of types and params.`),
     el("details", {}, el("summary", {}, "Key and provenance"),
       el("dl", {class: "small list"}, pair("key", one.key && el("code", {}, one.key)), pair("object", one.object && el("code", {}, one.object)),
-        pair("file", one.path && el("code", {}, one.path)),
+        pair("file", one.path && el("code", {}, one.path)), meta.map(([name, value]) => pair(name, el("code", {}, plain(value)))),
         Object.entries(one.fields || {}).map(([name, value]) => pair(name, el("code", {}, value))))),
   ].flat(Infinity).filter(Boolean)
 }
 
 function remarks(shown) {
-  if (!shown.remarks.length) return ""
-  return el("ul", {class: "remarks small"}, shown.remarks.map(([at, text]) => el("li", {},
-    at >= 0 && shown.places[at] ? el("a", {href: "javascript:", onclick: event => { event.preventDefault(); pin(at) }}, `line ${shown.places[at][1]}`) : "",
-    at >= 0 ? ` ${text}` : text)))
+  const told = [...shown.remarks, ...shown.loops.map(loop => [loop.at, cost(loop)])].sort((one, other) => one[0] - other[0])
+  told.push(...shown.entries.map(entry => [-1, use(entry)]))
+  if (!told.length) return ""
+  return el("ul", {class: "remarks small"}, told.map(([at, text]) => el("li", {},
+    at >= 0 ? [el("button", {class: "line", onclick: () => pin(at)}, `line ${shown.places[at][1]}`), ` ${text}`] : text)))
+}
+
+function cost(loop) {
+  const each = (number, what) => loop.elements ? `, ${(number / loop.elements).toPrecision(3)} ${what} an element` : ""
+  const classes = Object.entries(loop.classes).sort((one, other) => other[1] - one[1]).map(([name, number]) => `${number} ${name}`)
+  return `${several(loop.total, "instruction")} a turn${each(loop.total, "")} (${classes.join(", ")})`.replace("  ", " ")
+    + (loop.cycles ? `; ${loop.cycles.toPrecision(3)} cycles a turn on ${loop.by}${each(loop.cycles, "")}`.replace("  ", " ") : "")
+}
+
+function use(entry) {
+  const spills = entry.spill_stores + entry.spill_loads
+  return `${entry.name}: ${entry.block} threads, ${entry.registers} registers, ${bytes(entry.shared)} of shared memory, `
+    + (spills ? `${bytes(spills)} of spills a thread` : "no spills") + (entry.warps === null || !entry.most_warps ? ""
+    : `; ${entry.warps} of ${entry.most_warps} warps at once (${Math.round(100 * entry.warps / entry.most_warps)}%, by ${entry.limit})`)
 }
 
 let pin = () => {}

@@ -179,6 +179,10 @@ def test_a_log_of_anything_does_no_harm(tmp_path):
     builds.note(folder, one)
     assert not (tmp_path / "elsewhere").exists() and builds.noted(folder) == Builds()
     builds.note(str(tmp_path / "nowhere"), one)
+    (tmp_path / builds.LOG).unlink()
+    os.mkfifo(tmp_path / builds.LOG)
+    builds.note(folder, one)
+    assert builds.noted(folder) == Builds()
     for text in ("{", "[]", '{"k": -1, "l": "1"}'):
         (tmp_path / builds.SECONDS).write_text(text)
         assert builds.kept_seconds(folder) == {}

@@ -14,6 +14,14 @@ from pydotcompute.cli.completion import SHELLS, script
 from pydotcompute.docs.inspected import subparsers
 from pydotcompute.docs.man import man
 
+KERNEL = """\
+  {}:
+    signature: "(x: float32[n]) -> (out: float32[n])"
+    body: |
+      for i in grid(n):
+          out[i] = x[i]
+"""
+KERNELS = "version: 1\nkernels:\n" + "".join(map(KERNEL.format, ("saxpy", "softmax", "matmul")))
 # Writes what the shell offers for the line in $LINE, a word a line.
 BASH = """
 source "$SCRIPT"
@@ -52,7 +60,8 @@ def offered(shell: str, line: str, tmp_path) -> set[str]:
         pytest.skip(f"no {shell}: Debian's package {shell}")
     name = "_pydotcompute" if shell == "zsh" else "pydotcompute"
     (tmp_path / name).write_text(script(shell))
-    environment = {**os.environ, "SCRIPT": str(tmp_path / name), "FOLDER": str(tmp_path), "LINE": line, "LC_ALL": "C"}
+    path = os.pathsep.join((os.path.dirname(sys.executable), os.environ["PATH"]))
+    environment = {**os.environ, "PATH": path, "SCRIPT": str(tmp_path / name), "FOLDER": str(tmp_path), "LINE": line, "LC_ALL": "C"}
     command = {"bash": ["bash", "--norc", "-c", BASH], "fish": ["fish", "--no-config", "-c", FISH],
                "zsh": [sys.executable, "-c", ZSH]}[shell]  # fmt: skip
     done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=60)
@@ -70,11 +79,13 @@ def offered(shell: str, line: str, tmp_path) -> set[str]:
         ("pydotcompute build --", {"--jobs", "--target", "--dry-run", "--quiet", "--directory"}, {"--sort"}),
         ("pydotcompute cache list --sort ", {"kernel", "target", "age", "size", "used"}, {"prune"}),
         ("pydotcompute cache list -C ", {"folder"}, {"a-file"}),
+        ("pydotcompute show s", {"saxpy", "softmax"}, {"matmul"}),
     ],
 )
 def test_what_a_shell_offers(shell, line, wanted, unwanted, tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "a-file").touch()
+    (tmp_path / "kernels.yaml").write_text(KERNELS)
     found = {word.rstrip("/") for word in offered(shell, line, tmp_path)}
     if shell == "zsh" and line.endswith(" p"):
         found |= {word for word in wanted if any(word in each for each in found)}
@@ -86,6 +97,12 @@ def test_where_shtab_is_missing_it_is_said(monkeypatch, capsys):
     assert main(["completion", "bash"]) == 1
     captured = capsys.readouterr()
     assert captured.out == "" and captured.err.startswith("completion needs shtab, which is not installed: pip install")
+
+
+def test_the_names_that_a_shell_asks_for(tmp_path, capsys):
+    (tmp_path / "kernels.yaml").write_text(KERNELS)
+    assert main(["completion", "kernels", "-C", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.split() == ["saxpy", "softmax", "matmul"]
 
 
 def described() -> dict[str, argparse.ArgumentParser]:

@@ -147,6 +147,8 @@ def test_every_line_of_machine_code_leads_to_the_declaration(reported):
     pairs = zip(assembly["text"].split("\n"), assembly["at"], strict=True)
     multiply = [at for text, at in pairs if re.search(r"\b(add|mul)ps\b", text)]
     assert multiply and {code["places"][at] == [0, 10] for at in multiply} == {True}
+    loops = [loop for loop in code["loops"] if code["places"][loop["at"]] == [0, 9]]
+    assert loops and loops[0]["elements"] > 1 and loops[0]["total"] == sum(loops[0]["classes"].values())
     (code,) = parts["changed"]["codes"]
     assert [path for path, _ in code["files"]] == ["kernels.yaml", "templates/changed.py.j2"]
     assert code["files"][1][1][3] == [4, "        out[i] = x[i] + 2"]
