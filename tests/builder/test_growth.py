@@ -199,14 +199,14 @@ def test_a_mark_is_in_the_index_alone(tmp_path):
 
 @pytest.mark.slow
 def test_many_kernels(tmp_path):
-    """PYDOTCOMPUTE_MANY_KERNELS=N has N of them: what a build and a plan take for each, and what opening one takes."""
+    """PYDOTCOMPUTE_MANY_KERNELS=N has N of them: what a build and a plan take of this process's time, and opening one."""
     count = int(os.environ.get("PYDOTCOMPUTE_MANY_KERNELS", "100"))
     folder, seconds = write(tmp_path / "p", range(count)), {}
 
     def timed(name, action):
-        began = time.perf_counter()
+        began = time.process_time()
         found = action()
-        seconds[name] = time.perf_counter() - began
+        seconds[name] = time.process_time() - began
         return found
 
     _, outcome = timed("build", lambda: built(folder))
@@ -220,4 +220,4 @@ def test_many_kernels(tmp_path):
     last = timed("open one", lambda: load(folder)[f"k{count - 1}"])
     assert last.signature.startswith("(x: float32")
     print(f"{count} kernels: " + ", ".join(f"{name} {took:.3g} s" for name, took in seconds.items()))
-    assert seconds["nothing to do"] < 0.01 * count + 5 and seconds["open one"] < 0.00005 * count + 1
+    assert seconds["nothing to do"] < 0.002 * count + 2 and seconds["open one"] < 0.00002 * count + 0.2
