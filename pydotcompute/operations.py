@@ -63,7 +63,7 @@ def from_list(data: Any, shape: Shape | None = None, dtype: Any = np.float32, ba
     """A new array of the numbers in `data`, a sequence (of sequences) or an array, in the order of rows.
 
     shape: default that of `data`. Raises ValueError with both counts where it has another number of elements, and for
-    rows of different lengths; TypeError for what is no number or of a kind that does not become the dtype (complex
+    rows of different lengths; TypeError for what is not a number or of a kind that does not become the dtype (complex
     float32, float int64), OverflowError for a number that does not fit it, AllocationError.
     """
     kind = np.dtype(dtype)

@@ -46,7 +46,7 @@ class DeviceInfo(NamedTuple):
 
 def checked(devices: Iterable[Any]) -> tuple[DeviceInfo, ...]:
     """What a backend tells of its devices, sizes as int. Raises TypeError for what is no DeviceInfo, ValueError for
-    memory that is no number of bytes."""
+    memory that is not a number of bytes."""
     found = tuple(devices)
     for device in found:
         if not isinstance(device, DeviceInfo):

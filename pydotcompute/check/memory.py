@@ -97,7 +97,7 @@ def _pages(size: int) -> int:
 
 
 def _fenced(size: int) -> np.ndarray:
-    """That many bytes, whole pages, with REACH bytes before and after them that kill whoever touches them."""
+    """That many bytes, whole pages, with REACH bytes before and after them that no access survives."""
     try:
         memory = mmap.mmap(-1, size + 2 * REACH, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except (OSError, OverflowError) as error:

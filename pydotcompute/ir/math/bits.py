@@ -133,7 +133,7 @@ def _operation(op: str) -> Callable[[Operand, Operand], Value]:
 
 iadd, isub, imul, iand, ior, ixor = map(_operation, ("+", "-", "*", "&", "|", "^"))  # on integers, wrapping
 both, either, differ = map(_operation, ("&", "|", "^"))  # of conditions
-shift_left, shift_right_signed = _operation("<<"), _operation(">>")
+shift_left = _operation("<<")
 
 
 def convert(x: Operand, dtype: str) -> Value:
