@@ -14,7 +14,7 @@ from typing import NamedTuple
 TOPICS = {
     "tutorial": "a kernel from nothing to a call, to a GPU and into a wheel",
     "language": "what a kernel's body may say, and what it means",
-    "programs": "twelve programs of public suites, beside their originals",
+    "programs": "programs of public suites, beside their originals",
     "declaration": "every key of kernels.yaml, and signatures",
     "numba": "coming from Numba",
     "others": "coming from Cython, CuPy's RawKernel or Triton",

@@ -26,6 +26,7 @@ SIZES = {  # two for each: one so small that little happens, one that has all in
     "conv2d_bias": ({"N": 1, "H": 3, "W": 3, "K": 3, "C_in": 1, "C_out": 1},
                     {"N": 2, "H": 6, "W": 5, "K": 3, "C_in": 2, "C_out": 3}),
     "median_filter": ({"h": 1, "w": 2}, {"h": 9, "w": 11}),
+    "equalize_hist": ({"h": 1, "w": 1}, {"h": 9, "w": 11}),
     "mandelbrot": ({"xn": 1, "yn": 1}, {"xn": 9, "yn": 8}),
     "cg": ({"n": 1, "nnz": 2}, {"n": 23, "nnz": 70}),
     "life": ({"n": 2, "m": 1}, {"n": 9, "m": 12}),
@@ -48,8 +49,8 @@ def declaration(tmp_path_factory):
     return declare.load(root)
 
 
-def test_there_are_twelve_of_them(declaration):
-    assert list(declaration.kernels) == list(SIZES) and len(SIZES) == 12
+def test_each_is_tried(declaration):
+    assert list(declaration.kernels) == list(SIZES)
 
 
 @pytest.mark.slow
