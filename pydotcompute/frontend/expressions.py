@@ -14,7 +14,7 @@ from . import complex_functions, constant_tuples, lengths, operators, powers, pr
 from .module import KEPT_LEVELS, near
 from .promotion import Value, convert, truth
 from .scope import Array, Called, Scope, element
-from .syntax import BUILTINS, called
+from .syntax import BUILTINS, INSTEAD, called
 
 # the right side of `and` and `or`, a branch of `… if … else …`, the later terms of `a < b < c`
 LATER = "evaluated only sometimes"
@@ -322,11 +322,8 @@ def _call(s: Scope, node: ast.Call) -> Value:
     known = {*FUNCTIONS, *FUNCTIONAL, *ORDERING, *LOOPS, *ARRAYS, *UPDATES, *DTYPES, "range"}
     known |= {*s.module.helpers, *s.module.types}
     own = "the kernel of this name cannot be called in a kernel; " * (name == s.module.kernel.name)
-    s.refuse(
-        node,
-        f"unknown function `{name}`",
-        near(name, known, own + "write a helper, a `def` before the kernel or the statements of `body:`"),
-    )
+    helper = "write a helper, a `def` before the kernel or the statements of `body:`"
+    s.refuse(node, f"unknown function `{name}`", INSTEAD.get(name) or near(name, known, own + helper))
 
 
 def _one_value(s: Scope, node: ast.Call, call: Called) -> Value:

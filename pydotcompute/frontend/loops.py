@@ -12,7 +12,7 @@ from .module import near
 from .names import bindings, is_array
 from .promotion import Type, Value, convert
 from .scope import SET, Loop, Scope, State, Unreadable, merge
-from .syntax import parallel_kind
+from .syntax import INSTEAD, parallel_kind
 
 
 def build_for(s: Scope, node: ast.For) -> list[tree.Stmt]:
@@ -23,7 +23,8 @@ def build_for(s: Scope, node: ast.For) -> list[tree.Stmt]:
         case ast.Call(func=ast.Name(id="range")):
             return _sequential(s, node)
         case ast.Call(func=ast.Name(id=name)):
-            hint = near(name, ("range", "grid", "blocks", "threads"), f"write `for i in {_fitting(s)}(n):`")
+            fitting = f"write `for i in {_fitting(s)}(n):`"
+            hint = INSTEAD.get(name) or near(name, ("range", "grid", "blocks", "threads"), fitting)
             s.refuse(node.iter, f"`for` cannot run over `{name}(…)`", hint)
     index = "i" if ast.unparse(node.target) != "i" else "k"
     count, instead = "n", ""

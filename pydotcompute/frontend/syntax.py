@@ -59,8 +59,25 @@ BUILTINS = {
     "enumerate": "write `for i in range(n)`",
     "zip": "write `for i in range(n)`",
     "divmod": "write `//` and `%`",
+    "reversed": "write `range(n - 1, -1, -1)`",
+    "sorted": "copy the elements into an array of your own, and write `sort(a, n)`",
     "isinstance": "every name has one type",
 }
+# What NumPy, Numba and mathematics call what is written in another way here. A helper may have such a name.
+_ARRAY = "write `local((n,), T)` for an array of an iteration's own, or `temp (q: T[n])` in the signature"
+INSTEAD = {
+    "prange": "write `for i in grid(n):`",
+    "radians": "write `x * (pi / 180)`", "degrees": "write `x * (180 / pi)`", "square": "write `x * x`",
+    "clip": "write `min(max(x, low), high)`", "mod": "write `x % y`", "divide": "write `x / y`",
+    "mean": "write `sum(x[k] for k in range(n)) / n`", "dot": "write `sum(a[k] * b[k] for k in range(n))`",
+    "prod": "write a loop, `p *= x[k]`", "cumsum": "write a scan, `s += x[i]` and `out[i] = s` in `grid(n)`",
+    "zeros": _ARRAY, "empty": _ARRAY, "ones": _ARRAY, "full": _ARRAY, "copy": _ARRAY, "array": _ARRAY,
+    **{name: f"write `{name}(x[k] for k in range(n))`" for name in FUNCTIONAL},
+    **{long: f"write `{short}(…)`" for long, short in (
+        ("arcsin", "asin"), ("arccos", "acos"), ("arctan", "atan"), ("arctan2", "atan2"), ("maximum", "max"),
+        ("minimum", "min"), ("power", "pow"), ("absolute", "abs"), ("rint", "round"), ("fabs", "abs"),
+    )},
+}  # fmt: skip
 _MODULES = ("np", "numpy", "math", "cupy", "cp", "cmath")
 
 
@@ -110,7 +127,7 @@ def _statement(node: ast.stmt, is_kernel: bool, refuse: Refuse, loop: str, depth
     if isinstance(node, ast.Return) and is_kernel:
         refuse(node, "`return` in a kernel", "store into an output; to skip the rest of an iteration write `continue`")
     if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.MatMult):
-        refuse(node, f"`@=` {_LANGUAGE}", "write `sum(a[i, k] * b[k, j] for k in threads(n))`")
+        refuse(node, f"`@=` {_LANGUAGE}", "write `sum(a[i, k] * b[k, j] for k in range(n))`")
     if isinstance(node, (ast.For, ast.While)) and node.orelse:
         word = "for" if isinstance(node, ast.For) else "while"
         refuse(node.orelse[0], f"`else` of a `{word}` {_LANGUAGE}", "set a name in the loop and test it afterwards")
@@ -160,7 +177,7 @@ def _expression(node: ast.expr, refuse: Refuse, loop: str) -> None:
                 if isinstance(op, (ast.In, ast.NotIn)):
                     refuse(node, f"`in` {_LANGUAGE}", "compare with each item: `x == 1 or x == 2`")
         case ast.BinOp(op=ast.MatMult()):
-            refuse(node, f"`@` {_LANGUAGE}", "write `sum(a[i, k] * b[k, j] for k in threads(n))`")
+            refuse(node, f"`@` {_LANGUAGE}", "write `sum(a[i, k] * b[k, j] for k in range(n))`")
         case ast.Call():
             return _call(node, refuse, loop)
     if type(node) in _EXPRESSIONS:
@@ -206,4 +223,6 @@ def _attribute_hint(node: ast.Attribute) -> str:
         return "write the dimensions' names from the signature"
     if node.attr in ("real", "imag", "conj"):
         return f"write `{node.attr}({ast.unparse(node.value)})`"
+    if node.attr in INSTEAD:
+        return INSTEAD[node.attr]
     return "use the listed functions and the names of the signature"

@@ -196,13 +196,13 @@ CASES = [
         "grid",
         "v = §x @ x",
         "`@` is not part of the kernel language",
-        "write `sum(a[i, k] * b[k, j] for k in threads(n))`",
+        "write `sum(a[i, k] * b[k, j] for k in range(n))`",
     ),
     (
         "grid",
         "v = 0.0\n    §v @= x",
         "`@=` is not part of the kernel language",
-        "write `sum(a[i, k] * b[k, j] for k in threads(n))`",
+        "write `sum(a[i, k] * b[k, j] for k in range(n))`",
     ),
     (
         "grid",
