@@ -20,7 +20,7 @@ _HOMES = {
     "ArtifactRefusedError": "errors",
     "BackendFallbackWarning": "errors", "BackendNotAvailableError": "errors",
     "CompilationError": "errors", "CompilerNotInstalledError": "errors", "DeclarationError": "errors",
-    "KernelNotBuiltError": "errors", "StaleArtifactWarning": "errors",
+    "KernelNotBuiltError": "errors", "ReferenceFallbackWarning": "errors", "StaleArtifactWarning": "errors",
     "UntrustedCacheError": "errors",
 }  # fmt: skip
 _SUBMODULES = ("backends", "cache", "errors", "kernels", "operations")

@@ -81,5 +81,9 @@ class ArtifactFallbackWarning(UserWarning):
     """The artifact that comes first could not be loaded, and another one serves in its place."""
 
 
+class ReferenceFallbackWarning(UserWarning):
+    """No machine code of a bundle runs on this machine, and the kernels' declared references serve in its place."""
+
+
 class BackendFallbackWarning(UserWarning):
     """The backend "auto" passed over one that it would have preferred."""

@@ -1,8 +1,9 @@
-"""What this process may use of the machine: processors, and the limits of its cgroups."""
+"""What this process may use of the machine: processors, and the limits of its cgroups; and what it does at forks."""
 
 from __future__ import annotations
 
 import os
+from typing import Callable
 
 
 def processors() -> int:
@@ -13,6 +14,12 @@ def processors() -> int:
         count = os.cpu_count() or 1
     quota = cgroup_quota()
     return max(1, count if quota is None else min(count, quota))
+
+
+def at_fork(**hooks: Callable[[], object]) -> None:
+    """`os.register_at_fork`, where processes fork."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(**hooks)
 
 
 def cgroup_quota(root: str = "/sys/fs/cgroup", membership: str = "/proc/self/cgroup") -> int | None:

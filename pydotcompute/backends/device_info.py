@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from numbers import Real
 from typing import Any, Iterable, NamedTuple
+
+from ..artifact.cpu_levels import machine
 
 GIB = 2**30
 SHARE_OF_UNKNOWN = 0.8  # of the total that counts as free where nobody can say how much is
@@ -64,7 +65,7 @@ def processor_name(cpuinfo: str = "/proc/cpuinfo") -> str:
                     return value.strip()
     except OSError:
         pass
-    return os.uname().machine
+    return machine()
 
 
 def memory_text(size: int) -> str:

@@ -75,6 +75,7 @@ def _write(
             replace_file(os.path.join(fresh, path), read_file(os.path.join(cache, path), entry["size"]), sync=False)
             size += entry["size"]
         for name, text in files.items():
+            make_folders(os.path.dirname(os.path.join(fresh, name)))
             replace_file(os.path.join(fresh, name), text.encode(), sync=False)
         write_manifest(fresh, chosen)
         _swap(fresh, folder)

@@ -79,6 +79,12 @@ def _yes_or_no(value: Any) -> bool:
     raise ValueError("expected true or false")
 
 
+def _fallback(value: Any) -> str:
+    if value not in ("", "reference"):
+        raise ValueError('expected "reference", or nothing')
+    return str(value)
+
+
 def _platform(value: Any) -> str:
     if not re.fullmatch(r"[a-z0-9_.]+", _text(value)):
         raise ValueError('expected the platform of a wheel\'s tag, such as "any" or "manylinux_2_28_x86_64"')
@@ -118,6 +124,8 @@ SETTINGS = (
     Setting("project", "", "", True, _inside, lambda: ".", "for packages: the folder of kernels.yaml"),
     Setting("bundle", "", "", True, _inside, lambda: "", "for packages: the folder that becomes a package of kernels"),
     Setting("size_budget", "", "", True, _size, lambda: 0, "for packages: the most bytes of machine code; 0: any"),
+    Setting("fallback", "", "", True, _fallback, lambda: "",
+            'for packages: "reference" runs the declared references where no machine code does'),
     Setting("platform", "", "", True, _platform, lambda: "",
             "for packages: of the wheel's tag, in the place of what the targets mean"),
     Setting("auto_build", "", "", True, _yes_or_no, lambda: False,

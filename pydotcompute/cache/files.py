@@ -18,8 +18,19 @@ MOST_MANIFEST = 1 << 28  # bytes: 40 times that of 3,000 kernels
 MOST_OBJECT = 1 << 30
 MOST_TEXT = 1 << 26  # of a declaration, a template, a list of ours
 
-_FILE = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY  # a FIFO without a writer would be waited for
-_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
+
+
+def _flags(*names: str) -> int:
+    """Those of `os` that this system has."""
+    found = os.O_RDONLY
+    for name in names:
+        found |= getattr(os, name, 0)
+    return found
+
+
+# Without O_NONBLOCK a FIFO without a writer would be waited for; O_BINARY is Windows'.
+_FILE = _flags("O_CLOEXEC", "O_NONBLOCK", "O_NOCTTY", "O_BINARY")
+_FOLDER = _flags("O_PATH", "O_DIRECTORY", "O_CLOEXEC")
 _KINDS = {
     stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device",
 }  # fmt: skip

@@ -98,6 +98,7 @@ class KernelRecord(NamedTuple):
     vendor: str = ""  # the function of NumPy's and CuPy's that computes the same, or none
     vendor_when: Tree | None = None  # the condition under which it does so in the kernel's place; none: always
     targets: tuple[str, ...] = ()  # the declared ones
+    reference: tuple[str, ...] = ()  # NumPy expressions, or one FILE:FUNCTION, for machines that no artifact is for
 
     def specialisation(self, types: dict[str, str], params: dict[str, Any]) -> SpecialisationRecord | None:
         """That of these types and params, if there is one."""
@@ -236,6 +237,7 @@ def _kernel(entry: dict[str, Any], name: str, folder: str, root: str) -> KernelR
         _vendor(entry.get("vendor", {}).get("call", "")),
         _optional(entry.get("vendor", {}).get("when")),
         tuple(map(_text, entry.get("targets", ()))),
+        tuple(map(_text, entry.get("reference", ()))),
     )
 
 

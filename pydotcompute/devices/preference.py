@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from enum import StrEnum
 from threading import RLock
 from typing import Iterable
 from weakref import ref
 
+from ..artifact.machine import at_fork
 from . import registry
 
 
@@ -25,7 +25,7 @@ class BackendPreference(StrEnum):
 
 _wishes: list[_Wish] = []  # in the order in which they were made; the last one counts
 _lock = RLock()  # held for moments only, so a fork waits for it: the child finds it free
-os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 class _Wish:

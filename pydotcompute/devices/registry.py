@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import warnings
 from _thread import RLock
@@ -11,6 +10,7 @@ from typing import Any, Callable, NamedTuple
 
 import numpy as np
 
+from ..artifact.machine import at_fork
 from ..backends.base import Backend
 from ..backends.names import HOST, KNOWN, recognised
 from ..errors import AllocationError, BackendFallbackWarning, BackendNotAvailableError
@@ -54,7 +54,7 @@ def _after_fork() -> None:
     _lock = RLock()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+at_fork(after_in_child=_after_fork)
 
 
 def register_backend(name: str, factory: Callable[[], Backend], priority: int | None = None) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from typing import Any, Iterable
+from pathlib import Path
+from typing import Any, Iterable, NamedTuple
 
 from ..builder.build import BuildError, Project
 from ..builder.bundle import MADE, require_replaceable, write_bundle
@@ -13,6 +14,7 @@ from ..builder.plan import Item, Plan
 from ..cache.files import read_file
 from ..cache.manifest import KernelRecord, kernel_record
 from ..cache.writer import explain_os_error, make_folders, read_manifest, replace_file
+from ..declare.model import Kernel
 from .stubs import stub
 
 METADATA, METADATA_VERSION = "metadata.json", 1
@@ -38,11 +40,19 @@ __getattr__, __dir__ = _checkout(__name__, globals(), {{project!r}}, auto_build=
 '''
 
 
-def write_package(project: Project, plan: Plan, folder: str) -> tuple[int, int]:
+def write_package(project: Project, plan: Plan, folder: str, references: bool = False) -> tuple[int, int]:
     """Write what a plan asked for, which is built, to `folder`; returns the number of artifacts and their bytes.
 
-    Raises BundleError where `folder` is something else, BuildError where it cannot be written.
+    references: with the kernels' declared references, for machines that no artifact is for. Raises BundleError where
+    `folder` is something else, BuildError where it cannot be written, or a kernel has no reference.
     """
+    kernels = {item.kernel.name: item.kernel for item in plan.wanted} if references else {}
+    if lacking := [name for name, kernel in kernels.items() if kernel.reference is None]:
+        raise BuildError(
+            f"{project.declaration.path}: fallback = \"reference\", and {', '.join(lacking)} declare"
+            f"{'s' * (len(lacking) == 1)} none; give each kernel a reference, or take the setting away"
+        )
+    carried = {name: Carried.of(kernel, project.root) for name, kernel in kernels.items()}
 
     def beside(manifest: dict[str, Any]) -> dict[str, str]:
         records = [kernel_record(manifest["kernels"], name, folder, folder) for name in sorted(manifest["kernels"])]
@@ -51,13 +61,33 @@ def write_package(project: Project, plan: Plan, folder: str) -> tuple[int, int]:
             "__init__.pyi": stub(records),
             "py.typed": "",
             METADATA: metadata(plan.wanted),
+            **{path: text for reference in carried.values() for path, text in reference.files.items()},
         }
 
     manifest, _ = read_manifest(project.cache)
+    for name, reference in carried.items():
+        manifest["kernels"][name]["reference"] = reference.said
     try:
         return write_bundle(project.cache, manifest, {item.name for item in plan.wanted}, folder, project.say, beside)
     except OSError as error:
         raise BuildError(explain_os_error(error, folder)) from error
+
+
+class Carried(NamedTuple):
+    """The reference of a kernel as a bundle has it: what its record says, and the file it needs, by path."""
+
+    said: list[str]
+    files: dict[str, str]
+
+    @staticmethod
+    def of(kernel: Kernel, root: str) -> Carried:
+        declared = kernel.reference or ()
+        texts = [declared] if isinstance(declared, str) else list(declared)
+        if ".py:" not in texts[0]:
+            return Carried(texts, {})
+        file, _, function = texts[0].partition(":")
+        path = f"references/{file}"
+        return Carried([f"{path}:{function}"], {path: Path(root, "templates", file).read_text("utf-8")})
 
 
 def write_checkout(folder: str, project: str, auto_build: bool) -> None:

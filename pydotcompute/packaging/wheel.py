@@ -59,7 +59,8 @@ def make_bundle(root: str, say: Say = lambda line: None, settings: Mapping[str, 
         raise BuildError("\n".join(dict.fromkeys(map(str, wrong))))
     _hold_to_budget(project, plan, values["size_budget"].value)
     folder = values["bundle"].value
-    number, size = write_package(project, plan, os.path.join(root, folder))
+    references = bool(values["fallback"].value)
+    number, size = write_package(project, plan, os.path.join(root, folder), references)
     say(f"{folder}: {number} artifacts, {size / 1e6:.1f} MB")
     return Made(folder, _platform(values), requirement())
 

@@ -34,6 +34,7 @@ class Which(NamedTuple):
     rejected: tuple[Rejected, ...]
     missing: str
     vendor: str = ""  # "numpy.matmul": what serves the call instead of an artifact
+    reference: str = ""  # why the kernel's declared reference serves the call
 
     @property
     def target(self) -> str | None:
@@ -66,6 +67,8 @@ class Which(NamedTuple):
         lines = [f"{head} runs as {self.target}: {self.artifact.path}" if self.artifact else self.missing]
         if self.waits:
             lines.append("  a call waits for the device: what it computes decides what is launched next")
+        if self.reference:
+            lines = [f"{head}: {self.reference}"]
         if self.vendor:
             lines = [f"{head} is served by {self.vendor}"]
         return "\n".join([*lines, *(f"  not {rejected}" for rejected in self.rejected)])

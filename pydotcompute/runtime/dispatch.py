@@ -6,7 +6,6 @@ so that later calls of that kind do not come by; those that it does not serve st
 
 from __future__ import annotations
 
-import os
 import warnings
 from _thread import RLock
 from functools import partial
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Callable, Mapping
 import numpy as np
 
 from ..artifact.dtypes import dtype_name
+from ..artifact.machine import at_fork
 from ..backends.base import Backend
 from ..backends.names import HOST
 from ..cache.manifest import KernelRecord, SpecialisationRecord
@@ -34,7 +34,7 @@ def _after_fork() -> None:
     _lock = RLock()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+at_fork(after_in_child=_after_fork)
 
 
 class Dispatcher:
@@ -178,6 +178,8 @@ class Dispatcher:
         defaults = {name: choices[0] for name, choices in record.params.items()}
         for specialisation in record.specialisations.values():
             if specialisation.params == defaults and all(types.get(k) == v for k, v in specialisation.types.items()):
+                if record.reference and self._choose(specialisation, get_backend(HOST)).artifact is None:
+                    return False
                 try:
                     self._load(specialisation, get_backend(HOST))
                 except KernelNotBuiltError:
@@ -206,6 +208,10 @@ class Dispatcher:
 
             backend = backend_named(self.record, named)  # the arrays would be moved there
         found = self._choose(call.specialisation, backend)
+        if self._has_reference(found, backend):
+            from .reference import reason
+
+            return found._replace(reference=reason(found))
         if self.record.vendor and found.artifact:
             from . import vendor
 
@@ -252,7 +258,13 @@ class Dispatcher:
         """The artifact that comes first of those that load; which ones do not is said."""
         told: list[str] = []
         while True:
-            artifact = require(self._choose(specialisation, backend))
+            which = self._choose(specialisation, backend)
+            if self._has_reference(which, backend):
+                from .reference import Reference, tell
+
+                tell(which, self.place[0])
+                return Reference(self.record, self.place[0])
+            artifact = require(which)
             try:
                 loaded = backend.load_kernel(artifact)
             except ArtifactRefusedError as error:
@@ -264,6 +276,12 @@ class Dispatcher:
             for text in told:
                 warnings.warn(f"{text}\n  {artifact} serves in its place", ArtifactFallbackWarning, stacklevel=4)
             return loaded
+
+    def _has_reference(self, which: Which, backend: Backend) -> bool:
+        """Whether the kernel's declared reference serves a call for which there is no artifact."""
+        if which.artifact is not None or self.pinned is not None or backend.name != HOST:
+            return False
+        return bool(self.record.reference)
 
     def _choose(self, specialisation: SpecialisationRecord, backend: Backend) -> Which:
         wanted = specialisation.name, backend

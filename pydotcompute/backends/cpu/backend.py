@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, SupportsIndex, cast
 
 import numpy as np
 
-from ...artifact import dtypes, x86_levels
+from ...artifact import cpu_levels, dtypes
 from ...calls import arrays, settings
 from ...errors import AllocationError
 from ..base import Backend, Verdict
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..device_info import DeviceInfo
     from .kernel import CPUKernel
 
-NATIVE_RANK = len(x86_levels.LEVELS)
+NATIVE_RANK = len(cpu_levels.LEVELS)
 
 
 class CPUBackend(Backend):
@@ -102,23 +102,23 @@ class CPUBackend(Backend):
     @classmethod
     def unknown(cls, target: str) -> str:
         name = target.removesuffix("+bounds")
-        known = x86_levels.NAMES
+        known = cpu_levels.NAMES
         if name in known:
             return ""
         from difflib import get_close_matches
 
-        close = [*filter(None, [x86_levels.meant(name)]), *get_close_matches(name, known, 1, 0.75)]
+        close = [*filter(None, [cpu_levels.meant(name)]), *get_close_matches(name, known, 1, 0.75)]
         return f"did you mean '{close[0]}'?" if close else f"there are {', '.join(known)}"
 
     def unfit(self, target: str) -> str:
         name = target.partition(":")[2].removesuffix("+bounds")
-        return levels.too_high(name) if name in x86_levels.LEVELS else ""
+        return levels.too_high(name) if name in cpu_levels.LEVELS else ""
 
     def made_for_this_machine(self, target: str) -> bool:
         return target.removesuffix("+bounds") == "cpu:native"
 
     def usual_target(self) -> str:
-        return f"cpu:{levels.level()}"
+        return f"cpu:{levels.level() or 'native'}"
 
     def judge(self, artifact: Artifact) -> Verdict:
         """The highest level that this processor has comes first; `native` code, if it has all it needs, before it."""
@@ -131,9 +131,9 @@ class CPUBackend(Backend):
             if missing:
                 return Verdict(reason=f"this processor lacks {', '.join(missing)}")
             return Verdict(NATIVE_RANK)
-        if wanted not in x86_levels.LEVELS:
+        if wanted not in cpu_levels.LEVELS:
             return Verdict(reason=f"the backend 'cpu' knows no level {wanted!r}")
-        return Verdict(x86_levels.LEVELS.index(wanted), levels.too_high(wanted))
+        return Verdict(cpu_levels.LEVELS.index(wanted), levels.too_high(wanted))
 
     def load_kernel(self, artifact: Artifact) -> CPUKernel:
         """Load a shared object. Raises KernelNotBuiltError if it is damaged."""

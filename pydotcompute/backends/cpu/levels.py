@@ -1,11 +1,12 @@
-"""Which x86-64 level the processor has, and the features that code for `cpu:native` may need."""
+"""Which level of its architecture the processor has, and the features that code for `cpu:native` may need."""
 
 from __future__ import annotations
 
 from functools import cache
-from typing import Collection, Mapping
+from itertools import takewhile
+from typing import Callable, Collection, Mapping
 
-from ...artifact.x86_levels import LEVELS
+from ...artifact.cpu_levels import ARCHITECTURES, LEVELS, architecture, machine
 
 # By NumPy's names, which have no older levels' features apart (every processor with AVX2 and FMA3 that lacks BMI or
 # LZCNT is caught where NumPy knows those names, from 2.4 on).
@@ -13,6 +14,7 @@ _NEEDS = {
     "x86-64-v2": ("SSE3", "SSSE3", "SSE41", "SSE42", "POPCNT"),
     "x86-64-v3": ("AVX", "AVX2", "FMA3", "F16C"),
     "x86-64-v4": ("AVX512F", "AVX512CD", "AVX512BW", "AVX512DQ", "AVX512VL"),
+    "aarch64-v8.2": ("FPHP", "ASIMDHP", "ASIMDDP"),  # whoever has these has all that 8.2 demands
 }
 _NEEDS_WHERE_KNOWN = {
     "x86-64-v2": ("CX16", "LAHF"),
@@ -23,6 +25,7 @@ _LINUX_NEEDS = {
     "x86-64-v2": ("pni", "ssse3", "sse4_1", "sse4_2", "popcnt", "cx16", "lahf_lm"),
     "x86-64-v3": ("avx", "avx2", "fma", "f16c", "bmi1", "bmi2", "abm", "movbe"),
     "x86-64-v4": ("avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"),
+    "aarch64-v8.2": ("fphp", "asimdhp", "asimddp", "atomics", "asimdrdm"),
 }
 # Shadow stacks change no code of ours, and Linux does not list them where it does not use them.
 _IRRELEVANT = frozenset(("shstk",))
@@ -34,42 +37,45 @@ _LINUX_NAMES = {
     "avx512_vpopcntdq", "avx512vbmi2": "avx512_vbmi2", "avx512vnni": "avx512_vnni", "avx512bitalg": "avx512_bitalg",
     "avx512bf16": "avx512_bf16", "avx512fp16": "avx512_fp16", "avx512vp2intersect": "avx512_vp2intersect", "avxvnni":
     "avx_vnni", "amx-tile": "amx_tile", "amx-int8": "amx_int8", "amx-bf16": "amx_bf16", "cx8": "cx8", "cx16": "cx16",
+    "neon": "asimd", "fp-armv8": "fp", "lse": "atomics", "rdm": "asimdrdm", "dotprod": "asimddp", "fullfp16": "asimdhp",
+    "crc": "crc32", "rcpc": "lrcpc", "jsconv": "jscvt", "complxnum": "fcma", "i8mm": "i8mm", "sve": "sve",
 }  # fmt: skip
 
 
 @cache
 def level() -> str:
-    """The highest x86-64 level of this processor, as NumPy found it when it was imported (the operating system's
-    support for wide registers included); else as /proc/cpuinfo has it."""
+    """The highest level of this processor, as NumPy found it when it was imported (the operating system's support for
+    wide registers included); else as /proc/cpuinfo has it. Empty: the architecture has none."""
     features = _numpy_features()
-    return level_of(features) if features is not None else linux_level_of(linux_flags())
+    return level_of(features, machine()) if features is not None else linux_level_of(linux_flags(), machine())
 
 
 def too_high(name: str) -> str:
     """Why code for one of LEVELS cannot run on this processor; empty if it can."""
-    have = level()
-    return "" if LEVELS.index(name) <= LEVELS.index(have) else f"this processor has the level {have}"
+    wanted, have = architecture(name), machine()
+    if wanted != have:
+        return f"this processor is {have}"
+    return "" if LEVELS.index(name) <= LEVELS.index(level()) else f"this processor has the level {level()}"
 
 
-def level_of(features: Mapping[str, bool]) -> str:
-    """The level for NumPy's table of features."""
-    found = LEVELS[0]
-    for name in LEVELS[1:]:
+def level_of(features: Mapping[str, bool], architecture: str = "x86-64") -> str:
+    """The level of an architecture for NumPy's table of features; empty if it has none."""
+
+    def has(name: str) -> bool:
         needed = [*_NEEDS[name], *(f for f in _NEEDS_WHERE_KNOWN.get(name, ()) if f in features)]
-        if not all(features.get(f) for f in needed):
-            break
-        found = name
-    return found
+        return all(features.get(f) for f in needed)
+
+    return _highest(architecture, has)
 
 
-def linux_level_of(flags: Collection[str]) -> str:
-    """The level for the flags of /proc/cpuinfo."""
-    found = LEVELS[0]
-    for name in LEVELS[1:]:
-        if not all(flag in flags for flag in _LINUX_NEEDS[name]):
-            break
-        found = name
-    return found
+def linux_level_of(flags: Collection[str], architecture: str = "x86-64") -> str:
+    """The level of an architecture for the flags of /proc/cpuinfo; empty if it has none."""
+    return _highest(architecture, lambda name: all(flag in flags for flag in _LINUX_NEEDS[name]))
+
+
+def _highest(architecture: str, has: Callable[[str], bool]) -> str:
+    lowest, *higher = ARCHITECTURES.get(architecture, ("",))
+    return (lowest, *takewhile(has, higher))[-1]
 
 
 def missing_features(features: Collection[str], flags: Collection[str] | None = None) -> list[str]:
@@ -90,7 +96,7 @@ def linux_flags(path: str = "/proc/cpuinfo") -> frozenset[str]:
     try:
         with open(path) as file:
             for line in file:
-                if line.startswith("flags"):
+                if line.startswith(("flags", "Features")):  # x86-64's and AArch64's word
                     return frozenset(line.partition(":")[2].split())
     except OSError:
         pass

@@ -1,1 +1,1 @@
-"""x86-64 machine code: shared objects with a native entry point."""
+"""Machine code of x86-64 and AArch64: shared objects with a native entry point."""

@@ -12,12 +12,13 @@ from ...ir.tree import KernelTree
 from ..base import BOUNDS, Answer, Artifact, Clock, Inspection, Job, checked_tree
 from ..listing import Listing, Places, Remark, of_text
 from ..machine_code import Costs, loops
-from .compiler import TRIPLE, entry_object, host_cpu, kernel_ir, objects
+from .compiler import kernel_ir, objects
 from .entry import entry_ir
 from .instructions import decode
 from .interruptions import may_take_long
 from .listing import assembly, llvm_ir
 from .lowering import CpuSource, lower
+from .processors import host_cpu, triple
 from .remarks import remarks
 from .symbols import named
 from .throughput import PROCESSORS, throughput
@@ -69,14 +70,12 @@ class Compilation(Inspection):
     def _answer(self) -> Answer:
         (tree, source, _), text, job, clock = self.lowered, self.text, self.job, self.clock
         clock.tick("numba")
-        ir = entry_ir(
+        entry = entry_ir(
             tree.parameters, tree.symbols, tree.aliases, declared=job.kernel.signature.parameters,
             types=tuple(job.kernel.types), requires=job.kernel.requires, params=dict(job.specialisation.params),
             vendor=job.kernel.vendor.get("when", True) if job.kernel.vendor else None, checks=source.faults.any,
             takes_long=may_take_long(tree),
         )  # fmt: skip
-        entry = entry_object(ir, job.kernel.name)
-        clock.tick("entry point")
         artifacts, failures = {}, {}
         started = perf_counter()
         made_of = objects(job.kernel.name, text, job.targets, entry, job.linker, job.debug_info, clock.tick)
@@ -86,7 +85,7 @@ class Compilation(Inspection):
                 failures[target] = str(made)
                 continue
             native = target.removesuffix(BOUNDS) == "cpu:native"
-            meta: dict[str, Any] = {"triple": TRIPLE, "features": list(host_cpu()[1]) if native else []}
+            meta: dict[str, Any] = {"triple": triple(target), "features": list(host_cpu()[1]) if native else []}
             if job.debug_info:
                 meta["debug_info"] = True
             if source.faults.any:

@@ -7,14 +7,13 @@ exports. Same tree, same tools: the same bytes, in any process and folder.
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Callable, Iterator, Sequence
 
 import llvmlite.binding as llvm
 from llvmlite import ir
 from numba import types
 
-from ...artifact.x86_levels import LEVELS
 from ...errors import CompilationError, Position
 from ..llvm.line_table import LineTable, nowhere
 from ..llvm.numba_frontend import Refused, compile_functions
@@ -26,9 +25,9 @@ from .fma import emulated, fma_ir
 from .link import link
 from .lowering import CpuSource
 from .namespace import namespace
+from .processors import has, lowest, target_machine, triple
 from .run import run_ir
 
-TRIPLE = "x86_64-unknown-linux-gnu"
 ALLOWED_SYMBOLS = frozenset((
     "pthread_create", "pthread_join", "pthread_self", "clock_gettime", "handle_signals",
     "malloc", "free", "memcpy", "memmove", "memset",
@@ -41,12 +40,12 @@ _SIGNATURES = {
 
 
 def objects(
-    name: str, text: str, targets: Sequence[str], entry: bytes | None = None, linker: str = "",
+    name: str, text: str, targets: Sequence[str], entry: str = "", linker: str = "",
     symbols: bool = False, tick: Callable[[str], None] = lambda phase: None,
 ) -> Iterator[tuple[str, bytes | CompilationError]]:  # fmt: skip
     """The shared object of each target (`cpu:x86-64-v3`, `cpu:native`, with `+bounds` or without), or why it has none.
 
-    text: by `kernel_ir`. entry: the native entry point, by `entry_object`. linker: the setting. symbols: keep them, and
+    text: by `kernel_ir`. entry: the native entry point, by `entry_ir`. linker: the setting. symbols: keep them, and
     tables of lines. tick: is told what was done since the last time.
     """
     for target in targets:
@@ -54,7 +53,11 @@ def objects(
         try:
             code = emit_object(text, target, name)
             tick("LLVM")
-            made = link(f"{name} for {target}", code, *([entry] if entry else []), linker=linker, symbols=symbols)
+            parts = [code]
+            if entry:
+                parts.append(entry_object(entry, target, name))
+                tick("entry point")
+            made = link(f"{name} for {target}", *parts, linker=linker, symbols=symbols)
             tick("link")
         except CompilationError as error:
             made = error
@@ -107,42 +110,6 @@ def _explained(error: Refused, source: CpuSource, source_file: str) -> str:
 # ------------------------------------------------------------------------------------------------ machine code
 
 
-@cache
-def _initialize() -> None:
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
-
-
-def host_cpu() -> tuple[str, tuple[str, ...]]:
-    """Name and features of this machine's processor, for `cpu:native`."""
-    features = llvm.get_host_cpu_features()
-    return llvm.get_host_cpu_name(), tuple(sorted(name for name, on in features.items() if on))
-
-
-def _machine(target: str) -> llvm.TargetMachine:
-    level = target.removeprefix("cpu:").removesuffix("+bounds")
-    features = ""
-    if level == "native":
-        level, has = host_cpu()
-        features = ",".join(f"+{name}" for name in has)
-    elif level not in LEVELS:
-        raise CompilationError(
-            f"no CPU target {target!r}: there are {', '.join(f'cpu:{name}' for name in LEVELS)} and cpu:native"
-        )
-    if level == "x86-64-v4":
-        features = "-prefer-256-bit,+prefer-no-gather,+prefer-no-scatter"
-    _initialize()
-    return llvm.Target.from_triple(TRIPLE).create_target_machine(
-        cpu=level, features=features, opt=3, reloc="pic", codemodel="small"
-    )
-
-
-def _has(feature: str, target: str) -> bool:
-    """Whether a target has "fma" or "f16c"."""
-    level = target.removeprefix("cpu:").removesuffix("+bounds")
-    return feature in host_cpu()[1] if level == "native" else level in ("x86-64-v3", "x86-64-v4")
-
-
 def emit_object(text: str, target: str, what: str) -> bytes:
     """The relocatable object of a kernel: only `run` and `threads` are visible."""
     module, machine = optimised(text, target, what)
@@ -156,38 +123,39 @@ def emit_object(text: str, target: str, what: str) -> bytes:
 def optimised(text: str, target: str, what: str) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
     """The module of `kernel_ir` after LLVM's passes for a target, and what emits its code."""
     try:
-        machine = _machine(target)
-        if "@llvm.fma." in text and not _has("fma", target):
+        machine = target_machine(target)
+        if "@llvm.fma." in text and not has("fma", target):
             module = llvm.parse_assembly(emulated(text))
             module.link_in(llvm.parse_assembly(fma_ir()))
         else:
             module = llvm.parse_assembly(text)
         if f"@{float16.PREFIX}" in text:
-            module.link_in(llvm.parse_assembly(float16.float16_ir(_has("f16c", target))))
+            module.link_in(llvm.parse_assembly(float16.float16_ir(has("f16c", target))))
         for item in (*module.functions, *module.global_variables):
             if not item.is_declaration and item.name not in ("run", "threads") and not item.name.startswith("llvm."):
                 item.linkage = "internal"
-        _optimise(module, machine)
+        _optimise(module, machine, target)
         return module, machine
     except RuntimeError as error:
         raise CompilationError(f"{what} for {target}: LLVM refused the code\n{error}") from error
 
 
-def entry_object(entry_ir: str, what: str) -> bytes:
-    """The relocatable object of an entry point. It only looks at arguments: one for the lowest level serves all."""
+def entry_object(entry_ir: str, target: str, what: str) -> bytes:
+    """The relocatable object of an entry point. It only looks at arguments: one for the lowest level of a target's
+    architecture serves all."""
     try:
-        return _entry_object(entry_ir)
+        return _entry_object(entry_ir, lowest(target))
     except RuntimeError as error:
         raise CompilationError(f"{what}: LLVM refused the entry point\n{error}") from error
 
 
 @lru_cache(256)
-def _entry_object(text: str) -> bytes:
+def _entry_object(text: str, target: str) -> bytes:
     """Many kernels have one signature, and one text. Three passes take a third of the time of the whole pipeline, and
     a call is as fast."""
-    machine = _machine("cpu:x86-64")
+    machine = target_machine(target)
     module = llvm.parse_assembly(text)
-    _prepare(module, machine)
+    _prepare(module, machine, target)
     passes = llvm.create_new_module_pass_manager()
     passes.add_sroa_pass()
     passes.add_instruction_combine_pass()
@@ -196,13 +164,13 @@ def _entry_object(text: str) -> bytes:
     return machine.emit_object(module)
 
 
-def _prepare(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
-    module.triple, module.data_layout = TRIPLE, str(machine.target_data)
+def _prepare(module: llvm.ModuleRef, machine: llvm.TargetMachine, target: str) -> None:
+    module.triple, module.data_layout = triple(target), str(machine.target_data)
     module.verify()
 
 
-def _optimise(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
-    _prepare(module, machine)
+def _optimise(module: llvm.ModuleRef, machine: llvm.TargetMachine, target: str) -> None:
+    _prepare(module, machine, target)
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = options.slp_vectorization = True
     builder = llvm.create_pass_builder(machine, options)

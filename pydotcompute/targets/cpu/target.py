@@ -1,4 +1,4 @@
-"""The target `cpu`: shared objects for the levels of x86-64, and for this very processor."""
+"""The target `cpu`: shared objects for the levels of x86-64 and AArch64, and for this very processor."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from ...artifact import x86_levels
+from ...artifact import cpu_levels
 from ...artifact.remedies import install
 from ...artifact.signature import DTYPES
 from ...declare.model import Kernel
@@ -21,12 +21,17 @@ if TYPE_CHECKING:
 LLVM = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "llvm")
 
 
+ON_X86_64 = ("cpu:x86-64-v2", "cpu:x86-64-v3", "cpu:x86-64-v4")
+ON_AARCH64 = ("cpu:aarch64", "cpu:aarch64-v8.2")
+
+
 class CpuTarget(Target):
     name = "cpu"
-    default = "cpu:x86-64-v3"
-    pattern = "cpu:(?:x86-64(?:-v[234])?|native)"
-    examples = x86_levels.NAMES
-    by_default = x86_levels.NAMES[1:4]
+    # What nobody chose is for the machine that builds it.
+    by_default = ON_AARCH64 if cpu_levels.machine() == "aarch64" else ON_X86_64
+    default = "cpu:aarch64" if by_default is ON_AARCH64 else "cpu:x86-64-v3"
+    pattern = r"cpu:(?:x86-64(?:-v[234])?|aarch64(?:-v8\.2)?|native)"
+    examples = cpu_levels.NAMES
     dtypes = frozenset(DTYPES)
     has_bounds = True
     has_debug_info = True
@@ -41,11 +46,13 @@ class CpuTarget(Target):
         return (*super().code(), LLVM)
 
     def meant(self, text: str) -> str:
-        return x86_levels.meant(text)
+        return cpu_levels.meant(text)
 
     def platforms(self, target: str) -> tuple[str, ...]:
         # Its objects name no version of glibc and need no library but the one that every process has.
-        return ("manylinux_2_17_x86_64",)
+        level = target.removeprefix("cpu:").removesuffix(BOUNDS)
+        own = cpu_levels.machine() if level == "native" else cpu_levels.architecture(level)
+        return (f"manylinux_2_17_{own.replace('-', '_')}",)
 
     def missing(self) -> str:
         return next((not_installed(module) for module in ("numba", "llvmlite") if find_spec(module) is None), "")
