@@ -108,6 +108,8 @@ class Compilation(Inspection):
 
     def costs(self) -> Costs:
         (target,) = self.job.targets
+        if not triple(target).startswith("x86_64"):
+            return Costs(notes=("of CPUs, the instructions of x86-64 alone are counted",))
         listing = assembly(self.text, self.lined, target, self.tree.name, self._places, exact=True)
         found = [loop for loop in loops(listing.lines, decode, self.tree) if loop.head is not None]
         notes = []
