@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Callable
 import numpy as np
 
 from ..artifact.cpu_levels import machine
+from ..artifact.dtypes import kind
 from ..errors import ReferenceFallbackWarning
 
 if TYPE_CHECKING:
@@ -90,7 +91,8 @@ def _function(path: str, name: str) -> Callable[..., Any]:
 
 
 def _widened(value: Any) -> Any:
-    kind = getattr(getattr(value, "dtype", None), "kind", "")
-    if kind in ("f", "c"):
-        return value.astype(np.float64 if kind == "f" else np.complex128)
+    """In float64, where it is a float; an array that the reference may write to."""
+    letter = kind(value.dtype) if hasattr(value, "dtype") else ""
+    if letter and letter in "fc":
+        return value.astype(np.float64 if letter == "f" else np.complex128)
     return np.array(value) if isinstance(value, np.ndarray) else value
