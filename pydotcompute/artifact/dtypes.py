@@ -5,15 +5,18 @@ imported it."""
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+if TYPE_CHECKING:  # a build with nothing to do names dtypes, and imports no NumPy
+    import numpy as np
 
 STORED = ("float16", "bfloat16")  # of elements; a value of theirs is a float32
 
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
     """NumPy's dtype of this name. Raises ImportError for bfloat16 where nothing has imported ml_dtypes."""
+    import numpy as np
+
     try:
         return np.dtype(name)
     except TypeError:
@@ -30,6 +33,8 @@ def kind(dtype: np.dtype[Any]) -> str:
 
 def finfo(dtype: np.dtype[Any]) -> Any:
     """What `numpy.finfo` says of a float or complex dtype; of bfloat16 what ml_dtypes says in the same words."""
+    import numpy as np
+
     return sys.modules["ml_dtypes"].finfo(dtype) if dtype.name == "bfloat16" else np.finfo(dtype)
 
 
@@ -40,6 +45,8 @@ def dtype_name(dtype: np.dtype[Any]) -> str:
 
 def nearest(number: float, dtype: str) -> float:
     """The value of one of STORED that is nearest to a number, of two the even one; an infinity beyond the largest."""
+    import numpy as np
+
     if dtype == "bfloat16":
         return float(of_bfloat16(bfloat16_bits(number)))
     with np.errstate(over="ignore"):
@@ -48,6 +55,8 @@ def nearest(number: float, dtype: str) -> float:
 
 def bfloat16_bits(numbers: Any) -> np.ndarray:
     """The bits, uint16, of the nearest values of bfloat16: rounded once, half to even; a NaN is quiet."""
+    import numpy as np
+
     wide = np.asarray(numbers, np.float64)
     with np.errstate(all="ignore"):
         near = wide.astype(np.float32)
@@ -62,4 +71,6 @@ def bfloat16_bits(numbers: Any) -> np.ndarray:
 
 def of_bfloat16(bits: Any) -> np.ndarray:
     """The float32 values of these bits."""
+    import numpy as np
+
     return (np.asarray(bits, np.uint16).astype(np.uint32) << 16).view(np.float32)
