@@ -4,9 +4,10 @@ import re
 
 import numpy as np
 import pytest
-from tests.targets.cpu.compiled import agree, kernel
+from tests.targets.cpu.compiled import agree, kernel, tree_of
 
 from pydotcompute.backends.cpu.levels import too_high
+from pydotcompute.targets.cpu.lowering import lower
 
 LEVELS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
 # name: signature, body; x holds squares of small whole numbers, so that every result is exact in any order
@@ -65,3 +66,12 @@ def test_no_update_is_lost(name, dtype, level):
     given = {"bins": np.zeros(bins, "i8"), "k": rng.integers(0, bins, (m, n)), "x": x, "out": np.zeros(shape, dtype)}
     for threads in (1, 2):
         agree(k, {"m": m, "n": n, "b": bins}, threads, **given)
+
+
+@pytest.mark.parametrize("name, array", [("an output", "out"), ("a shared array", "h")])
+def test_updates_are_in_no_group(name, array):
+    """Where no compiler of today makes vectors of such a loop, one of tomorrow may."""
+    signature, body = SHARED[name]
+    text = lower(tree_of(body, signature, types="{T: [float32]}")).text
+    updated = re.findall(rf"\b(load\w*|store\w*)\({array}\b", text)
+    assert set(updated) == {"load_local", "store_local"}, updated
