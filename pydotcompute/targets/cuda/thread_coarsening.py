@@ -94,9 +94,11 @@ class ThreadCoarsening:
         many = early.at_once * self.block
 
         def one_round() -> None:
-            # Of 32 bits: what a GPU compares in one instruction.
-            left = writer.held("_left", f"to_int32(minimum(sub({stop}, {run}), int64({many})))")
-            inside = [f"lt(int32({k * self.block}), {left})" for k in range(early.at_once)]
+            if stop.startswith("int64("):  # of which the compiler knows most by itself
+                inside = [f"lt({one}, {stop})" for one in each]
+            else:  # of 32 bits: what a GPU compares in one instruction
+                left = writer.held("_left", f"to_int32(minimum(sub({stop}, {run}), int64({many})))")
+                inside = [f"lt(int32({k * self.block}), {left})" for k in range(early.at_once)]
             loaded = []
             for k, one in enumerate(each):
                 writer.assign(one, f"at(int64({k}), {step}, {run})")
