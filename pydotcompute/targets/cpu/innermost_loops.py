@@ -39,7 +39,7 @@ class InnermostLoops:
             self.checks.write(loop, start, stop, lambda version: self._search(version, lanes, start, stop))
         elif loop.kind == "threads" and (count := _whole_vectors(loop)):
             self.checks.write(loop, start, stop, lambda version: self._each(version, start, f"int64({count})", count))
-        elif self.faults.any or loop.reductions:
+        elif self.faults.any or loop.reductions and loop.kind != "threads":  # rows are short, and many
             with self._pieces(start, stop) as (first, last):
                 self._whole(loop, first, last)
         else:
