@@ -51,7 +51,10 @@ def _tree(record: KernelRecord, root: str, label: str, module: Callable[[str], M
     if not os.path.exists(os.path.join(root, "kernels.yaml")):
         raise KernelNotBuiltError(f"{record.name}.python needs the sources, and there is no {root}/kernels.yaml")
     declare = module("declare")
-    kernel = _declaration(root, declare).kernels.get(record.name)
+    declaration = _declaration(root, declare)
+    if record.name in declaration.refused:
+        raise declaration.refused[record.name]
+    kernel = declaration.kernels.get(record.name)
     if kernel is None or kernel.signature.text != record.signature.text:
         raise KernelNotBuiltError(
             f"{root}/kernels.yaml no longer declares {record.name}{record.signature.text}; "
@@ -73,7 +76,7 @@ def _declaration(root: str, declare: ModuleType) -> Any:
     status = os.stat(os.path.join(root, "kernels.yaml"))
     stamp = status.st_mtime_ns, status.st_size, status.st_ino
     if _declarations.get(root, (None, None))[0] != stamp:
-        _declarations[root] = stamp, declare.load(root)
+        _declarations[root] = stamp, declare.load(root, keep_going=True)
     return _declarations[root][1]
 
 

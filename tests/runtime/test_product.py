@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import pydotcompute
-from pydotcompute import KernelNotBuiltError
+from pydotcompute import DeclarationError, KernelNotBuiltError
 
 DECLARATION = """
 version: 1
@@ -185,6 +185,10 @@ def test_python_refuses_sources_that_say_something_else(project, tmp_path):
     declaration.write_text(DECLARATION.replace("x: inout strided float32[...]", "x: inout float32[...]"))
     with pytest.raises(KernelNotBuiltError, match="no longer declares scale"):
         lib.scale.python(np.zeros(3, "f4"), 1.0)
+    declaration.write_text(DECLARATION.replace("x: inout strided float32[...]", "x: inout float33[...]"))
+    with pytest.raises(DeclarationError, match="unknown dtype"):
+        lib.scale.python(np.zeros(3, "f4"), 1.0)
+    assert lib.gather.python(np.arange(3.0), np.array([2])).tolist() == [2]  # another kernel's mistake is its own
     declaration.unlink()
     with pytest.raises(KernelNotBuiltError, match="scale.python needs the sources, and there is no "):
         lib.scale.python(np.zeros(3, "f4"), 1.0)
