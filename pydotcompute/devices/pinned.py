@@ -6,7 +6,7 @@ import os
 import re
 from typing import Mapping
 
-from .registry import own_class
+from .registry import all_names, no_such, own_class
 
 
 def target(explicit: str | None, environment: Mapping[str, str] = os.environ) -> str | None:
@@ -20,7 +20,9 @@ def target(explicit: str | None, environment: Mapping[str, str] = os.environ) ->
     name = f"{origin or 'PYDOTCOMPUTE_TARGET'}={text!r}"
     if not isinstance(text, str) or not re.fullmatch(r"[a-z][a-z0-9_]*:[A-Za-z0-9_.@+-]+", text):
         raise ValueError(f"{name} is not a target; write one such as cpu:x86-64-v3 or cuda:sm_90")
-    backend = own_class(text.partition(":")[0])
-    if backend is not None and (why := backend.unknown(text)):
+    owner = text.partition(":")[0]
+    backend = own_class(owner)
+    why = backend.unknown(text) if backend is not None else "" if owner in all_names() else no_such(owner)
+    if why:
         raise ValueError(f"{name} is not a target: {why}")
     return text

@@ -75,7 +75,7 @@ def register_backend(name: str, factory: Callable[[], Backend], priority: int | 
 def unregister_backend(name: str) -> None:
     """Forget a backend that `register_backend` or a package brought. Raises ValueError for any other."""
     if not isinstance(name, str) or name not in _known():
-        raise ValueError(_unknown(name))
+        raise ValueError(no_such(name))
     if _registered[name].origin == "built in":
         raise ValueError(f"the backend '{name}' is built in")
     del _registered[name]
@@ -101,7 +101,7 @@ def get_backend(name: str = "auto", require_bytes: int | None = None) -> Backend
     if name == "auto":
         return _first_available(require_bytes)
     if name not in _registered and name not in _known() and name not in KNOWN:
-        raise ValueError(_unknown(name))
+        raise ValueError(no_such(name))
     backend = _instance(name)
     if require_bytes is not None:
         from .memory import lack
@@ -283,5 +283,6 @@ def _known() -> dict[str, Registered]:
     return _registered
 
 
-def _unknown(name: object) -> str:
+def no_such(name: object) -> str:
+    """That there is no backend of this name, and which there are."""
     return f"there is no backend {name!r}; there are: auto, {', '.join(all_names())}"

@@ -71,7 +71,8 @@ def test_targets():
     for wrong, meant in (("cpu:x86-64-v9", "did you mean 'cpu:x86-64-v[2-4]'"), ("cpu:x86-64-v9+bounds", "did you mean"),
                          ("cpu:avx2", "did you mean 'cpu:x86-64-v3'"), ("cpu:Haswell+bounds", "did you mean 'cpu:x86-64-v3'"),
                          ("cpu:v4", "did you mean 'cpu:x86-64-v4'"), ("cpu:pentium", "there are cpu:x86-64, "), ("cuda:sm_", "cuda:compute_NN"),
-                         ("cuda:80", "cuda:compute_NN")):  # fmt: skip
+                         ("cuda:80", "cuda:compute_NN"), ("opencl:3", "there is opencl:1.2$"),
+                         ("rust:1", "there is no backend 'rust'; there are: auto, cuda, ")):  # fmt: skip
         with pytest.raises(ValueError, match=meant):
             pinned.target(wrong, {})
 

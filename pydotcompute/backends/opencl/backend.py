@@ -227,6 +227,13 @@ class OpenCLBackend(Backend):
         except cl.MemoryError as error:
             raise AllocationError(f"{kernel}: no memory on {self.device_name} for what it needs ({error})") from error
 
+    @classmethod
+    def unknown(cls, target: str) -> str:
+        return "" if target == "opencl:1.2" else "there is opencl:1.2"
+
+    def usual_target(self) -> str:
+        return "opencl:1.2"
+
     def judge(self, artifact: Artifact) -> Verdict:
         """Whether the device has what the kernel needs."""
         from .devices import lacking
