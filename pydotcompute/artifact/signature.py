@@ -29,13 +29,18 @@ class Parameter(NamedTuple):
     role: str  # "in" "inout" "out"; "temp": scratch, which the call allocates
     ellipsis: bool = False
     layout: str = "C"  # "C" "strided" "broadcast"
-    fill: str | None = None  # a literal: what an output or scratch holds before the kernel runs
+    fill: str | None = None  # a literal: what an output or scratch holds before the kernel runs; a scalar's default
     length: str | None = None  # of an output that is trimmed along its first dim: the output that says to how many
 
     @property
     def is_input(self) -> bool:
-        """Whether every call brings it."""
+        """Whether it is an argument: a call brings it, or it has a default."""
         return self.role in ("in", "inout")
+
+    @property
+    def may_be_left_out(self) -> bool:
+        """Whether it is a scalar argument with a default."""
+        return self.is_input and self.fill is not None
 
     @property
     def in_memory(self) -> bool:
@@ -90,3 +95,16 @@ def fill_value(text: str, dtype: str) -> bool | int | float | complex:
     else:
         value = int(text)
     return bool(value) if dtype == "bool" else value
+
+
+def default_value(text: str, dtype: str) -> bool | int | float | complex:
+    """The value of the default of a scalar argument as a call would write it; dtype: as declared, perhaps a variable.
+    """
+    if text in ("True", "False") or dtype == "bool":
+        return fill_value(text, "bool")
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return complex(text)

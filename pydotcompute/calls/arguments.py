@@ -9,7 +9,7 @@ from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 from ..artifact.dtypes import dtype_name
 from ..artifact.identity import title
-from ..artifact.signature import DTYPES, Parameter, Signature, fill_value
+from ..artifact.signature import DTYPES, Parameter, Signature, default_value, fill_value
 from ..cache.manifest import KernelRecord, SpecialisationRecord
 from ..errors import KernelNotBuiltError
 from .scalars import choose, convert, is_scalar, type_name
@@ -73,7 +73,8 @@ def assign(
     inputs = [p.name for p in signature.inputs]
     names = inputs + [p.name for p in signature.outputs]
     if len(args) > len(names):
-        takes = f"{len(inputs)} to {len(names)}" if len(names) > len(inputs) else f"{len(names)}"
+        least = sum(not p.may_be_left_out for p in signature.inputs)
+        takes = f"{least} to {len(names)}" if len(names) > least else f"{len(names)}"
         raise TypeError(f"{kernel} takes {takes} arguments ({', '.join(names)}), got {len(args)}")
     values, chosen = dict(zip(names, args)), {}
     for name, value in kwargs.items():
@@ -89,11 +90,14 @@ def assign(
             close = get_close_matches(name, [*names, *params], 1)
             hint = f"did you mean '{close[0]}'?" if close else f"it takes {', '.join([*names, *params])}"
             raise TypeError(f"{kernel} has no argument '{name}'; {hint}")
-    lacking = [name for name in inputs if name not in values]
+    lacking = [p.name for p in signature.inputs if p.name not in values and not p.may_be_left_out]
     if lacking:
         listed = ", ".join(f"'{name}'" for name in lacking)
         raise TypeError(f"{kernel} is missing argument{'s' * (len(lacking) > 1)} {listed}: {signature.text}")
     values = {name: value for name, value in values.items() if value is not None or name in inputs}
+    for p in signature.inputs:
+        if p.fill is not None:
+            values.setdefault(p.name, default_value(p.fill, p.dtype))
     return values, chosen
 
 

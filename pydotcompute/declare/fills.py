@@ -1,4 +1,4 @@
-"""What an output may be filled with: `= 0`, `= -inf`, `= True`."""
+"""What an output may be filled with, and a scalar argument is where it is left out: `= 0`, `= -inf`, `= True`."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ FLOAT = re.compile(r"[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)
 INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
-def check_fill(text: str, dtypes: Sequence[str], fail: Callable[..., Exception]) -> str:
-    """The fill as written, if every one of these dtypes can hold it; raises what `fail(message, hint)` returns."""
-    hint = "a fill is a number, inf, -inf, nan, True or False"
+def check_fill(text: str, noun: str, dtypes: Sequence[str], fail: Callable[..., Exception]) -> str:
+    """The fill or default (`noun`) as written, if every one of these dtypes can hold it; raises what `fail(message,
+    hint)` returns."""
+    hint = f"a {noun} is a number, inf, -inf, nan, True or False"
     text = {"true": "True", "false": "False"}.get(text, text)
     if text not in ("True", "False") and not FLOAT.fullmatch(text) and not COMPLEX.fullmatch(text):
         raise fail(f"expected a number after '=', found {text!r}" if text else "expected a number after '='", hint)
     for dtype in dtypes:
         if not _fits(text, dtype):
-            raise fail(f"{dtype} cannot hold the fill {text}", hint if dtype != "bool" else "a bool is True or False")
+            raise fail(f"{dtype} cannot hold the {noun} {text}", hint if dtype != "bool" else "a bool is True or False")
     return text
 
 

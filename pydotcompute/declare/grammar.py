@@ -91,6 +91,10 @@ class Reader:
         result = []
         while self.peek.text != ")":
             result.append(self.parameter(role))
+            if role == "in" and len(result) > 1 and result[-2].parameter.fill and not result[-1].parameter.fill:
+                before = result[-2].parameter.name
+                message = f"'{result[-1].parameter.name}' has no default, and '{before}' before it has one"
+                raise self.fail(result[-1].token, message, "put arguments with defaults last")
             if self.peek.text != ",":
                 break
             self.next()
@@ -122,7 +126,9 @@ class Reader:
         fill = None
         if self.peek.text == "=":
             equals = self.next()
-            fill = self.fill(equals, role, dtype.text)
+            if role == "in" and dims is not None:
+                raise self.fail(equals, "an array has no default", "only a scalar argument may be left out")
+            fill = self.fill(dtype.text, "default" if role == "in" else "fill")
         layout = "strided" if "strided" in names else "broadcast" if "broadcast" in names else "C"
         values = None if dims is None else tuple(d.value for d in dims)
         role = "inout" if "inout" in names else role
@@ -205,12 +211,10 @@ class Reader:
             raise self.fail(count, f"expected the output that says how many there are, found {count}", hint)
         return dim._replace(length=count)
 
-    def fill(self, equals: Token, role: str, dtype: str) -> str:
-        if role == "in":
-            raise self.fail(equals, "an argument has no fill", "only an output can be filled")
+    def fill(self, dtype: str, noun: str) -> str:
         first, start = self.peek, self.index
         while self.peek.kind != "end" and self.peek.text not in (",", ")"):
             self.next()
         last = self.tokens[self.index - 1]
         text = self.text[first.offset : last.offset + len(last.text)] if self.index > start else ""
-        return check_fill(text, self.dtypes(dtype), lambda m, h="": self.fail(first, m, h))
+        return check_fill(text, noun, self.dtypes(dtype), lambda m, h="": self.fail(first, m, h))

@@ -160,7 +160,8 @@ def _arguments(
             given = needed and p.dtype in record.types and p.dtype not in decided
             yield f"{p.name}: {array}" + (" | None" * (not given) + " = None" * (not needed))
         else:
-            yield f"{p.name}: " + (array if p.is_array else scalars.get(p.dtype) or SCALARS[_kind(dtype)])
+            kind = array if p.is_array else scalars.get(p.dtype) or SCALARS[_kind(dtype)]
+            yield f"{p.name}: {kind}" + " = ..." * (p.may_be_left_out and not needed)
 
 
 def _device_arguments(record: KernelRecord) -> Iterator[str]:
@@ -169,7 +170,8 @@ def _device_arguments(record: KernelRecord) -> Iterator[str]:
         if p.role == "out":
             yield f"{p.name}: _OnDevice | None = None"
         else:
-            yield f"{p.name}: " + ("_OnDevice" if p.is_array else SCALARS[max(kinds, key="biufc".index)])
+            kind = "_OnDevice" if p.is_array else SCALARS[max(kinds, key="biufc".index)]
+            yield f"{p.name}: {kind}" + " = ..." * p.may_be_left_out
 
 
 def _params(record: KernelRecord) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
+from ..artifact.signature import Parameter, default_value
 from ..cache.manifest import KernelRecord
 from .dispatch import Dispatcher
 
@@ -98,10 +99,8 @@ class Kernel(partial[Any]):
 
         kind, absent = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
         signature, params = self._record.signature, self._record.params
-        listed = [
-            inspect.Parameter(p.name, kind, default=absent if p.is_input else None)
-            for p in (*signature.inputs, *signature.outputs)
-        ]
+        given = (*signature.inputs, *signature.outputs)
+        listed = [inspect.Parameter(p.name, kind, default=_default(p, absent)) for p in given]
         listed += [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=c[0]) for n, c in params.items()]
         return inspect.Signature(listed)
 
@@ -113,6 +112,12 @@ class Kernel(partial[Any]):
 
     def __get__(self, instance: Any, owner: Any = None) -> Self:
         return self  # as an attribute of a class it stays what it is, like any builtin function
+
+
+def _default(p: Parameter, absent: Any) -> Any:
+    if p.fill is not None and p.is_input:
+        return default_value(p.fill, p.dtype)
+    return absent if p.is_input else None
 
 
 def _reopened(load: Load, path: str, target: str | None, strict: bool, name: str) -> Kernel:

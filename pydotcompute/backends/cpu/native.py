@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
 
 import numpy as np
 
+from ...artifact.signature import default_value
+
 if TYPE_CHECKING:
     from ...cache.manifest import KernelRecord, SpecialisationRecord
 
@@ -89,11 +91,14 @@ class Entry:
         for name, values in zip(params, self.values):
             choices += (len(record.params[name]), steps[name], ctypes.addressof(values))
         self.table = (ctypes.c_void_p * number)()
+        self.defaults = [default_value(p.fill, p.dtype) for p in inputs if p.fill is not None]
         self.arrays = {
             "names": _addresses(self.names), "digits": _words([word for own in digits for word in own]),
             "choices": _words(choices), "table": self.table, "array_types": _array_types,
             "scalar_types": _scalar_types(),
         }  # fmt: skip
+        if self.defaults:
+            self.arrays["defaults"] = _addresses(self.defaults)
 
     def add(
         self, library: ctypes.CDLL, specialisation: SpecialisationRecord, fallback: Callable,

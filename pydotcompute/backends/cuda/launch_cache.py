@@ -65,6 +65,8 @@ class LaunchCache:
             self.known.update(counted)
             self.forms.clear()
         names = [*self.names[: len(args)], *kwargs]
+        if any(p.may_be_left_out and p.name not in names for p in self.parameters.values()):
+            return  # the rules give it its default
         values = (*args, *kwargs.values())
         assigned = (driver.ctxGetCurrent(), len(args), *kwargs)
         form = self.forms.get(assigned) or self.forms.setdefault(assigned, Form(self.reader(names), {}))

@@ -20,6 +20,7 @@ The loader sets these exported variables before the first call:
     digits         for each type variable, in alphabetical order: CODES words, what a code (entry_types.py) adds to the
                    number of a specialisation; negative: the Python path's
     choices        for each param: how many values it may have, what each adds to that number, and their address
+    defaults       where scalars may be left out: address of the addresses of what these are then
     table          address of the `serve` of each specialisation by that number, or 0
 
 Beside them are what `run` calls and what calls it: `handle_signals` lets Python handle signals, −1 where that raised;
@@ -81,7 +82,8 @@ def entry_ir(
     then outputs, all checked, by position. Where an expression is more than integer arithmetic, `serve` hands every
     call on. takes_long: a call may, whatever its dimensions are. checks: `run` looks at indices.
     """
-    code = Code((*VARIABLES, "fault") if checks else VARIABLES)
+    optional = any(p.may_be_left_out for p in parameters)
+    code = Code((*VARIABLES, *["fault"] * checks, *["defaults"] * optional))
     write_functions(code)
     _write_run(code)
     code.begin("serve", SERVE)

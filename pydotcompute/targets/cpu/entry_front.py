@@ -25,8 +25,8 @@ def write_front(
     """`entry`. declared: the parameters before types were chosen; types: the type variables; params: their names."""
     inputs = [p for p in declared if p.is_input]
     outputs = [p for p in declared if p.role == "out"]
-    known = len(inputs) + len(outputs)
-    _write_put_in_order(code)
+    known, least = len(inputs) + len(outputs), sum(not p.may_be_left_out for p in inputs)
+    _write_put_in_order(code, least < len(inputs))
     code.begin("entry", [PTR, PTR, I64, PTR])
     b = code.b
     _, args, count, keywords = code.function.args
@@ -44,13 +44,22 @@ def write_front(
         code.require(b.icmp_signed("<=", count, i64(known)))
         done = code.call("put_in_order", I1, args, count, keywords, room, i64(known + len(params)))
         code.require(done)
-        for k in range(len(inputs)):
+        for k in range(least, len(inputs)):
+
+            def leave_out(k: int = k) -> None:
+                code.put(code.element(code.variable("defaults"), k - least, PTR), room, k)
+
+            code.branch(code.equal(code.element(room, k, PTR), code.null), leave_out)
+        for k in range(least):
             code.require(b.icmp_unsigned("!=", code.element(room, k, PTR), code.null))
         code.put(room, values)
         absent = [code.equal(code.element(room, len(inputs) + k, PTR), code.null) for k in range(len(outputs))]
         code.put(_all_or_none(code, absent), given)
 
-    code.branch(b.icmp_unsigned("!=", keywords, code.null), by_name, by_position)
+    named = b.icmp_unsigned("!=", keywords, code.null)
+    if least < len(inputs):  # some may be left out
+        named = b.or_(named, b.icmp_signed("<", count, i64(len(inputs))))
+    code.branch(named, by_name, by_position)
     items = code.get(values, PTR)
 
     def look_for_none() -> None:
@@ -82,8 +91,9 @@ def _all_or_none(code: Code, absent: Sequence[Value]) -> Value:
     return code.b.zext(code.b.not_(any_), I64)
 
 
-def _write_put_in_order(code: Code) -> None:
+def _write_put_in_order(code: Code, optional: bool) -> None:
     """Each value at the place that its name has in `names`, of so many; false for a name that is not there, or twice.
+    optional: there may be no keywords.
     """
     code.begin("put_in_order", [PTR, I64, PTR, PTR, I64], I1)
     b, names = code.b, code.variable("names")
@@ -109,7 +119,13 @@ def _write_put_in_order(code: Code) -> None:
         code.require(code.equal(code.element(room, code.get(found), PTR), code.null))
         code.put(code.element(args, b.add(count, j), PTR), room, code.get(found))
 
-    code.loop(code.call("PyTuple_Size", I64, keywords), place)
+    def by_keywords() -> None:
+        code.loop(code.call("PyTuple_Size", I64, keywords), place)
+
+    if optional:
+        code.branch(b.icmp_unsigned("!=", keywords, code.null), by_keywords)
+    else:
+        by_keywords()
     b.ret(ir.Constant(I1, 1))
     code.end(lambda: ir.Constant(I1, 0))
 
