@@ -13,6 +13,7 @@ from .inspection import CHECKS, rows
 from .writer import read_manifest, replace_file
 
 MOST = 1 << 26  # bytes that are read
+Name = tuple[str, str, str]  # kernel, specialisation, target
 
 
 class Checked(NamedTuple):
@@ -24,12 +25,17 @@ class Checked(NamedTuple):
     what: str  # the first one
 
 
-def keep(folder: str, found: Mapping[tuple[str, str, str], Checked]) -> None:
-    """Keep verdicts on (kernel, specialisation, target), of those that are built; what is no longer there goes."""
+def objects(folder: str) -> dict[Name, str]:
+    """The digest of the object of each artifact. Raises OSError where the manifest is there and cannot be read."""
+    return {row[:3]: row.object for row in rows(read_manifest(folder)[0])}
+
+
+def keep(folder: str, found: Mapping[Name, Checked], before: Mapping[Name, str]) -> None:
+    """Keep verdicts, of those that were built; what is no longer there goes. before: the objects when the check began,
+    for builds may have put others there since."""
     with contextlib.suppress(OSError):
-        objects = {row[:3]: row.object for row in rows(read_manifest(folder)[0])}
-        known = kept(folder) | {objects[name]: checked for name, checked in found.items() if name in objects}
-        there = set(objects.values())
+        known = kept(folder) | {before[name]: checked for name, checked in found.items() if name in before}
+        there = set(objects(folder).values())
         data = json.dumps({name: list(checked) for name, checked in known.items() if name in there})
         replace_file(os.path.join(folder, CHECKS), data.encode(), sync=False)
 

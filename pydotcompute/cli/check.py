@@ -52,6 +52,8 @@ def run(options: argparse.Namespace) -> int:
     if options.require:
         raise UsageError("--require is asked of a bundle: name it with --bundle DIR")
     from .. import declare
+    from ..cache.checks import objects
+    from ..cache.layout import PROJECT_CACHE
     from ..check.run import built_targets, check
     from ..check.verdict import counted, grouped
 
@@ -67,6 +69,7 @@ def run(options: argparse.Namespace) -> int:
         known = built_targets(root)
         check_names(options.targets, known, "target", f"what is built here: {', '.join(known)}")
     verdicts: list[Any] = []
+    before = objects(os.path.join(root, *PROJECT_CACHE))
     for verdict in check(
         root, options.kernels, options.targets, specialisation=options.specialization, seed=options.seed,
         only=options.case, quick=options.quick, slow=_say_slow,
@@ -77,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
         if not options.json:
             _print(verdict)
     if options.case is None:
-        _keep(root, verdicts)
+        _keep(root, verdicts, before)
     failed = [v for v in verdicts if v.failures]
     idle = [v for v in verdicts if v.not_run]
     found = grouped(verdicts)
@@ -95,8 +98,8 @@ def run(options: argparse.Namespace) -> int:
     return 1 if failed or not ran or set(options.kernels) - ran else 0
 
 
-def _keep(root: str, verdicts: list[Any]) -> None:
-    """What `pydotcompute report` shows of it."""
+def _keep(root: str, verdicts: list[Any], before: dict[tuple[str, str, str], str]) -> None:
+    """What `pydotcompute report` shows of it: that an artifact is out of date is no verdict on its bytes."""
     from time import time
 
     from ..cache.checks import Checked, keep
@@ -107,9 +110,9 @@ def _keep(root: str, verdicts: list[Any]) -> None:
             time(), v.cases, len(v.failures), v.failures[0].what if v.failures else ""
         )
         for v in verdicts
-        if v.cases or v.failures
+        if v.cases
     }
-    keep(os.path.join(root, *PROJECT_CACHE), found)
+    keep(os.path.join(root, *PROJECT_CACHE), found, before)
 
 
 def _check_bundle(options: argparse.Namespace) -> int:

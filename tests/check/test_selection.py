@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from pydotcompute.cache.checks import kept
+
 KERNELS = """\
 version: 1
 targets: [cpu:x86-64-v2]
@@ -83,6 +85,7 @@ def test_another_body_is_one_finding_that_says_what_to_do(project):
     assert done.returncode == 1
     build = f"pydotcompute build scale -C {project}"
     assert found(done) == [f"  -, seed 0: the artifact is out of date (source changed (body)); run: {build}"]
+    assert kept(str(project / "build" / "cache")) == {}  # it is no verdict on what was built
     assert run(*shlex.split(build)[1:]).returncode == 0
     assert found(run("check", "scale", "-C", project))[0].startswith("  n=1, seed 0: out[0] is ")  # now it is wrong
 
