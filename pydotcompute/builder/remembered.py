@@ -26,7 +26,7 @@ def remember(plan: Plan, store: Store) -> dict[str, float]:
         if item.reasons:
             continue
         record = store.get(record_name(item.key))
-        if record is not None:
+        if isinstance(record, dict):
             seconds[item.key] = record.get("seconds")
             continue
         specialisation = plan.manifest["kernels"][item.kernel.name]["specializations"][str(item.specialisation)]

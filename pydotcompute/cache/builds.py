@@ -20,6 +20,7 @@ LOG = "builds.jsonl"  # in the cache's folder, as is the next
 SECONDS = "seconds.json"
 LONG = 1 << 16  # bytes of a log that is summed up
 MOST = 1 << 26  # bytes that are read
+LONGEST = 1e12  # seconds that anything took, or since 1970: JSON has NaN and infinities too
 
 
 class Builds(NamedTuple):
@@ -81,13 +82,16 @@ def kept_seconds(folder: str) -> dict[str, float]:
         return {}
     if not isinstance(found, dict):
         return {}
-    return {key: float(s) for key, s in found.items() if isinstance(s, (int, float)) and s >= 0}
+    return {key: float(s) for key, s in found.items() if isinstance(s, (int, float)) and 0 <= s < LONGEST}
 
 
 def _parsed(line: bytes) -> Builds | None:
     try:
         found: dict[str, Any] = json.loads(line)
         misses = {str(why): int(number) for why, number in found["misses"].items()}
-        return Builds(float(found["since"]), int(found["builds"]), int(found["hits"]), float(found["saved"]), misses)
+        since, saved = float(found["since"]), float(found["saved"])
+        if not (0 <= since < LONGEST and 0 <= saved < LONGEST):
+            return None
+        return Builds(since, int(found["builds"]), int(found["hits"]), saved, misses)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         return None

@@ -173,6 +173,8 @@ def test_a_log_of_anything_does_no_harm(tmp_path):
     builds.note(folder, one)
     with open(tmp_path / builds.LOG, "ab") as log:
         log.write(b'{"since":\n\xff\n[]\n{"since": 1, "builds": "x", "hits": 1, "saved": 1, "misses": {}}\n{}\n"half')
+        for since, saved in ("NaN", "1"), ("1", "NaN"), ("1", "1e999"), ("-1e999", "1"):
+            log.write(f'\n{{"since": {since}, "builds": 1, "hits": 1, "saved": {saved}, "misses": {{}}}}'.encode())
     assert builds.noted(folder) == one
     (tmp_path / builds.LOG).unlink()
     (tmp_path / builds.LOG).symlink_to(tmp_path / "elsewhere")
@@ -183,7 +185,7 @@ def test_a_log_of_anything_does_no_harm(tmp_path):
     os.mkfifo(tmp_path / builds.LOG)
     builds.note(folder, one)
     assert builds.noted(folder) == Builds()
-    for text in ("{", "[]", '{"k": -1, "l": "1"}'):
+    for text in ("{", "[]", '{"k": -1, "l": "1"}', '{"k": NaN, "l": 1e999}', '{"k": 1' + 400 * "0" + "}"):
         (tmp_path / builds.SECONDS).write_text(text)
         assert builds.kept_seconds(folder) == {}
 
