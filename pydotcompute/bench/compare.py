@@ -40,5 +40,5 @@ class Before:
 
 
 def _words(row: dict[str, Any]) -> tuple[str, ...]:
-    """What says which row it is: all but its figures."""
-    return tuple(v for k, v in row.items() if isinstance(v, str) and k not in ("failed", "note"))
+    """What says which row it is: all but its figures, of which one is written as a percentage."""
+    return tuple(v for k, v in row.items() if isinstance(v, str) and k not in ("failed", "note", "occupancy"))

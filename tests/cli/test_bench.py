@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from pydotcompute.bench import SUBJECTS
+from pydotcompute.bench.compare import Before
 from pydotcompute.cli import main
 
 SAXPY = """\
@@ -179,3 +180,11 @@ def test_a_project_that_declares_no_sizes(tmp_path, capsys):
     code, out, err = call(capsys, "--subject", "declared", "-C", str(tmp_path))
     assert (code, out) == (1, "")
     assert err == "no kernel declares sizes to measure\n  add sizes: {bench: [{n: 1e6}]} to one\n"
+
+
+def test_a_kernel_is_compared_whatever_became_of_its_occupancy(tmp_path):
+    row = {"kernel": "k", "specialization": "-", "target": "cuda:sm_90", "instructions": 2.0, "occupancy": "100%"}
+    (tmp_path / "then.json").write_text(json.dumps({"version": 1, "subject": "code", "figures": [row]}))
+    now = {**row, "instructions": 5.0, "occupancy": "50%"}
+    Before(str(tmp_path / "then.json"), "code").judge(now, 1.2)
+    assert now["to before"] == 2.5 and "2.50 times as slow" in now["failed"]
