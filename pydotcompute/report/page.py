@@ -7,6 +7,7 @@ import os
 import zlib
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
+from math import isfinite
 from time import time
 from typing import Any
 
@@ -70,8 +71,17 @@ def page(whole: Mapping[str, Any], parts: Mapping[str, Mapping[str, Any]]) -> st
 
 
 def _packed(data: Any) -> str:
-    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
+    text = json.dumps(_finite(data), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return b64encode(zlib.compress(text.encode(), 9)).decode()
+
+
+def _finite(data: Any) -> Any:
+    """The same with words for NaN and infinities, which browsers refuse in JSON."""
+    if isinstance(data, float):
+        return data if isfinite(data) else str(data)
+    if isinstance(data, Mapping):
+        return {name: _finite(value) for name, value in data.items()}
+    return [_finite(value) for value in data] if isinstance(data, (list, tuple)) else data
 
 
 def _own(name: str) -> str:

@@ -12,6 +12,7 @@ from pydotcompute.builder.build import BuildError
 from pydotcompute.builder.remembered import timeline as checked_timeline
 from pydotcompute.cli import main
 from pydotcompute.report.benches import read
+from pydotcompute.report.page import page
 from pydotcompute.report.timeline import timeline
 from tests.report.made import FIGURES, HOSTILE, call, write_project
 
@@ -98,6 +99,15 @@ def unpacked(page: str) -> tuple[dict, dict[str, dict]]:
     texts = re.findall(r'<script type="text/plain"[^>]*>([^<]*)</script>', page)
     whole, *parts = (json.loads(zlib.decompress(base64.b64decode(text))) for text in texts)
     return whole, {kernel["name"]: part for kernel, part in zip(whole["kernels"], parts, strict=True)}
+
+
+def test_figures_that_are_no_numbers_do_not_empty_the_page(tmp_path):
+    """Browsers refuse NaN in JSON, which Python writes and reads."""
+    (tmp_path / "x.json").write_text(json.dumps({"version": 1, "subject": "code", "columns": ["kernel", "cycles"],
+        "figures": [{"kernel": "k", "cycles": float("nan")}, {"kernel": "l", "cycles": float("inf")}]}))  # fmt: skip
+    whole = {"project": "p", "kernels": [{"name": "k"}], "benches": [read(str(tmp_path / "x.json"))]}
+    found, _ = unpacked(page(whole, {}))
+    assert found["benches"][0]["rows"] == [["k", "nan"], ["l", "inf"]]
 
 
 @pytest.fixture(scope="module")
