@@ -91,8 +91,11 @@ def _function(path: str, name: str) -> Callable[..., Any]:
 
 
 def _widened(value: Any) -> Any:
-    """In float64, where it is a float; an array that the reference may write to."""
-    letter = kind(value.dtype) if hasattr(value, "dtype") else ""
-    if letter and letter in "fc":
-        return value.astype(np.float64 if letter == "f" else np.complex128)
-    return np.array(value) if isinstance(value, np.ndarray) else value
+    """An array in float64, where it is of floats, that the reference may write to; a scalar as Python's, so that
+    integers do not wrap: as `check` gives them."""
+    if not isinstance(value, np.ndarray):
+        return value.item()
+    letter = kind(value.dtype)
+    if letter in "fc":
+        return value.astype(np.float64 if letter == "f" else np.complex128, order="C")
+    return np.array(value, order="C")

@@ -52,6 +52,12 @@ KERNELS = """
           for i in grid(n):
               x[i] *= FACTOR
         reference: x * FACTOR
+      below:
+        signature: "(x: float64[n], k: uint32) -> (out: float64[n])"
+        body: |
+          for i in grid(n):
+              out[i] = x[i] * (int64(k) - 3)
+        reference: x * (k - 3)
 """
 OWN = """
     loaded = []
@@ -125,6 +131,12 @@ def test_outputs_params_and_mistakes_are_those_of_any_call(library, quiet):
     with pytest.raises(ValueError, match="n > 0"):
         library.least_and_greatest(np.empty((2, 0), "f4"))
     assert pickle.loads(pickle.dumps(library.axpy))(1, x, x).tolist() == (2 * x).tolist()
+
+
+@pytest.mark.slow
+def test_a_scalar_does_not_wrap(library, quiet):
+    """To the reference it is a number of Python's, as `check` gives it."""
+    assert library.below(np.array([1.0, 2.0]), 1).tolist() == [-2.0, -4.0]
 
 
 @pytest.mark.slow
