@@ -118,11 +118,13 @@ def _load_file(path: str) -> ctypes.CDLL | None:
     import ctypes
 
     try:
+        path = os.path.realpath(path)
         status = os.stat(path)
-        if (status.st_dev, status.st_ino) in _files:
+        names = {path, (status.st_dev, status.st_ino)}  # either is enough for the dynamic linker to give what it has
+        if names & _files:
             return None
-        _files.add((status.st_dev, status.st_ino))
-        return ctypes.CDLL(os.path.realpath(path))
+        _files.update(names)
+        return ctypes.CDLL(path)
     except OSError:
         return None
 
@@ -149,4 +151,4 @@ def _write(handle: int, data: bytes) -> None:
 
 
 _loaded = count(1)
-_files: set[tuple[int, int]] = set()  # device and inode of what was loaded from its file
+_files: set[str | tuple[int, int]] = set()  # path, device and inode of what was loaded from its file

@@ -1,14 +1,17 @@
 """'build --debug-info': debuggers and profilers see the names of kernels, and lines of kernels.yaml and templates."""
 
+import ctypes
 import os
 import re
 import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
-from pydotcompute import cache
+from pydotcompute import cache, load
+from pydotcompute.cache.objects import open_library
 
 pytestmark = pytest.mark.slow  # everything is built for the occasion
 
@@ -130,6 +133,17 @@ def test_it_is_loaded_from_its_file_once_and_works_twice(project):
     values, *maps = done.stdout.splitlines()
     assert values == "2.0 2.0"
     assert {os.path.realpath(r.path) for r in cache.Cache(project).records()} == set(maps)
+
+
+def test_a_file_that_took_its_place_has_variables_of_its_own(project, tmp_path):
+    """The dynamic linker knows a library by its path, too."""
+    root = shutil.copytree(project, tmp_path / "project")
+    artifact = load(root).twice.which(np.ones(3, np.float32)).artifact
+    first = open_library(artifact)
+    os.replace(shutil.copy(artifact.path, f"{artifact.path}~"), artifact.path)
+    threads = [ctypes.c_int32.in_dll(library, "threads") for library in (first, open_library(artifact))]
+    threads[0].value = threads[1].value + 1
+    assert threads[0].value != threads[1].value
 
 
 def test_it_is_in_the_key_and_lines_are(project, tmp_path):
