@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..artifact import identity
 from ..errors import KernelNotBuiltError
-from . import files
+from . import files, trust
 from .layout import USED
 
 if TYPE_CHECKING:
@@ -79,8 +79,9 @@ def open_library(artifact: Artifact) -> ctypes.CDLL:
     """Load a shared object from bytes that are checked once and cannot change: a sealed memfd.
 
     Where memfds are missing or may not be executed, a private temporary file takes its place. One with debug
-    information comes from its own file, once in a process: debuggers and profilers read it there. Every call maps the
-    object anew, with variables of its own. Raises KernelNotBuiltError.
+    information comes from its own file, once in a process, where nobody else can put another one in its place:
+    debuggers and profilers read it there. Every call maps the object anew, with variables of its own. Raises
+    KernelNotBuiltError.
     """
     data = read(artifact)
     if artifact.meta.get("debug_info") and (library := _load_file(artifact.path)):
@@ -114,14 +115,15 @@ def _load_sealed(data: bytes, name: str) -> ctypes.CDLL:
 
 
 def _load_file(path: str) -> ctypes.CDLL | None:
-    """The library of a file. None: this process has it already, and would get the same variables; or cannot."""
+    """The library of a file. None: this process has it already, and would get the same variables; or cannot; or others
+    could have changed what the path leads to since the file was looked at."""
     import ctypes
 
     try:
         path = os.path.realpath(path)
         status = os.stat(path)
-        names = {path, (status.st_dev, status.st_ino)}  # either is enough for the dynamic linker to give what it has
-        if names & _files:
+        names: set[str | tuple[int, int]] = {path, (status.st_dev, status.st_ino)}  # by either the linker knows it
+        if names & _files or not trust.is_lasting(path):
             return None
         _files.update(names)
         return ctypes.CDLL(path)

@@ -55,6 +55,18 @@ def fault(status: os.stat_result) -> str:
     return ""
 
 
+def is_lasting(path: str) -> bool:
+    """Whether nobody else can make this path, without links, lead to another file. Raises OSError."""
+    while True:
+        status = os.stat(path)
+        sticky = status.st_mode & stat.S_ISVTX and status.st_uid in (os.geteuid(), 0)  # others' files stay there
+        if fault(status) and not sticky:
+            return False
+        path, below = os.path.dirname(path), path
+        if path == below:
+            return True
+
+
 def is_trusted(folder: str, root: str, environment: Mapping[str, str] = os.environ) -> bool:
     """Whether the settings name this folder, or one that it lies in."""
     place = os.path.realpath(folder)

@@ -146,6 +146,15 @@ def test_a_file_that_took_its_place_has_variables_of_its_own(project, tmp_path):
     assert threads[0].value != threads[1].value
 
 
+def test_it_is_loaded_from_memory_where_others_could_exchange_its_file(project, tmp_path):
+    """Between the look at the file and the dynamic linker's; in a sticky folder nobody renames what is others'."""
+    for mode, from_file in ((0o777, False), (0o1777, True)):
+        root = shutil.copytree(project, tmp_path / oct(mode) / "project")
+        root.parent.chmod(mode)
+        artifact = load(root).twice.which(np.ones(3, np.float32)).artifact
+        assert (open_library(artifact)._name == os.path.realpath(artifact.path)) is from_file
+
+
 def test_it_is_in_the_key_and_lines_are(project, tmp_path):
     root = tmp_path / "project"
     shutil.copytree(project, root)
