@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -27,13 +28,17 @@ def codes(plan: Plan, items: list[Item], linker: str, jobs: int, done: Callable[
     global _work
     with tempfile.TemporaryDirectory(prefix="pydotcompute-") as folder:
         _work = lambda k: code(shown(plan, items[k], folder, linker))  # noqa: E731
-        with ProcessPoolExecutor(min(jobs, len(items)) or 1, get_context("fork")) as pool:
+        ignore = (signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; this process decides
+        pool = ProcessPoolExecutor(min(jobs, len(items)) or 1, get_context("fork"), signal.signal, ignore)
+        try:
             for item, future in zip(items, [pool.submit(_run, k) for k in range(len(items))]):
                 try:
                     yield future.result()
                 except BrokenProcessPool:
                     yield _empty(item, "the compiler ended the process that looked at this one or another one")
                 done(item)
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 def _run(k: int) -> Code:

@@ -2,8 +2,13 @@
 
 import base64
 import json
+import os
 import random
 import re
+import signal
+import subprocess
+import sys
+import time
 import zlib
 
 import pytest
@@ -108,6 +113,30 @@ def test_figures_that_are_no_numbers_do_not_empty_the_page(tmp_path):
     whole = {"project": "p", "kernels": [{"name": "k"}], "benches": [read(str(tmp_path / "x.json"))]}
     found, _ = unpacked(page(whole, {}))
     assert found["benches"][0]["rows"] == [["k", "nan"], ["l", "inf"]]
+
+
+@pytest.mark.slow
+def test_an_interrupted_report_ends_soon_and_quietly(tmp_path):
+    """Of a hundred kernels one or two are looked at when Ctrl-C comes: no others after them."""
+    body = "\n      for i in grid(n):\n          out[i] = {} * x[i]\n"
+    kernel = '  k{}:\n    signature: "(x: float32[n]) -> (out: float32[n])"\n    body: |' + body
+    text = "version: 1\ntargets: [cpu:x86-64-v2]\nkernels:\n" + "".join(kernel.format(k, k) for k in range(100))
+    (tmp_path / "kernels.yaml").write_text(text)
+    begun = tmp_path / "begun"
+    program = (
+        "import sys; from pydotcompute.cli import main; from pydotcompute.report import code; own = code.code\n"
+        f"code.code = lambda found: (open({str(begun)!r}, 'a').write('k'), own(found))[1]\n"
+        "sys.exit(main(['report', '-j', '1']))\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    while not begun.exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.communicate(timeout=60)[1] == "interrupted\n" and process.returncode == 130
+    assert len(begun.read_text()) < 20 and not (tmp_path / "report.html").exists()
 
 
 @pytest.fixture(scope="module")
