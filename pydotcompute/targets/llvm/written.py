@@ -145,11 +145,15 @@ class _Body:
                 self.lines.mark_location(self.b, s.lineno)
             if self.b.block.is_terminated:  # behind a `break`: nothing comes here
                 self.b.position_at_end(self.b.append_basic_block())
+            if type(s) not in STATEMENTS:
+                raise self.refused(f"no statement of lowered Python: {ast.unparse(s)}")
             STATEMENTS[type(s)](self, s)
 
     def assign(self, name: str, value: Value) -> None:
         if name not in self.variables:
-            self.variables[name] = Value(value.type, self.entry.alloca(value.value.type))
+            self.variables[name] = Value(value.type, self.entry.alloca(value.value.type, name=name))
+            # A loop that ends because of a fault leaves what its body sets as it was, and an index may be made of it.
+            self.entry.store(ir.Constant(value.value.type, None), self.variables[name].value)
         variable = self.variables[name]
         if variable.type != value.type:
             raise self.refused(f"{name} is {variable.type}, and is given {value.type}")
@@ -210,6 +214,8 @@ class _Body:
     def for_(self, s: ast.For) -> None:
         """As many turns as there are numbers, counted down: so the index may be any number."""
         assert isinstance(s.target, ast.Name) and isinstance(s.iter, ast.Call)
+        if len(s.iter.args) not in (1, 2):
+            raise self.refused(f"no range of lowered Python: {ast.unparse(s.iter)}")
         bounds = [self.value(a) for a in s.iter.args]
         t = bounds[-1].type
         zero, one = constant(t, 0), constant(t, 1)
@@ -272,9 +278,9 @@ class _Body:
                 raise self.refused(f"nothing is called {e.id}")
             t, place = self.variables[e.id]
             return Value(t, self.b.load(place, typ=place.allocated_type))
-        if isinstance(e, ast.Constant):
+        if isinstance(e, ast.Constant) and isinstance(e.value, int):
             t = types.boolean if isinstance(e.value, bool) else types.int64
-            return Value(t, ir.Constant(I1 if t == types.boolean else I64, int(e.value)))  # type: ignore[arg-type]
+            return Value(t, ir.Constant(I1 if t == types.boolean else I64, int(e.value)))
         if isinstance(e, ast.BoolOp):
             first, *others = e.values
             rest = others[0] if len(others) == 1 else ast.BoolOp(e.op, others)
@@ -284,7 +290,8 @@ class _Body:
             return Value(types.boolean, self.b.not_(self.condition(e.operand)))
         if isinstance(e, ast.IfExp):
             return self._chosen(e.test, e.body, e.orelse)
-        assert isinstance(e, ast.Call) and isinstance(e.func, ast.Name), ast.dump(e)
+        if not isinstance(e, ast.Call) or not isinstance(e.func, ast.Name) or e.keywords:
+            raise self.refused(f"no expression of lowered Python: {ast.unparse(e)}")
         return self._call(e.func.id, e.args)
 
     def _chosen(self, test: ast.expr, *branches: ast.expr) -> Value:
@@ -305,7 +312,7 @@ class _Body:
         return Value(t, result)
 
     def _call(self, name: str, arguments: Sequence[ast.expr]) -> Value:
-        if isinstance(t := self.written.names.get(name), types.Number):
+        if isinstance(t := self.written.names.get(name), types.Number) and len(arguments) == 1:
             return Value(t, constant(t, self._number(arguments[0])))
         values = [self.value(a) for a in arguments]
         operands = tuple(v.type for v in values)
@@ -329,7 +336,7 @@ class _Body:
         return Value(signature.return_type, emit(self.context, self.b, signature, given))
 
     def _number(self, e: ast.expr) -> Any:
-        if isinstance(e, ast.UnaryOp):
+        if isinstance(e, ast.UnaryOp) and isinstance(e.op, ast.USub):
             return -self._number(e.operand)
         return self.written.names[e.id] if isinstance(e, ast.Name) else e.value  # type: ignore[attr-defined]
 

@@ -1,5 +1,6 @@
 """Ordinary builds, as tests/targets/test_index_checks.py: what is a processor's alone, and on one thread and two."""
 
+import re
 import time
 
 import numpy as np
@@ -9,6 +10,8 @@ from tests.targets.cpu.compiled import kernel, tree_of
 from pydotcompute.artifact import abi
 from pydotcompute.check import memory
 from pydotcompute.interpreter import execute as interpret
+from pydotcompute.targets.cpu.compiler import kernel_ir
+from pydotcompute.targets.cpu.lowering import lower
 
 GATHER = ("for i, c in grid(n, d):\n    out[i, c] = table[index[i], c]",
           "(table: T[v, d], index: int64[n]) -> (out: T[n, d])")  # fmt: skip
@@ -96,3 +99,23 @@ def test_one_value_is_looked_at_and_used():
         text = lower(tree_of(body, signature)).text
         used = [line for line in text.splitlines() if "store(out" in line]
         assert used and all("load(table" not in line or "load(index" not in line for line in used)
+
+
+@pytest.mark.slow
+def test_a_name_that_a_loop_left_by_a_fault_has_not_set_is_zero():
+    """It may be an index, and one that is nothing would be checked as another than it is used as."""
+    body = """
+        for i in grid(n):
+            a = v[x[i]]
+            while True:
+                j = x[i]
+                z = v[i]
+                if j > 3:
+                    break
+            out[i] = a + v[j] + z
+    """
+    text = kernel_ir(lower(tree_of(body, "(x: int32[n], v: complex64[n]) -> (out: complex64[n])", types="")), "f.py")
+    entries = re.findall(r"{\nentry:.*\n((?:  .*\n)*)  br label %start", text)
+    (begun,) = [entry for entry in entries if "%j" in entry]
+    for zero in ("i32 0, ptr %j", "{ float, float } zeroinitializer, ptr %z"):
+        assert f"store {zero}," in begun
