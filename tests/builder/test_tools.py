@@ -160,6 +160,29 @@ def test_the_processor_is_described_by_its_features():
     assert "?" not in words and "sse2" in words
 
 
+def test_so_is_one_of_aarch64(tmp_path):
+    text = """\
+processor	: 0
+BogoMIPS	: 243.75
+Features	: fp asimd atomics
+CPU implementer	: 0x41
+CPU architecture: 8
+CPU variant	: 0x3
+CPU part	: 0xd0c
+CPU revision	: 1
+
+processor	: 1
+Features	: fp
+"""
+    path = tmp_path / "cpuinfo"
+    told = []
+    for features in ("fp asimd atomics", "atomics asimd fp", "fp asimd atomics sve"):
+        path.write_text(text.replace("fp asimd atomics", features))
+        told.append(processor.__wrapped__(str(path), "aarch64"))
+    assert told[0] == told[1] == "0x41 8 0x3 0xd0c 1 asimd atomics fp"
+    assert told[2] != told[0]
+
+
 COMPILED = """
 import sys
 from pydotcompute import declare

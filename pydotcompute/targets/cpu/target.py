@@ -88,20 +88,28 @@ def not_installed(module: str) -> str:
     return f"building needs {module}, which is not installed: {install('build', module)}"
 
 
+# What /proc/cpuinfo tells a processor by, and which of its lines list features.
+_TOLD = {
+    "x86-64": ("vendor_id", "cpu family", "model", "stepping", "flags"),
+    "aarch64": ("CPU implementer", "CPU architecture", "CPU variant", "CPU part", "CPU revision", "Features"),
+}
+_LISTS = ("flags", "Features")
+
+
 @cache
-def processor() -> str:
+def processor(path: str = "/proc/cpuinfo", machine: str = cpu_levels.machine()) -> str:
     """What `cpu:native` means here: the processor's identity and features, as Linux shows them."""
-    wanted = ("vendor_id", "cpu family", "model", "stepping", "flags")
+    wanted = _TOLD.get(machine, ())
     values: dict[str, str] = {}
     try:
-        with open("/proc/cpuinfo") as file:
+        with open(path) as file:
             for line in file:
+                if len(values) == len(wanted):
+                    break
                 name, _, value = line.partition(":")
                 name = name.strip()
-                if not name:
-                    break  # the first processor stands for all
-                if name in wanted:
-                    values[name] = " ".join(sorted(value.split())) if name == "flags" else value.strip()
+                if name in wanted and name not in values:  # the first processor stands for all
+                    values[name] = " ".join(sorted(value.split())) if name in _LISTS else value.strip()
     except OSError:
         pass
     return " ".join(values.get(name, "?") for name in wanted)
