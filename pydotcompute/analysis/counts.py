@@ -9,7 +9,6 @@ from ..ir import tree as t
 from . import affine
 from .accesses import Access, Cases, Scope, second
 from .affine import Constraint, Poly
-from .ranges import bits_of
 
 
 def in_order(scope: Scope, a: Access, b: Access) -> list[Cases]:
@@ -36,8 +35,8 @@ def _second(poly: Poly) -> Poly:
 
 def far(dtype: str, rise: int) -> bool:
     """Would a count that rises by at most so much pass through millions of negative values, which are no indices,
-    before it can repeat a value?"""
-    return dtype in ("int32", "int64") and rise << 27 < 1 << bits_of(dtype)
+    before it can repeat a value? In int64, where a condition may leave those out, after billions of iterations."""
+    return rise < {"int32": 1 << 5, "int64": 1 << 32}.get(dtype, 0)
 
 
 def updates(body: Iterable[t.Stmt]) -> Iterator[t.Accumulate]:

@@ -23,6 +23,7 @@ REFUSED = {
     "raised or not": "k += u[i]\nout[k] = v[i]",
     "more than it is raised by": "out[k] = v[i]\nout[k + 1] = 1\nk += 1",
     "of another factor": "k += 1\nout[k] = v[i]\nout[2 * k] = 1",
+    "raised so far that it comes again": "if k >= 0:\n    out[k] = v[i]\nk += 68719476736",
     "a maximum": "k = max(k, int64(x[i]))\nout[k] = v[i]",
     "a rest": "k += 1\nout[k % 7] = v[i]",
     "read where others write": "k += 1\nif k > 1:\n    out[k - 1] = out[k - 2] + v[i]",
