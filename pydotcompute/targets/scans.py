@@ -128,7 +128,9 @@ class _Lowering:
             first.append(Assign(name, value, at=s.at))
             return Var(name, "int64")
 
-        natural = [c if isinstance(c, Const) else Call("max", (c, number(0)), "int64") for c in s.counts]
+        natural = [
+            number(max(c.whole, 0)) if isinstance(c, Const) else Call("max", (c, number(0)), "int64") for c in s.counts
+        ]
         counts: list[Expr] = [c if isinstance(c, Const) else held("turns", c) for c in natural]
         total = held("total", reduce(lambda a, b: integer("*", a, b), counts))
         if of_block and self.chunks.of_block is None:

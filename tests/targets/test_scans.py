@@ -229,3 +229,18 @@ def test_again_and_again_in_a_helper(target):
     signature = "(x: inout int64[n]) -> (out: int64[n], ends: int64[3]) temp (q: int64[n])"
     built = build(target, f'signature: "{signature}"\ntemplate: k.py.j2', template=template)
     agree(built, draw(5000, dtype="i8"), seed=1)
+
+
+@every_target
+@pytest.mark.parametrize("counts", ["-2, -3", "(3, 1), (5, 2)"])
+def test_of_nothing_where_counts_are_negative(target, counts):
+    body = f"""
+        k = 0
+        for i, j in grid({counts}):
+            k += 1
+            out[k] = i
+        last[()] = k
+    """
+    built = loop(target, "(n: int64) -> (out: int64[n] = 0, last: int64)", body)
+    out, last = agree(built, 9)
+    assert last == 0 and not out.any()
