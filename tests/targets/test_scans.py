@@ -244,3 +244,26 @@ def test_of_nothing_where_counts_are_negative(target, counts):
     built = loop(target, "(n: int64) -> (out: int64[n] = 0, last: int64)", body)
     out, last = agree(built, 9)
     assert last == 0 and not out.any()
+
+
+@every_target_and("float32", "complex64")
+def test_a_sum_beside_a_scan_is_as_exact_as_any(target, dtype):
+    body = """
+        k = 0
+        s = T(0)
+        for i in grid(n):
+            k += 1
+            s += x[i]
+            out[i] = k
+        total[()] = s
+    """
+    built = loop(target, "(x: T[n]) -> (out: int64[n], total: T)", body, f"types: {{T: [{dtype}]}}")
+    x = np.full(LONG, 0.1 if dtype == "float32" else 0.1 - 0.3j, dtype)
+    out, total = built.call(x)
+    assert (out == np.arange(LONG) + 1).all()
+    assert abs(total - x.astype("c16").sum()) <= (8 + np.log2(LONG)) * 6e-8 * abs(x).sum(dtype="f8")
+    for special in (np.inf, np.nan):
+        x[5] = special
+        assert str(built.call(x)[1].real) == str(special)
+    x[:] = -0.0
+    assert np.signbit(built.call(x)[1].real) == np.signbit(built.python(x)[1].real)

@@ -119,7 +119,7 @@ class Reductions:
         lane = Lane(r, start, *(self.names.fresh(f"{r.name}_{part}") for part in parts))
         self.stacks += [f"{lane.lanes} = stack_{r.type}({count})", f"{lane.levels} = stack_{r.type}(64)"]
         self.writer.assign(lane.folded, f"identity_{r.op}_{r.type}()")
-        if r.op == "sum" and r.type in FLOATS and terms > 1:
+        if r.op == "sum" and terms > 1:
             lane.compensation = self.names.fresh(f"{r.name}_rest")
         self.open_lanes[r.name] = lane
         return lane
@@ -183,7 +183,8 @@ class Reductions:
         """What an iteration for lane k goes on from."""
         for lane in lanes.each:
             if lane.compensation:
-                self.writer.assign(lane.value, constant(-0.0, lane.reduction.type))
+                minus = complex(-0.0, -0.0) if lane.reduction.type in COMPLEX else -0.0
+                self.writer.assign(lane.value, constant(minus, lane.reduction.type))
                 self.writer.assign(lane.compensation, constant(0.0, lane.reduction.type))
             else:
                 self.writer.assign(lane.value, f"load({lane.lanes}, {k})")

@@ -15,7 +15,7 @@ add, sub, mul, div, neg, at = (INTRINSICS[n] for n in ("add", "sub", "mul", "div
 band, bor, bxor, shl, shr = (INTRINSICS[n] for n in ("band", "bor", "bxor", "shl", "shr"))
 eq, ne, lt, le, gt, ge = (INTRINSICS[n] for n in ("eq", "ne", "lt", "le", "gt", "ge"))
 select, minimum, maximum = (INTRINSICS[n] for n in ("select", "minimum", "maximum"))
-floor, copysign, isnan, isfinite = (INTRINSICS[n] for n in ("floor", "copysign", "isnan", "isfinite"))
+floor, copysign, isnan = (INTRINSICS[n] for n in ("floor", "copysign", "isnan"))
 floordiv_integer, advance, load = (INTRINSICS[n] for n in ("floordiv_integer", "advance", "load"))
 claim, peek = INTRINSICS["claim"], INTRINSICS["peek"]
 set_word, word = INTRINSICS["set_word_int64"], INTRINSICS["word_int64"]
@@ -140,7 +140,9 @@ def add_compensated(total, rest, term):
 
 @function()
 def compensated(total, rest):
-    return select(isfinite(total), add(total, rest), total)
+    """Of infinities the rest is NaN, and left out."""
+    both = add(total, rest)
+    return select(eq(both, both), both, total)
 
 
 def _of_float(width: int) -> None:
