@@ -37,7 +37,7 @@ def expanded(body: Iterable[Stmt], helpers: Iterable[Helper]) -> int:
 def _check_loops(body: Iterable[Stmt], depth: int, at: Position) -> None:
     for s in body:
         at = s.at or at
-        here = depth + (len(s.names) if isinstance(s, Parallel) else isinstance(s, (For, While, Reduce)))
+        here = depth + isinstance(s, (For, While, Reduce, Parallel))  # targets write many counts as one to three loops
         if here > MOST_LOOPS:
             raise DeclarationError(f"loops nested more than {MOST_LOOPS} deep", at, "move the inner ones into a helper")
         _check_loops((child for child in children(s) if hasattr(child, "at")), here, at)

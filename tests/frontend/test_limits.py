@@ -27,6 +27,7 @@ def body(*lines):
 
 
 TEMPLATED = f"    signature: {SIGNATURE}\n    template: k.py.j2\n"
+INDICES = ", ".join(f"i{k}" for k in range(32))
 FULL = "{" + ", ".join(f"P{k}: [{', '.join(map(str, range(20)))}]" for k in range(8)) + "}"
 
 
@@ -74,6 +75,7 @@ def test_what_never_ends_or_multiplies_is_told_at_once(tmp_path, entry, template
     (TEMPLATED, doubling(6)),
     (body(*("  " * k + f"for j{k} in range(2):" for k in range(11)), "  " * 11 + "v = v + 1"), None),
     (TEMPLATED, nested(10, "        # line\n")),
+    (TEMPLATED, f"def k(x, out):\n    for {INDICES} in grid({'1, ' * 31}n):\n        out[i31] = x[i31]\n"),
 ])  # fmt: skip
 def test_what_ends_is_not_refused(tmp_path, entry, template):
     kernel(tmp_path, entry, template)
