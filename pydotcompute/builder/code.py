@@ -16,8 +16,8 @@ PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SHARED = (
     "artifact", "declare", "ir", "frontend", "analysis",
     "targets/arrays.py", "targets/base.py", "targets/geometry.py", "targets/lane.py", "targets/listing.py",
-    "targets/names.py", "targets/phases.py", "targets/running.py", "targets/scans.py", "targets/scratch.py",
-    "targets/sites.py", "targets/totals.py",
+    "targets/machine_code.py", "targets/names.py", "targets/phases.py", "targets/running.py", "targets/scans.py",
+    "targets/scratch.py", "targets/sites.py", "targets/totals.py",
 )  # fmt: skip
 
 

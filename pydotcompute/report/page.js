@@ -16,9 +16,22 @@ function el(name, attributes, ...inside) {
   return made
 }
 
+// Base 85, as Python's base64.b85encode has it, with four other digits.
+const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%,()*+-;.=:?@^_[{|}~"
+const VALUES = new Map([...DIGITS].map((digit, value) => [digit.charCodeAt(0), value]))
+
+function decoded(text) {
+  const result = new Uint8Array(Math.floor(text.length * 4 / 5))
+  for (let group = 0, at = 0; group < text.length; group += 5) {
+    let number = 0
+    for (let k = group; k < group + 5; k++) number = number * 85 + (k < text.length ? VALUES.get(text.charCodeAt(k)) : 84)
+    for (let shift = 24; shift >= 0; shift -= 8) if (at < result.length) result[at++] = number >>> shift
+  }
+  return result
+}
+
 async function unpacked(script) {
-  const bytes = Uint8Array.from(atob(script.textContent), one => one.charCodeAt(0))
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))
+  const stream = new Blob([decoded(script.textContent)]).stream().pipeThrough(new DecompressionStream("deflate"))
   return JSON.parse(await new Response(stream).text())
 }
 

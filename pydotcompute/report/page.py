@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import zlib
-from base64 import b64encode
+from base64 import b85encode
 from collections.abc import Iterable, Mapping
 from math import isfinite
 from time import time
@@ -19,6 +19,8 @@ from .code import codes
 from .state import STATES, cells
 from .timeline import timeline
 
+# In the place of those of base 85 that mean something in HTML; page.js knows them.
+DIGITS = bytes.maketrans(b"&<>`", b",.:[")
 HERE = os.path.dirname(os.path.abspath(__file__))
 Cells = Mapping[tuple[str, str, str], dict[str, Any]]
 
@@ -72,7 +74,7 @@ def page(whole: Mapping[str, Any], parts: Mapping[str, Mapping[str, Any]]) -> st
 
 def _packed(data: Any) -> str:
     text = json.dumps(_finite(data), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return b64encode(zlib.compress(text.encode(), 9)).decode()
+    return b85encode(zlib.compress(text.encode(), 9)).translate(DIGITS).decode()
 
 
 def _finite(data: Any) -> Any:

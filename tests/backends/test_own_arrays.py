@@ -12,6 +12,8 @@ import pytest
 
 sys.path[:0] = [str(Path(__file__).parents[1] / folder) for folder in ("runtime", "packages")]
 from abacus.backend import Arrays as AbacusArrays, Beads as Buffer  # noqa: E402
+
+sys.path.pop(1)  # where its entry points would be found by all tests of this process
 from support import array, bound, elementwise, entry_ir, kernel_entry, scalar, shared_object, write_project  # noqa: E402
 
 import pydotcompute  # noqa: E402

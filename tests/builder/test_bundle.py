@@ -70,7 +70,7 @@ def test_a_bundle_can_be_looked_into_and_is_not_cleared(built, tmp_path, capsys)
     folder = tmp_path / "b"
     bundle(built, folder, "cube")
     assert main(["cache", "list", "-C", str(folder)]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 4
+    assert len(capsys.readouterr().out.splitlines()) == 5  # the heads of columns, three artifacts, the sum
     assert main(["cache", "verify", "-C", str(folder)]) == 0
     assert main(["cache", "clear", "-C", str(folder)]) == 2
     assert len(names(folder)) == 4

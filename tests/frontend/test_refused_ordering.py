@@ -20,7 +20,8 @@ CASES = [
      "write `sort(out, n)` alone"),
     ("grid", "§median(x, n)", "`median(x, n)` has no effect", "assign its value, or leave it out"),
     ("grid", "§median = 3", "`median` cannot be assigned: it is a word of the kernel language", "choose another name"),
-    ("grid", "v = §sorted(x)", "unknown function `sorted`", "did you mean `sort`?"),
+    ("grid", "v = §sorted(x)", "`sorted` is not part of the kernel language",
+     "copy the elements into an array of your own, and write `sort(a, n)`"),
 ]  # fmt: skip
 
 

@@ -6,6 +6,8 @@ import os
 from contextlib import AbstractContextManager, nullcontext
 from typing import Mapping
 
+from ...artifact.remedies import install
+
 DOMAIN = "pydotcompute"
 
 
@@ -24,6 +26,6 @@ def around(name: str) -> AbstractContextManager[object]:
     try:
         import nvtx
     except ImportError:
-        raise ImportError("PYDOTCOMPUTE_NVTX asks for NVTX ranges: pip install nvtx") from None
+        raise ImportError(f"PYDOTCOMPUTE_NVTX asks for NVTX ranges: {install('nvtx', 'nvtx')}") from None
     range_: AbstractContextManager[object] = nvtx.annotate(message=name, domain=DOMAIN)
     return range_
