@@ -12,17 +12,18 @@ TESTS = Path(__file__).resolve().parent
 LONG = 120  # seconds of a run that is worth a summary
 BUILDS = {"built", "standard_kernels"}  # fixtures that build the repository
 SLOW = (
-    "backends/cuda/case", "backends/cuda/test_calls.py", "backends/cuda/test_device", "backends/cuda/test_emulated",
+    "artifact/test_dimensions.py", "backends/cuda/case", "backends/cuda/test_calls.py", "backends/cuda/test_device", "backends/cuda/test_emulated",
     "builder/test_bundle.py", "builder/test_changes.py", "builder/test_faults.py", "builder/test_incremental.py",
     "builder/test_key_reads.py", "builder/test_order.py", "builder/test_pool.py", "builder/test_reproducible.py",
     "builder/test_tools.py",
     "check/test_body_mutants.py", "check/test_check.py", "check/test_found.py", "check/test_mutants.py",
     "cli/test_output.py", "examples/test_embed.py", "jit/test_compile_kernel.py", "jit/test_edits.py", "kernels/",
     "math/test_accuracy.py", "random_programs/test_agreement.py", "random_programs/test_found.py",
-    "runtime/test_product.py", "runtime/test_random.py", "runtime/test_settings.py", "runtime/test_vendor.py",
+    "runtime/test_product.py", "runtime/test_random.py", "runtime/test_ranks.py", "runtime/test_settings.py", "runtime/test_vendor.py",
     "targets/cpu/test_arithmetic.py", "targets/cpu/test_artifacts.py", "targets/cpu/test_fastmath.py",
     "targets/cpu/test_language.py", "targets/cpu/test_reductions.py", "targets/cpu/test_scatter.py",
-    "targets/cpu/test_views.py", "targets/cuda/", "targets/opencl/", "targets/test_arithmetic.py", "targets/test_parallel_counts.py",
+    "targets/cpu/test_views.py", "targets/storage/", "targets/test_index_checks.py", "targets/test_scatter.py", "targets/test_ordering.py",
+    "house/test_budget.py", "math/test_loops.py", "targets/cuda/", "targets/opencl/", "targets/test_arithmetic.py", "targets/test_parallel_counts.py",
     "targets/test_complex", "targets/test_powers", "targets/test_random_programs.py", "targets/test_ranges",
     "targets/test_reductions",
 )  # fmt: skip
