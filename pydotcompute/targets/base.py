@@ -120,7 +120,7 @@ class Inspection(ABC):
             raise CompilationError(reason)
         return answer.artifacts[name]
 
-    @property
+    @cached_property
     def tree(self) -> KernelTree:
         """The typed tree; a raw kernel has none."""
         return checked_tree(self.job)

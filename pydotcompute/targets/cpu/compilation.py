@@ -45,7 +45,7 @@ class Compilation(Inspection):
         self.clock.tick("lower")
         return Lowered(tree, source, path)
 
-    @property
+    @cached_property
     def tree(self) -> KernelTree:
         return self.lowered.tree
 

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 from ...analysis.inside import unproved
 from ...errors import CompilationError, DeclarationError
-from ...ir.tree import KernelTree
-from ..base import Answer, Artifact, Clock, Inspection, Job, checked_tree
+from ..base import Answer, Artifact, Clock, Inspection, Job
 from ..listing import Listing, Places, Remark, of_rendered, of_text
 from ..machine_code import Costs, Entry, loops
 from . import compiler, listing, toolchain
@@ -34,14 +33,6 @@ class Lowered(NamedTuple):
 class Compilation(Inspection):
     def __init__(self, job: Job, clock: Clock):
         self.job, self.clock = job, clock
-
-    @cached_property
-    def _tree(self) -> KernelTree:
-        return checked_tree(self.job)
-
-    @property
-    def tree(self) -> KernelTree:
-        return self._tree
 
     @cached_property
     def lowered(self) -> Lowered:

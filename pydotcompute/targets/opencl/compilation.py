@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from time import perf_counter
 
-from ...ir.tree import KernelTree
-from ..base import Answer, Artifact, Clock, Inspection, Job, checked_tree
+from ..base import Answer, Artifact, Clock, Inspection, Job
 from ..listing import Listing, of_text
 from ..text.program import emit
 from .compiler import compile_kernel
@@ -16,14 +15,6 @@ from .dialect import OPENCL
 class Compilation(Inspection):
     def __init__(self, job: Job, clock: Clock):
         self.job, self.clock = job, clock
-
-    @cached_property
-    def _tree(self) -> KernelTree:
-        return checked_tree(self.job)
-
-    @property
-    def tree(self) -> KernelTree:
-        return self._tree
 
     def answer(self) -> Answer:
         return self._answer
