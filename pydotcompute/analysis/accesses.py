@@ -23,9 +23,12 @@ class Scan:
     """A scan of a parallel loop. rise: what its update adds, if that is a sum of what is never negative."""
 
     name: str
+    dtype: str
     before: Atom  # what an iteration finds
-    bounded: bool  # it is known not to wrap
+    bounded: bool = False  # it is known not to wrap
     rise: Poly | None = None
+    most: int = 0  # that an iteration adds
+    under: tuple[Value, ...] = ()  # where its update stands, see `Access`
 
 
 @dataclass(eq=False)
@@ -65,7 +68,7 @@ class Access:
     indices: tuple[Poly, ...]
     at: Position | None
     scopes: tuple[Scope, ...]
-    conditions: tuple[Constraint, ...]  # all hold wherever it happens
+    under: tuple[Value, ...]  # all hold wherever it happens; it does wherever all of them do
     guards: Value  # what the conditions around it were computed from
     path: tuple[int, ...]  # of the statement of the block that it belongs to, see `barriers`
     by_one: bool  # in a store or atomic of a block outside `threads`: done by one thread
@@ -74,6 +77,11 @@ class Access:
     literal: t.Const | None = None
     result: int | None = None  # of an atomic: the unknown that is what the element held before
     raised: frozenset[str] = frozenset()  # the scans that an iteration updates which does this
+
+    @property
+    def conditions(self) -> list[Constraint]:
+        """What is known of `under`."""
+        return [constraint for value in self.under for constraint in value.truth]
 
     def within(self, scope: Scope) -> bool:
         return scope in self.scopes

@@ -6,37 +6,47 @@ from __future__ import annotations
 from typing import Iterable, Iterator
 
 from ..ir import tree as t
-from . import affine
-from .accesses import Access, Cases, Scope, second
+from . import affine, rounds
+from .accesses import Access, Accesses, Cases, Scan, Scope, second
 from .affine import Constraint, Poly
+from .ranges import bits_of
 
 
-def in_order(scope: Scope, a: Access, b: Access) -> list[Cases]:
-    """The iterations of the two accesses differ: one of them is the earlier one."""
+def in_order(found: Accesses, scope: Scope, a: Access, b: Access) -> list[Cases]:
+    """The iterations of the two accesses differ: in one of them scans are greater, by what the other adds. That is the
+    later one; but where a scan has wrapped it is the earlier one, which says nothing of other scans."""
     risen = [scan for scan in scope.scans.values() if scan.rise is not None]
-    if not risen:
-        return []
-    earlier, later = [], []
-    for scan in risen:
-        assert scan.rise is not None
-        before = affine.unknown(scan.before)
-        earlier.append(_after(second(scan.before), before, scan.rise if scan.name in a.raised else {}))
-        later.append(_after(before, second(scan.before), _second(scan.rise) if scan.name in b.raised else {}))
-    return [[earlier, later]]
+    together = [scan for scan in risen if scan.bounded]
+    alone = [[scan] for scan in risen if not scan.bounded and _wraps_far(found, scope, scan)]
+    return [
+        [[_greater_in_b(scan, a) for scan in scans], [_greater_in_a(scan, b) for scan in scans]]
+        for scans in ([together] if together else []) + alone
+    ]
 
 
-def _after(found: Poly, left: Poly, rise: Poly) -> Constraint:
-    return affine.at_least(found, affine.add(left, rise))
+def _wraps_far(found: Accesses, scope: Scope, scan: Scan) -> bool:
+    """Is a value, if the scan has wrapped, below every earlier one by at least what an iteration adds? With what the
+    loop adds it comes round half the way at most; or it is negative, and nothing is added to that."""
+    if scan.dtype not in rounds.SIGNED:
+        return False
+    half = 1 << bits_of(scan.dtype) - 1
+    return scan.most * rounds.iterations(found, (scope,)) <= half or rounds.leaves(
+        found, scan.before.scopes, scan.under, affine.unknown(scan.before)
+    )
+
+
+def _greater_in_b(scan: Scan, a: Access) -> Constraint:
+    rise = scan.rise if scan.rise and scan.name in a.raised else {}
+    return affine.at_least(second(scan.before), affine.add(affine.unknown(scan.before), rise))
+
+
+def _greater_in_a(scan: Scan, b: Access) -> Constraint:
+    rise = _second(scan.rise) if scan.rise and scan.name in b.raised else {}
+    return affine.at_least(affine.unknown(scan.before), affine.add(second(scan.before), rise))
 
 
 def _second(poly: Poly) -> Poly:
     return {tuple(-1 - atom for atom in monomial): c for monomial, c in poly.items()}
-
-
-def far(dtype: str, rise: int) -> bool:
-    """Would a count that rises by at most so much pass through millions of negative values, which are no indices,
-    before it can repeat a value? In int64, where a condition may leave those out, after billions of iterations."""
-    return rise < {"int32": 1 << 5, "int64": 1 << 32}.get(dtype, 0)
 
 
 def updates(body: Iterable[t.Stmt]) -> Iterator[t.Accumulate]:

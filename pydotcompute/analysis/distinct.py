@@ -1,14 +1,14 @@
 """Values that are handed out once. `k = atomic_add(count, c)`, for a constant c of at least 1, where nothing else
-changes that element in the loop, gives each iteration another k: stores at `out[k]` hit different elements.
-
-A count in int32 or int64 would have to wrap around to repeat a value, through negative ones, which are no indices.
+changes that element in the loop, gives each iteration another k: stores at `out[k]` hit different elements. A count
+would have to wrap around to repeat a value, see `rounds`.
 """
 
 from __future__ import annotations
 
-from . import affine
+from . import affine, rounds
 from .accesses import Access, Accesses, Scope
 from .affine import Poly
+from .ranges import bits_of
 
 
 def apart(found: Accesses, scope: Scope, a: Access, b: Access) -> bool:
@@ -28,15 +28,25 @@ def _counts(found: Accesses, scope: Scope, index: Poly) -> list[Access]:
 
 
 def _rises(found: Accesses, scope: Scope, count: Access) -> bool:
-    """Whether the element goes up whenever somebody takes a value of it in the loop, and never otherwise."""
+    """Whether the element goes up whenever somebody takes a value of it in the loop, and never otherwise, and not so
+    often that one comes again."""
     if scope.kind == "blocks" and count.array in found.made:
         return False  # each block has a count of its own
     own = [access for access in found.all if access.array == count.array and access.within(scope)]
-    return count.within(scope) and all(
-        access.kind == "atomic" and access.op == "add" and access.literal is not None
-        and access.literal.type in ("int32", "int64") and access.literal.whole >= 1
-        for access in own
-    )  # fmt: skip
+    total = 0
+    for access in own:
+        if access.kind != "atomic" or access.op != "add" or access.literal is None or access.literal.whole < 1:
+            return False
+        total += access.literal.whole * rounds.iterations(found, access.scopes[access.scopes.index(scope) :])
+    dtype = count.literal.type if count.literal else ""
+    return dtype in rounds.SIGNED and (
+        total < 1 << bits_of(dtype)
+        or all(
+            each.result is not None
+            and rounds.leaves(found, each.scopes, each.under, affine.unknown(found.atoms[each.result]))
+            for each in own
+        )
+    )
 
 
 def _same_form(found: Accesses, scope: Scope, x: Poly, first: Access, y: Poly, second: Access) -> bool:

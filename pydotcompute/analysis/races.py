@@ -94,7 +94,7 @@ def _proved_apart(found: Accesses, scope: Scope, a: Access, b: Access) -> bool:
     """Is it proved that no iteration of the loop does `a` on an element on which another one does `b`?"""
     if _plainly_apart(found, scope, a, b) or distinct.apart(found, scope, a, b):
         return True
-    ways = [*other_iteration(scope), *counts.in_order(scope, a, b)]
+    ways = [*other_iteration(scope), *counts.in_order(found, scope, a, b)]
     return not may_meet(found, a, b, _outer(scope, a), ways)
 
 

@@ -29,7 +29,8 @@ class Walk(Values):
 
     def block(self, body: tuple[t.Stmt, ...], path: tuple[int, ...] | None) -> bool:
         """Walk statements; path: of the list they stand in, None inside `threads` or a helper. True: the end of the
-        list is never reached. A condition that led to leaving the list holds, negated, for the rest of it."""
+        list is never reached. A condition that led to leaving the list holds, negated, for the rest of it; of a list
+        that was perhaps left, nothing is known, but that it was not."""
         held = len(self.conditions)
         ends, raised = False, self.raised
         for k, statement in enumerate(body):
@@ -37,7 +38,10 @@ class Walk(Values):
                 self.path = (*path, k)
             self.at = statement.at or self.at
             self.raised = raised | self.raises.get(id(statement), frozenset())
+            leaving = self.leaving
             ends = self.statement(statement, path) or ends
+            if self.leaving > leaving:
+                self.conditions.append(Value({}))
         del self.conditions[held:]
         self.raised = raised
         return ends
@@ -66,8 +70,10 @@ class Walk(Values):
                     self.update(s, scan, term)
             case t.Return():
                 self.returned[-1].append([self.guarded(self.value(value)) for value in s.values])
+                self.leaving += 1
                 return True
             case t.Break() | t.Continue():
+                self.leaving += 1
                 return True
         return False
 
@@ -93,7 +99,8 @@ class Walk(Values):
 
     def scan(self, r: t.Reduction, scope: Scope, start: Value | None) -> None:
         """What an iteration finds in a scan: anything, but not more than so many constants make."""
-        atom, bounded = self.new(r.name, r.type), False
+        atom = self.new(r.name, r.type)
+        scan = scope.scans[r.name] = Scan(r.name, r.type, atom)
         update = next(u for u in counts.updates(scope.node.body) if u.name == r.name)
         if r.op == "sum" and isinstance(update.value, t.Const) and is_integer(r.type) and start is not None:
             turns: Poly = affine.constant(1)
@@ -101,8 +108,8 @@ class Walk(Values):
                 turns = affine.multiply(turns, count)
             ends = 0, update.value.whole * max(self.ranges.most(turns), 0)
             least, most = self.ranges.least(start.poly) + min(ends), self.ranges.most(start.poly) + max(ends)
-            bounded = atom.least <= least and most <= atom.most  # else it may wrap
-            if bounded:
+            scan.bounded = atom.least <= least and most <= atom.most  # else it may wrap
+            if scan.bounded:
                 atom.least, atom.most = least, most
                 if update.value.whole >= 0:
                     others = affine.add(turns, affine.constant(1), -1)
@@ -110,7 +117,6 @@ class Walk(Values):
                     atom.facts.append(affine.at_least(affine.unknown(atom), start.poly))
                     atom.facts.append(affine.at_least(last, affine.unknown(atom)))
             atom.natural = atom.least >= 0
-        scope.scans[r.name] = Scan(r.name, atom, bounded)
         loads = start.loads if start else frozenset()
         self.environment[r.name] = Value(affine.unknown(atom), frozenset(self.scopes), loads)
 
@@ -120,8 +126,8 @@ class Walk(Values):
         if s.op != "sum" or not is_integer(dtype):
             self.environment[s.name] = self.guarded(self.computed([old, term], dtype))
             return
-        if self.ranges.least(term.poly) >= 0 and (scan.bounded or counts.far(dtype, self.ranges.most(term.poly))):
-            scan.rise = term.poly
+        if self.ranges.least(term.poly) >= 0:
+            scan.rise, scan.most, scan.under = term.poly, self.ranges.most(term.poly), tuple(self.conditions)
         self.environment[s.name] = self.guarded(
             self.arithmetic([old, term], dtype, affine.add(old.poly, self.number(term, bits_of(dtype))))
         )

@@ -39,6 +39,7 @@ class State(ABC):
         self.arrays: dict[str, str] = {}  # in a helper: parameter → the kernel's array
         self.scopes: tuple[Scope, ...] = ()
         self.conditions: list[Value] = []  # of what holds here: `truth` of each
+        self.leaving = 0  # statements so far that leave the list they stand in
         self.at: Position | None = None
         self.path: tuple[int, ...] = ()
         self.by_one = False
@@ -97,9 +98,8 @@ class State(ABC):
         access = Access(
             number=len(self.found.all), kind=type(node).__name__.lower(),
             array=self.arrays.get(node.array, node.array), indices=tuple(map(self.place, indices)),
-            at=node.at or self.at, scopes=self.scopes, conditions=tuple(c for v in self.conditions for c in v.truth),
-            guards=self.guards(), path=self.path, by_one=self.by_one,
-            raised=self.raised,
+            at=node.at or self.at, scopes=self.scopes, under=tuple(self.conditions), guards=self.guards(),
+            path=self.path, by_one=self.by_one, raised=self.raised,
         )  # fmt: skip
         self.found.all.append(access)
         return access

@@ -331,11 +331,11 @@ class Values(State):
             else:
                 environment[parameter.name] = self.value(argument)
                 given.append(environment[parameter.name])
-        saved = self.environment, self.arrays, self.at, self.path
+        saved = self.environment, self.arrays, self.at, self.path, self.leaving
         self.environment, self.arrays = environment, arrays
         self.returned.append([])
         self.block(helper.body, None)
-        self.environment, self.arrays, self.at, self.path = saved
+        self.environment, self.arrays, self.at, self.path, self.leaving = saved
         returned = self.returned.pop()
         if len(returned) == 1:
             return returned[0]

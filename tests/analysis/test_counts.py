@@ -45,6 +45,58 @@ def test_refused(name, check):
         check(SIGNATURE, body(REFUSED[name]))
 
 
+STARTS = {
+    "of 32 bits": ("int32(0)", "if x[i] > 0:\n    out[k] = v[i]\n    k += int32(1)"),
+    "of 32 bits, after it": ("int32(0)", "if x[i] > 0:\n    k += int32(1)\n    out[int64(k) - 1] = v[i]"),
+    "of 32 bits, unless there is no room": ("int32(0)", "if k < n:\n    out[k] = v[i]\nk += int32(1)"),
+    "from anywhere": ("last[()]", "if 0 <= k and k < n:\n    out[k] = v[i]\nk += 1"),
+    "from anywhere, by what the data say": ("last[()]", "k += int64(u[i]) + 1\nif 0 <= k and k < n:\n    out[k] = v[i]"),
+}
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_accepted_from_other_starts(name, check):
+    start, lines = STARTS[name]
+    check(SIGNATURE, body(lines, start))
+
+
+ROUND = {
+    "where a condition leaves negative ones out": "if k >= 0:\n    out[k] = v[i]\nk += int32(1)",
+    "where nobody stores": "if x[i] > 0:\n    out[k] = v[i]\nk += int32(1)",
+    "where some leave": "if x[i] > 0:\n    if x[i] > 1:\n        continue\n    out[k] = v[i]\nk += int32(1)",
+    "where negative ones are indices": "out[int64(k) + 2147483648] = v[i]\nk += int32(1)",
+    "in great steps": "if k >= 0:\n    out[k] = v[i]\n    k += int32(2147483647)\nelse:\n    out[int64(k) + 2] = v[i]",
+}
+
+
+@pytest.mark.parametrize("name", ROUND)
+def test_a_count_of_32_bits_that_comes_round(name, check):
+    with pytest.raises(DeclarationError, match="may store different values to the same element of `out`"):
+        check(SIGNATURE, body(ROUND[name], "int32(0)"))
+
+
+def test_a_count_that_comes_half_way_round(check):
+    steps = "k = last[()]\nfor i in grid({}):\n    if k >= 0:\n        out[k] = v[i]\n    k += 4611686018427387904"
+    check(SIGNATURE, steps.format(2))
+    with pytest.raises(DeclarationError, match="may store different values to the same element of `out`"):
+        check(SIGNATURE, steps.format(5))
+
+
+def test_two_counts_of_which_one_wraps(check):
+    """Their sum comes again where the one falls as far as the other has risen."""
+    two = """
+        k = {start}
+        q = 0
+        for i in grid(2):
+            out[int64(k) + q] = v[i]
+            k += int32(1073741824)
+            q += 3221225472
+    """
+    check(SIGNATURE, two.format(start="int32(-1073741825)"))
+    with pytest.raises(DeclarationError, match="may store different values to the same element of `out`"):
+        check(SIGNATURE, two.format(start="x[0]"))
+
+
 @pytest.mark.parametrize("start", ["int8(0)", "uint32(0)"])
 def test_so_small_that_it_wraps(start, check):
     with pytest.raises(DeclarationError, match="`out`"):

@@ -15,6 +15,10 @@ ACCEPTED = {
     "of a bin, in that bin": "q = b[i] % 8\nk = atomic_add(h, q, 1)\ncell[q, k] = v[i]",
     "of one element of several": "k = atomic_add(h, 3, 1)\nout[k] = v[i]",
     "kept for a loop": "k = atomic_add(c, 1)\nfor q in range(3):\n    cell[q, k] = v[i]",
+    "of 64 bits, as far as there is room": "k = atomic_add(c, 1)\nif 0 <= k and k < n:\n    out[k] = v[i]",
+    "of 32 bits, unless there is no room": "k = atomic_add(f, 1)\nif k < n:\n    out[k] = v[i]",
+    "in great steps": "k = atomic_add(c, 4611686018427387904)\nout[k] = v[i]",
+    "in steps that dimensions bound": "k = atomic_add(c, 40000)\nif k >= 0:\n    out[k] = v[i]",
 }
 REFUSED = {
     "added nothing": "k = atomic_add(c, 0)\nout[k] = v[i]",
@@ -28,6 +32,20 @@ REFUSED = {
     "by the iteration": "k = int64(atomic_add(f, 1))\nout[k + i] = v[i]",
     "a rest": "k = atomic_add(c, 1)\nout[k % 7] = v[i]",
     "so small that it wraps": "k = atomic_add(s, 1)\nout[int64(k)] = v[i]",
+    "of 32 bits, that comes round": "k = atomic_add(f, 1)\nif k >= 0:\n    out[k] = v[i]",
+    "that comes round where nobody stores": "k = atomic_add(f, 1)\nif x[i] > 0:\n    out[k] = v[i]",
+    "that comes round where some leave": "k = atomic_add(f, 1)\nif x[i] > 0:\n    if x[i] > 1:\n        continue\n"
+    "out[k] = v[i]",
+    "that comes round at once": "k = atomic_add(f, 2147483647)\natomic_add(f, 2147483647)\natomic_add(f, 2)\n"
+    "out[k] = v[i]",
+    "of 64 bits, that comes round": "k = atomic_add(c, 4611686018427387904)\nif k >= 0:\n    out[k] = v[i]",
+    "that comes round in an inner loop": "for q in range(n):\n    k = atomic_add(c, 40000)\n    if k >= 0:\n"
+    "        out[k] = v[i]",
+    "that comes round where nobody turns": "k = atomic_add(f, 1)\nfor q in range(x[i]):\n    out[k] = v[i]",
+    "that comes round where nobody reads": "k = atomic_add(f, 1)\ny = sum(v[k] for q in range(x[i]))\n"
+    "if x[i] > 5:\n    out[k] = y",
+    "that several make come round": "k = atomic_add(c, 40000)\natomic_add(c, 40000)\nif k >= 0:\n    out[k] = v[i]",
+    "moved to where negative numbers are indices": "k = int64(atomic_add(f, 1))\nout[k + 2147483648] = v[i]",
     "of an earlier turn": "k = int64(0)\nfor q in range(3):\n    if x[i] > q:\n        k = atomic_add(c, 1)\nout[k] = v[i]",
 }
 
@@ -45,6 +63,15 @@ def test_accepted(name, check):
 def test_refused(name, check):
     with pytest.raises(DeclarationError, match="may store different values to the same element of `out`"):
         check(SIGNATURE, body(REFUSED[name]))
+
+
+def test_a_count_in_a_loop_that_is_too_short_for_it_to_come_round(check):
+    check(SIGNATURE, "for i in grid(1000):\n    k = atomic_add(f, 1)\n    if 0 <= k and k < n:\n        out[k] = 1")
+
+
+def test_a_helper_that_is_left_leaves_nobody_out(check):
+    helper = "def half(a):\n    if a > 0:\n        return a / 2\n    return a"
+    check(SIGNATURE, body("k = atomic_add(f, 1)\ny = half(v[i])\nout[k] = y"), helpers=helper)
 
 
 def test_a_count_of_each_block(check):
