@@ -98,6 +98,15 @@ def open_library(artifact: Artifact) -> ctypes.CDLL:
         ) from None
 
 
+def close_library(library: ctypes.CDLL) -> None:
+    """Unload what `open_library` has loaded. No thread may be in it, or come to it."""
+    import ctypes
+
+    for name in [name for name, handle in _files.items() if handle == library._handle]:
+        del _files[name]
+    ctypes.PyDLL(None).dlclose(ctypes.c_void_p(library._handle))  # which keeps the GIL
+
+
 def _load_sealed(data: bytes, name: str) -> ctypes.CDLL:
     import ctypes
     from fcntl import F_ADD_SEALS, F_SEAL_GROW, F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_WRITE, fcntl
@@ -123,10 +132,11 @@ def _load_file(path: str) -> ctypes.CDLL | None:
         path = os.path.realpath(path)
         status = os.stat(path)
         names: set[str | tuple[int, int]] = {path, (status.st_dev, status.st_ino)}  # by either the linker knows it
-        if names & _files or not trust.is_lasting(path):
+        if names & _files.keys() or not trust.is_lasting(path):
             return None
-        _files.update(names)
-        return ctypes.CDLL(path)
+        library = ctypes.CDLL(path)
+        _files.update(dict.fromkeys(names, library._handle))
+        return library
     except OSError:
         return None
 
@@ -153,4 +163,4 @@ def _write(handle: int, data: bytes) -> None:
 
 
 _loaded = count(1)
-_files: set[str | tuple[int, int]] = set()  # path, device and inode of what was loaded from its file
+_files: dict[str | tuple[int, int], int] = {}  # path, or device and inode, of what is loaded from its file → its handle

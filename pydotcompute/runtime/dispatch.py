@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from _thread import RLock
+from _weakref import ref
 from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, Mapping
 
@@ -28,13 +29,28 @@ if TYPE_CHECKING:
 _lock = RLock()  # one for all: a first call is rare, and nothing waits while it holds it
 
 
+def _before_fork() -> None:
+    """Import what calls on the host import when they need it first. A child would wait for ever for a module that
+    another thread was importing when it was forked; this waits until it has done so."""
+    import json  # noqa: F401
+    from fcntl import fcntl  # noqa: F401
+
+    from ..backends import faults  # noqa: F401
+    from ..backends.cpu import kernel  # noqa: F401
+    from ..cache.files import sha256
+    from ..calls import arguments, words  # noqa: F401
+    from . import transfer, vendor  # noqa: F401
+
+    sha256(b"")  # which imports where that is
+
+
 def _after_fork() -> None:
     """A child of a process that was just loading must not wait for a thread that it does not have."""
     global _lock
     _lock = RLock()
 
 
-at_fork(after_in_child=_after_fork)
+at_fork(before=_before_fork, after_in_child=_after_fork)
 
 
 class Dispatcher:
@@ -45,10 +61,16 @@ class Dispatcher:
         self.prepend: Callable[[Callable[..., Any]], None] = lambda function: None
         self.loaded: dict[tuple[str, Backend], Any] = {}  # (specialisation, backend) → what runs a checked call
         self.refused: dict[tuple[str, str, Backend], str] = {}  # (specialisation, target, backend) → why not loaded
-        self.entry: Any = None  # the native entry point, which serves all that are loaded on the host
+        self._entry: Callable[[], Any] = lambda: None
         self.glanced = False
         self.launch_cache: Any = None  # serves calls like an earlier one, or says NotImplemented
         self.poison: Callable[[str], Any] | None = None  # what scratch that has no fill is to hold, by dtype
+
+    @property
+    def entry(self) -> Any:
+        """The native entry point, which serves all that are loaded on the host, as long as somebody holds its builtin
+        function (backends/cpu/native.py); else None."""
+        return self._entry()
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """Check the arguments and run the kernel. Raises what language rules and missing artifacts demand."""
@@ -62,8 +84,8 @@ class Dispatcher:
                 return result
         if not self.glanced and self.poison is None:
             self.glanced = True
-            if self._load_for(args):
-                return self.entry.function(*args, **kwargs)  # which comes back here if it does not serve the call
+            if self._load_for(args) and (entry := self.entry) is not None:
+                return entry.function(*args, **kwargs)  # which comes back here if it does not serve the call
         adopted = self._adopted(args, kwargs)
         if adopted:
             return self._call_adopted(adopted, args, kwargs)
@@ -295,6 +317,8 @@ class Dispatcher:
             from . import vendor
 
             serve = vendor.function(self.record, get_backend(HOST), self.pinned)
-        known, self.entry = self.entry, loaded.bind(self.entry, self.record, specialisation, self.call, serve)
-        if known is None and self.entry is not None:
-            self.prepend(self.entry.function)
+        known = self.entry
+        entry = loaded.bind(known, self.record, specialisation, self.call, serve)
+        if known is None and entry is not None:
+            self._entry = ref(entry)
+            self.prepend(entry.function)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from _weakref import ref
 from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
@@ -52,7 +53,13 @@ class Kernel(partial[Any]):
         self._record, self._root, self._dispatcher, self._reopen = record, root, dispatcher, reopen
         self.__name__ = self.__qualname__ = record.name
         self.__doc__ = record.description
-        dispatcher.prepend = self._put_first
+        this = ref(self)  # the dispatcher is held by the function that is put in front
+
+        def prepend(function: Callable[..., Any]) -> None:
+            if (kernel := this()) is not None:
+                kernel._put_first(function)
+
+        dispatcher.prepend = prepend
         return self
 
     def _put_first(self, function: Callable[..., Any]) -> None:

@@ -16,7 +16,7 @@ from ..devices.registry import in_use
 from ..errors import KernelNotBuiltError, StaleArtifactWarning
 from .kernel import Kernel
 
-_open: dict[tuple[object, ...], KernelLibrary] = {}
+_open: dict[tuple[object, ...], tuple[tuple[object, ...], KernelLibrary]] = {}  # the last of each, and of which file
 _warned: set[tuple[str, str]] = set()
 
 
@@ -95,14 +95,16 @@ def load(path: str | os.PathLike[str], target: str | None = None, strict: bool =
     settings.threads()
     try:
         status = os.stat(f"{folder}/{MANIFEST}")
-        key: tuple[object, ...] = (folder, status.st_ino, status.st_mtime_ns, status.st_size, pinned, strict)
+        file: tuple[object, ...] = (status.st_ino, status.st_mtime_ns, status.st_size)
     except OSError:
-        key = ()  # reading it says why
-    if not key or key not in _open:
+        file = ()  # reading it says why
+    known, library = _open.get((folder, pinned, strict), ((), None))
+    if library is None or known != file:
         kernels = manifest.read(folder, root)
         _refuse_stale(kernels, folder, root, pinned, strict)
-        _open[key] = KernelLibrary(kernels, folder, root, pinned, strict)
-    return _open[key]
+        library = KernelLibrary(kernels, folder, root, pinned, strict)
+        _open[folder, pinned, strict] = file, library  # what nobody holds of the one before goes
+    return library
 
 
 def _refuse_stale(kernels: Mapping[str, Any], folder: str, root: str, pinned: str | None, strict: bool) -> None:

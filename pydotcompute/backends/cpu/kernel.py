@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Callable, NoReturn
 
 from ...artifact import abi
 from ...cache.manifest import Artifact
-from ...cache.objects import open_library
 from ...errors import KernelNotBuiltError
 from . import native
+from .loaded import Loaded, box
 
 _RUN = ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)  # with the GIL, and raises what a handler of a signal does
 
@@ -23,14 +23,20 @@ class CPUKernel:
 
     def __init__(self, artifact: Artifact, threads: int):
         self.artifact = artifact
-        self.library = open_library(artifact)
+        self.loaded = box(Loaded(artifact))
         try:
-            self.run = _RUN(("run_unlocked", self.library))
+            self.run = _RUN(self.loaded[0].address("run_unlocked"))
             ctypes.c_int32.in_dll(self.library, "threads").value = threads
-        except (AttributeError, ValueError) as error:
+        except ValueError as error:
             raise KernelNotBuiltError(
                 f"{artifact}: {artifact.path} is not a kernel ({error}); {artifact.remedy}"
             ) from None
+
+    @property
+    def library(self) -> ctypes.CDLL:
+        """The shared object, as long as this kernel lives."""
+        library: ctypes.CDLL = self.loaded[0].library
+        return library
 
     def __call__(self, call: Call) -> Any:
         """Run a checked call and return its results. Raises IndexError where the artifact looks for that."""
@@ -55,12 +61,12 @@ class CPUKernel:
 
         What it does not serve, it gives to `fallback`; to `vendor` the calls that are faster there.
         """
-        if native.problem() or not hasattr(self.library, "entry"):
+        if native.problem():
             return entry
         native.find_bfloat16()
         entry = entry or native.Entry(record)
         fault = self.raise_fault if "sites" in self.artifact.meta else None
-        entry.add(self.library, specialisation, fallback, vendor, fault)
+        entry.add(self.loaded, specialisation, fallback, vendor, fault)
         return entry
 
     def raise_fault(self, address: int) -> NoReturn:

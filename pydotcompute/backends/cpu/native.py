@@ -1,18 +1,26 @@
 """Native entry points as Python callables: a method definition around machine code, and the variables it reads.
 
 Only where CPython and NumPy lie in memory as targets/cpu/entry.py expects them; that is looked at, not assumed.
+
+Machine code has addresses of objects, so what it needs has to live as long as it may run. A builtin function holds its
+`Entry` as its `__self__`, which it lets go of last; the entry holds the libraries of all specialisations and what they
+have addresses of. The collector of cycles takes objects apart in any order, so it must not see any of that: it is held
+in boxes, and nothing in them leads back to the function. When the last reference to the function is gone, no thread is
+in it, since whoever calls it holds it; the entry goes then, and lets go of the libraries.
 """
 
 from __future__ import annotations
 
 import ctypes
 import sys
+from _weakref import ref
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
 
 import numpy as np
 
 from ...artifact.signature import default_value
+from .loaded import box
 
 if TYPE_CHECKING:
     from ...cache.manifest import KernelRecord, SpecialisationRecord
@@ -21,11 +29,9 @@ METH_FASTCALL, METH_KEYWORDS = 0x80, 0x02
 HAVE_VECTORCALL, TP_FLAGS = 1 << 11, 168  # a flag of a type, and where those lie in it
 
 
-def _keep(*things: Any) -> None:
-    """For ever: machine code points to them. Also while the interpreter ends, when modules have lost what they named,
-    and builtins are still called and freed."""
-    for thing in things:
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
+def _keep(kind: type) -> None:
+    """For ever: no other type may get its address."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(kind))
 
 
 class _MethodDef(ctypes.Structure):
@@ -75,7 +81,9 @@ class Entry:
 
     def __init__(self, record: KernelRecord):
         self.record = record
-        self.function: Callable[..., Any] | None = None  # the builtin; made with the first specialisation
+        self.held: list[Any] = []  # what the libraries have addresses of, and boxes with these
+        self.method: _MethodDef | None = None  # of the builtin; made with the first specialisation
+        self.made: Callable[[], Callable[..., Any] | None] = lambda: None
         inputs, outputs = record.signature.inputs, record.signature.outputs
         self.names = [sys.intern(n) for n in (*(p.name for p in (*inputs, *outputs)), *sorted(record.params))]
         types, params = sorted(record.types), sorted(record.params)
@@ -101,12 +109,13 @@ class Entry:
             self.arrays["defaults"] = _addresses(self.defaults)
 
     def add(
-        self, library: ctypes.CDLL, specialisation: SpecialisationRecord, fallback: Callable,
+        self, loaded: np.ndarray, specialisation: SpecialisationRecord, fallback: Callable,
         vendor: Callable | None = None, fault: Callable | None = None,
     ) -> None:  # fmt: skip
-        """Let a loaded artifact serve the calls of its specialisation. What it does not serve goes to `fallback`; calls
-        of the sizes for which the artifact was told so go to `vendor`; `fault` gets the address of a call's fault
-        words."""
+        """Let an artifact, `Loaded` in a box, serve the calls of its specialisation. What it does not serve goes to
+        `fallback`; calls of the sizes for which the artifact was told so go to `vendor`; `fault` gets the address of a
+        call's fault words. None of these may lead to the function."""
+        library = loaded[0].library
 
         def variable(symbol: str) -> Any:
             return ctypes.c_void_p.in_dll(library, symbol)
@@ -120,26 +129,26 @@ class Entry:
             variable("vendor").value = id(vendor)
         if fault is not None:
             variable("fault").value = id(fault)
-        _keep(self, library, fallback, vendor, fault)
+        self.held += (loaded, fallback, vendor, fault)
         chosen = {name: self.record.types[name].index(dtype) for name, dtype in specialisation.types.items()}
         for name, value in specialisation.params.items():
             chosen[name] = self.record.params[name].index(value)
         number = sum(self.steps[name] * digit for name, digit in chosen.items())
-        self.table[number] = ctypes.cast(library.serve, ctypes.c_void_p).value
-        if self.function is None:
-            self.function = self._function(library)
+        self.table[number] = loaded[0].address("serve")
+        if self.method is None:
+            text, doc = self.record.name.encode(), self.record.doc.encode()
+            self.method = _MethodDef(text, loaded[0].address("entry"), METH_FASTCALL | METH_KEYWORDS, doc)
 
-    def _function(self, library: ctypes.CDLL) -> Callable[..., Any]:
-        record = self.record
-        method = _MethodDef(
-            record.name.encode(), ctypes.cast(library.entry, ctypes.c_void_p), METH_FASTCALL | METH_KEYWORDS,
-            record.doc.encode(),
-        )  # fmt: skip
-        make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(
-            ("PyCFunction_NewEx", ctypes.pythonapi)
-        )
-        function: Callable[..., Any] = make(ctypes.addressof(method), None, None)
-        _keep(method, function)
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The builtin function, which holds this entry; whoever asks for it holds the function."""
+        function = self.made()
+        if function is None:
+            make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
+                ("PyCFunction_NewEx", ctypes.pythonapi)
+            )
+            function = make(ctypes.addressof(self.method), box(self), None)  # type: ignore[arg-type]
+            self.made = ref(function)
         return function
 
 
