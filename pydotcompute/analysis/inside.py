@@ -7,7 +7,7 @@ holds only in a program without faults: neither that other accesses are inside, 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Sequence
+from typing import Any, Mapping, Sequence
 
 from ..artifact.dimensions import COMPARE, Operation, Tree
 from ..ir import tree as t
@@ -16,6 +16,7 @@ from .accesses import Access, Value
 from .affine import Poly
 from .symbolic import Walk
 
+_HELD = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")  # dtypes of which int64 holds every value
 _WRITTEN = {**dict.fromkeys(("+", "-", "*", "//", "%"), t.Binary), **dict.fromkeys(COMPARE, t.Compare),
             **dict.fromkeys(("and", "or"), t.BoolOp)}  # fmt: skip
 
@@ -45,8 +46,10 @@ class _Prover(Walk):
         super().__init__(tree)
         self.proved: dict[int, bool] = {}  # by the node's identity
         self.watched = {*self.watched, *self.found.extents}
+        scalars = {p.name: p.dtype for p in tree.parameters if not p.in_memory and p.dtype in _HELD}
+        known = {**scalars, **dict.fromkeys(tree.symbols, "int64")}
         for condition in tree.requires:
-            if (written := _written(condition, tree.symbols)) is not None:
+            if (written := _written(condition, known)) is not None:
                 self.conditions.append(self.value(written))
 
     def record(self, node: t.Access, indices: Sequence[Value]) -> Access:
@@ -80,15 +83,18 @@ class _Prover(Walk):
         return affine.impossible([below, *here, *self.ranges.facts([below, *here])], self.found.atoms)
 
 
-def _written(condition: Tree, symbols: Sequence[str]) -> t.Expr | None:
-    """A condition on dimensions in the kernel's words; None where it has others."""
+def _written(condition: Tree, known: Mapping[str, str]) -> t.Expr | None:
+    """A condition on dimensions and scalars, of these dtypes, in the kernel's words; None where it has others."""
     if isinstance(condition, str):
-        return t.Var(condition, "int64") if condition in symbols else None
+        if condition not in known:
+            return None
+        name = t.Var(condition, known[condition])
+        return name if name.type == "int64" else t.Convert(name, "int64")
     if isinstance(condition, (bool, int)):
         return t.Const(condition, "bool" if isinstance(condition, bool) else "int64")
     if not isinstance(condition, Operation) or condition.op not in _WRITTEN:
         return None
-    left, right = (_written(operand, symbols) for operand in condition.operands)
+    left, right = (_written(operand, known) for operand in condition.operands)
     if left is None or right is None:
         return None
     kind = _WRITTEN[condition.op]

@@ -27,7 +27,7 @@ def measure(directory: str, targets: list[str], kernels: list[str], rounds: int 
         os.environ.setdefault(f"{blas}_NUM_THREADS", "1")
     import numpy as np
 
-    from ..check import draw, expected
+    from ..check import draw, expected, faults
     from ..declare import load
     from ..errors import DeclarationError
     from .kernels import best
@@ -44,7 +44,10 @@ def measure(directory: str, targets: list[str], kernels: list[str], rounds: int 
         for kernel in chosen:
             for one in kernel.specialisations:
                 for dims in kernel.sizes["bench"]:
-                    case = draw.draw(kernel, one, dims, np.random.default_rng(0), declaration.root)
+                    try:
+                        case = draw.draw(kernel, one, dims, np.random.default_rng(0), declaration.root)
+                    except faults.Unmet as unmet:
+                        raise DeclarationError(str(unmet), kernel.positions["requires"], "give them `inputs`") from None
                     reference = expected.evaluation(kernel, one, dims, case.arguments, declaration.root)
                     row: dict[str, Any] = {"kernel": kernel.name, "specialization": str(one)}
                     row["sizes"] = ", ".join(f"{name}={n}" for name, n in dims.items())

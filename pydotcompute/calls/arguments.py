@@ -136,7 +136,8 @@ def check(record: KernelRecord, values: Mapping[str, Any], chosen: Mapping[str, 
         if p.name in plain:
             dimensions.check_rank(p._replace(dims=p.dims or ()), tuple(plain[p.name].shape))
             dimensions.agree(p, tuple(plain[p.name].shape))
-    dimensions.require(signature.symbols, record.requires)
+    scalars = {p.name: plain[p.name].item() for p in signature.inputs if not p.is_array} if record.requires else {}
+    dimensions.require(signature.symbols, record.requires, scalars)
     missing = {}
     for p in (*signature.outputs, *signature.scratch):
         shape = dimensions.output(p)

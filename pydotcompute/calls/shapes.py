@@ -105,9 +105,9 @@ class Dimensions:
         self._check_size(p, whole)
         return whole
 
-    def require(self, symbols: Sequence[str], requires: Sequence[Tree]) -> None:
+    def require(self, symbols: Sequence[str], requires: Sequence[Tree], scalars: Mapping[str, Any]) -> None:
         """Every input and given output is there: give `size` and `rows` their value, compare the dimensions of inputs
-        that are computed, and check the conditions."""
+        that are computed, and check the conditions. scalars: the value of each scalar argument, as Python's."""
         if self.leading is not None:
             product = 1
             for size in self.leading:
@@ -122,6 +122,7 @@ class Dimensions:
                     f"{self.kernel}: '{p.name}' must have {dim} = {wanted} element{'s' * (wanted != 1)} in dimension "
                     f"{axis} ({describe(p)}, {shown(dim, names)}), got {shape[axis]} (shape {shape})"
                 )
+        names |= scalars
         for condition in requires:
             if not evaluate(condition, names):
                 raise ValueError(f"{self.kernel}: requires {text(condition)}, got {shown(condition, names)}")

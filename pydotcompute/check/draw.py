@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from ..artifact.dimensions import evaluate
 from ..artifact.dtypes import finfo, kind, numpy_dtype
 from ..artifact.signature import Parameter
 from ..declare.model import Kernel, Specialisation
-from . import faults
+from . import allowed, faults
 from .memory import guarded, scattered, shifted
 from .sizes import complete
 
@@ -46,7 +47,7 @@ def draw(
     any, another such value each time; `extreme` ("all", or "small" without the largest) strews denormals and the ends
     of the range too. `strided` gives every `strided` or `broadcast` parameter a view that is not contiguous, with
     guards and gaps that nothing may touch; `misaligned` has every array begin one to three elements past what a vector
-    is aligned to."""
+    is aligned to. Raises Unmet where no scalars are found that `requires` allow."""
     types = dict(specialisation.types)
     names = {**dict(specialisation.params), **complete(kernel, dims)}
     leading = _leading(names, rng)
@@ -66,12 +67,13 @@ def draw(
         # scalar few elements tell anything, so that arrays have many the other times.
         turns = [
             (p.name, value) for v in (*SPECIAL[:3], -0.0) for p in floats
-            if not p.is_array and p.name not in (kernel.inputs or ())
+            if not p.is_array and p.name not in _ranges(kernel)
             for value in ((v,) if kind(drawn[p.name].dtype) == "f" else (complex(v, 1), complex(1, v)))
         ]  # fmt: skip
         if turns and special > 1 and not many:
             name, value = turns[(special - 3) // 2 % len(turns)]
-            drawn[name] = np.array(value, drawn[name].dtype)
+            turned = {**drawn, name: np.array(value, drawn[name].dtype)}
+            drawn = turned if allowed.hold(kernel, names, turned) else drawn
     arguments, outputs, buffers = {}, {}, {}
 
     def shift() -> int:
@@ -115,6 +117,13 @@ def _drawn(
                 result[p.name] = np.asarray(custom[p.name], dtype).reshape(shape)
         else:
             result[p.name] = _values(kernel, p, dtype, shape, names, rng)
+    if scalars := allowed.named(kernel):
+        again = {
+            p.name: partial(_values, kernel, p, result[p.name].dtype, (), names, rng)
+            for p in kernel.signature.inputs if p.name in scalars and p.name not in dims and p.name not in custom
+        }  # fmt: skip
+        searched = [name for name in again if name not in _ranges(kernel)]
+        allowed.meet(kernel, names, result, again, searched, rng)
     return result
 
 
@@ -147,7 +156,7 @@ def _values(
     kernel: Kernel, p: Parameter, dtype: np.dtype, shape: tuple[int, ...], names: Mapping[str, int | float],
     rng: np.random.Generator,
 ) -> np.ndarray:  # fmt: skip
-    declared = kernel.inputs.get(p.name, {}) if isinstance(kernel.inputs, dict) else {}
+    declared = _ranges(kernel).get(p.name, {})
     limits = {key: evaluate(value, names) for key, value in declared.items() if key in ("low", "high")}
     if dtype.kind == "b":
         return rng.integers(0, 2, shape).astype(dtype)
@@ -186,6 +195,11 @@ def _custom(
         if not isinstance(given, dict) or given.keys() - _inputs_of(kernel):
             raise TypeError(f"{given!r:.60} is not a dict of arguments: {', '.join(_inputs_of(kernel))}")
         return given
+
+
+def _ranges(kernel: Kernel) -> Mapping[str, Any]:
+    """What a declaration says of arguments by name."""
+    return kernel.inputs if isinstance(kernel.inputs, dict) else {}
 
 
 def _inputs_of(kernel: Kernel) -> tuple[str, ...]:

@@ -14,6 +14,10 @@ class FaultyDeclaration(Exception):
         return self.args[1]
 
 
+class Unmet(Exception):
+    """No arguments were found that the `requires` of a kernel allow at some sizes."""
+
+
 def fault(key: str, text: object, why: str) -> FaultyDeclaration:
     """The fault of what this key of a declaration says, which is `text`."""
     return FaultyDeclaration(f"its {key} ({text}) {why}", key)
@@ -24,7 +28,7 @@ def of(key: str, text: object) -> Iterator[None]:
     """Turns whatever is raised inside into a FaultyDeclaration about this key, declared as `text`."""
     try:
         yield
-    except FaultyDeclaration:
+    except (FaultyDeclaration, Unmet):
         raise
     except Exception as error:  # whatever a user's own function raises is the finding
         raise fault(key, text, f"raised {type(error).__name__}: {error}") from error

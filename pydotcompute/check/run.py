@@ -124,6 +124,8 @@ class _Plan(NamedTuple):
         return Expected(self.declaration, unit.kernel, unit.specialisation, drawn(), call, loose, self.quick)
 
     def _no_case(self, tally: _Tally) -> str:
+        if tally.unmet:
+            return f"{tally.unmet}; give them `inputs`"
         if tally.tried:
             return "no call goes to the vendor's function at these sizes" + " (--quick)" * self.quick
         if self.only is not None:
@@ -160,6 +162,7 @@ class _Tally:
         self.tried, self.cases, self.unheld, self.worst = 0, 0, 0, 0.0
         self.failures: list[Failure] = []
         self.not_run: str | None = None  # not known before the first case
+        self.unmet = ""  # why some sizes have no case
 
 
 def _found(
@@ -180,5 +183,7 @@ def _found(
             tally.worst = max(tally.worst, found.share)
             if found.what:
                 yield found
+    except faults.Unmet as unmet:
+        tally.unmet = str(unmet)
     except faults.FaultyDeclaration as fault:
         yield Found(fault.args[0], about=fault.key)

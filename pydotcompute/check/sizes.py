@@ -7,7 +7,7 @@ from typing import Iterator
 
 import numpy as np
 
-from ..artifact.dimensions import evaluate
+from ..artifact.dimensions import evaluate, names as names_of
 from ..declare.model import Kernel, Specialisation
 
 ALONE = (0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 127, 128, 129, 255, 257, 1000, 1021, 1025, 4099, 65_537, 300_007)
@@ -71,11 +71,12 @@ def _drawn(free: tuple[str, ...], seed: int) -> Iterator[dict[str, int]]:
 
 
 def _allowed(kernel: Kernel, specialisation: Specialisation, dims: dict[str, int]) -> bool:
-    """Whether `requires` hold and no output would have a negative size."""
+    """Whether `requires` of dimensions and params hold, and no output would have a negative size."""
     names = {**dict(specialisation.params), **complete(kernel, dims)}
     expressions = [d for p in kernel.signature.parameters for d in p.dims or () if not isinstance(d, int)]
+    conditions = [condition for condition in kernel.requires if names.keys() >= {*names_of(condition)}]
     try:
-        return all(evaluate(r, names) for r in kernel.requires) and all(evaluate(d, names) >= 0 for d in expressions)
+        return all(evaluate(c, names) for c in conditions) and all(evaluate(d, names) >= 0 for d in expressions)
     except ValueError:
         return True  # a division by zero: for the call itself to refuse
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
-from typing import Any, Collection
+from typing import Any, Collection, Mapping, Sequence
 
 from ..artifact.dimensions import Tree
 from ..artifact.signature import Signature
@@ -46,7 +46,7 @@ class Entry:
 
     def __init__(
         self, document: Document, root: str, node: Node, signature: Signature, params: Params,
-        types: tuple[str, ...],
+        types: Mapping[str, Sequence[str]],
     ):  # fmt: skip
         self.document, self.root, self.node, self.signature = document, root, node, signature
         self.params, self.types = params, types
@@ -60,8 +60,16 @@ class Entry:
         return possible.read(node.value, kind, names, spot, what, self.params, least)
 
     def requires(self) -> tuple[Tree, ...]:
-        node = self.node.get("requires")
-        return tuple(self.expression(item, "condition", self.numbers) for item in node.value) if node else ()
+        if not (node := self.node.get("requires")):
+            return ()
+        scalars = {p.name: self.types.get(p.dtype, (p.dtype,)) for p in self.signature.inputs if not p.is_array}
+        names, what = (*self.numbers, *scalars), "a dimension, param or scalar argument"
+        found = []
+        for item in node.value:
+            found.append(self.expression(item, "condition", names, what))
+            if why := possible.unsuited(found[-1], scalars):
+                raise self.document.error(item, f"no call can succeed: {why}", "write another expression")
+        return tuple(found)
 
     def vendor(self) -> dict[str, Tree]:
         if not (node := self.node.get("vendor")):

@@ -79,7 +79,7 @@ def _kernels(document: Document, root: str, name: str, key: Node, node: Node, li
     for variable, at in (node.value["types"].keys if "types" in values else {}).items():
         if variable not in used:
             raise document.error(at, f"type variable '{variable}' is not used in the signature", "delete it, or use it")
-    entry = Entry(document, root, node, signature, params, tuple(types))
+    entry = Entry(document, root, node, signature, params, types)
     positions = {k: document.at(v) for k, v in node.value.items()}
     if "types" in values:
         positions |= {

@@ -5,10 +5,15 @@ from __future__ import annotations
 from itertools import product
 from typing import Any, Collection, Iterator, Mapping, Sequence
 
-from ..artifact.dimensions import Operation, Tree, evaluate, names, shown, substituted, text
+from ..artifact.dimensions import COMPARE, Operation, Tree, evaluate, names, shown, substituted, text
 from ..errors import DeclarationError
 from . import expressions
 
+_KINDS = ("int", "float", "complex")
+_LACKING = {
+    **dict.fromkeys(("<", "<=", ">", ">=", "min", "max", "//", "%"), ("complex",)),
+    **dict.fromkeys(("<<", ">>"), ("float", "complex")),
+}  # fmt: skip
 Params = Mapping[str, Sequence[Any]]  # each param's values
 
 
@@ -62,3 +67,29 @@ def _no_value(tree: Tree) -> str:
     if op == "if" and not isinstance(operands[0], (str, Operation)):
         always = operands[1 if operands[0] else 2 :][:1]
     return next(filter(None, map(_no_value, always)), "")
+
+
+def unsuited(tree: Tree, scalars: Mapping[str, Sequence[str]]) -> str:
+    """Why an operation takes no scalar argument of a dtype that it may have; "" where all may be."""
+    found: list[str] = []
+
+    def widest(tree: Tree) -> str:
+        """The kind of number that the tree may be."""
+        if not isinstance(tree, Operation):
+            dtypes = scalars.get(tree, ()) if isinstance(tree, str) else (type(tree).__name__,)
+            return max((_kind(dtype) for dtype in dtypes), key=_KINDS.index, default="int")
+        kinds = sorted(map(widest, tree.operands), key=_KINDS.index) or ["int"]
+        if kinds[-1] in _LACKING.get(tree.op, ()):
+            found.append(f"{kinds[-1]} numbers have no '{tree.op}': {text(tree)}")
+        if tree.op in COMPARE or tree.op == "not":
+            return "int"
+        if tree.op in ("/", "abs") and kinds[-1] != ("complex" if tree.op == "/" else "int"):
+            return "float"
+        return kinds[0 if tree.op in ("and", "or", "if") else -1]
+
+    widest(tree)
+    return next(iter(found), "")
+
+
+def _kind(dtype: str) -> str:
+    return next(kind for kind in reversed(_KINDS) if kind in dtype or kind == "int")

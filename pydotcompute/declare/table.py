@@ -71,7 +71,8 @@ KERNEL = Record(
             "compile-time constants: {TILE: 32}, or a list to choose from, the first is the default",
         ),
         "requires": Key(
-            ListOf(Text("a condition"), "a list of conditions"), 'conditions on dimensions and params: ["n % 2 == 0"]'
+            ListOf(Text("a condition"), "a list of conditions"),
+            'conditions on dimensions, params and scalar arguments: ["n % 2 == 0", "low < high"]',
         ),
         "body": Key(Text("statements"), "the kernel's statements"),
         "template": Key(Text("a file under templates/"), "a file under templates/ that holds def NAME(arguments…)"),

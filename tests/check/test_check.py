@@ -40,9 +40,20 @@ SCRATCH = """
           out[i] = q[i + 1]
     reference: np.append(x, np.float32(0))[1:]
 """
+REQUIRED = """
+    signature: "(x: T[n], low: T, middle: T, high: T, k: int32, mode: uint8) -> (out: T[n])"
+    types: {T: [float32, int32]}
+    requires: ["low < middle < high", "3 * k + 1 == n - n % 3 + 1 or n < 3", "mode == 77", "high - low < 1000"]
+    body: |
+      for i in grid(n):
+          out[i] = min(max(x[i], low), high) + T(k) + T(mode)
+    reference: np.clip(x, low, high) + k + mode
+"""
 CASES = {
     "right": (RIGHT, None),
     "scratch": (SCRATCH, None),
+    "required_scalars": (REQUIRED, None),
+    "required_in_vain": (REQUIRED.replace("3 * k + 1 == n - n % 3 + 1 or n < 3", "k * k == 1999"), None),
     "scratch_that_nobody_set": (SCRATCH.replace(" = 0)", ")"), "1 element was not written"),
     "reference": (RIGHT.replace("reference: a * x", "reference: a * x + 1"), "by the reference"),
     "tolerance": (
@@ -144,7 +155,7 @@ CASES = {
     ),
     "negative": (TRUSTED.replace("a * x[i]\n", "a * x[i - 1]\n"), "the interpreter (forward) raised IndexError"),
 }  # fmt: skip
-UNREPEATED = ("right", "any_of_several", "scratch", "hang", "wrong_then_far_away")
+UNREPEATED = ("right", "required_scalars", "required_in_vain", "any_of_several", "scratch", "hang", "wrong_then_far_away")
 REFERENCES = """
 import numpy as np
 
@@ -176,7 +187,7 @@ def project(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("name", ["any_of_several", "scratch"])
+@pytest.mark.parametrize("name", ["any_of_several", "scratch", "required_scalars"])
 def test_what_is_right_in_more_than_one_way(project, name):
     done = check(name, "-C", str(project))
     assert done.returncode == 0, done.stdout
@@ -292,3 +303,10 @@ def runs(process):
         return pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except FileNotFoundError:
         return False
+
+
+def test_where_no_scalars_are_found_that_a_kernel_takes_that_is_said(project):
+    done = check("required_in_vain", "-C", str(project))
+    said = " and high - low < 1000 allow; give them `inputs`"
+    assert done.stdout.startswith("not run  required_in_vain T=float32") and said in done.stdout
+    assert done.stderr.startswith("0 cases")

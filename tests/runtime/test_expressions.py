@@ -1,5 +1,7 @@
 """Dimensions and conditions that are computed: natively as Python computes them, or on the Python path."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from entries import Native, f4
@@ -70,10 +72,68 @@ def test_conditions_are_python_s(tmp_path):
         assert outcomes == {True, False}
 
 
-def test_what_is_no_integer_arithmetic_goes_the_python_path(tmp_path):
+SCALARS = {
+    "a": ("float32", (0.1, -2.5, 1, np.float32(0.1), float("nan"), float("inf"), -0.0)),
+    "d": ("float64", (0.1, 2**53 + 1, -7, float("-inf"), 1.5)),
+    "k": ("int32", (0, 3, -5, np.int8(7))),
+    "w": ("int64", (2**53 + 1, -(2**63), 5)),
+    "f": ("bool", (True, np.False_)),
+    "h": ("float16", (0.1, 2)),
+}
+NATIVE = [
+    "a < d", "a != d", "not a == d", "d > 2 ** 53", "w > d", "k / 2 < a", "d / k > 1", "min(a, d) < 1", "max(d, a, 0.5) < 1",
+    "a and d", "a if f else d", "not f and a < 1", "f + k == 1", "-a <= abs(d)", "a * 3 - d + k > 0.5", "0 <= k < n",
+    "abs(a - 0.1) < 1e-9", "h == 0.1", "h > 0.1", "w / 3 > d", "n * 0.5 > a", "a == 0.1", "f == True", "S * a > 1",
+]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chunk", range(4))
+def test_conditions_on_scalars_are_python_s(tmp_path, chunk):
+    """Of the values that the kernel gets. What a double does not hold is the Python path's."""
+    outcomes = []
+    for number, text in enumerate(NATIVE[chunk::4]):
+        parameters = [scalar(name, dtype) for name, (dtype, _) in SCALARS.items()]
+        parameters += [array("x", "float32", "n"), array("o", "float32", "n", role="out")]
+        path = write_kernel(tmp_path / str(number), "k", parameters, requires=[text], params={"S": 2.5})
+        native, served, same = Native(path), set(), 0
+        names = [name for name in SCALARS if name in text.replace("and", "").replace("abs", "").replace("if", "")]
+        for values in product(*(SCALARS[name][1] for name in names)):
+            given = {name: choices[0] for name, (_, choices) in SCALARS.items()} | dict(zip(names, values))
+            held = {name: np.dtype(SCALARS[name][0]).type(value).item() for name, value in given.items()}
+            try:
+                wanted = bool(eval(text, {**held, "n": 3, "S": 2.5}))
+            except ZeroDivisionError:
+                wanted = False
+            exact = all(abs(v) <= 2**53 for v in held.values() if type(v) is int) or text in ("f == True", "0 <= k < n")
+            here = native.serves(*given.values(), f4(3))
+            assert here == wanted or not here and not exact, (text, given)
+            served.add(here)
+            try:
+                native.kernel._dispatcher.call(*given.values(), f4(3))
+                assert wanted, (text, given)
+            except ValueError as error:
+                assert not wanted and ("requires" in str(error) or "by zero" in str(error)), (text, given)
+            same += here == wanted
+        outcomes.append(served)
+        assert same
+    assert {True, False} in outcomes
+
+
+def test_an_integer_beyond_a_double_is_compared_exactly(tmp_path):
+    parameters = [scalar("w", "uint64"), scalar("d", "float64"), array("x", "float32", "n")]
+    native = Native(write_kernel(tmp_path, "k", parameters, requires=["w > d"]))
+    assert not native.serves(2**53 + 1, 2.0**53, f4(2)) and native.serves(2**53, 1.0, f4(2))
+    native.kernel._dispatcher.call(2**53 + 1, 2.0**53, f4(2))
+    native.kernel._dispatcher.call(2**64 - 1, 2.0**53, f4(2))
+    with pytest.raises(ValueError, match=r"requires w > d, got w = 9007199254740993, d = 9007199254740996.0"):
+        native.kernel._dispatcher.call(2**53 + 1, 2.0**53 + 4, f4(2))
+
+
+def test_what_is_no_plain_arithmetic_goes_the_python_path(tmp_path):
     parameters = [array("x", "float32", "n"), array("o", "float32", "n", role="out")]
     shifted = Operation("<", (Operation("<<", ("n", "n")), 99))
-    for number, text in enumerate(["n / 2 > 1", "n * 0.5 > 1", "n < 1e3", shifted]):
+    for number, text in enumerate(["n // 0.5 > 1", "n ** 2 * 0.5 % 2 > 0", "(n if n > 1 else 0.5) > 1", shifted]):
         native = Native(write_kernel(tmp_path / str(number), "k", parameters, requires=[text]))
         assert not native.serves(f4(3))
         assert native.kernel._dispatcher.call(f4(3)).shape == (3,)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from pydotcompute.ir.tree import Load, walk
 from tests.targets.built import agree, build, draw, every_target, loop
 
 
@@ -133,3 +134,32 @@ def test_dimensions_that_are_truths(target, choice):
     out, first = agree(built, x, np.zeros(pad, "f4"))
     assert out.tolist() == [*x, *([x[0] + 3] if pad else [])]
     assert first.tolist() == ([[5], [4]] if pad else [])
+
+
+@pytest.mark.slow
+@every_target
+def test_conditions_on_scalars(target):
+    """Of the kernel's own values; and an index that they prove to be inside is not checked."""
+    body = """
+        for i in grid(n):
+            out[i] = min(max(x[k], low), high) if flag else x[i]
+    """
+    signature = "(x: T[n], low: T, high: T, k: int32 = 0, flag: bool = True) -> (out: T[n])"
+    requires = 'requires: ["low < high", "0 <= k < n", "flag or k == 0"]'
+    for choice in range(2):
+        built = loop(target, signature, body, "types: {T: [float32, int64]}", requires, choice=choice)
+        x = draw(5, dtype=("f4", "i8")[choice])
+        agree(built, x, 1, 2, 3)
+        agree(built, x, 1, 2, 0, False)
+        assert not any(node.array == "x" and not node.inside for node in accesses(built))
+        broken = {"low < high": (x, 2, 2, 3), "0 <= k and k < n": (x, 1, 2, 5), "flag or k == 0": (x, 1, 2, 1, False)}
+        if choice == 0:
+            broken["low < high"] = (x, 0.1, np.float32(0.1))
+        for said, args in broken.items():
+            for call in built.call, built.python:
+                with pytest.raises(ValueError, match=f"^k: requires {said}, got "):
+                    call(*args)
+
+
+def accesses(built):
+    return [node for s in built.tree.body for node in walk(s) if isinstance(node, Load)]

@@ -35,7 +35,9 @@ class LaunchCache:
     def __init__(self, record: KernelRecord):
         self.parameters = {p.name: p for p in record.signature.parameters}
         self.names = list(self.parameters)
-        self.known = {*record.signature.symbols, *record.params}  # numbers that decide more than their own word
+        required = (name for condition in record.requires for name in names_of(condition))
+        # numbers that decide more than their own word
+        self.known = {*record.signature.symbols, *record.params, *required}
         self.forms: dict[Any, Form] = {}
 
     def __call__(self, args: tuple, kwargs: Mapping[str, Any]) -> Any:

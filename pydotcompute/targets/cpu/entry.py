@@ -48,7 +48,7 @@ from .entry_arguments import (
     require_distinct,
 )
 from .entry_code import F64, I1, I32, I64, PTR, VOID, Code, Value, i64
-from .entry_expressions import can_write, truth, write
+from .entry_expressions import Number, kind, truth, write
 from .entry_front import SERVE, write_front
 from .entry_outputs import fill, new_array, return_outputs
 from .entry_types import write_functions
@@ -68,7 +68,7 @@ def entry_ir(
     declared: Sequence[Parameter] | None = None,
     types: Collection[str] = (),
     requires: Sequence[Tree] = (),
-    params: Mapping[str, int | float | bool] | None = None,
+    params: Mapping[str, Number] | None = None,
     vendor: Tree | None = None,
     takes_long: bool = False,
     checks: bool = False,
@@ -77,9 +77,9 @@ def entry_ir(
 
     parameters: inputs, then outputs, then scratch, with concrete dtypes. symbols: the dimension symbols, as for
     `abi.slots`. aliases: pairs of names that may be the same view. declared, types: the parameters before types were
-    chosen, and the type variables. requires: conditions on dimensions and params; params: the values of this
+    chosen, and the type variables. requires: conditions on dimensions, params and scalars; params: the values of this
     specialisation. vendor: the condition on them under which the callable in `vendor` gets a call's arguments, inputs
-    then outputs, all checked, by position. Where an expression is more than integer arithmetic, `serve` hands every
+    then outputs, all checked, by position. Where an expression is more than `write` knows, `serve` hands every
     call on. takes_long: a call may, whatever its dimensions are. checks: `run` looks at indices.
     """
     optional = any(p.may_be_left_out for p in parameters)
@@ -87,7 +87,7 @@ def entry_ir(
     write_functions(code)
     _write_run(code)
     code.begin("serve", SERVE)
-    constants = {name: int(value) for name, value in (params or {}).items() if not isinstance(value, float)}
+    constants = {name: value if isinstance(value, float) else int(value) for name, value in (params or {}).items()}
     conditions = (*requires, *(() if vendor is None else (vendor,)))
     if _is_servable(parameters, symbols, conditions, constants):
         _write_serve(code, parameters, symbols, aliases, requires, constants, vendor, takes_long, checks)
@@ -100,7 +100,7 @@ def entry_ir(
 
 
 def _is_servable(
-    parameters: Sequence[Parameter], symbols: Sequence[str], requires: Sequence[Tree], params: Mapping[str, int]
+    parameters: Sequence[Parameter], symbols: Sequence[str], requires: Sequence[Tree], params: Mapping[str, Number]
 ) -> bool:
     """Whether every symbol, every condition and every shape of an output follows from the inputs by arithmetic."""
     inputs = [p for p in parameters if p.is_input]
@@ -109,12 +109,18 @@ def _is_servable(
     bound |= {p.name for p in inputs if _may_be_dimension(p)}
     if leading:
         bound |= {"size", "rows"}
+    kinds = {**dict.fromkeys(bound, "int"), **{name: type(value).__name__ for name, value in params.items()}}
     for p in parameters:
         if p.dtype not in DTYPES or p.ellipsis and not leading or p.length:
             return False
-        if not all(can_write(dim, bound | set(params)) for dim in p.dims or ()):
+        if not all(kind(dim, kinds) == "int" for dim in p.dims or ()):
             return False
-    return bound.issuperset(symbols) and all(can_write(tree, bound | set(params)) for tree in requires)
+    kinds |= {p.name: "float" if "float" in p.dtype else "int" for p in inputs if _is_real(p)}
+    return bound.issuperset(symbols) and all(kind(tree, kinds) for tree in requires)
+
+
+def _is_real(p: Parameter) -> bool:
+    return not p.is_array and not p.dtype.startswith("complex")
 
 
 def _may_be_dimension(p: Parameter) -> bool:
@@ -123,7 +129,7 @@ def _may_be_dimension(p: Parameter) -> bool:
 
 def _write_serve(
     code: Code, parameters: Sequence[Parameter], symbols: Sequence[str], aliases: Collection[tuple[str, str]],
-    requires: Sequence[Tree], params: Mapping[str, int], vendor: Tree | None, takes_long: bool, checks: bool,
+    requires: Sequence[Tree], params: Mapping[str, Number], vendor: Tree | None, takes_long: bool, checks: bool,
 ) -> None:  # fmt: skip
     b = code.b
     items, given, shapes = code.function.args[0], code.function.args[1], Shapes(code, params)
@@ -136,6 +142,7 @@ def _write_serve(
     place = {(s.kind, s.name, s.axis): s.index for s in layout}
 
     arrays: list[Array] = []
+    scalars: dict[str, Value] = {}
     for index, p in enumerate(inputs):
         item = code.element(items, index, PTR)
         if p.is_array:
@@ -145,6 +152,8 @@ def _write_serve(
                 require_distinct(code, arrays[-1])
             continue
         value = read_scalar(code, p, item, code.place(words, place["scalar", p.name, 0], I64))
+        if value is not None:
+            scalars[p.name] = value
         if value is not None and p.name in symbols:
             code.require(b.icmp_signed(">=", value, i64(0)))
             shapes.bind(p.name, value)
@@ -155,7 +164,7 @@ def _write_serve(
         if array.parameter.layout != "broadcast":
             shapes.agree(array)
     _check_overlap(code, [(a, other) for i, a in enumerate(arrays) for other in arrays[:i]], aliases)
-    _compute_dimensions(code, shapes, parameters, requires, params)
+    _compute_dimensions(code, shapes, parameters, requires, {**scalars, **params})
 
     if any(p.dtype == "bfloat16" for p in outputs):
         code.require(b.icmp_signed(">=", code.type_number("bfloat16"), ir.Constant(I32, 0)))
@@ -234,14 +243,15 @@ def _write_serve(
 
 
 def _compute_dimensions(
-    code: Code, shapes: Shapes, parameters: Sequence[Parameter], requires: Sequence[Tree], params: Mapping[str, int]
+    code: Code, shapes: Shapes, parameters: Sequence[Parameter], requires: Sequence[Tree],
+    known: Mapping[str, Value | Number],
 ) -> None:
     """Give `size` and `rows` their value, check the conditions, compute the dims that are expressions, and compare
-    those of inputs."""
+    those of inputs. known: scalars and params."""
     if shapes.count is not None:
         for symbol in ("size", "rows"):
             shapes.values.setdefault(symbol, shapes.count)
-    names = {**shapes.symbols, **params}
+    names = {**known, **shapes.symbols}
     for condition in requires:
         code.require(truth(code, write(code, condition, names)))
     for dim in dict.fromkeys(d for p in parameters for d in p.dims or () if not isinstance(d, int)):

@@ -69,13 +69,16 @@ def is_countable(code: Code, number: Value, sizes: Value) -> Value:
 
 
 def read_scalar(code: Code, p: Parameter, item: Value, word: Value) -> Value | None:
-    """Convert a scalar of Python's or NumPy's that fits into its word, or words; the int64 value of an integer."""
+    """Convert a scalar of Python's or NumPy's that fits into its word, or words; its value then, as int64 or float64,
+    if it is not complex."""
     b, kind = code.b, "float" if p.dtype in STORED else p.dtype.rstrip("0123456789")
     type_ = code.at(item, 8, PTR)
     code.put(i64(0), word)
     if kind == "bool":
-        code.put(read_number(code, item, kind)[0], word)
-    elif kind in ("int", "uint"):
+        truth = read_number(code, item, kind)[0]
+        code.put(truth, word)
+        return truth
+    if kind in ("int", "uint"):
         result = code.stack(I64)
         code.branch(
             code.equal(type_, code.symbol("PyLong_Type")), lambda: code.put(whole_number(code, item), result),
@@ -90,23 +93,22 @@ def read_scalar(code: Code, p: Parameter, item: Value, word: Value) -> Value | N
             code.require(b.icmp_signed("<=", value, i64(high)))
         code.put(value if bits == 64 else b.trunc(value, ir.IntType(bits)), word)
         return value
-    elif kind == "float":
+    if kind == "float":
         real = code.stack(F64)
         code.branch(
             code.equal(type_, code.symbol("PyFloat_Type")), lambda: code.put(code.at(item, 16, F64), real),
             lambda: code.put(read_number(code, item, kind)[1], real),
         )  # fmt: skip
-        _put_float(code, code.get(real, F64), p.dtype, word, 0)
-    else:
-        for k, part in enumerate(read_number(code, item, kind)[1:]):
-            _put_float(code, part, COMPLEX[p.dtype], word, k)
+        return _put_float(code, code.get(real, F64), p.dtype, word, 0)
+    for k, part in enumerate(read_number(code, item, kind)[1:]):
+        _put_float(code, part, COMPLEX[p.dtype], word, k)
     return None
 
 
-def _put_float(code: Code, value: Value, dtype: str, word: Value, index: int) -> None:
-    """A float that fits; one that is stored in 16 bits as float32."""
+def _put_float(code: Code, value: Value, dtype: str, word: Value, index: int) -> Value:
+    """A float that fits; one that is stored in 16 bits as float32. What it is then."""
+    b, infinity = code.b, float("inf")
     if dtype != "float64":
-        b, infinity = code.b, float("inf")
         short = code.rounded(dtype, value) if dtype in STORED else b.fptrunc(value, F32)
 
         def infinite(x: Value) -> Value:
@@ -115,6 +117,7 @@ def _put_float(code: Code, value: Value, dtype: str, word: Value, index: int) ->
         code.require(b.or_(b.not_(infinite(short)), infinite(value)))
         value = short
     code.put(value, word, index)
+    return value if value.type == F64 else b.fpext(value, F64)
 
 
 class Shapes:

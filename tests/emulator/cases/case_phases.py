@@ -46,6 +46,12 @@ KERNELS = """
           for i in grid(n):
               if x[i] > 0:
                   out[atomic_add(count, 1)] = x[i]
+      window:
+        signature: "(x: float32[n], low: float32, high: float32, k: int32 = 0) -> (out: float32[n])"
+        requires: ["low < high", "0 <= k < n"]
+        body: |
+          for i in grid(n):
+              out[i] = min(max(x[k], low), high)
       reversed_sum:
         signature: "(x: float32[n]) -> (out: float32[n]) temp (q: float32[n] = 3)"
         body: |
@@ -59,7 +65,8 @@ def phases(tmp_path_factory):
     root = tmp_path_factory.mktemp("phases")
     (root / "kernels.yaml").write_text(textwrap.dedent(KERNELS))
     project = Project(str(root), lambda line: None)
-    _, outcome = build(project, Request(("halved", "kept", "reversed_sum", "steps"), ("cuda:compute_80",), False, 1, True), lambda event: None)
+    names = ("halved", "kept", "reversed_sum", "steps", "window")
+    _, outcome = build(project, Request(names, ("cuda:compute_80",), False, 1, True), lambda event: None)
     assert not outcome.failed
     return pydotcompute.load(str(root))
 
@@ -157,3 +164,15 @@ def test_outputs_as_long_as_a_count_says(phases, backend, draw):
         with pytest.raises(RuntimeError, match="kept waits for what it computes to know how long its outputs are"):
             phases.kept(backend.to_device(x))
         side.end_capture()
+
+
+def test_a_call_from_the_cache_keeps_what_scalars_are_required_to_be(phases, backend, served):
+    x = backend.to_device(np.arange(5, dtype="f4"))
+    for _ in range(3):
+        assert backend.to_host(phases.window(x, 1.0, 2.0, 3)).tolist() == [2] * 5
+    assert served.count == 1
+    for broken, said in ((2.0, 2.0, 3), "low < high"), ((1.0, 2.0, 5), "0 <= k and k < n"), ((1.0, 2.0, -1), "0 <= k"):
+        for _ in range(3):
+            with pytest.raises(ValueError, match=f"window: requires {said}"):
+                phases.window(x, *broken)
+    assert backend.to_host(phases.window(x, -1.0, 0.5, 4)).tolist() == [0.5] * 5
