@@ -5,20 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from functools import cache
-from typing import Iterator
+from typing import Iterable, Iterator
 
 from ..cache.keys import digest
 from ..targets.registry import get
 
 CODE = "pydotcompute"  # the field that stands for our own code generation
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# what every target is made from
-SHARED = (
-    "artifact", "declare", "ir", "frontend", "analysis",
-    "targets/arrays.py", "targets/base.py", "targets/geometry.py", "targets/lane.py", "targets/listing.py",
-    "targets/machine_code.py", "targets/names.py", "targets/phases.py", "targets/running.py", "targets/scans.py",
-    "targets/scratch.py", "targets/sites.py", "targets/totals.py",
-)  # fmt: skip
+# The rooms that every target is made from, besides what stands in `targets` itself.
+SHARED = ("artifact", "declare", "ir", "frontend", "analysis")
 
 
 def versions(backend: str, linker: str = "") -> dict[str, str]:
@@ -43,12 +38,15 @@ def code_files(backend: str) -> Iterator[tuple[str, str]]:
     """(name, path) of each of those files: the rooms that all targets share, and the folders that this one names.
 
     The name is the path from the parent of the folder or room on, so that it is the same in any installation."""
-    roots = [os.path.join(PACKAGE, *part.split("/")) for part in SHARED]
-    for root in (*roots, *get(backend).code()):
-        above = os.path.dirname(root)
-        places = [(above, [os.path.basename(root)])] if root.endswith(".py") else ((d, f) for d, _, f in os.walk(root))
-        for folder, names in places:
-            for name in names:
-                if name.endswith(".py"):
-                    path = os.path.join(folder, name)
-                    yield os.path.relpath(path, above).replace(os.sep, "/"), path
+    targets = os.path.join(PACKAGE, "targets")
+    yield from _python(targets, os.listdir(targets), PACKAGE)
+    for root in (*(os.path.join(PACKAGE, room) for room in SHARED), *get(backend).code()):
+        for folder, _, names in os.walk(root):
+            yield from _python(folder, names, os.path.dirname(root))
+
+
+def _python(folder: str, names: Iterable[str], above: str) -> Iterator[tuple[str, str]]:
+    for name in names:
+        if name.endswith(".py"):
+            path = os.path.join(folder, name)
+            yield os.path.relpath(path, above).replace(os.sep, "/"), path
