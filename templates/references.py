@@ -79,7 +79,8 @@ def hillshade(z, dx, dy, azimuth, altitude):
     towards = np.sin(light) * np.cos(height), np.cos(light) * np.cos(height), np.sin(height)
     # Beside an infinite elevation the surface is upright, and faces along the infinite rises.
     upright = np.isinf(rise_east) | np.isinf(rise_north)
-    rise_east, rise_north = (np.where(upright & ~np.isnan(r), np.isinf(r) * np.sign(r), r) for r in (rise_east, rise_north))
+    rises = rise_east, rise_north
+    rise_east, rise_north = (np.where(upright & ~np.isnan(r), np.isinf(r) * np.sign(r), r) for r in rises)
     level = np.where(upright, 0, 1)
     length = np.sqrt(level + rise_east**2 + rise_north**2)
     return np.maximum((towards[2] * level - towards[0] * rise_east - towards[1] * rise_north) / length, 0)

@@ -27,19 +27,30 @@ from typing import Any, cast
 import numpy as np
 
 from ..artifact.dtypes import numpy_dtype
+from . import foreign
 
 noun = "a NumPy array"
 module = "np"
 
 
 def owns(value: Any) -> bool:
-    return isinstance(value, np.ndarray)
+    return isinstance(value, np.ndarray) or foreign.owns(value)
 
 
-def plain(value: np.ndarray) -> np.ndarray:
+def adopt(value: Any) -> np.ndarray:
+    return value if isinstance(value, np.ndarray) else foreign.adopt(value)
+
+
+def hand_back(values: Any, arrays: Any) -> None:
+    """Nothing is to be done: the call has ended, and it was in their own memory."""
+
+
+def plain(value: Any) -> np.ndarray:
     kind = type(value)
     if kind is np.ndarray:
         return value
+    if not isinstance(value, np.ndarray):
+        return foreign.adopt(value)
     if kind not in plain_types:
         _require_plain(kind)
         plain_types[kind] = None

@@ -61,7 +61,7 @@ class Expected:
         try:
             given = {**arguments, **outputs, **dict(self.specialisation.params)}
             met = self.met.setdefault(order, {}) if self.loose else None
-            execute(self.call._record, self.call._root, (), given, order, met=met)
+            execute(self.call._record, self.call._origin.root, (), given, order, met=met)
         except Exception as error:  # whatever it raises is the finding
             return f"{type(error).__name__}: {error}"
         both = {**arguments, **outputs}

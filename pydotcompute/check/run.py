@@ -13,7 +13,8 @@ from ..builder.build import Project
 from ..cache import manifest
 from ..declare.model import Declaration
 from ..runtime import kernel as runtime
-from ..runtime.library import KernelLibrary
+from ..runtime.library import KernelLibrary, reopened
+from ..runtime.origin import Origin
 from ..targets.base import BOUNDS
 from . import draw, faults
 from .cases import cases_of, is_quick, leaves_rounding_open
@@ -73,7 +74,7 @@ def _opener(root: str) -> Callable[[str | None], KernelLibrary]:
     """The built kernels by the target that they are pinned to; None: to none, whatever the environment says."""
     folder, path = manifest.find(os.path.abspath(root))
     kernels = manifest.read(folder, path)
-    return cache(lambda target: KernelLibrary(kernels, folder, path, target, False))
+    return cache(lambda target: KernelLibrary(kernels, Origin(folder, path, target, False, reopened)))
 
 
 class _Plan(NamedTuple):

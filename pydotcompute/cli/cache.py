@@ -197,7 +197,7 @@ def _list_installed(options: argparse.Namespace) -> int:
         if library is None:
             say(problem)
             continue
-        here = cache_files.open_cache(library._root).records()
+        here = cache_files.open_cache(library._origin.root).records()
         brought |= {record.path: (name, distribution) for record in here}
         records += here
     where = "the installed bundles"
@@ -212,7 +212,7 @@ def _list_installed(options: argparse.Namespace) -> int:
     if lines:
         print(table(lines, right=(4,)))
     for name, distribution, library, _ in libraries:
-        say(f"{name}: {distribution}" + (f", in {library._root}" if library is not None else ", not usable"))
+        say(f"{name}: {distribution}" + (f", in {library._origin.root}" if library is not None else ", not usable"))
     return 0
 
 

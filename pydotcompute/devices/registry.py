@@ -13,6 +13,7 @@ import numpy as np
 from ..artifact.machine import at_fork
 from ..backends.base import Backend
 from ..backends.names import HOST, KNOWN, recognised
+from ..calls import foreign
 from ..errors import AllocationError, BackendFallbackWarning, BackendNotAvailableError
 
 DEFAULT_PRIORITY = 50
@@ -126,9 +127,9 @@ def owner_of(value: Any) -> str:
     if name := recognised(value):
         return name
     for name, backend in list(_instances.items()):
-        if backend.arrays is not None and backend.arrays.owns(value):
+        if name != HOST and backend.arrays is not None and backend.arrays.owns(value):
             return name
-    return ""
+    return HOST if foreign.owns(value) else ""
 
 
 def in_use() -> list[Backend]:

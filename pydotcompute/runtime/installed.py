@@ -44,7 +44,11 @@ def library(name: str, target: str | None = None, strict: bool = False) -> Kerne
         both = " and ".join(_distribution(point) for point in found)
         raise KernelNotBuiltError(f"{both} both bring a library of kernels called '{name}'; uninstall one of them")
     opened = _open(found[0])
-    return opened if target is None and not strict else load(opened._root, target, strict)
+    if target is None and not strict:
+        return opened
+    other = load(opened._origin.root, target, strict)
+    other._origin.module = opened._origin.module
+    return other
 
 
 def installed() -> list[Installed]:

@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from ..artifact.signature import Parameter, default_value
 from ..cache.manifest import KernelRecord
+from ..errors import KernelNotBuiltError
 from .dispatch import Dispatcher
+from .origin import Origin
 
 if TYPE_CHECKING:
     import inspect
     from typing import Self
 
     from .choice import Which
-
-Load = Callable[[str, "str | None", bool], Any]  # the path, the pinned target, strict
-Reopen = tuple[Load, str, "str | None", bool]  # that function and its arguments
-
 
 class Specialization(NamedTuple):
     """One choice of a kernel's types and params, and the targets that it is built for."""
@@ -43,14 +41,15 @@ class Kernel(partial[Any]):
     __name__: str
     __qualname__: str
     _record: KernelRecord
-    _root: str
+    _origin: Origin
+    _digest: str
     _dispatcher: Dispatcher
-    _reopen: Reopen
 
-    def __new__(cls, record: KernelRecord, folder: str, root: str, pinned: str | None, reopen: Reopen) -> Kernel:
-        dispatcher = Dispatcher(record, (folder, root), pinned)
+    def __new__(cls, record: KernelRecord, origin: Origin, digest: str) -> Kernel:
+        """digest: of what the manifest says about it."""
+        dispatcher = Dispatcher(record, (origin.folder, origin.root), origin.pinned)
         self = super().__new__(cls, dispatcher.call)
-        self._record, self._root, self._dispatcher, self._reopen = record, root, dispatcher, reopen
+        self._record, self._origin, self._digest, self._dispatcher = record, origin, digest, dispatcher
         self.__name__ = self.__qualname__ = record.name
         self.__doc__ = record.description
         this = ref(self)  # the dispatcher is held by the function that is put in front
@@ -98,7 +97,7 @@ class Kernel(partial[Any]):
         """
         from .interpreted import execute
 
-        return execute(self._record, self._root, args, kwargs, order, seed)
+        return execute(self._record, self._origin.root, args, kwargs, order, seed)
 
     @property
     def __signature__(self) -> inspect.Signature:
@@ -115,7 +114,13 @@ class Kernel(partial[Any]):
         return f"<kernel {self._record.name}{self._record.signature.text}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopened, (*self._reopen, self._record.name)
+        return _reopened, (self._origin.reopen, self._origin.sent, self.__name__, self._digest)
+
+    def __copy__(self) -> Kernel:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Kernel:
+        return self
 
     def __get__(self, instance: Any, owner: Any = None) -> Self:
         return self  # as an attribute of a class it stays what it is, like any builtin function
@@ -127,6 +132,13 @@ def _default(p: Parameter, absent: Any) -> Any:
     return absent if p.is_input else None
 
 
-def _reopened(load: Load, path: str, target: str | None, strict: bool, name: str) -> Kernel:
-    kernel: Kernel = load(path, target, strict)[name]
+def _reopened(reopen: Callable[..., Any], sent: tuple[Any, ...], name: str, digest: str) -> Kernel:
+    """The kernel of which another process tells. Raises KernelNotBuiltError where it is another one here."""
+    kernel: Kernel = reopen(*sent)[name]
+    if kernel._digest != digest:
+        module, path, *_ = sent
+        raise KernelNotBuiltError(
+            f"the kernel '{name}' of {module or path} is not the one that was sent here: it was built again in the "
+            "meantime, or another version of its package is installed; let all processes have the same"
+        )
     return kernel

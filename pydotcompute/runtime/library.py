@@ -4,44 +4,93 @@ from __future__ import annotations
 
 import os
 import warnings
+from time import monotonic
 from typing import Any, Iterator, Mapping
 
 from ..artifact import remedies
 from ..artifact.identity import title
 from ..cache import manifest
 from ..cache.layout import MANIFEST
+from ..cache.records import Kernels
 from ..calls import settings
 from ..devices.pinned import target as pinned_target
 from ..devices.registry import in_use
 from ..errors import KernelNotBuiltError, StaleArtifactWarning
 from .kernel import Kernel
+from .origin import Origin
 
-_open: dict[tuple[object, ...], tuple[tuple[object, ...], KernelLibrary]] = {}  # the last of each, and of which file
+SECONDS_BETWEEN_LOOKS = 0.25
+State = tuple[int, int, int]  # of a manifest: who writes another one puts another file in its place
+
+_open: dict[tuple[object, ...], KernelLibrary] = {}  # the last of each, by folder, target and strictness
 _warned: set[tuple[str, str]] = set()
 
 
 class KernelLibrary:
     """The kernels of one project or bundle: `lib.saxpy`, `lib["saxpy"]`, `list(lib)`, `"saxpy" in lib`."""
 
-    def __init__(self, kernels: Mapping[str, Any], folder: str, root: str, pinned: str | None, strict: bool):
-        self._kernels, self._folder, self._root, self._pinned, self._strict = kernels, folder, root, pinned, strict
+    def __init__(self, kernels: Kernels, origin: Origin, state: State | None = None):
+        self._kernels, self._origin, self._state = kernels, origin, state
+        self._opened: dict[str, Kernel] = {}
+        self._look_at, self._told = 0.0, state
 
     def __getattr__(self, name: str) -> Kernel:
         if name.startswith("_"):
             raise AttributeError(f"a library of kernels has no attribute '{name}'")
-        if name not in self._kernels:
-            raise AttributeError(self._unknown(name), name=name, obj=self)
-        record = manifest.kernel_record(self._kernels, name, self._folder, self._root)
-        reopen = (load, self._root, self._pinned, self._strict)
-        kernel = Kernel(record, self._folder, self._root, self._pinned, reopen)
-        opened: Kernel = self.__dict__.setdefault(name, kernel)  # the next access does not come here
-        return opened
+        try:
+            # Of a bundle, which is not built where it lies, an opened kernel stands in `__dict__`: nobody comes here.
+            if monotonic() < self._look_at:
+                return self._opened[name]
+        except KeyError:
+            pass
+        try:
+            return self._kernel(name)
+        except KeyError:
+            raise AttributeError(self._unknown(name), name=name, obj=self) from None
 
     def __getitem__(self, name: str) -> Kernel:
-        if name not in self._kernels:
-            raise KeyError(self._unknown(name))
-        kernel: Kernel = getattr(self, name)
-        return kernel
+        try:
+            return self._kernel(name)
+        except KeyError:
+            raise KeyError(self._unknown(name)) from None
+
+    def _kernel(self, name: str) -> Kernel:
+        """Raises KeyError."""
+        origin, kernels, opened = self._origin, self._kernels, self._opened
+        if origin.is_project and monotonic() >= self._look_at:
+            self._tell_of_changes()
+        if name not in opened:
+            if name not in kernels:
+                raise KeyError(name)
+            record = manifest.kernel_record(kernels, name, origin.folder, origin.root)
+            kernel = opened.setdefault(name, Kernel(record, origin, kernels.digests[name]))
+            if not origin.is_project and not hasattr(type(self), name):
+                self.__dict__.setdefault(name, kernel)
+        return opened[name]
+
+    def _tell_of_changes(self) -> None:
+        """Warn, once, where the manifest is another one than that which was opened. Not every access looks."""
+        self._look_at = monotonic() + SECONDS_BETWEEN_LOOKS
+        state = _state(self._origin.folder)
+        if None not in (state, self._state) and state not in (self._state, self._told):
+            self._told = state
+            warnings.warn(
+                f"the kernels of {self._origin.root} were built again after this library was opened, which goes on "
+                "with the earlier ones; its reload() takes those that are built now",
+                StaleArtifactWarning, stacklevel=4,
+            )  # fmt: skip
+
+    def reload(self) -> KernelLibrary:
+        """Take what is built now, and return the library. Kernels that were taken from it before stay what they are.
+
+        Raises what `load` raises; then it stays as it was.
+        """
+        kernels, state = _read(self._origin)
+        for name in self._opened:
+            self.__dict__.pop(name, None)
+        self._kernels, self._state, self._opened = kernels, state, {}
+        _open[self._origin.key] = self
+        return self
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._kernels)
@@ -56,11 +105,11 @@ class KernelLibrary:
         return list(self._kernels)
 
     def __repr__(self) -> str:
-        pinned = f", target {self._pinned}" if self._pinned else ""
-        return f"<{len(self)} kernel{'s' * (len(self) != 1)} of {self._root}{pinned}: {', '.join(self)}>"
+        pinned = f", target {self._origin.pinned}" if self._origin.pinned else ""
+        return f"<{len(self)} kernel{'s' * (len(self) != 1)} of {self._origin.root}{pinned}: {', '.join(self)}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return load, (self._root, self._pinned, self._strict)
+        return self._origin.reopen, self._origin.sent
 
     def raise_faults(self) -> None:
         """Wait for the devices that calls have gone to, and raise the first index outside of its array that a kernel
@@ -77,7 +126,7 @@ class KernelLibrary:
 
         close = get_close_matches(str(name), list(self), 1)
         hint = f"did you mean '{close[0]}'?" if close else f"there are: {', '.join(self) or 'none'}"
-        return f"{self._root} has no kernel '{name}'; {hint}"
+        return f"{self._origin.root} has no kernel '{name}'; {hint}"
 
 
 def load(path: str | os.PathLike[str], target: str | None = None, strict: bool = False) -> KernelLibrary:
@@ -89,22 +138,40 @@ def load(path: str | os.PathLike[str], target: str | None = None, strict: bool =
     Raises KernelNotBuiltError, with the command that helps, where there is no usable manifest; ValueError for a
     wrong target or PYDOTCOMPUTE_THREADS.
     """
-    root = os.path.abspath(os.fspath(path))
-    folder, root = manifest.find(root)
-    pinned = pinned_target(target)
+    folder, root = manifest.find(os.path.abspath(os.fspath(path)))
+    origin = Origin(folder, root, pinned_target(target), strict, reopened)
     settings.threads()
+    known = _open.get(origin.key)
+    if known is None or known._state is None or known._state != _state(folder):
+        kernels, state = _read(origin)
+        known = _open[origin.key] = KernelLibrary(kernels, origin, state)
+    return known
+
+
+def reopened(module: str, *arguments: Any) -> KernelLibrary:
+    """The library of which `Origin.sent` of another process tells."""
+    if not module:
+        return load(*arguments)
+    from importlib import import_module
+
+    opened: KernelLibrary = import_module(module).__library__
+    _, pinned, strict = arguments
+    return load(opened._origin.root, pinned, strict) if pinned or strict else opened
+
+
+def _state(folder: str) -> State | None:
     try:
         status = os.stat(f"{folder}/{MANIFEST}")
-        file: tuple[object, ...] = (status.st_ino, status.st_mtime_ns, status.st_size)
     except OSError:
-        file = ()  # reading it says why
-    known, library = _open.get((folder, pinned, strict), ((), None))
-    if library is None or known != file:
-        kernels = manifest.read(folder, root)
-        _refuse_stale(kernels, folder, root, pinned, strict)
-        library = KernelLibrary(kernels, folder, root, pinned, strict)
-        _open[folder, pinned, strict] = file, library  # what nobody holds of the one before goes
-    return library
+        return None  # reading it says why
+    return status.st_ino, status.st_mtime_ns, status.st_size
+
+
+def _read(origin: Origin) -> tuple[Kernels, State | None]:
+    state = _state(origin.folder)  # before: what is written meanwhile is told later
+    kernels = manifest.read(origin.folder, origin.root)
+    _refuse_stale(kernels, origin.folder, origin.root, origin.pinned, origin.strict)
+    return kernels, state
 
 
 def _refuse_stale(kernels: Mapping[str, Any], folder: str, root: str, pinned: str | None, strict: bool) -> None:
@@ -123,4 +190,4 @@ def _refuse_stale(kernels: Mapping[str, Any], folder: str, root: str, pinned: st
         raise KernelNotBuiltError(told)
     if (folder, told) not in _warned:
         _warned.add((folder, told))
-        warnings.warn(told, StaleArtifactWarning, stacklevel=3)
+        warnings.warn(told, StaleArtifactWarning, stacklevel=4)

@@ -58,15 +58,20 @@ def faces(module: str, namespace: dict[str, Any], open_library: Callable[[], Ker
     `open_library` may raise KernelNotBuiltError; it is called again until it does not.
     """
 
+    def opened() -> KernelLibrary:
+        library = open_library()
+        library._origin.module = module  # where it is found on other machines too
+        return library
+
     def attribute(name: str) -> Any:
         if name == "__all__":  # for `help`, and `from … import *`
             return listed()
         if name == "__library__":  # for who finds the module by an entry point
-            return open_library()
+            return opened()
         if name.startswith("_"):  # what the import system and others probe for
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         try:
-            library = open_library()
+            library = opened()
             if name in library:
                 kernel = namespace[name] = library[name]
                 return kernel
@@ -74,7 +79,8 @@ def faces(module: str, namespace: dict[str, Any], open_library: Callable[[], Ker
             if "did you mean" not in told:
                 from ..artifact.remedies import build_more
 
-                told += f"; if it is declared, {build_more(library._folder, library._root, name, 'this name')}"
+                folder, root = library._origin.folder, library._origin.root
+                told += f"; if it is declared, {build_more(folder, root, name, 'this name')}"
         except KernelNotBuiltError as error:
             told = str(error)
         if _is_imported(_getframe(1)):

@@ -44,14 +44,15 @@ def run(program: str, *args: str) -> str:
 
 ALLOWED_OURS = {
     "artifact", "artifact.abi", "artifact.dimensions", "artifact.dtypes", "artifact.identity", "artifact.machine",
-    "artifact.remedies", "artifact.signature", "artifact.cpu_levels", "backends", "backends.base", "backends.cpu", "backends.cpu.backend",
+    "artifact.remedies", "artifact.signature", "artifact.cpu_levels",
+    "backends", "backends.base", "backends.cpu", "backends.cpu.backend",
     "backends.cpu.kernel", "backends.cpu.levels", "backends.cpu.loaded", "backends.cpu.native", "backends.names", "cache",
     "cache.files", "cache.json_text", "cache.layout", "cache.manifest", "cache.objects", "cache.records",
     "cache.sealed", "cache.trust",
-    "calls", "calls.arguments", "calls.arrays",
-    "calls.scalars", "calls.settings", "calls.shapes", "calls.words", "devices", "devices.pinned",
+    "calls", "calls.arguments", "calls.arrays", "calls.foreign", "calls.scalars",
+    "calls.settings", "calls.shapes", "calls.words", "devices", "devices.pinned",
     "devices.registry", "errors", "pydotcompute", "runtime", "runtime.choice", "runtime.dispatch",
-    "runtime.kernel", "runtime.library",
+    "runtime.kernel", "runtime.library", "runtime.origin",
 }  # fmt: skip
 ALLOWED_OTHERS = {
     "__future__",
