@@ -85,3 +85,12 @@ def test_kernels_with_the_name_of_a_method_are_found_as_items(tmp_path, name):
         assert lib[name](2.0, X, X)[0] == 1 and lib[name] is lib[name]
         assert getattr(lib, name).__func__ is getattr(type(lib), name)
         lib.reload()
+
+
+def test_a_library_that_has_told_of_a_build_is_not_what_load_gives(tmp_path):
+    old = pydotcompute.load(write_saxpy(tmp_path))
+    write_subtraction(tmp_path)
+    with pytest.warns(StaleArtifactWarning):
+        assert old.saxpy(2.0, X, X)[0] == 3
+    new = pydotcompute.load(tmp_path)
+    assert new is not old and new.saxpy(2.0, X, X)[0] == 1
