@@ -72,7 +72,7 @@ NAMED = {
         "pydotcompute/targets/cuda/barriers.py", "(*path, 0, 0) in points", "False", ("targets/cuda/test_barriers.py",)
     ),
     "more threads than there is room for": Named(
-        "pydotcompute/targets/cpu/run.py", "call i64 @llvm.smin.i64(i64 %allowed.any, i64 {maximum})",
+        "pydotcompute/targets/cpu/slices.py", "call i64 @llvm.smin.i64(i64 %allowed.any, i64 {maximum})",
         "add i64 %allowed.any, 0", ("targets/cpu/test_threads.py",),
     ),
     "complex arrays aligned to whole elements": Named(
@@ -80,7 +80,7 @@ NAMED = {
         ("targets/cpu/test_alignment.py",),
     ),
     "a thread that is not joined": Named(
-        "pydotcompute/targets/cpu/run.py", "%all = icmp eq i64 %left, 0", "%all = icmp sle i64 %left, 1",
+        "pydotcompute/targets/cpu/slices.py", "%all = icmp eq i64 %left, 0", "%all = icmp sle i64 %left, 1",
         ("targets/cpu/test_threads.py",),
     ),
     "the stride of a view": Named(

@@ -27,6 +27,7 @@ from .lowering import CpuSource
 from .namespace import namespace
 from .processors import has, lowest, target_machine, triple
 from .run import run_ir
+from .slices import NAMES, slices_ir
 
 ALLOWED_SYMBOLS = frozenset((
     "pthread_create", "pthread_join", "pthread_self", "clock_gettime", "handle_signals",
@@ -53,10 +54,10 @@ def objects(
         try:
             code = emit_object(text, target, name)
             tick("LLVM")
-            parts = [code]
+            parts = [code, slices_object(target)]
             if entry:
                 parts.append(entry_object(entry, target, name))
-                tick("entry point")
+            tick("entry point")
             made = link(f"{name} for {target}", *parts, linker=linker, symbols=symbols)
             tick("link")
         except CompilationError as error:
@@ -111,10 +112,10 @@ def _explained(error: Refused, source: CpuSource, source_file: str) -> str:
 
 
 def emit_object(text: str, target: str, what: str) -> bytes:
-    """The relocatable object of a kernel: only `run` and `threads` are visible."""
+    """The relocatable object of a kernel: only `run` is visible, and to `slices_object` `body`."""
     module, machine = optimised(text, target, what)
     code: bytes = machine.emit_object(module)
-    missing = [name for name in undefined_symbols(code) if name not in ALLOWED_SYMBOLS]
+    missing = [name for name in undefined_symbols(code) if name not in ALLOWED_SYMBOLS | NAMES]
     if missing:
         raise CompilationError(f"{what} for {target}: the code needs {', '.join(missing)}, which no artifact may")
     return code
@@ -132,7 +133,11 @@ def optimised(text: str, target: str, what: str) -> tuple[llvm.ModuleRef, llvm.T
         if f"@{float16.PREFIX}" in text:
             module.link_in(llvm.parse_assembly(float16.float16_ir(has("f16c", target))))
         for item in (*module.functions, *module.global_variables):
-            if not item.is_declaration and item.name not in ("run", "threads") and not item.name.startswith("llvm."):
+            if item.is_declaration or item.name == "run" or item.name.startswith("llvm."):
+                continue
+            if item.name == "body":
+                item.visibility = "hidden"
+            else:
                 item.linkage = "internal"
         _optimise(module, machine, target)
         return module, machine
@@ -144,13 +149,18 @@ def entry_object(entry_ir: str, target: str, what: str) -> bytes:
     """The relocatable object of an entry point. It only looks at arguments: one for the lowest level of a target's
     architecture serves all."""
     try:
-        return _entry_object(entry_ir, lowest(target))
+        return _common_object(entry_ir, lowest(target))
     except RuntimeError as error:
         raise CompilationError(f"{what}: LLVM refused the entry point\n{error}") from error
 
 
+def slices_object(target: str) -> bytes:
+    """The relocatable object of what every kernel of a target's architecture shares; `threads` is visible."""
+    return _common_object(slices_ir(), lowest(target))
+
+
 @lru_cache(256)
-def _entry_object(text: str, target: str) -> bytes:
+def _common_object(text: str, target: str) -> bytes:
     """Many kernels have one signature, and one text. Three passes take a third of the time of the whole pipeline, and
     a call is as fast."""
     machine = target_machine(target)

@@ -1,0 +1,233 @@
+"""Slices of a phase's work, one after the other or on several threads, as LLVM IR: the same for every kernel, so a
+process compiles it once. `run` (targets/cpu/run.py) calls it where the work is more than one slice.
+
+Threads are made for the phase and joined before it returns; slices are handed out one after the other by an atomic
+counter, so a slow thread takes fewer of them. If a thread cannot be made, those that exist do the work.
+
+Between slices, and where long sequential loops ask (targets/cpu/interruptions.py), `interrupted` says whether the call
+is to end: there was a fault, or a handler of a signal raised. To know that, the thread that calls `run` lets Python
+handle its signals (`handle_signals` of the entry point): 50 ms after it asked first, and then so seldom that
+waiting for the GIL costs at most a hundredth of the time, but once a second.
+"""
+
+from __future__ import annotations
+
+from ...artifact import abi
+
+MAXIMUM_THREADS = 256
+PAUSE, LONGEST = 50_000_000, 1_000_000_000  # nanoseconds between two looks at signals: at least, and at most
+_CLOCK = 1  # CLOCK_MONOTONIC
+_CONTEXT = "{ ptr, ptr, ptr, i64, i64, i64, i64, ptr }"  # words, state, partials, next, units, slice, phase, faults
+NAMES = frozenset(("threads", "interrupted", "in_parts", "on_threads"))
+DECLARATIONS = """
+@threads = external global i32
+declare hidden i64 @interrupted(ptr) cold
+declare hidden void @in_parts(ptr, ptr, ptr, ptr, i64, i64, i64) cold
+declare hidden void @on_threads(ptr, ptr, ptr, ptr, i64, i64, i64) cold
+"""
+
+_TEMPLATE = """
+@threads = global i32 1
+
+declare hidden i32 @body(ptr, ptr, ptr, ptr, ptr, i64, i64, i64, i64)
+declare i32 @pthread_create(ptr, ptr, ptr, ptr)
+declare i32 @pthread_join(i64, ptr)
+declare i64 @pthread_self()
+declare i32 @clock_gettime(i32, ptr)
+declare extern_weak hidden i32 @handle_signals()
+declare i64 @llvm.smax.i64(i64, i64)
+declare i64 @llvm.smin.i64(i64, i64)
+declare i64 @llvm.umin.i64(i64, i64)
+
+define internal i64 @now() {{
+  %time = alloca [2 x i64]
+  %failed = call i32 @clock_gettime(i32 {clock}, ptr %time)
+  %seconds = load i64, ptr %time
+  %rest.at = getelementptr i64, ptr %time, i64 1
+  %rest = load i64, ptr %rest.at
+  %whole = mul i64 %seconds, 1000000000
+  %result = add i64 %whole, %rest
+  ret i64 %result
+}}
+
+define hidden i64 @interrupted(ptr %faults) cold noinline {{
+  %fault = load atomic i64, ptr %faults monotonic, align 8
+  %none = icmp eq i64 %fault, 0
+  br i1 %none, label %whose, label %ended
+ended:
+  ret i64 1
+whose:
+  %caller.at = getelementptr i64, ptr %faults, i64 {caller}
+  %caller = load i64, ptr %caller.at
+  %single = icmp eq i64 %caller, 0
+  br i1 %single, label %time, label %several
+several:
+  %self = call i64 @pthread_self()
+  %own = icmp eq i64 %self, %caller
+  br i1 %own, label %time, label %go_on
+time:
+  %now = call i64 @now()
+  %next.at = getelementptr i64, ptr %faults, i64 {next}
+  %next = load i64, ptr %next.at
+  %first = icmp eq i64 %next, 0
+  br i1 %first, label %begin, label %later
+begin:
+  %then = add i64 %now, {pause}
+  store i64 %then, ptr %next.at
+  br label %go_on
+later:
+  %due = icmp sge i64 %now, %next
+  %python = icmp ne ptr @handle_signals, null
+  %ask = and i1 %due, %python
+  br i1 %ask, label %look, label %go_on
+look:
+  %raised = call i32 @handle_signals()
+  %after = call i64 @now()
+  %took = sub i64 %after, %now
+  %wanted = mul i64 %took, 100
+  %enough = call i64 @llvm.smax.i64(i64 %wanted, i64 {pause})
+  %wait = call i64 @llvm.smin.i64(i64 %enough, i64 {longest})
+  %again = add i64 %after, %wait
+  store i64 %again, ptr %next.at
+  %well = icmp eq i32 %raised, 0
+  br i1 %well, label %go_on, label %end
+end:
+  store atomic i64 {interrupted}, ptr %faults monotonic, align 8
+  ret i64 1
+go_on:
+  ret i64 0
+}}
+
+define internal ptr @work(ptr %context) {{
+  %result = alloca i64
+  %error = alloca ptr
+  %words = load ptr, ptr %context
+  %state.at = getelementptr {context}, ptr %context, i32 0, i32 1
+  %state = load ptr, ptr %state.at
+  %partials.at = getelementptr {context}, ptr %context, i32 0, i32 2
+  %partials = load ptr, ptr %partials.at
+  %next = getelementptr {context}, ptr %context, i32 0, i32 3
+  %units.at = getelementptr {context}, ptr %context, i32 0, i32 4
+  %units = load i64, ptr %units.at
+  %slice.at = getelementptr {context}, ptr %context, i32 0, i32 5
+  %slice = load i64, ptr %slice.at
+  %phase.at = getelementptr {context}, ptr %context, i32 0, i32 6
+  %phase = load i64, ptr %phase.at
+  %faults.at = getelementptr {context}, ptr %context, i32 0, i32 7
+  %faults = load ptr, ptr %faults.at
+  br label %take
+take:
+  %ended = call i64 @interrupted(ptr %faults)
+  %goes.on = icmp eq i64 %ended, 0
+  br i1 %goes.on, label %next_one, label %done
+next_one:
+  %start = atomicrmw add ptr %next, i64 %slice monotonic
+  %more = icmp slt i64 %start, %units
+  br i1 %more, label %compute, label %done
+compute:
+  %end = add i64 %start, %slice
+  %stop = call i64 @llvm.smin.i64(i64 %end, i64 %units)
+  %status = call i32 @body({common}, i64 %start, i64 %stop, i64 0, i64 %phase)
+  br label %take
+done:
+  ret ptr null
+}}
+
+define hidden void @in_parts({parameters}) {{
+entry:
+  %result = alloca i64
+  %error = alloca ptr
+  %before.all = call i64 @interrupted(ptr %faults)
+  br label %part
+part:
+  %from = phi i64 [ 0, %entry ], [ %to, %further ]
+  %left.units = sub i64 %units, %from
+  %many = call i64 @llvm.umin.i64(i64 %left.units, i64 %slice)
+  %to = add i64 %from, %many
+  %status = call i32 @body({common}, i64 %from, i64 %to, i64 1, i64 %phase)
+  %more = icmp slt i64 %to, %units
+  br i1 %more, label %further, label %finish
+further:
+  %ended = call i64 @interrupted(ptr %faults)
+  %goes.on = icmp eq i64 %ended, 0
+  br i1 %goes.on, label %part, label %finish
+finish:
+  ret void
+}}
+
+define hidden void @on_threads({parameters}) {{
+begin:
+  %context = alloca {context}
+  %others = alloca [{maximum} x i64]
+  %allowed.32 = load i32, ptr @threads
+  %allowed.any = sext i32 %allowed.32 to i64
+  %allowed = call i64 @llvm.smin.i64(i64 %allowed.any, i64 {maximum})
+  %self = call i64 @pthread_self()
+  %caller.at = getelementptr i64, ptr %faults, i64 {caller}
+  store i64 %self, ptr %caller.at
+  %padded = add i64 %units, %slice
+  %before = sub i64 %padded, 1
+  %slices = udiv i64 %before, %slice
+  %wanted = call i64 @llvm.smin.i64(i64 %allowed, i64 %slices)
+  %faults.at = getelementptr {context}, ptr %context, i32 0, i32 7
+  %state.at = getelementptr {context}, ptr %context, i32 0, i32 1
+  %partials.at = getelementptr {context}, ptr %context, i32 0, i32 2
+  %next.at = getelementptr {context}, ptr %context, i32 0, i32 3
+  %units.at = getelementptr {context}, ptr %context, i32 0, i32 4
+  %slice.at = getelementptr {context}, ptr %context, i32 0, i32 5
+  %phase.at = getelementptr {context}, ptr %context, i32 0, i32 6
+  store ptr %words, ptr %context
+  store ptr %state, ptr %state.at
+  store ptr %partials, ptr %partials.at
+  store i64 0, ptr %next.at
+  store i64 %units, ptr %units.at
+  store i64 %slice, ptr %slice.at
+  store i64 %phase, ptr %phase.at
+  store ptr %faults, ptr %faults.at
+  br label %create
+create:
+  %made = phi i64 [ 0, %begin ], [ %made.next, %created ]
+  %have = add i64 %made, 1
+  %enough = icmp sge i64 %have, %wanted
+  br i1 %enough, label %join_in, label %make
+make:
+  %other = getelementptr [{maximum} x i64], ptr %others, i64 0, i64 %made
+  %failed = call i32 @pthread_create(ptr %other, ptr null, ptr @work, ptr %context)
+  %works = icmp eq i32 %failed, 0
+  br i1 %works, label %created, label %join_in
+created:
+  %made.next = add i64 %made, 1
+  br label %create
+join_in:
+  %nothing = call ptr @work(ptr %context)
+  br label %join
+join:
+  %left = phi i64 [ %made, %join_in ], [ %left.next, %wait ]
+  %all = icmp eq i64 %left, 0
+  br i1 %all, label %finish, label %wait
+wait:
+  %left.next = sub i64 %left, 1
+  %one.at = getelementptr [{maximum} x i64], ptr %others, i64 0, i64 %left.next
+  %one = load i64, ptr %one.at
+  %joined = call i32 @pthread_join(i64 %one, ptr null)
+  br label %join
+finish:
+  ret void
+}}
+"""
+
+
+def slices_ir() -> str:
+    """LLVM IR of `interrupted`, `in_parts`, `on_threads` and the variable `threads`."""
+    return _TEMPLATE.format(
+        maximum=MAXIMUM_THREADS,
+        context=_CONTEXT,
+        parameters="ptr %words, ptr %state, ptr %partials, ptr %faults, i64 %units, i64 %slice, i64 %phase",
+        common="ptr %result, ptr %error, ptr %words, ptr %state, ptr %partials",
+        next=abi.NEXT_LOOK,
+        caller=abi.CALLER,
+        interrupted=abi.INTERRUPTED,
+        pause=PAUSE,
+        longest=LONGEST,
+        clock=_CLOCK,
+    )
