@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import Any, Iterable
+from functools import reduce
+from typing import Any, Iterable, NamedTuple
 
 from ...ir.tree import (
     Assign,
@@ -45,15 +46,26 @@ def conditions_to_split_by(loop: Parallel) -> list[Expr]:
     return index_conditions(loop) if body_size(loop) <= _LARGE else []
 
 
+class Split(NamedTuple):
+    """Of a range of iterations, names of the bounds of those for which the conditions certainly hold; where it may be
+    that nothing is known, of whether that is not so; and whether there may be other iterations before and after."""
+
+    low: str
+    high: str
+    known: str
+    before: bool
+    after: bool
+
+
 def certain_range(
     loop: Parallel, conditions: list[Expr], start: str, stop: str, writer: Writer, expressions: Expressions
-) -> tuple[str, str]:
-    """Names of the bounds, within start to stop, of the iterations for which the conditions certainly hold."""
+) -> Split:
+    """Where nothing is known, or one of the conditions does not hold for any index, no iteration is in the range."""
     index, write = loop.names[-1], expressions.text
     known = definitions(loop.body)
-    low, high, certain = (writer.names.fresh(n) for n in ("_low", "_high", "_certain"))
+    low, high = (writer.names.fresh(n) for n in ("_low", "_high"))
     writer.assign(f"{low}, {high}", f"{start}, {stop}")
-    facts = []
+    facts, wraps, sides = [], [], set()
     for atom in (atom for c in conditions for atom in atoms(substituted(c, known))):
         side = affine_side(atom, index)
         if side is None:
@@ -62,19 +74,38 @@ def certain_range(
         affine, op, other = side
         addend = write(substituted(affine, {index: Const(0, "int64")}))
         if not isinstance(affine, Var):
-            facts += [f"lt({addend}, int64({_SAFE}))", f"gt({addend}, int64({-_SAFE}))"]
+            wraps += [f"lt({addend}, int64({_SAFE}))", f"gt({addend}, int64({-_SAFE}))"]
         limit = f"sub_saturating({write(other)}, {addend})"
         if op in (">", "<="):
             limit = f"add_saturating({limit}, int64(1))"
         target, choose = (low, "maximum") if op in (">", ">=") else (high, "minimum")
         writer.assign(target, f"{choose}({target}, {limit})")
-    condition = "True"
-    for fact in facts:
-        condition = fact if condition == "True" else f"band({condition}, {fact})"
-    writer.assign(certain, condition)
-    writer.assign(low, f"select({certain}, minimum({low}, {stop}), {stop})")
-    writer.assign(high, f"maximum({high}, {low})")
-    return low, high
+        sides.add(target)
+    held = writer.held("_known", _all(wraps)) if wraps else ""
+    certain = _all(facts + [held] * bool(held))
+    if low in sides:
+        writer.assign(low, f"minimum({low}, {stop})")
+        if certain:
+            writer.assign(low, f"select({certain}, {low}, {stop})")
+    elif certain:
+        writer.assign(high, f"select({certain}, {high}, {start})")
+    if high in sides or certain:
+        writer.assign(high, f"maximum({high}, {low})")
+    return Split(low, high, held, low in sides, high in sides or low not in sides)
+
+
+def _all(conditions: list[str]) -> str:
+    return reduce(lambda both, condition: f"band({both}, {condition})", conditions) if conditions else ""
+
+
+def does_nothing_else(body: Iterable[Stmt], conditions: list[Expr]) -> bool:
+    """Whether nothing happens in an iteration for which one of the conditions does not hold."""
+    *before, last = body
+    quiet = all(isinstance(s, Assign) and is_cheap(s.value) for s in before)
+    if not quiet or not isinstance(last, If) or last.orelse or last.condition not in conditions:
+        return False
+    left = [c for c in conditions if c != last.condition]
+    return not left or does_nothing_else(last.body, left)
 
 
 def assuming(body: Iterable[Stmt], conditions: list[Expr]) -> tuple[Stmt, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ from ..llvm.expressions import Expressions
 from ..llvm.faults import FAULTS, Faults
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
-from .index_set_splitting import assuming, certain_range, conditions_to_split_by, index_conditions
+from .index_set_splitting import assuming, certain_range, conditions_to_split_by, does_nothing_else, index_conditions
 from .lifted_checks import LiftedChecks
 from .loop_reductions import Lanes, Reductions
 
@@ -38,8 +38,8 @@ class InnermostLoops:
         elif lanes.search:
             self.checks.write(loop, start, stop, lambda version: self._search(version, lanes, start, stop))
         elif loop.kind == "threads" and (count := _whole_vectors(loop)):
-            self.checks.write(loop, start, stop, lambda version: self._each(version, start, f"int64({count})", count))
-        elif self.faults.any or loop.reductions and loop.kind != "threads":  # rows are short, and many
+            self._each(loop, start, f"int64({count})", "independent_vectors")
+        elif not _few(loop) and (self.faults.any or loop.reductions and loop.kind != "threads"):
             with self._pieces(start, stop) as (first, last):
                 self._whole(loop, first, last)
         else:
@@ -59,27 +59,38 @@ class InnermostLoops:
             writer.assign(first, last)
 
     def _whole(self, loop: Parallel, start: str, stop: str) -> None:
-        if self.splits and (conditions := conditions_to_split_by(loop)):
-            low, high = certain_range(loop, conditions, start, stop, self.writer, self.expressions)
-            self._elementwise(loop, start, low)
-            self._elementwise(replace(loop, body=assuming(loop.body, conditions)), low, high)
-            self._elementwise(loop, high, stop)
+        if not self.splits or not (conditions := conditions_to_split_by(loop)):
+            return self._each(loop, start, stop, "independent")
+        split = certain_range(loop, conditions, start, stop, self.writer, self.expressions)
+        certain = replace(loop, body=assuming(loop.body, conditions))
+        if not does_nothing_else(loop.body, conditions):
+            if split.before:
+                self._each(loop, start, split.low, "independent")
+            self._each(certain, split.low, split.high, "independent")
+            if split.after:
+                self._each(loop, split.high, stop, "independent")
+        elif split.known:
+            with self.writer.if_(split.known):
+                self._each(certain, split.low, split.high, "independent")
+            with self.writer.else_():
+                self._turns(loop, start, stop, "rare")
         else:
-            self._elementwise(loop, start, stop)
+            self._each(certain, split.low, split.high, "independent")
 
-    def _elementwise(self, loop: Parallel, start: str, stop: str) -> None:
-        self.checks.write(loop, start, stop, lambda version: self._each(version, start, stop))
+    def _each(self, loop: Parallel, start: str, stop: str, mark: str) -> None:
+        """mark: of the loop whose accesses are all inside, or may be."""
 
-    def _each(self, loop: Parallel, start: str, stop: str, vectors: int = 0) -> None:
-        """vectors: how many iterations there are, if they are to become vectors on every level."""
-        self.reductions.quickly(loop, lambda: self._turns(loop, start, stop, vectors))
+        def marked(mark: str) -> Callable[[Parallel], None]:
+            return lambda version: self._turns(version, start, stop, mark)
 
-    def _turns(self, loop: Parallel, start: str, stop: str, vectors: int) -> None:
+        self.checks.write(loop, start, stop, marked(mark), marked("rare"))
+
+    def _turns(self, loop: Parallel, start: str, stop: str, mark: str) -> None:
+        self.reductions.quickly(loop, lambda: self._loop(loop, start, stop, mark))
+
+    def _loop(self, loop: Parallel, start: str, stop: str, mark: str) -> None:
         with self.writer.for_(self.names.of(loop.names[-1]), start, stop):
-            if vectors:
-                self.writer.line("independent_vectors()")
-            else:
-                self.writer.line("independent()")
+            self.writer.line(f"{mark}()")
             with self.statements.iteration():
                 self.statements.write(loop.body)
 
@@ -185,6 +196,10 @@ def _whole_vectors(loop: Parallel) -> int:
     inner = any(isinstance(node, (For, While, Reduce)) for s in loop.body for node in walk(s))
     whole = 0 < count <= _FEW and count % _vector_width(loop) == 0
     return count if whole and not inner and not index_conditions(loop) else 0
+
+
+def _few(loop: Parallel) -> bool:
+    return isinstance(count := loop.counts[-1], Const) and count.whole <= PIECE
 
 
 def _vector_width(loop: Parallel) -> int:

@@ -38,6 +38,7 @@ from .index_set_splitting import definitions, substituted
 
 _LARGE = 400  # nodes of a body that is not written again
 Checks = list[tuple[Expr, str]]  # expressions, and the extents that they are to be within
+Iterations = Callable[[Parallel], None]
 
 
 class LiftedChecks:
@@ -47,9 +48,12 @@ class LiftedChecks:
         self.expressions, self.elements, self.aliases = expressions, elements, aliases
         self.writer = elements.writer
 
-    def write(self, loop: Parallel, start: str, stop: str, iterations: Callable[[Parallel], None]) -> None:
+    def write(
+        self, loop: Parallel, start: str, stop: str, iterations: Iterations, failing: Iterations | None = None
+    ) -> None:
         """The iterations from start to stop of a loop without loops of its kind inside: where the checks that can be
-        made before it find everything inside, without these checks."""
+        made before it find everything inside, without these checks. failing: writes it where one of its accesses is
+        certainly outside."""
         lifted = self._lifted(loop, start, stop)
         if not lifted:
             iterations(loop)
@@ -77,8 +81,9 @@ class LiftedChecks:
 
             with writer.if_(" and ".join(tests)):
                 iterations(replace(loop, body=tuple(map(certain, loop.body))))
+            every = {id(node) for node in _unconditional(loop.body)}.issuperset(lifted)
             with writer.else_():
-                iterations(loop)
+                (failing if failing and every else iterations)(loop)
 
     def _lifted(self, loop: Parallel, start: str, stop: str) -> dict[int, tuple[tuple[Expr, ...], list[Checks]]]:
         """By the identity of an access: its indices, and of each what is to be inside, and of how many."""

@@ -10,6 +10,8 @@ ACCESS = "pydotcompute.access"
 # What stands at the head of a loop's body: no element that one iteration touches is touched by another. The second:
 # and it is of so few iterations that it becomes vectors and no loop is left.
 INDEPENDENT, INDEPENDENT_VECTORS = "independent", "independent_vectors"
+# What stands at the head of a loop that hardly ever runs.
+RARE = "rare"
 
 
 class _Distinct(values.MDValue):
@@ -28,19 +30,28 @@ class _Distinct(values.MDValue):
 def mark_loop(latch: ir.Instruction, kind: str) -> None:
     """Say it of the loop whose body this branch ends: its ordinary accesses may be reordered across iterations."""
     module = latch.parent.parent.parent
-    if group := module.namedmetadata.get(ACCESS):  # else it touches no memory
+    if kind == RARE:
+        facts = _once(module)
+    elif group := module.namedmetadata.get(ACCESS):
         name = ir.MetaDataString(module, "llvm.loop.parallel_accesses")
-        parallel = module.add_metadata([name, group.operands[0]])
         hints = _hints(module) if kind == INDEPENDENT_VECTORS else []
-        identity = _Distinct(module, [parallel, *hints], name=str(len(module.metadata)))
-        latch.set_metadata("llvm.loop", identity)
+        facts = [module.add_metadata([name, group.operands[0]]), *hints]
+    else:  # it touches no memory
+        return
+    latch.set_metadata("llvm.loop", _Distinct(module, facts, name=str(len(module.metadata))))
+
+
+def _hint(module: ir.Module, name: str, *more: values.Value) -> values.MDValue:
+    return module.add_metadata([ir.MetaDataString(module, f"llvm.loop.{name}"), *more])
 
 
 def _hints(module: ir.Module) -> list[values.MDValue]:
     """What makes a loop vectors before it could be unrolled, and unrolls those. No width is given: where it cannot be
     had, LLVM says so on the terminal."""
+    return [_hint(module, "unroll.disable"), _hint(module, "vectorize.followup_all", _hint(module, "unroll.full"))]
 
-    def hint(name: str, *more: values.MDValue) -> values.MDValue:
-        return module.add_metadata([ir.MetaDataString(module, f"llvm.loop.{name}"), *more])
 
-    return [hint("unroll.disable"), hint("vectorize.followup_all", hint("unroll.full"))]
+def _once(module: ir.Module) -> list[values.MDValue]:
+    """What keeps a loop as it is written."""
+    never = ir.Constant(ir.IntType(1), 0)
+    return [_hint(module, "unroll.disable"), _hint(module, "vectorize.enable", never)]

@@ -18,11 +18,11 @@ from numba.core.cpu import FastMathOptions
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
-from .independence import INDEPENDENT, INDEPENDENT_VECTORS, mark_loop
+from .independence import INDEPENDENT, INDEPENDENT_VECTORS, RARE, mark_loop
 from .values import I1, I64, constant
 
 PREFIX = "written."  # of the names of its functions
-MARKS = (INDEPENDENT, INDEPENDENT_VECTORS)
+MARKS = (INDEPENDENT, INDEPENDENT_VECTORS, RARE)
 
 
 class Value(NamedTuple):

@@ -52,6 +52,34 @@ def test_stores_under_conditions(condition):
             agree(compiled, {"m": m, "n": n}, x=x, k=k, lo=lo, hi=hi, **outputs)
 
 
+NOTHING_ELSE = [*CONDITIONS[:6], "j + k < n and hi > lo", "j - k >= lo and x[i, j] > 3"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("condition", NOTHING_ELSE)
+def test_nothing_but_stores_under_conditions(condition):
+    """Then the other iterations are left out; but for where an index may wrap, they are all gone through."""
+    body = f"""
+    for i, j in grid(m, n):
+        col = j + k
+        if {condition}:
+            if col - k < hi:
+                a[i, j] = x[i, j] * 2
+    for i, j in grid(m, n):
+        if {condition}:
+            b[i, j] = x[i, j]
+            if 1 <= j:
+                c[i, j] = x[i, j - 1]
+    """
+    signature = "(x: T[m, n], k: int64, lo: int64, hi: int64) -> (a: T[m, n] = 0, b: T[m, n] = 0, c: T[m, n] = 0)"
+    compiled = kernel(body, signature)
+    for m, n in ((1, 1), (4, 3), (3, 21)):
+        x = np.arange(m * n, dtype="f4").reshape(m, n)
+        for k, lo, hi in INTERESTING:
+            outputs = {o: np.zeros((m, n), "f4") for o in "abc"}
+            agree(compiled, {"m": m, "n": n}, x=x, k=k, lo=lo, hi=hi, **outputs)
+
+
 SETS = {
     "one": "lo = k[i] - 1\n        hi = k[i] + 1",
     "a pair": "lo, hi = around(k[i])",
