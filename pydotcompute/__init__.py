@@ -9,7 +9,7 @@ __version__ = "0.1.0"
 # Importing the package costs next to nothing; each name is fetched when it is first used.
 _HOMES = {
     "load": "runtime.library", "library": "runtime.installed", "KernelLibrary": "runtime.library",
-    "Kernel": "runtime.kernel",
+    "Kernel": "runtime.kernel", "build": "builder.program",
     "Backend": "backends.base", "get_backend": "devices.registry", "register_backend": "devices.registry",
     "unregister_backend": "devices.registry",
     "BackendPreference": "devices.preference", "set_backend_priority": "devices.preference",

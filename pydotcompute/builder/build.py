@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass
 from typing import Any, Callable, Mapping
 
+from ..artifact.remedies import install
 from ..cache import sources, trust
 from ..cache.inspection import rows
 from ..cache.layout import KEYS, MANIFEST, PROJECT_CACHE, PROJECT_RENDERED, USED, object_path, record_name
@@ -24,6 +25,7 @@ from ..cache.writer import (
     write_manifest,
 )
 from ..declare.model import Declaration, Kernel, Rendered, Specialisation
+from ..errors import CompilerNotInstalledError
 from .code import versions
 from .outcome import Outcome, Result
 from .plan import Plan, make_plan
@@ -62,7 +64,8 @@ class Project:
         tools: Callable[[str, str], Mapping[str, str]] = versions,
         keep_going: bool = False,
     ):
-        """Raises DeclarationError for a mistake in kernels.yaml; keep_going: see declare.load."""
+        """Raises DeclarationError for a mistake in kernels.yaml, CompilerNotInstalledError without the build half;
+        keep_going: see declare.load."""
         from ..declare import load
         from ..targets.registry import checked
 
@@ -70,7 +73,11 @@ class Project:
         self.sources = sources.digests(root)  # before they are read: what changes meanwhile is not what was built
         self.cache = os.path.join(root, *PROJECT_CACHE)
         self.rendered_folder = os.path.join(root, *PROJECT_RENDERED)
-        self.declaration: Declaration = checked(load(root, keep_going), keep_going)
+        try:
+            self.declaration: Declaration = checked(load(root, keep_going), keep_going)
+        except ModuleNotFoundError as error:
+            package = {"yaml": "pyyaml"}.get(error.name or "", error.name or "")
+            raise CompilerNotInstalledError(f"building needs {package}: {install('build', package)}") from error
         self.targets = self.declaration.targets  # that anything here is for
         self._rendered: dict[tuple[str, str, str], Rendered] = {}
         self._store: Any = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, Callable, Mapping, NamedTuple
 
-from ..artifact.remedies import install, ourselves
+from ..artifact.remedies import ourselves
 from ..builder.build import BuildError, Project, Request, build
 from ..builder.bundle import BundleError
 from ..builder.plan import Plan
@@ -113,11 +113,7 @@ def _settings(root: str, settings: Mapping[str, Any] | None) -> dict[str, Value]
 
 def _open(root: str, say: Say, settings: Mapping[str, Any] | None) -> tuple[dict[str, Value], Project]:
     values = _settings(root, settings)
-    try:
-        project = Project(os.path.join(root, values["project"].value), say)
-    except ModuleNotFoundError as error:
-        package = {"yaml": "pyyaml"}.get(error.name or "", error.name or "")
-        raise CompilerNotInstalledError(f"building needs {package}: {install('build', package)}") from error
+    project = Project(os.path.join(root, values["project"].value), say)
     if values["targets"].origin == "default":
         values["targets"] = Value(list(project.declaration.targets), "kernels.yaml")
     return values, project
