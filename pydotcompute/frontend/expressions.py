@@ -267,6 +267,33 @@ def check_access(s: Scope, node: ast.AST, name: str, array: Array, action: str) 
 # --------------------------------------------------------------------------------------------------- calls
 
 
+def _is_part_of_array(s: Scope, node: ast.expr) -> bool:
+    """Whether it is an array, or one with fewer indices than dimensions."""
+    root = node.value if isinstance(node, ast.Subscript) else node
+    if not isinstance(root, ast.Name) or root.id not in s.arrays:
+        return False
+    given = node.slice if isinstance(node, ast.Subscript) else ast.Tuple([])
+    return len(given.elts if isinstance(given, ast.Tuple) else [given]) < s.arrays[root.id].rank
+
+
+def reduced(s: Scope, node: ast.Call) -> str:
+    """How a reduction of what this call names is written here."""
+    loop, of, extents = {"top": "grid", "blocks": "threads"}.get(s.place, "range"), "x", ["n"]
+    given: list[str] = []
+    if len(node.args) == 1 and _is_part_of_array(s, node.args[0]):
+        part = node.args[0]
+        if isinstance(part, ast.Subscript):
+            given = [ast.unparse(e) for e in (part.slice.elts if isinstance(part.slice, ast.Tuple) else [part.slice])]
+            part = part.value
+        array = s.arrays[ast.unparse(part)]
+        of, extents = ast.unparse(part), [str(extent) for extent in array.dims[len(given) :]] or extents
+    names = "cdefgh"[: len(extents)]
+    loops = " ".join(f"for {name} in range({extent})" for name, extent in zip(names, extents))
+    if loop != "range":
+        loops = f"for {', '.join(names)} in {loop}({', '.join(extents)})"
+    return f"write `{called(node)}({of}[{', '.join((*given, *names))}] {loops})`"
+
+
 def _call(s: Scope, node: ast.Call) -> Value:
     name, at = called(node), s.at(node)
     if name in s.shadow or name in s.assigned or name in s.given or name in s.arrays or name in s.array_nodes:
@@ -281,6 +308,8 @@ def _call(s: Scope, node: ast.Call) -> Value:
             hint = f"write `{name}({', '.join(function.arguments)})`"
             if name == "round" and count == 2:
                 hint = "write `round(x * 100) / 100` for two digits"
+            if name in FUNCTIONAL and count == 1 and _is_part_of_array(s, node.args[0]):
+                hint = reduced(s, node)
             s.refuse(node, f"`{name}` takes {function.arity}, found {count}", hint)
         values = []
         for position, argument in enumerate(node.args):

@@ -18,8 +18,7 @@ def functional(s: Scope, node: ast.Call) -> Value:
     """The reduction becomes a loop before the statement; its value is a new local."""
     op = called(node)
     if len(node.args) != 1 or not isinstance(node.args[0], ast.GeneratorExp):
-        loop = {"top": "grid", "blocks": "threads"}.get(s.place, "range")
-        s.refuse(node, f"`{op}` takes one reduction", f"write `{op}(x[c] for c in {loop}(n))`")
+        s.refuse(node, f"`{op}` takes one reduction", expressions.reduced(s, node))
     clauses = node.args[0].generators
     kinds = [_kind(s, clause.iter) for clause in clauses]
     if set(kinds) == {"range"}:

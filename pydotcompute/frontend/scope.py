@@ -297,8 +297,13 @@ class Scope:
         message = f"helper `{name}` returns {both}" if result else f"`{name}` is {both}: a name has one type"
         hint = f"convert one of them, `{_concrete(other, type_)}(…)`{'' if result else ', or use two names'}"
         if type_.rank == other.rank == 1 and not (type_.weak or other.weak):
-            message += "" if result else ", and no integer type holds both"
-            hint = "convert one of them: int64(…) or uint64(…)"
+            both_held = promotion.common(type_, other)
+            if both_held.rank == 1:
+                narrow = node if other == both_held else known.types[other]
+                hint = f"the wider type holds both: write `{both_held}(…)` on line {self.module.line(narrow)}"
+            else:
+                message += "" if result else ", and no integer type holds both"
+                hint = "convert one of them: int64(…) or uint64(…)"
         if self.final:
             notes = (*self.adoptions(node, str(type_), name), *self.adoptions(known.types[other], str(other), name))
             raise DeclarationError(message, self.at(node), "; ".join((hint, *dict.fromkeys(notes))))

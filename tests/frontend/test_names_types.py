@@ -130,3 +130,12 @@ def test_a_type_that_was_adopted_elsewhere_is_explained(check_refusal, text, mes
 def test_a_constant_of_64_bits_fits_a_name_that_meets_unsigned_integers(build):
     tree = build("for i in grid(n):\n    h = 14695981039346656037\n    h = (h ^ u[i]) * 1099511628211\n    out[i] = h")
     assert tree.locals["h"] == "uint64"
+
+
+def test_a_swap_of_integers_of_two_widths_names_the_line_that_is_too_narrow(refusal):
+    text = "for i in grid(n):\n    p = x[i]\n    q = y[i]\n    p, q = q, p\n    out[i] = p - q"
+    for types, line in ((("int32", "int64"), 7), (("int64", "int32"), 8), (("int64", "uint8"), 8)):
+        signature = f"(x: {types[0]}[n], y: {types[1]}[n]) -> (out: float64[n])"
+        error = refusal(text, signature=signature, types="")
+        assert error.message.endswith(": a name has one type"), error.message
+        assert error.hint == f"the wider type holds both: write `int64(…)` on line {line}", error.hint
