@@ -52,7 +52,7 @@ class _Placing:
         self.tree, self.found, self.synchronise = tree, found, reductions_synchronise
         self.placed: set[Path] = set()
         self.at: dict[Path, set[Access]] = {}
-        private = {a.name for a in tree.arrays.values() if a.kind != "shared"}
+        private = {a.name for a in tree.arrays.values() if a.kind not in ("shared", "call")}
         for access in found.all:
             if access.scopes and access.scopes[0].kind == "blocks" and access.array not in private:
                 self.at.setdefault(access.path, set()).add(access)

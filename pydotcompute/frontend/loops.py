@@ -197,10 +197,8 @@ def _parallel(s: Scope, node: ast.For, kind: str) -> tree.Parallel:
             continue
         op, hint = (None, "") if binding != "scalar" else reductions.classify(node.body, name)
         if binding == "scalar" and not op and (scanned := reductions.scanned(node.body, name)):
-            if kind != "blocks":
-                op = scanned
-                loop.scans.add(name)
-            hint = f"`{name}` is read between its updates, a scan: write its loop over `grid` or `threads`"
+            op = scanned
+            loop.scans.add(name)
         if op:
             loop.reductions[name] = op
         elif binding not in ("array", "tuple"):

@@ -101,8 +101,6 @@ class _Lowering:
         return tuple(made for s in body for made in self.statement(s))
 
     def statement(self, s: Stmt) -> tuple[Stmt, ...]:
-        if _scans(s):
-            return tuple(_located(one, s) for one in self.loop(s))
         if isinstance(s, NewArray):
             return (self.arrays[s.name],)
         if not hasattr(s, "body"):
@@ -114,10 +112,13 @@ class _Lowering:
         if isinstance(s, Parallel) and s.kind == "blocks":  # its loops over threads have made arrays of the block
             made = tuple(a for a in self.arrays.values() if a.name not in first and a.kind == "shared")
             parts["body"] = (*made, *parts["body"])
-        return (replace(s, **parts),) if parts else (s,)
+        done = replace(s, **parts)
+        if not isinstance(done, Parallel) or not _scans(s):
+            return (done,)
+        return tuple(_located(one, s) for one in self.loop(s, done))
 
-    def loop(self, s: Parallel) -> tuple[Stmt, ...]:
-        """The statements that do a loop with scans."""
+    def loop(self, written: Parallel, s: Parallel) -> tuple[Stmt, ...]:
+        """The statements that do a loop with scans, as it is written, and with those inside it done."""
         scans = [self.scan(r) for r in s.reductions if r.scan]
         others = tuple(r for r in s.reductions if not r.scan)
         of_block = s.kind == "threads"
@@ -149,7 +150,7 @@ class _Lowering:
         if of_block:
             much = number(most)
         deal = _Dealt(self, s, scans, counts, total, length, much, most + 1)
-        ends = [scan for scan in scans if of_block or self.is_read_after(s, scan.of.name)]
+        ends = [scan for scan in scans if of_block or self.is_read_after(written, scan.of.name)]
         after = [Assign(scan.of.name, scan.load(scan.totals, number(most + 1)), at=s.at) for scan in ends]
         if totals is None:
             return (*first, *deal.one_by_one(others), *after)

@@ -42,15 +42,18 @@ def totals_of(loop: Parallel, tree: KernelTree, scans: Sequence[str]) -> tuple[S
         if found <= needed:
             break
         needed |= found
-    if needed & set(scans) or any(isinstance(n, Atomic) for s in body for n in walk(s)):
+    # what meets in a shared array may be another value the next time
+    if needed & set(scans) or any(isinstance(n, (Atomic, Scatter)) for s in body for n in walk(s)):
         return None
     return None if _reads_what_it_stored(loop, body, tree, own) else body
 
 
 def _reads(s: Stmt) -> set[str]:
     """The scalars and arrays of an iteration's own that statements read."""
-    found = {n.name for n in walk(s) if isinstance(n, (Var, ArrayName))}
-    return found | {n.array for n in walk(s) if isinstance(n, Load)}
+    nodes = [*walk(s)]
+    nodes += [n for p in nodes if isinstance(p, Parallel) for r in p.reductions if r.start for n in walk(r.start)]
+    found = {n.name for n in nodes if isinstance(n, (Var, ArrayName))}
+    return found | {n.array for n in nodes if isinstance(n, Load)}
 
 
 def _sliced(body: Iterable[Stmt], needed: frozenset[str], own: set[str], scans: frozenset[str]) -> tuple[Stmt, ...]:
@@ -58,7 +61,7 @@ def _sliced(body: Iterable[Stmt], needed: frozenset[str], own: set[str], scans: 
     for s in body:
         match s:
             case Accumulate(name=name):
-                if name in scans:
+                if name in scans or name in needed:
                     kept.append(s)
             case Assign(name=name):
                 if name in needed:
@@ -72,11 +75,12 @@ def _sliced(body: Iterable[Stmt], needed: frozenset[str], own: set[str], scans: 
             case Store(array=array):
                 if array in own and array in needed:
                     kept.append(s)
-            case Atomic(result=result):
-                if result and result in needed:
+            case Atomic(array=array, result=result):
+                if result and result in needed or array in own and array in needed:
                     kept.append(s)
-            case Scatter():
-                pass
+            case Scatter(array=array):
+                if array in own and array in needed:
+                    kept.append(s)
             case Reduce(reduction=reduction):
                 if reduction.name in needed:
                     kept.append(s)
@@ -84,6 +88,11 @@ def _sliced(body: Iterable[Stmt], needed: frozenset[str], own: set[str], scans: 
                 inside, orelse = (_sliced(part, needed, own, scans) for part in (s.body, s.orelse))
                 if inside or orelse:
                     kept.append(replace(s, body=inside, orelse=orelse))
+            case Parallel():  # over the threads of a block
+                inside = _sliced(s.body, needed, own, scans)
+                if any(_acts(n) for n in inside):
+                    wanted = tuple(r for r in s.reductions if r.name in needed)
+                    kept.append(replace(s, body=inside, reductions=wanted))
             case For() | While():
                 inside = _sliced(s.body, needed, own, scans)
                 counted = isinstance(s, For) and s.name in needed
@@ -115,7 +124,7 @@ def _reads_what_it_stored(loop: Parallel, body: tuple[Stmt, ...], tree: KernelTr
 
     def look(node: Any) -> bool:
         """In the order of evaluation."""
-        if isinstance(node, (For, While, Reduce)):  # a later turn reads what an earlier one stored
+        if isinstance(node, (For, While, Reduce, Parallel)):  # a later turn reads what an earlier one stored
             before.update(_stored(node, own))
         if isinstance(node, Load) and (node.array, node.at, node.indices) in kept and alike(node.array, before):
             return True

@@ -198,9 +198,9 @@ CASES = [
     ),
     (
         "kernel",
-        "s = 0.0\nfor r in blocks(n):\n    §s += x[r]\n    out[r] = s",
+        "s = 0.0\nfor r in blocks(n):\n    for c in threads(n):\n        §s += x[c]\n    out[r] = s",
         "`s` carries a value from one iteration of the parallel loop of line 9 to the next",
-        "`s` is read between its updates, a scan: write its loop over `grid` or `threads`",
+        "add up in a name of the iteration's own in the inner loop, and update `s` once after it",
     ),
     (
         "blocks",
