@@ -86,3 +86,18 @@ def test_on_the_command_line(site, capsys):
 def test_nothing_is_looked_for_before_it_is_asked_for():
     program = "import sys, pydotcompute; pydotcompute.library; print('importlib.metadata' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "False\n"
+
+
+def test_explain_says_what_artifacts_were_made_from(site, capsys):
+    said = []
+    for place in (["--installed", "two"], ["-C", str(site / "two_lib" / "fast")]):
+        assert main(["explain", "saxpy", "--fields", *place]) == 0
+        said.append(capsys.readouterr().out)
+        assert main(["explain", "saxpy", "-t", "cpu:x86-64-v2", "--json", *place]) == 0
+        data = json.loads(capsys.readouterr().out)
+        assert {row["target"] for row in data["artifacts"]} == {"cpu:x86-64-v2"}
+        assert all(row["status"] == "current" and row["fields"]["kernel"] == "saxpy" for row in data["artifacts"])
+    assert said[0] == said[1] and f"a bundle in {site}/two_lib/fast, made from " in said[0]
+    assert "signature" in said[0] and "llvmlite" in said[0]
+    assert main(["explain", "sxpy", "--installed", "two"]) == 2
+    assert "no kernel 'sxpy' in" in capsys.readouterr().err
