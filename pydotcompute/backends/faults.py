@@ -22,15 +22,20 @@ def fault(artifact: Artifact, site: int, call: int, extent: int, index: int) -> 
     *_, array, rank, axis = sites[site - 1]
     file, line, column = places[site - 1]
     if axis == NO_MEMORY:
-        place = f"{artifact.root}/{file}:{line}:{column}"
+        place = f"{_path(artifact, file)}:{line}:{column}"
         return AllocationError(f"{place}: no memory for {array}, of which each thread takes {index:,} bytes")
     of_axis = f" of axis {axis}" if rank > 1 else ""
-    text = f"{artifact.root}/{file}:{line}:{column}: index {index}{of_axis} is outside {array}, which has {extent}"
+    text = f"{_path(artifact, file)}:{line}:{column}: index {index}{of_axis} is outside {array}, which has {extent}"
     if not call:
         return IndexError(text)
     other, caller, _ = places[len(sites) + call - 1]
-    of_file = "" if other == file else f" of {artifact.root}/{other}"
+    of_file = "" if other == file else f" of {_path(artifact, other)}"
     return IndexError(f"{text}, in a helper called on line {caller}{of_file}")
+
+
+def _path(artifact: Artifact, file: str) -> str:
+    """Of a file of its project. A bundle has only the names of them."""
+    return f"{artifact.root}/{file}" if artifact.owned is not None else f"{artifact.root}: {file}"
 
 
 def number_of(artifact: Artifact) -> int:
