@@ -170,9 +170,8 @@ def update(s: Scope, call: ast.Call) -> tree.Atomic | tree.Scatter:
     at = s.at(call)
     if name == "scatter":
         return tree.Scatter(array.name, indices, convert(value, array.dtype, s.fault(term)), at=at)
-    if array.dtype in STORED:
-        hint = "add up in a float32 array, `temp` or an output, and store it when all is done"
-        s.refuse(target, f"`{name}` updates no {array.dtype}: elements of it are stored, not computed with", hint)
     if array.dtype == "bool" or array.dtype.startswith("complex"):
         s.fault(call)(f"`{name}` updates integers and floats, not {array.dtype}", "store into the array instead")
-    return tree.Atomic(ATOMICS[name], array.name, indices, convert(value, array.dtype, s.fault(term)), at=at)
+    dtype, stored = ("float32", array.dtype) if array.dtype in STORED else (array.dtype, "")
+    term_ = convert(value, dtype, s.fault(term))
+    return tree.Atomic(ATOMICS[name], array.name, indices, term_, stored=stored, at=at)

@@ -67,6 +67,12 @@ def comparison(op: str) -> Callable:
 
 
 @cache
+def of_stored(combine: Callable, dtype: str) -> Callable:
+    """The same of an element that is stored in 16 bits, which `combine` sees as float32, and of a float32."""
+    widened, rounded = conversion(dtype, "float32"), conversion("float32", dtype)
+    return lambda old, value: rounded(combine(widened(old), value))
+
+
 def conversion(source: str, target: str) -> Callable:
     """The function that converts a value of dtype `source` to dtype `target`."""
     if source == target:

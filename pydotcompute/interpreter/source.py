@@ -186,10 +186,16 @@ class _Writer:
             update = arithmetic.binary("+", dtype)
         else:
             update = arithmetic.function(s.op, dtype)
-        name = self.given(("atomic", s.op, dtype), update, f"atomic_{s.op}_{dtype}")
+        if s.stored:
+            update = arithmetic.of_stored(update, s.stored)
+        name = self.given(("atomic", s.op, s.stored or dtype), update, f"atomic_{s.op}_{s.stored or dtype}")
         arguments = (self.name(s.array), *map(self.expression, s.indices), self.expression(s.value))
         given = f"{self.name(s.result)} = " if s.result else ""
-        self.line(f"{given}{self.runtime('update')}({name}, {', '.join(arguments)}, {self.site(s)})", s.at)
+        text = f"{self.runtime('update')}({name}, {', '.join(arguments)}, {self.site(s)})"
+        if given and s.stored:
+            widened = arithmetic.conversion(s.stored, dtype)
+            text = f"{self.given(('convert', s.stored, dtype), widened, f'{s.stored}_to_{dtype}')}({text})"
+        self.line(f"{given}{text}", s.at)
 
     def parallel(self, s: t.Parallel) -> None:
         names = ", ".join(self.name(name) for name in s.names)

@@ -171,6 +171,7 @@ class Atomic(Node):
     value: Expr
     inside: bool = field(default=False, compare=False, repr=False)
     result: str = ""  # the local that gets what the element held before, if any
+    stored: str = ""  # float16 or bfloat16, where elements are stored so: value and result are float32
 
 
 @dataclass(frozen=True)

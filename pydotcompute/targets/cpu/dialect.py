@@ -15,6 +15,7 @@ from ..llvm import lanes
 from ..llvm.dialect import Dialect
 from ..llvm.independence import ACCESS
 from ..llvm.memory import pair_words
+from ..llvm.swaps import swap_until_kept
 from ..llvm.values import I8, I64, SUFFIX, call, kind, llvm_call, llvm_type, parts, stored_type
 
 LOCK = "pydotcompute.lock"
@@ -119,6 +120,17 @@ class CpuDialect(Dialect):
                 b.atomic_rmw("fadd", _part(b, part, address, number), part, "monotonic")
             return None
         return b.atomic_rmw(_update(which, op), address, _in_memory(b, t, value), "monotonic")
+
+    def swap(self, b, t, address, combine):
+        word = llvm_type(t)
+
+        def load(b, cell):
+            return b.load_atomic(cell, "monotonic", t.bitwidth // 8, typ=word)
+
+        def swapped(b, cell, seen, new):
+            return b.extract_value(b.cmpxchg(cell, seen, new, "monotonic", "monotonic"), 0)
+
+        return swap_until_kept(b, t, address, word, combine, load, swapped)
 
 
 CPU = CpuDialect()

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
+from ...ir.math.storage import STORAGE
 from ..llvm.mathematics import defined
 from ..llvm.numba_frontend import Unflagged
 from ..llvm.values import F32, I16, I32
@@ -22,6 +23,11 @@ def call(b: ir.IRBuilder, name: str, value):
     made = b.call(function, [value])
     made.fastmath = Unflagged()
     return made
+
+
+def converted(d, b: ir.IRBuilder, name: str, x):
+    """The value of a function of ir/math/storage.py, of float16 and of bfloat16."""
+    return call(b, name, x) if name in NAMES else b.call(defined(d, b.module, name, STORAGE[name][0]), [x])
 
 
 def float16_ir(instructions: bool) -> str:

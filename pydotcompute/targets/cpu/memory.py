@@ -12,6 +12,7 @@ from numba.extending import intrinsic
 from ..llvm.memory import accesses, atomics, loading, new_array, on_stack, storing
 from ..llvm.values import I8, I64, call, stored_type
 from .dialect import CPU, UNGROUPED
+from .float16 import converted
 
 STACK_ALIGNMENT = 64
 
@@ -162,7 +163,7 @@ def memory() -> dict[str, Callable]:
         **accesses(CPU),
         "load_local": loading(UNGROUPED, in_bytes=False),
         "store_local": storing(UNGROUPED, in_bytes=False),
-        **atomics(CPU, suffixes=("",)),
+        **atomics(CPU, converted, ("",)),
         "advance": advance,
         "address": address,
         "exists": exists,

@@ -37,9 +37,10 @@ class Stores:
         writer, value = self.writer, self.expressions.text(s.value)
         before = writer.names.of(s.result) if s.result else ""
         if before and condition:
-            writer.assign(before, constant(0, array.dtype))
+            writer.assign(before, constant(0, s.value.type))
         if self.shared and array.number >= 0:
-            arguments = f"{s.op}{array.shared_access}({array.pointer}, {offset}, {value})"
+            op = f"{s.op}_{s.stored}" if s.stored else s.op
+            arguments = f"{op}{array.shared_access}({array.pointer}, {offset}, {value})"
             with self._where(condition):
                 if before:
                     writer.assign(before, f"fetch_{arguments}")
@@ -49,8 +50,11 @@ class Stores:
         place, old = writer.names.fresh("_place"), before or writer.names.fresh("_old")
         with self._where(condition):
             writer.assign(place, offset)
-            writer.assign(old, f"load{array.access}({array.pointer}, {place})")
-            writer.line(f"store{array.access}({array.pointer}, {place}, {_UPDATES[s.op]}({old}, {value}))")
+            found = f"load{array.access}({array.pointer}, {place})"
+            writer.assign(old, f"of_{s.stored}_bits_int32(to_int32({found}))" if s.stored else found)
+            new = f"{_UPDATES[s.op]}({old}, {value})"
+            new = f"to_uint16({s.stored}_bits_float32({new}))" if s.stored else new
+            writer.line(f"store{array.access}({array.pointer}, {place}, {new})")
 
     def _where(self, condition: str) -> AbstractContextManager[None]:
         return self.writer.if_(condition) if condition else nullcontext()

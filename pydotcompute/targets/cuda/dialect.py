@@ -14,7 +14,7 @@ from ..llvm.dialect import Dialect
 from ..llvm.memory import pair_words
 from ..llvm.operations import leading_zeros
 from ..llvm.values import F32, F64, I8, I32, I64, call, compare, join, kind, llvm_type, parts, stored_type
-from .atomics import update
+from .atomics import swap, update
 
 Capability = tuple[int, int]
 # The capabilities from which on something is done by other instructions, latest first: before 6.0 there is no atomic
@@ -130,6 +130,9 @@ class NvvmDialect(Dialect):
 
     def atomic(self, b, t, op, value, address):
         return update(self, b, t, op, value, address)
+
+    def swap(self, b, t, address, combine):
+        return swap(self, b, t, address, combine)
 
 
 def _part(b, address, k: int):

@@ -10,8 +10,9 @@ from ...ir.math import bound
 from ...ir.math.storage import STORAGE
 from ..llvm.dialect import Emit, Table
 from ..llvm.mathematics import defined
-from ..llvm.values import F32, I16, I32, PARTS, call, constant, parts
+from ..llvm.values import PARTS, constant, parts
 from .dialect import device
+from .stored import converted
 
 FUNCTIONS = Table()
 operation = FUNCTIONS.operation
@@ -75,22 +76,11 @@ for _dtype in ("float32", "float64"):
     operation(f"mod_{_dtype}", 2, "float")(lambda d, b, t, x, y: _floored(b, t, x, y)[1])
 
 
-def _of_float16_bits(d, b, t, bits):
-    return call(b, "llvm.convert.from.fp16.f32", F32, b.trunc(bits, I16))
-
-
-def _float16_bits(d, b, t, x):
-    return b.zext(call(b, "llvm.convert.to.fp16.f32", I16, x), I32)
-
-
-def _stored(name: str, dtype: str) -> Emit:
-    return lambda d, b, t, x: b.call(defined(d, b.module, name, dtype), [x])
-
-
 for _name, (_dtype, _) in STORAGE.items():
-    _emit = {"of_float16_bits": _of_float16_bits, "float16_bits": _float16_bits}.get(_name) or _stored(_name, _dtype)
     _gives = types.float32 if _name.startswith(("of", "r")) else types.int32
-    operation(f"{_name}_{_dtype}", 1, "int float", lambda t, gives=_gives: gives)(_emit)
+    operation(f"{_name}_{_dtype}", 1, "int float", lambda t, gives=_gives: gives)(
+        lambda d, b, t, x, name=_name: converted(d, b, name, x)
+    )
 
 
 def _modulus(d, b, t, x):

@@ -16,6 +16,7 @@ from .faults import faults
 from .loop_intrinsics import loops
 from .math import FUNCTIONS
 from .memory import arrays
+from .stored import converted
 from .threads import threads
 
 
@@ -23,7 +24,8 @@ from .threads import threads
 def _intrinsics(capability: Capability) -> dict[str, Any]:
     d = NvvmDialect(capability)
     made = {**intrinsics(d, OPERATIONS), **mixed(d), **conversions(d), **intrinsics(d, FUNCTIONS)}
-    return {**made, **accesses(d), **atomics(d), **arrays(), **threads(), **loops(d), **reductions(d), **faults()}
+    made |= {**accesses(d), **atomics(d, converted), **arrays()}
+    return {**made, **threads(), **loops(d), **reductions(d), **faults()}
 
 
 def namespace(capability: Capability) -> dict[str, Any]:

@@ -20,7 +20,9 @@ class Stores:
         return {
             Store: lambda s: self._write("store", s),
             Scatter: lambda s: self._write("scatter", s),
-            Atomic: lambda s: self._write(f"{'fetch' if s.result else 'atomic'}_{s.op}", s),
+            Atomic: lambda s: self._write(
+                f"{'fetch' if s.result else 'atomic'}_{s.op}{'_' * bool(s.stored)}{s.stored}", s
+            ),
         }
 
     def handlers_of_one(self) -> dict[type, Handler]:
@@ -39,7 +41,7 @@ class Stores:
         place, condition = self.elements.place(array, s, write)
         result = self.writer.names.of(s.result) if isinstance(s, Atomic) and s.result else ""
         if result and condition:
-            self.writer.assign(result, constant(0, array.dtype))
+            self.writer.assign(result, constant(0, s.value.type))
         with self.writer.if_(condition) if condition else nullcontext():
             text = f"{operation}{array.suffix}({array.pointer}, {place}, {write(s.value)})"
             if result:

@@ -98,6 +98,10 @@ class Dialect(ABC):
         """Update an element ("add", "min", "max") for every thread to see. It gives what a real one held before."""
 
     @abstractmethod
+    def swap(self, b, t, address, combine: Emit):
+        """Replace an integer by what `combine` makes of it, for every thread to see. It gives what it was."""
+
+    @abstractmethod
     def has_atomic(self, t, op: str) -> bool:
         """Whether an element of this type can be updated so."""
 

@@ -9,12 +9,16 @@ byte.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 
 from llvmlite import ir
 from numba import types
 
+from ...artifact.dtypes import STORED
 from .dialect import Dialect, of_types
-from .values import I32, I64, kind, stored_type
+from .operations import OPERATIONS
+from .values import I16, I32, I64, kind, stored_type
+from .words import EXTREMA
 
 BYTES = {"": False, "_bytes": True}  # suffix of a name → whether its offsets are in bytes
 
@@ -94,6 +98,31 @@ def updating(d: Dialect, op: str, in_bytes: bool, gives: bool) -> Callable:
     return _writing(d, lambda t: d.has_atomic(t, op) and (not gives or kind(t) in plain), write, gives)
 
 
+def updating_stored(d: Dialect, op: str, dtype: str, converted: Callable, in_bytes: bool, gives: bool) -> Callable:
+    """The same for an element that is stored in 16 bits, by a float32. converted(d, b, name, x): the value of a
+    function of ir/math/storage.py."""
+
+    def typed(pointer, offset, value):
+        if not isinstance(pointer, types.CPointer) or pointer.dtype != types.uint16 or value != types.float32:
+            return None
+
+        def emit(context, b, signature, values):
+            def wide(bits):
+                return converted(d, b, f"of_{dtype}_bits", b.zext(bits, I32))
+
+            def combine(old):
+                new = OPERATIONS[EXTREMA.get(op, op)].emit(d, b, types.float32, wide(old), values[2])
+                return b.trunc(converted(d, b, f"{dtype}_bits", new), I16)
+
+            address = d.address(b, types.uint16, values[0], values[1], in_bytes)
+            before = d.swap(b, types.uint16, address, combine)
+            return wide(before) if gives else None
+
+        return (types.float32 if gives else types.void)(pointer, types.int64, types.float32), emit
+
+    return of_types(3, typed)
+
+
 def accesses(d: Dialect) -> dict[str, Callable]:
     """The intrinsics `load`, `store`, `scatter`, and each with `_bytes` behind it, by name."""
     made = {}
@@ -103,12 +132,15 @@ def accesses(d: Dialect) -> dict[str, Callable]:
     return made
 
 
-def atomics(d: Dialect, suffixes: tuple[str, ...] = tuple(BYTES)) -> dict[str, Callable]:
-    """The intrinsics `atomic_add`, `atomic_min` and `atomic_max`, and `fetch_add` … with a result, by name."""
-    return {
-        f"{word}_{op}{s}": updating(d, op, BYTES[s], word == "fetch")
-        for word in ("atomic", "fetch") for op in ("add", "min", "max") for s in suffixes
-    }  # fmt: skip
+def atomics(d: Dialect, converted: Callable, suffixes: tuple[str, ...] = tuple(BYTES)) -> dict[str, Callable]:
+    """The intrinsics `atomic_add`, `atomic_min` and `atomic_max`, and `fetch_add` … with a result, by name;
+    `atomic_add_float16` … of what is stored in 16 bits, for which see `updating_stored`."""
+    made = {}
+    for word, op, s in product(("atomic", "fetch"), ("add", "min", "max"), suffixes):
+        made[f"{word}_{op}{s}"] = updating(d, op, BYTES[s], word == "fetch")
+        for dtype in STORED:
+            made[f"{word}_{op}_{dtype}{s}"] = updating_stored(d, op, dtype, converted, BYTES[s], word == "fetch")
+    return made
 
 
 def new_array(t, allocate: Callable) -> Callable:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from ...artifact.dtypes import STORED
 from ...ir.dtypes import INTEGER_BITS
 from ..text.dialect import Template
 from ..text.scalars import Scalars
@@ -11,10 +12,12 @@ ATOMICS: dict[str, Template] = {}
 _SPACES = {"global": "global", "shared": "local", "private": "private"}
 
 
-def _atomic(op: str, space: str) -> Template:
+def _atomic(op: str, space: str, stored: str = "") -> Template:
     def template(s: Scalars, dtype: str, name: str) -> list[str]:
         if space == "private":  # one thread's own
-            return _plain(s, op, dtype, name)
+            return _plain(s, op, dtype, name, stored)
+        if stored:
+            return _swapped_in_word(s, op, dtype, name, _SPACES[space], 16, stored)
         if dtype in ("int32", "uint32", "int64", "uint64"):
             return _native(s, op, dtype, name, _SPACES[space])
         size = {"float32": 32, "float64": 64}.get(dtype) or INTEGER_BITS.get(dtype, 16)
@@ -27,12 +30,15 @@ def _combined(s: Scalars, op: str, dtype: str, x: str, y: str) -> str:
     return s.binary("+", dtype, x, y) if op == "add" else s.function(op, dtype, dtype, [x, y])
 
 
-def _plain(s: Scalars, op: str, dtype: str, name: str) -> list[str]:
-    t, element = s.type(dtype), s.dialect.element(dtype)
+def _plain(s: Scalars, op: str, dtype: str, name: str, stored: str) -> list[str]:
+    t, element = s.type("float32" if stored else dtype), s.dialect.element(dtype)
     old, place = s.dialect.load(dtype, "private", "place", "0"), s.dialect.store
+    new = _combined(s, op, "float32" if stored else dtype, "old", "value")
+    if stored:
+        old, new = s.call(f"of_{stored}_bits", "int32", old), s.call(f"{stored}_bits", "float32", new)
     return [
         f"{t} {name}({element} *place, {t} value)", "{", f"    {t} old = {old};",
-        f"    {place(dtype, 'private', 'place', '0', _combined(s, op, dtype, 'old', 'value'))};",
+        f"    {place(dtype, 'private', 'place', '0', new)};",
         "    return old;", "}",
     ]  # fmt: skip
 
@@ -64,14 +70,21 @@ def _swapped(s: Scalars, op: str, dtype: str, name: str, space: str, size: int) 
     ]  # fmt: skip
 
 
-def _swapped_in_word(s: Scalars, op: str, dtype: str, name: str, space: str, size: int) -> list[str]:
-    t, element, mask = s.type(dtype), s.dialect.element(dtype), (1 << size) - 1
-    changed = f"(uint)({_combined(s, op, dtype, 'old', 'value')}) & {mask}U"
+def _swapped_in_word(
+    s: Scalars, op: str, dtype: str, name: str, space: str, size: int, stored: str = ""
+) -> list[str]:  # fmt: skip
+    """stored: elements are of this dtype, in 16 bits; value and result are float32."""
+    t, element, mask = s.type("float32" if stored else dtype), s.dialect.element(dtype), (1 << size) - 1
+    new, old = _combined(s, op, "float32" if stored else dtype, "old", "value"), f"({t})(seen >> shift)"
+    if stored:
+        new = s.call(f"{stored}_bits", "float32", new)
+        old = s.call(f"of_{stored}_bits", "int32", f"(int)(seen >> shift & {mask}U)")
+    changed = f"(uint)({new}) & {mask}U"
     return [
         f"{t} {name}(volatile {space} {element} *place, {t} value)", "{",
         f"    volatile {space} uint *cell = (volatile {space} uint *)((size_t)place & ~(size_t)3);",
         "    uint shift = (uint)((size_t)place & 3) * 8;", "    uint seen = *cell;", "    uint found = seen;",
-        f"    {t} old;", "    do {", "        seen = found;", f"        old = ({t})(seen >> shift);",
+        f"    {t} old;", "    do {", "        seen = found;", f"        old = {old};",
         f"        uint changed = {changed};",
         f"        found = atomic_cmpxchg(cell, seen, (seen & ~({mask}U << shift)) | changed << shift);",
         "    } while (found != seen);", "    return old;", "}",
@@ -95,3 +108,5 @@ for _space in _SPACES:
 for _op in ("add", "min", "max"):
     for _space in _SPACES:
         ATOMICS[f"update_{_op}_{_space}"] = _atomic(_op, _space)
+        for _dtype in STORED:
+            ATOMICS[f"update_{_op}_{_dtype}_{_space}"] = _atomic(_op, _space, _dtype)

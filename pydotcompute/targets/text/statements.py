@@ -75,7 +75,7 @@ class Statements:
                 if s.result and e.faults and e.faults.checks(s):
                     w.assign(e.names.of(s.result), e.scalars.constant(0, s.value.type))
                 with e.reached(s) as indices:
-                    text = e.atomic(s.op, s.array, indices, e.text(s.value))
+                    text = e.atomic(f"{s.op}_{s.stored}" if s.stored else s.op, s.array, indices, e.text(s.value))
                     if s.result:
                         w.assign(e.names.of(s.result), text)
                     else:

@@ -7,7 +7,6 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from pydotcompute.errors import DeclarationError
 from tests.targets.built import TARGETS, Built, build, loop, marked, same
 
 DTYPES = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
@@ -227,9 +226,72 @@ def test_one_kernel_of_all_floats():
     agree(built, *(rng.normal(size=100).astype(DTYPES.get(d, d)) for d in every))
 
 
-@pytest.mark.parametrize("update", ["atomic_add", "atomic_min", "atomic_max"])
-def test_atomics_are_refused_by_name(update):
-    with pytest.raises(DeclarationError) as caught:
-        loop("cpu:x86-64-v3", "(x: float16[n]) -> (out: float16[4] = 0)",
-             f"for i in grid(n):\n    {update}(out, i % 4, x[i])")  # fmt: skip
-    assert f"`{update}` updates no float16" in caught.value.message and "float32 array" in caught.value.hint
+@every_pair
+def test_atomics(target, dtype):
+    """Of elements that do not meet: the value before is float32, the new one is rounded once."""
+    body = """
+        for i in grid(n):
+            a[i] = atomic_add(sums, i, y[i])
+            b[i] = atomic_min(least, n - 1 - i, y[i])
+            atomic_max(most, (i, 0), y[i] * 0.3)
+    """
+    arrays = ", ".join(f"{name}: inout {dtype}[n{', 1' * (name == 'most')}]" for name in ("sums", "least", "most"))
+    built = loop(target, f"({arrays}, y: float32[n]) -> (a: float32[n], b: float32[n])", body, EXACT)
+    x, y = draw(dtype, 301), np.random.default_rng(1).normal(size=301).astype("f4")
+    if dtype == "float16":
+        x[7], y[7] = 65504, 17  # becomes infinite
+    x[9], y[11] = np.nan, np.nan
+    before, _ = agree(built, x.copy(), x.copy(), x.copy()[:, None], y)
+    sums, least, most = x.copy(), x.copy(), x.copy()[:, None]
+    built.call(sums, least, most, y)
+    with np.errstate(over="ignore"):
+        assert (before == wide(x))[[0, 1, 8]].all()
+        assert np.array_equal(wide(sums), wide((wide(x) + y).astype(x.dtype)), equal_nan=True)
+        assert np.array_equal(wide(least), wide(np.minimum(wide(x), y[::-1]).astype(x.dtype)), equal_nan=True)
+        scaled = np.maximum(wide(x), y * np.float32(0.3)).astype(x.dtype)
+        assert np.array_equal(wide(most)[:, 0], wide(scaled), equal_nan=True)
+
+
+@every_pair
+@pytest.mark.parametrize("place", ["grid", "shared"])
+def test_atomics_that_meet(target, dtype, place):
+    """Small whole numbers, of which 16 bits keep every sum: neighbours in a word do not disturb one another."""
+    body = """
+        for i in grid(n):
+            atomic_add(out, i % 5, 1)
+            atomic_min(low, i % 3, x[i])
+    """
+    if place == "shared":
+        body = f"""
+        for r in blocks(1):
+            here = shared((5,), {dtype})
+            least = shared((3,), {dtype})
+            for j in threads(5):
+                here[j] = 0
+                if j < 3:
+                    least[j] = 100
+            for i in threads(n):
+                atomic_add(here, i % 5, 1)
+                atomic_min(least, i % 3, x[i])
+            for j in threads(5):
+                out[j] = here[j]
+                if j < 3:
+                    low[j] = least[j]
+        """
+    built = loop(target, f"(x: {dtype}[n]) -> (out: {dtype}[5] = 0, low: {dtype}[3] = 100)", body)
+    x = draw(dtype, 640)
+    for seed in range(3):
+        out, low = built.call(x, seed=seed)
+        assert (wide(out) == 128).all() and (wide(low) == [wide(x)[k::3].min() for k in range(3)]).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("arch, swap", [("60", "atom.cas.b32"), ("90", "atom.cas.b16")])
+def test_atomics_of_other_architectures(arch, swap, dtype):
+    """Before capability 7.0 by the 32 bits around an element; what they give is what each has found."""
+    body = "for i in grid(n):\n    before[i] = atomic_add(out, i % 5, 1)"
+    built = loop(f"cuda:compute_{arch}", f"(n: int64) -> (out: {dtype}[5] = 0, before: float32[n])", body)
+    assert swap in built.ptx or swap.replace(".cas", ".global.cas") in built.ptx
+    out, before = built.call(200, seed=2)
+    assert (wide(out) == 40).all() and all(sorted(before[k::5]) == [*range(40)] for k in range(5))
