@@ -21,6 +21,13 @@ OTHER_NAMES = {
     "aarch64-v8.2": "armv82 armv82_a v82 fp16 dotprod asimdhp asimddp neoverse_n1 graviton2 cortex_a76",
     "native": "host auto",
 }
+# What each level has that the one below it has not, by Linux's names (/proc/cpuinfo).
+FLAGS = {
+    "x86-64-v2": ("pni", "ssse3", "sse4_1", "sse4_2", "popcnt", "cx16", "lahf_lm"),
+    "x86-64-v3": ("avx", "avx2", "fma", "f16c", "bmi1", "bmi2", "abm", "movbe"),
+    "x86-64-v4": ("avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"),
+    "aarch64-v8.2": ("fphp", "asimdhp", "asimddp", "atomics", "asimdrdm"),
+}
 _MACHINES = {"amd64": "x86-64", "x86_64": "x86-64", "arm64": "aarch64", "aarch64": "aarch64"}
 
 
@@ -38,6 +45,12 @@ def machine() -> str:
 def architecture(level: str) -> str:
     """Of one of LEVELS."""
     return next(name for name, levels in ARCHITECTURES.items() if level in levels)
+
+
+def flags(level: str) -> tuple[str, ...]:
+    """What a processor must have for code for one of LEVELS, besides what all of its architecture have."""
+    levels = ARCHITECTURES[architecture(level)]
+    return tuple(flag for name in levels[: levels.index(level) + 1] for flag in FLAGS.get(name, ()))
 
 
 def meant(text: str) -> str:

@@ -9,10 +9,9 @@ from typing import Any, Callable, Mapping
 
 from ..artifact.remedies import install
 from ..cache import sources, trust
-from ..cache.inspection import rows
-from ..cache.layout import KEYS, MANIFEST, PROJECT_CACHE, PROJECT_RENDERED, USED, object_path, record_name
+from ..cache.layout import KEYS, MANIFEST, PROJECT_CACHE, PROJECT_RENDERED, USED, record_name
 from ..cache.lock import locked
-from ..cache.pruning import keep_to
+from ..cache.pruning import is_above, keep_to
 from ..cache.seen import Seen
 from ..cache.writer import (
     close_to_others,
@@ -172,6 +171,8 @@ def build(project: Project, request: Request, report: Callable[[Any], None]) -> 
             make_folders(project.cache)
             with locked(project.cache, project.say):
                 plan = _build_locked(project, request, plan, outcome, report)
+        if request.cache_size and is_above(project.cache, request.cache_size):
+            _limit(project, request.cache_size)
         note(project.cache, plan, outcome)
         if _is_current(plan, outcome):
             sources.record(project.root, project.sources)
@@ -231,16 +232,14 @@ def _build_locked(
         keep_times(project.cache, plan, outcome, seconds, store)
         project.close()
     remove_others(project.rendered_folder, project.declaration)
-    if request.cache_size:
-        _limit(project, request.cache_size, plan.manifest, written)
     return plan
 
 
-def _limit(project: Project, most: int, before: Manifest, now: Manifest) -> None:
-    """Respect the setting for the size of the cache, as far as that takes nothing from anybody: programs that have read
-    the manifest before this one may load what it names."""
-    others = {object_path(row.object, row.suffix) for row in rows(before)}
-    left = keep_to(project.cache, now, most, others).left
+def _limit(project: Project, most: int) -> None:
+    """Respect the setting for the size of the cache, as far as that takes nothing from anybody."""
+    with locked(project.cache, project.say):
+        manifest, problem = read_manifest(project.cache)
+        left = 0 if problem else keep_to(project.cache, manifest, most).left  # of another's making: the next build's
     if left > most:
         sizes = f"{left / 1e6:.1f} MB, more than the {most / 1e6:.1f} MB of cache_size"
         project.say(f"{project.cache}: the objects that are in use have {sizes}")

@@ -48,7 +48,6 @@ def keep_times(folder: str, plan: Plan, outcome: Outcome, before: Mapping[str, f
             seconds |= {result.item.key: took} if isinstance(took, (int, float)) else {}
     with contextlib.suppress(OSError):
         builds.keep_seconds(folder, {key: round(took, 6) for key, took in seconds.items()})
-        builds.sum_up(folder)
     if outcome.ran:
         store.set(TIMELINE, {
             "at": round(time(), 3), "seconds": round(outcome.elapsed, 6),

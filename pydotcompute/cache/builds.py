@@ -18,7 +18,7 @@ from .writer import replace_file
 
 LOG = "builds.jsonl"  # in the cache's folder, as is the next
 SECONDS = "seconds.json"
-LONG = 1 << 16  # bytes of a log that is summed up
+LONG = 1 << 16  # bytes: a log that has more is summed up
 MOST = 1 << 26  # bytes that are read
 LONGEST = 1e12  # seconds that anything took, or since 1970: JSON has NaN and infinities too
 
@@ -34,15 +34,20 @@ class Builds(NamedTuple):
 
 
 def note(folder: str, builds: Builds) -> None:
-    """Add to the log. What the disk refuses is not kept."""
+    """Add to the log, and put the sum of a long one in its place. What the disk refuses is not kept, nor what another
+    process adds just then."""
     line = json.dumps(builds._asdict(), separators=(",", ":")) + "\n"
     with contextlib.suppress(OSError):
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         handle = os.open(os.path.join(folder, LOG), flags, 0o644)
         try:
             os.write(handle, line.encode())
+            size = os.fstat(handle).st_size
         finally:
             os.close(handle)
+        if size > LONG:
+            sum_of_all = json.dumps(noted(folder)._asdict(), separators=(",", ":")) + "\n"
+            replace_file(os.path.join(folder, LOG), sum_of_all.encode(), sync=False)
 
 
 def noted(folder: str) -> Builds:
@@ -58,13 +63,6 @@ def noted(folder: str) -> Builds:
     since = min((each.since for each in found if each.since is not None), default=None)
     number, hits = sum(each.builds for each in found), sum(each.hits for each in found)
     return Builds(since, number, hits, sum(each.saved for each in found), dict(misses.most_common()))
-
-
-def sum_up(folder: str) -> None:
-    """Put the sum of a long log in its place. Only under the lock. Raises OSError."""
-    path = os.path.join(folder, LOG)
-    if os.path.exists(path) and os.path.getsize(path) > LONG:
-        replace_file(path, (json.dumps(noted(folder)._asdict()) + "\n").encode(), sync=False)
 
 
 def keep_seconds(folder: str, seconds: Mapping[str, float]) -> None:

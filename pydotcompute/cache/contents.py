@@ -153,7 +153,8 @@ class Cache:
         max_size: bytes that all objects together may have, the current ones among them: then those that no artifact
         uses go first, then those of artifacts that are out of date, each from that on which was not used for longest.
         older_than: seconds; all that were made before, and not used since. unused: all that no artifact uses.
-        dry_run: only say which. `say` hears who is waited for. An artifact whose object goes leaves the manifest.
+        dry_run: only say which. `say` hears who is waited for. An artifact whose object goes leaves the manifest, and
+        what is remembered of the builds of objects that go, goes with them.
 
         Raises ValueError for a bundle; KernelNotBuiltError where the manifest cannot be read, since nothing is known
         of what is current; UntrustedCacheError.

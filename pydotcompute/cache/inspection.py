@@ -151,8 +151,8 @@ class Stored(NamedTuple):
 def stored(folder: str) -> dict[str, Stored]:
     """The files among the objects of a cache that are named as objects are: path relative to it → size and time."""
     found = {}
-    for part in _entries(os.path.join(folder, OBJECTS)):
-        for entry in _entries(part.path) if part.is_dir(follow_symlinks=False) else []:
+    for part in entries(os.path.join(folder, OBJECTS)):
+        for entry in entries(part.path) if part.is_dir(follow_symlinks=False) else []:
             path = f"{OBJECTS}/{part.name}/{entry.name}"
             if entry.is_file(follow_symlinks=False) and OBJECT_NAME.fullmatch(path):
                 status = entry.stat(follow_symlinks=False)
@@ -163,13 +163,14 @@ def stored(folder: str) -> dict[str, Stored]:
 def uses(folder: str) -> dict[str, float]:
     """Digest of an object → the day of its last load, seconds since 1970, as far as it is known."""
     found = {}
-    for entry in _entries(os.path.join(folder, USED)):
+    for entry in entries(os.path.join(folder, USED)):
         with contextlib.suppress(OSError):
             found[entry.name] = entry.stat(follow_symlinks=False).st_mtime
     return found
 
 
-def _entries(folder: str) -> list[os.DirEntry[str]]:
+def entries(folder: str) -> list[os.DirEntry[str]]:
+    """Of a folder; none where there is no such folder."""
     try:
         with os.scandir(folder) as entries:
             return list(entries)

@@ -36,7 +36,7 @@ In a program of the build half a manifest is one dictionary: {"version", "kernel
 artifact has its "stale", empty if it is current. An archive (cache/archive.py) has that dictionary as one file.
 
 A target is written `cpu:x86-64-v3`, `cpu:native`, `cuda:sm_90`; a build with --bounds makes `cpu:x86-64-v3+bounds`.
-For CPU artifacts `meta` has {"triple", "features": […]} ("features": what `cpu:native` needs of a processor).
+For CPU artifacts `meta` has "triple", and for `cpu:native` "features": what it needs of a processor.
 """
 
 from __future__ import annotations

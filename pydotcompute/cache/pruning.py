@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 from collections.abc import Collection
 from typing import Any, Callable, NamedTuple
 
 from ..errors import KernelNotBuiltError
 from . import trust
-from .inspection import rows, stored, uses
-from .layout import MANIFEST, USED, object_path
+from .files import MOST_MANIFEST, read_file
+from .forgetting import forget, history_size
+from .inspection import entries, rows, stored, uses
+from .layout import MANIFEST, RECORDS, USED, object_path
 from .lock import locked
+from .records import FAULTS
 from .writer import read_manifest, write_manifest
 
 Name = tuple[str, str, str]
@@ -38,6 +42,7 @@ class Pruned(NamedTuple):
     objects: tuple[Taken, ...]
     bytes: int  # of them
     left: int  # bytes of the objects that stay
+    records: int = 0  # of the build's history, of artifacts that are not there
 
 
 def prune(
@@ -58,20 +63,29 @@ def prune(
                 "makes it anew, 'pydotcompute cache clear' removes all"
             )
         chosen = _choose(folder, manifest, max_size, older_than, unused, now)
+        if gone := {name for taken in chosen.objects for name in taken.artifacts}:
+            manifest = _without(manifest, gone)
+            if not dry_run:
+                write_manifest(folder, manifest)  # first: it never names an object that was taken
         if not dry_run:
-            if gone := {name for taken in chosen.objects for name in taken.artifacts}:
-                write_manifest(folder, _without(manifest, gone))  # first: it never names an object that was taken
             _take(folder, chosen)
-    return chosen
+        paths = {taken.path for taken in chosen.objects}
+        records = forget(folder, manifest, paths, older_than, unused, dry_run, now, lambda line: None)
+    return chosen._replace(records=records)
 
 
-def keep_to(folder: str, manifest: dict[str, Any], most: int, others: Collection[str]) -> Pruned:
-    """Take objects that no artifact of the manifest uses until all have at most so many bytes, those first that were
-    not used for longest. others: paths that stay as well, such as what programs that run may still load. Only under
-    the lock."""
-    kept = {object_path(row.object, row.suffix) for row in rows(manifest)}.union(others)
+def is_above(folder: str, most: int) -> bool:
+    """Whether the objects of a cache, or what it remembers of builds, have more bytes than this."""
+    return max(sum(file.size for file in stored(folder).values()), history_size(folder)) > most
+
+
+def keep_to(folder: str, manifest: dict[str, Any], most: int) -> Pruned:
+    """Take objects that no artifact uses until all have at most so many bytes, those first that were not used for
+    longest; and what is remembered of builds, if that has more. What the index before this one names stays as well,
+    since programs that run may load it: its records are there until the build after next. Only under the lock."""
+    kept = {object_path(row.object, row.suffix) for row in rows(manifest)} | _recorded(folder)
     left = sum(file.size for file in stored(folder).values())
-    chosen = []
+    chosen: list[Taken] = []
     for taken in _candidates(folder, kept, {}):
         if left <= most:
             break
@@ -79,6 +93,21 @@ def keep_to(folder: str, manifest: dict[str, Any], most: int, others: Collection
         left -= taken.size
     found = Pruned(tuple(chosen), sum(taken.size for taken in chosen), left)
     _take(folder, found)
+    every = history_size(folder) > most
+    return found._replace(records=forget(folder, manifest, (), None, every, False, 0.0, lambda line: None))
+
+
+def _recorded(folder: str) -> set[str]:
+    """The paths of the objects that the records on the disk name."""
+    found = set()
+    for entry in entries(os.path.join(folder, RECORDS)):
+        with contextlib.suppress(OSError, *FAULTS):
+            record = json.loads(read_file(entry.path, MOST_MANIFEST))
+            found |= {
+                object_path(artifact["object"], artifact["suffix"])
+                for specialisation in record["specializations"].values()
+                for artifact in specialisation["artifacts"].values()
+            }
     return found
 
 

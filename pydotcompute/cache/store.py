@@ -71,14 +71,14 @@ class Store:
     def delete(self, name: str) -> None:
         self._try(lambda cache: cache.delete(name))
 
-    def names(self) -> list[str]:
-        """Every key, rows that are not ours left out."""
+    def names(self) -> dict[str, float]:
+        """Every key → when its value was written, seconds since 1970; rows that are not ours left out."""
 
-        def rows(cache: diskcache.Cache) -> list[str]:
-            found = cache._sql("SELECT key FROM Cache WHERE raw = 1 AND typeof(key) = 'text'")
-            return [key for (key,) in found]
+        def rows(cache: diskcache.Cache) -> dict[str, float]:
+            found = cache._sql("SELECT key, store_time FROM Cache WHERE raw = 1 AND typeof(key) = 'text'")
+            return {key: float(written) for key, written in found}
 
-        return self._try(rows) or []
+        return self._try(rows) or {}
 
     def close(self) -> None:
         if self._cache is not None:

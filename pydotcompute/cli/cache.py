@@ -41,6 +41,7 @@ from .terminal import ago, count, say, size_text, table, tell
 
 if TYPE_CHECKING:
     from ..cache.contents import Record
+    from ..cache.inspection import Row
 
 ORDERS: dict[str, Callable[[Any], Any]] = {
     "kernel": lambda record: record[:3],
@@ -238,6 +239,7 @@ def _show(options: argparse.Namespace, root: str, folder: str) -> int:
                 **row._asdict(),
                 "path": os.path.join(folder, object_path(row.object, row.suffix)),
                 "fault": faults[row[:3]],
+                "needs": _needs(row),
                 "fields": record.get("fields", {}),
                 "seconds": record.get("seconds"),
                 "phases": record.get("phases", {}),
@@ -259,13 +261,22 @@ def _show(options: argparse.Namespace, root: str, folder: str) -> int:
             ("seconds", "-" if seconds is None else f"{seconds:.3f}"),
         ]
         lines.append(("indices", _indices(entry["meta"])))
+        lines += [("needs", ", ".join(entry["needs"]))] if entry["needs"] else []
         for name, value in entry["meta"].items():
-            if name in ("sites", "calls", "places", "unchecked"):
+            if name in ("sites", "calls", "places", "unchecked", "features"):
                 continue
             lines.append((name, ", ".join(map(str, value)) if isinstance(value, list) else str(value)))
         lines += [(f"key: {name}", value) for name, value in entry["fields"].items()]
         print(table([("  " + name, value) for name, value in lines]))
     return 0
+
+
+def _needs(row: Row) -> list[str]:
+    """What an artifact wants of the processor or device that runs it."""
+    from ..targets.registry import find
+
+    target = find(row.target)
+    return list(target.needs(row.target, row.meta)) if target else []
 
 
 def _records(folder: str, keys: list[str]) -> dict[str, Any]:

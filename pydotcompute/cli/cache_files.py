@@ -129,6 +129,7 @@ def prune(options: argparse.Namespace, root: str) -> int:
         ], right=(1, 2)))  # fmt: skip
     does = "would remove" if options.dry_run else "removed"
     gone = f"{does} {count(found.objects, 'object')}, {size_text(found.bytes)}"
+    gone += f", and {count(found.records, 'record')} of its history" if found.records else ""
     tell(f"{cache.folder}: {gone}; {size_text(found.left)} {'would be ' * options.dry_run}left")
     if options.max_size is not None and found.left > options.max_size:
         say(f"that is more than {size_text(options.max_size)}, and all of it is current")

@@ -218,6 +218,11 @@ class Target(ABC):
         """Tool → version, of all that it really uses. `linker`: the setting."""
         return {tool: tools.package_version(*names) for tool, names in self.distributions.items()}
 
+    def needs(self, target: str, meta: Mapping[str, Any]) -> tuple[str, ...]:
+        """What an artifact for one of its targets wants of the processor or device that runs it, in a word each; meta:
+        what the manifest says of it."""
+        return tuple(map(str, meta.get("features", ())))
+
     def platforms(self, target: str) -> tuple[str, ...]:
         """The platform tags of wheels that may hold artifacts for one of its targets; none: any wheel may."""
         return ()

@@ -9,7 +9,9 @@ import time
 import pytest
 
 from pydotcompute.cache import Cache
+from pydotcompute.cache.files import sha256
 from pydotcompute.cache.layout import VERSION
+from pydotcompute.cache.store import open_store
 from pydotcompute.cache.writer import read_manifest
 from pydotcompute.cli import main
 from pydotcompute.errors import KernelNotBuiltError, UntrustedCacheError
@@ -168,7 +170,7 @@ def test_whose_cache_and_what_is_asked(project, capsys, tmp_path):
         2, "", "pydotcompute: say what is to go: --unused, --older-than AGE, --max-size SIZE\n"
     )  # fmt: skip
     assert "'--5' is no size" in prune(capsys, "--max-size=--5")[2]
-    assert Cache(tmp_path / "nowhere").prune(unused=True) == ((), 0, 0)
+    assert Cache(tmp_path / "nowhere").prune(unused=True) == ((), 0, 0, 0)
     (project / "build" / "cache").chmod(0o777)
     with pytest.raises(UntrustedCacheError):
         Cache(project).prune(unused=True)
@@ -198,3 +200,46 @@ def test_a_pruning_that_is_killed_leaves_a_manifest_of_what_is_there(project, mo
         Cache(project).prune(older_than=0)
     assert gone(project) == set() and named(project) == {("axpy", V2), ("sum", V2)}
     assert read_manifest(str(project / "build" / "cache"))[1] == ""
+
+
+def remember(root, entries):
+    """A history with a record for each key: of an object's bytes, written so many days ago."""
+    store = open_store(str(root / "build" / "cache" / "keys"), pytest.fail)
+    for key, (data, days) in entries.items():
+        store.set(f"key/{key}", {"fields": {}, "entry": {"object": sha256(data), "suffix": ".so"}})
+        store._cache._sql("UPDATE Cache SET store_time = ? WHERE key = ?", (time.time() - days * DAY, f"key/{key}"))
+    store.set("timeline", {"at": 1.0})
+    store.close()
+
+
+def remembered(root):
+    store = open_store(str(root / "build" / "cache" / "keys"), pytest.fail, start_anew=False)
+    try:
+        return set(store.names())
+    finally:
+        store.close()
+
+
+@pytest.mark.parametrize(
+    "arguments, goes",
+    [
+        (["--max-size", "1M"], {"lost"}),
+        (["--max-size", "61K"], {"lost"}),
+        (["--max-size", "51K"], {"lost", "older"}),
+        (["--unused"], {"lost", "older", "twin", "old"}),
+        (["--older-than", "45d"], {"lost", "old", f"axpy {V3}"}),
+    ],
+)
+def test_the_history_goes_with_what_it_tells_of(project, capsys, arguments, goes):
+    """Never of what the manifest names, current or not: why it is out of date is told from there."""
+    current = made("axpy", V2, SIZES["axpy", V2])
+    entries = {f"{kernel} {target}": (made(kernel, target, size), 400) for (kernel, target), size in SIZES.items()}
+    entries |= {"older": (made("older", V2, 10_000), 1), "lost": (b"not there", 1), "twin": (current, 1)}
+    entries["old"] = (current, 50)
+    remember(project, entries)
+    everything = remembered(project)
+    code, _, err = prune(capsys, *arguments, "--dry-run")
+    assert (code, remembered(project)) == (0, everything) and f"{len(goes)} record" in err
+    code, out, _ = prune(capsys, *arguments, "--json")
+    assert code == 0 and json.loads(out)["records"] == len(goes)
+    assert everything - remembered(project) == {f"key/{name}" for name in goes} and "timeline" in remembered(project)

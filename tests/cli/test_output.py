@@ -210,11 +210,13 @@ def test_cache_list_and_show(project, capsys):
     shown = dict(re.findall(r"^  (\S+(?: \S+)*?)  +(.*)$", out, re.MULTILINE))
     assert code == 0 and shown["state"] == "current when last built"
     assert os.path.isfile(shown["object"]) and os.path.getsize(shown["object"]) == int(shown["size"].split()[0])
-    assert shown["indices"] == "proved to be inside"
+    assert shown["indices"] == "proved to be inside" and "features" not in shown
+    assert shown["needs"].split(", ")[-8:] == ["avx", "avx2", "fma", "f16c", "bmi1", "bmi2", "abm", "movbe"]
     assert shown["key: flag fastmath"] == "[contract]" and float(shown["seconds"]) > 0
     code, out, _ = call(capsys, "cache", "show", "scale", "--json")
     data = json.loads(out)
     assert data["kernel"] == "scale" and len(data["artifacts"]) == 2
+    assert [("avx2" in row["needs"], "popcnt" in row["needs"]) for row in data["artifacts"]] == [(False, True), (True, True)]
     code, out, err = call(capsys, "cache", "show", "scale", "T=float23")
     assert (code, out) == (2, "") and err.endswith("did you mean 'T=float32'?\n")
 

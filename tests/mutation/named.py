@@ -96,7 +96,7 @@ NAMED = {
         "pydotcompute/backends/cpu/levels.py", '"AVX2", "FMA3",', '"AVX2",', ("runtime/test_settings.py",)
     ),
     "v3 on a processor without FMA, by Linux's names": Named(
-        "pydotcompute/backends/cpu/levels.py", '"avx2", "fma",', '"avx2",', ("runtime/test_settings.py",)
+        "pydotcompute/artifact/cpu_levels.py", '"avx2", "fma",', '"avx2",', ("runtime/test_settings.py",)
     ),
     "v3 on a processor without BMI2, where NumPy knows that": Named(
         "pydotcompute/backends/cpu/levels.py", '"x86-64-v3": ("BMI", "BMI2",', '"x86-64-v3": ("BMI",',

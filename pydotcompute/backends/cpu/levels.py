@@ -6,7 +6,7 @@ from functools import cache
 from itertools import takewhile
 from typing import Callable, Collection, Mapping
 
-from ...artifact.cpu_levels import ARCHITECTURES, LEVELS, architecture, machine
+from ...artifact.cpu_levels import ARCHITECTURES, FLAGS, LEVELS, architecture, machine
 
 # By NumPy's names, which have no older levels' features apart (every processor with AVX2 and FMA3 that lacks BMI or
 # LZCNT is caught where NumPy knows those names, from 2.4 on).
@@ -19,13 +19,6 @@ _NEEDS = {
 _NEEDS_WHERE_KNOWN = {
     "x86-64-v2": ("CX16", "LAHF"),
     "x86-64-v3": ("BMI", "BMI2", "LZCNT", "MOVBE"),
-}
-# Linux's names (/proc/cpuinfo), for when NumPy's table is out of reach.
-_LINUX_NEEDS = {
-    "x86-64-v2": ("pni", "ssse3", "sse4_1", "sse4_2", "popcnt", "cx16", "lahf_lm"),
-    "x86-64-v3": ("avx", "avx2", "fma", "f16c", "bmi1", "bmi2", "abm", "movbe"),
-    "x86-64-v4": ("avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"),
-    "aarch64-v8.2": ("fphp", "asimdhp", "asimddp", "atomics", "asimdrdm"),
 }
 # Shadow stacks change no code of ours, and Linux does not list them where it does not use them.
 _IRRELEVANT = frozenset(("shstk",))
@@ -70,7 +63,7 @@ def level_of(features: Mapping[str, bool], architecture: str = "x86-64") -> str:
 
 def linux_level_of(flags: Collection[str], architecture: str = "x86-64") -> str:
     """The level of an architecture for the flags of /proc/cpuinfo; empty if it has none."""
-    return _highest(architecture, lambda name: all(flag in flags for flag in _LINUX_NEEDS[name]))
+    return _highest(architecture, lambda name: all(flag in flags for flag in FLAGS[name]))
 
 
 def _highest(architecture: str, has: Callable[[str], bool]) -> str:

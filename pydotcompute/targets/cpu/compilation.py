@@ -84,8 +84,9 @@ class Compilation(Inspection):
             if isinstance(made, CompilationError):
                 failures[target] = str(made)
                 continue
-            native = target.removesuffix(BOUNDS) == "cpu:native"
-            meta: dict[str, Any] = {"triple": triple(target), "features": list(host_cpu()[1]) if native else []}
+            meta: dict[str, Any] = {"triple": triple(target)}
+            if target.removesuffix(BOUNDS) == "cpu:native":
+                meta["features"] = list(host_cpu()[1])
             if job.debug_info:
                 meta["debug_info"] = True
             if source.faults.any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Mapping
 
 from ...artifact import cpu_levels
 from ...artifact.remedies import install
@@ -53,6 +53,10 @@ class CpuTarget(Target):
         level = target.removeprefix("cpu:").removesuffix(BOUNDS)
         own = cpu_levels.machine() if level == "native" else cpu_levels.architecture(level)
         return (f"manylinux_2_17_{own.replace('-', '_')}",)
+
+    def needs(self, target: str, meta: Mapping[str, Any]) -> tuple[str, ...]:
+        level = target.removeprefix("cpu:").removesuffix(BOUNDS)
+        return cpu_levels.flags(level) if level in cpu_levels.LEVELS else super().needs(target, meta)
 
     def missing(self) -> str:
         return next((not_installed(module) for module in ("numba", "llvmlite") if find_spec(module) is None), "")
