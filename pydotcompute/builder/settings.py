@@ -137,6 +137,8 @@ SETTINGS = (
             "the most threads that a call uses"),
     Setting("nvtx", "", "PYDOTCOMPUTE_NVTX", False, _yes_or_no, lambda: False,
             "whether calls on CUDA stand in NVTX ranges, for Nsight Systems"),
+    Setting("jitdump", "", "PYDOTCOMPUTE_JITDUMP", False, _text, lambda: "",
+            "the folder for a jitdump of loaded kernels, for perf"),
 )  # fmt: skip
 
 

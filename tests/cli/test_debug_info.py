@@ -1,9 +1,11 @@
 """'build --debug-info': debuggers and profilers see the names of kernels, and lines of kernels.yaml and templates."""
 
 import ctypes
+import mmap
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 
@@ -82,6 +84,13 @@ def project(tmp_path_factory):
     return root
 
 
+@pytest.fixture(scope="module")
+def stripped(tmp_path_factory):
+    root = written(tmp_path_factory.mktemp("stripped") / "project")
+    pydotcompute(root, "build")
+    return root
+
+
 def test_gdb_stops_at_a_line_of_kernels_yaml_and_of_a_template(project):
     if not shutil.which("gdb"):
         pytest.skip("gdb is not installed")
@@ -100,19 +109,71 @@ def test_gdb_stops_at_a_line_of_kernels_yaml_and_of_a_template(project):
     assert "twice_compute () at templates/twice.py.j2:4" in told
 
 
-def test_perf_has_names_and_lines(project, tmp_path):
+def reported(data, sort, root, *record, inject=False, **environment):
+    """What perf reports of the program, which ran for a second and a half."""
     if not shutil.which("perf"):
         pytest.skip("perf is not installed")
-    data = str(tmp_path / "perf.data")
+    command = ["perf", "record", "-F", "2000", "-e", "cpu-clock:u", *record, "-o", data]
     recorded = subprocess.run(
-        ["perf", "record", "-F", "2000", "-e", "cpu-clock:u", "-o", data, sys.executable, "program.py", ".", "1.5"],
-        capture_output=True, text=True, cwd=project,
+        [*command, sys.executable, "program.py", ".", "1.5"],
+        capture_output=True, text=True, cwd=root, env={**os.environ, **environment},
     )  # fmt: skip
     if recorded.returncode:
         pytest.skip(f"perf may not record here: {recorded.stderr.strip().splitlines()[-1]}")
-    command = ["perf", "report", "-i", data, "--stdio", "--sort", "symbol,srcline"]
-    told = subprocess.run(command, capture_output=True, text=True, cwd=project).stdout
+    if inject:
+        subprocess.run(["perf", "inject", "--jit", "-i", data, "-o", f"{data}~"], check=True, capture_output=True)
+        data += "~"
+    command = ["perf", "report", "-i", data, "--stdio", "--sort", sort]
+    return subprocess.run(command, capture_output=True, text=True, cwd=root).stdout
+
+
+def test_perf_has_names_and_lines(project, tmp_path):
+    told = reported(str(tmp_path / "perf.data"), "symbol,srcline", project)
     assert re.search(rf"poly_run\s+kernels\.yaml:{CARRIED}\b", told), told
+
+
+def test_perf_has_the_names_of_stripped_kernels_from_a_jitdump(stripped, tmp_path):
+    told = reported(str(tmp_path / "data"), "symbol", stripped, "-k", "mono", inject=True,
+                    PYDOTCOMPUTE_JITDUMP=str(tmp_path))  # fmt: skip
+    (share,) = re.findall(r"([\d.]+)%\s+\[\.\] poly@cpu:x86-64-v2\b", told)
+    assert float(share) > 5, told
+
+
+def test_a_jitdump_has_the_code_of_each_kernel_and_a_fork_one_of_its_own(stripped, tmp_path):
+    program = (
+        "import os, sys, numpy as np, pydotcompute\n"
+        "x = np.ones(3, np.float32)\n"
+        "pydotcompute.load('.').twice(x)\n"
+        "if pid := os.fork():\n"
+        "    os.waitpid(pid, 0)\n"
+        "else:\n"
+        "    pydotcompute.load('.').poly(x, np.arange(3))\n"
+        "print(os.getpid())\n"
+    )
+    environment = {**os.environ, "PYDOTCOMPUTE_JITDUMP": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=stripped, env=environment, capture_output=True, text=True, check=True
+    )
+    child, parent = done.stdout.split()
+    objects = {r.kernel: cache.Cache(stripped).read(r.kernel, "-", r.target) for r in cache.Cache(stripped).records()}
+    for pid, kernel in ((parent, "twice"), (child, "poly")):
+        data = (tmp_path / f"jit-{pid}.dump").read_bytes()
+        assert struct.unpack_from("=IIIIII", data)[:3] == (0x4A695444, 1, 40) and struct.unpack_from("=20xI", data)[0] == int(pid)
+        size, of, address, length = struct.unpack_from("=4xI8xI4xQ8xQ", data, 40)
+        name, _, code = data[40 + 56 :].partition(b"\0")
+        assert (len(data), of, len(code), name) == (40 + size, int(pid), length, f"{kernel}@cpu:x86-64-v2".encode())
+        assert address % mmap.PAGESIZE == 0 and code[:64].strip(b"\0") and code[-4096:].rstrip(b"\0") in objects[kernel]
+
+
+def test_a_jitdump_that_cannot_be_written_is_said(stripped):
+    command = "import numpy as np, pydotcompute; pydotcompute.load('.').twice(np.ones(3, np.float32))"
+    environment = {**os.environ, "PYDOTCOMPUTE_JITDUMP": "nowhere"}
+    done = subprocess.run([sys.executable, "-c", command], cwd=stripped, env=environment, capture_output=True, text=True)
+    last = done.stderr.splitlines()[-1]
+    assert re.fullmatch(
+        r"ValueError: PYDOTCOMPUTE_JITDUMP='nowhere': nowhere/jit-\d+\.dump: No such file or directory; "
+        "name a folder where this program may write", last,
+    )  # fmt: skip
 
 
 def test_nothing_of_the_machine_is_in_an_object(project, tmp_path):

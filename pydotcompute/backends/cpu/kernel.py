@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from typing import TYPE_CHECKING, Any, Callable, NoReturn
 
 from ...artifact import abi
+from ...artifact.identity import title
 from ...cache.manifest import Artifact
 from ...errors import KernelNotBuiltError
 from . import native
@@ -31,6 +33,11 @@ class CPUKernel:
             raise KernelNotBuiltError(
                 f"{artifact}: {artifact.path} is not a kernel ({error}); {artifact.remedy}"
             ) from None
+        if (folder := os.environ.get("PYDOTCOMPUTE_JITDUMP")) and not artifact.meta.get("debug_info"):
+            from . import jitdump
+
+            address = ctypes.cast(self.library.run_unlocked, ctypes.c_void_p).value or 0
+            jitdump.note(f"{title(artifact.kernel, artifact.specialisation)}@{artifact.target}", address, folder)
 
     @property
     def library(self) -> ctypes.CDLL:
