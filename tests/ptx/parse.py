@@ -50,7 +50,7 @@ def parse(text: str) -> tuple[dict[str, Function], list[Table], str]:
     """Functions by name, module tables, and the target."""
     text = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.S)
     target = re.search(r"\.target\s+(\w+)", text)
-    text = re.sub(r"^\s*\.(version|target|address_size)[^\n]*\n", "", text, flags=re.M)
+    text = re.sub(r"^\s*\.(version|target|address_size|file|loc)[^\n]*\n", "", text, flags=re.M)
     functions: dict[str, Function] = {}
     tables: list[Table] = []
     position = 0
@@ -141,7 +141,7 @@ def _statement(text: str, function: Function) -> None:
         function.tables.append(_table(text))
     elif text.startswith(".param"):
         pass  # a slot of a call: named where it is stored to
-    elif text.startswith((".pragma", ".loc", ".file")):
+    elif text.startswith(".pragma"):
         pass
     elif text.startswith("."):
         raise PtxError(f"directive {text!r}")

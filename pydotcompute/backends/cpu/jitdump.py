@@ -1,7 +1,7 @@
-"""Names of kernels for perf: a jitdump of what this process loads from memory, where PYDOTCOMPUTE_JITDUMP names a folder.
+"""Names of kernels for perf: a jitdump of what this process loads from memory, in the folder of PYDOTCOMPUTE_JITDUMP.
 
-perf knows code by files, and these objects lie in none. `perf record -k mono`, then `perf inject --jit`, which finds the
-dump by the mapping of it. The format: tools/perf/Documentation/jitdump-specification.txt in Linux's sources.
+perf knows code by files, and these objects lie in none. `perf record -k mono`, then `perf inject --jit`, which finds
+the dump by the mapping of it. The format: tools/perf/Documentation/jitdump-specification.txt in Linux's sources.
 """
 
 from __future__ import annotations

@@ -117,6 +117,23 @@ def jit_log(code: bytes) -> str:
     return log.value.decode(errors="replace").strip()
 
 
+def compiled(ptx: bytes) -> tuple[int, bytes]:
+    """The cubin that the driver's compiler makes of PTX for the device of the current context, with the table of its
+    lines, which it drops where PTX is merely loaded; and the driver's error, 0 for none."""
+    library, state, code, size = ctypes.CDLL(LIBRARY), ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_size_t()
+    options = (ctypes.c_int * 1)(13)  # CU_JIT_GENERATE_LINE_INFO
+    values = (ctypes.c_void_p * 1)(1)
+    if status := library.cuLinkCreate_v2(1, options, values, ctypes.byref(state)):
+        return status, b""
+    try:
+        text = ctypes.c_char_p(ptx)
+        status = library.cuLinkAddData_v2(state, 1, text, ctypes.c_size_t(len(ptx)), None, 0, None, None)  # 1: PTX
+        status = status or library.cuLinkComplete(state, ctypes.byref(code), ctypes.byref(size))
+        return status, b"" if status else ctypes.string_at(code.value or 0, size.value)
+    finally:
+        library.cuLinkDestroy(state)
+
+
 def cuda_for_ptx(version: str) -> Version | None:
     """The CUDA release that a driver must be of to read PTX of this version ("7.0"); None for an unknown one."""
     return _CUDA_OF_PTX.get(as_version(version), (9, 0) if as_version(version) < (6, 0) else None)

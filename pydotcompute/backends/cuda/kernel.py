@@ -58,12 +58,16 @@ class CUDAKernel:
             )
         module, device = function.Module(), backend.device_id
         self.tells_launches, self.number = tells_launches(artifact.meta), number_of(artifact)
-        code = data if artifact.suffix == ".cubin" else data + b"\0"
+        image = code = data if artifact.suffix == ".cubin" else data + b"\0"
         try:
             with cuda_context.on(device):
                 self.slot, _ = fault_slot.slot(device)
                 try:
-                    module.load(code)
+                    if artifact.meta.get("debug_info") and artifact.suffix != ".cubin":
+                        status, image = cuda_driver.compiled(code)
+                        if status:
+                            raise cupy.cuda.driver.CUDADriverError(status)
+                    module.load(image)
                     self.functions: dict[str, Any] = {entry: module.get_function(entry) for entry in entries}
                 except cupy.cuda.driver.CUDADriverError as error:
                     if error.status not in cuda_context.LOADING:
