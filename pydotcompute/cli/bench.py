@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--function", dest="functions", metavar="NAME", action="append", help="this function; repeatable (default: all)"
     )
     parser.add_argument(
-        "--kernel", dest="kernels", metavar="NAME", action="append", help="this kernel; repeatable (default: all)"
+        "--kernel", dest="kernels", metavar="KERNEL", action="append", help="this kernel; repeatable (default: all)"
     )
     parser.add_argument("--elements", type=_positive, help="how many elements arrays have (default: 10⁸)")
     parser.add_argument("--compare", metavar="OLD.json", help="beside the figures that --json gave then")

@@ -4,27 +4,45 @@
   pydotcompute completion zsh > ~/.zfunc/_pydotcompute          with ~/.zfunc in $fpath, before compinit
   pydotcompute completion fish > ~/.config/fish/completions/pydotcompute.fish
 
-It needs shtab, of the extra 'completion'. While one types, 'pydotcompute completion kernels' says
-which kernels there are.
+It needs shtab, of the extra 'completion'. While one types, 'pydotcompute completion kernels' and 'completion targets'
+say which there are.
 """
 
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from .arguments import add_common, print_json, project_root
 
 SHELLS = ("bash", "zsh", "fish")
+NAMES = {"KERNEL": "kernels", "OLD": "kernels", "NEW": "kernels", "TARGET": "targets"}  # metavar → what is asked for
+# Bash takes `cpu:x86-64` for three words, of which the last is completed.
+WHOLE_WORDS = """
+_pydotcompute_whole_words() {
+  local word k at=-1 words=()
+  for k in "${!COMP_WORDS[@]}"; do
+    word=${COMP_WORDS[k]}
+    if ((at > 0)) && [[ $word == :* || ${words[at]} == *: ]]; then words[at]+=$word; else words[++at]=$word; fi
+    ((k == COMP_CWORD)) && local cword=$at
+  done
+  local COMP_WORDS=("${words[@]}") COMP_CWORD=$cword
+  _shtab_pydotcompute "$@"
+  word=${COMP_WORDS[COMP_CWORD]}
+  [[ $COMP_WORDBREAKS != *:* ]] || COMPREPLY=("${COMPREPLY[@]#"${word%"${word##*:}"}"}")
+}
+complete -o bashdefault -F _pydotcompute_whole_words pydotcompute
+"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=(*SHELLS, "kernels"), help="the shell that is to read it; or names of kernels")
+    parser.add_argument("shell", choices=(*SHELLS, "kernels", "targets"), help="the shell that is to read it; or names")
     add_common(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    if options.shell == "kernels":
-        found = kernels(project_root(options))
+    if options.shell not in SHELLS:
+        found = (kernels if options.shell == "kernels" else targets)(project_root(options))
         print_json({"version": 1, "names": found}) if options.json else print("\n".join(found))
         return 0
     text = script(options.shell)
@@ -41,6 +59,17 @@ def kernels(root: str) -> list[str]:
 
     declaration = load(root, keep_going=True)
     return [*declaration.kernels, *declaration.refused]
+
+
+def targets(root: str) -> list[str]:
+    """The targets that a project declares, then the others that one may write. Raises DeclarationError."""
+    import os
+
+    from ..declare import load
+    from ..targets.registry import every
+
+    declared = load(root, keep_going=True).targets if os.path.exists(os.path.join(root, "kernels.yaml")) else ()
+    return list(dict.fromkeys((*declared, *(name for target in every() for name in target.examples))))
 
 
 def script(shell: str) -> str:
@@ -61,9 +90,21 @@ def script(shell: str) -> str:
             action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]
         elif isinstance(action.metavar, str) and action.metavar.startswith("FILE"):
             action.complete = shtab.FILE  # type: ignore[attr-defined]
-        elif action.metavar == "KERNEL":
-            action.complete = shtab.cmd("pydotcompute completion kernels 2>/dev/null")  # type: ignore[attr-defined]
-    return str(shtab.complete(whole, shell))
+        elif action.metavar in NAMES:
+            action.complete = _asking(NAMES[action.metavar])  # type: ignore[attr-defined]
+    return str(shtab.complete(whole, shell)) + (WHOLE_WORDS if shell == "bash" else "")
+
+
+def _asking(what: str) -> dict[str, Any]:
+    """What each shell does for the names of something: it asks anew whenever one types."""
+    ask, function = f"pydotcompute completion {what} 2>/dev/null", f"_pydotcompute_{what}"
+    return {
+        "bash": function, "zsh": function, "fish": f"({ask})",
+        "preamble": {
+            "bash": f'{function}() {{ compgen -W "$({ask})" -- "$1"; }}',
+            "zsh": f"{function}() {{ local -a names; names=(${{(f)\"$({ask})\"}}); compadd -a names }}",
+        },
+    }  # fmt: skip
 
 
 def _actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:

@@ -1,6 +1,7 @@
 """Completion as the shells themselves do it, and the man page as man reads it; both from the parser."""
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -22,10 +23,10 @@ KERNEL = """\
           out[i] = x[i]
 """
 KERNELS = "version: 1\nkernels:\n" + "".join(map(KERNEL.format, ("saxpy", "softmax", "matmul")))
-# Writes what the shell offers for the line in $LINE, a word a line.
+# Writes what the shell offers for the line in $LINE, which Bash cuts at colons.
 BASH = """
 source "$SCRIPT"
-COMP_WORDS=($LINE); [[ "$LINE" == *" " ]] && COMP_WORDS+=("")
+COMP_WORDS=(${LINE//:/ : }); [[ "$LINE" == *" " ]] && COMP_WORDS+=("")
 COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); COMP_LINE="$LINE"; COMP_POINT=${#LINE}
 $(complete -p pydotcompute | sed 's/.*-F \\([^ ]*\\) .*/\\1/') pydotcompute "${COMP_WORDS[-1]}" "${COMP_WORDS[-2]}"
 printf '%s\\n' "${COMPREPLY[@]}"
@@ -80,6 +81,7 @@ def offered(shell: str, line: str, tmp_path) -> set[str]:
         ("pydotcompute cache list --sort ", {"kernel", "target", "age", "size", "used"}, {"prune"}),
         ("pydotcompute cache list -C ", {"folder"}, {"a-file"}),
         ("pydotcompute show s", {"saxpy", "softmax"}, {"matmul"}),
+        ("pydotcompute build saxpy --target cuda:s", {"cuda:sm_75", "cuda:sm_90"}, {"cuda:compute_80", "softmax"}),
     ],
 )
 def test_what_a_shell_offers(shell, line, wanted, unwanted, tmp_path):
@@ -87,8 +89,10 @@ def test_what_a_shell_offers(shell, line, wanted, unwanted, tmp_path):
     (tmp_path / "a-file").touch()
     (tmp_path / "kernels.yaml").write_text(KERNELS)
     found = {word.rstrip("/") for word in offered(shell, line, tmp_path)}
-    if shell == "zsh" and line.endswith(" p"):
+    if shell == "zsh":  # which writes the one word that there is into the line
         found |= {word for word in wanted if any(word in each for each in found)}
+    if shell == "bash" and ":" in line:  # the word is what follows the colon
+        found = {line[line.rindex(" ") + 1 : line.rindex(":") + 1] + word for word in found}
     assert wanted <= found and not unwanted & found, sorted(found)
 
 
@@ -103,6 +107,20 @@ def test_the_names_that_a_shell_asks_for(tmp_path, capsys):
     (tmp_path / "kernels.yaml").write_text(KERNELS)
     assert main(["completion", "kernels", "-C", str(tmp_path)]) == 0
     assert capsys.readouterr().out.split() == ["saxpy", "softmax", "matmul"]
+    (tmp_path / "kernels.yaml").write_text(KERNELS.replace("kernels:", "targets: [cuda:sm_86]\nkernels:"))
+    assert main(["completion", "targets", "-C", str(tmp_path), "--json"]) == 0
+    names = json.loads(capsys.readouterr().out)["names"]
+    assert names[0] == "cuda:sm_86" and {"cpu:native", "cpu:x86-64-v3", "opencl:1.2"} < set(names)
+    (tmp_path / "kernels.yaml").unlink()
+    assert main(["completion", "targets", "-C", str(tmp_path)]) == 0 and "cpu:native" in capsys.readouterr().out
+
+
+def test_every_kernel_and_target_is_asked_for():
+    text = script("bash")
+    for place in ("build__t", "show___target", "bench___target", "cache_list__t", "check___require"):
+        assert f"_shtab_pydotcompute_{place}_COMPGEN=_pydotcompute_targets\n" in text, place
+    for place in ("build_pos_0", "diff_pos_0", "diff_pos_1", "bench___kernel", "cache_extract_pos_0", "explain_pos_0"):
+        assert f"_shtab_pydotcompute_{place}_COMPGEN=_pydotcompute_kernels\n" in text, place
 
 
 def described() -> dict[str, argparse.ArgumentParser]:
