@@ -6,14 +6,20 @@ import re
 from difflib import SequenceMatcher, unified_diff
 from typing import NamedTuple, Sequence
 
+from ..cache.contents import Record
 from ..cache.keys import changes
 from ..errors import Position
 from ..targets.listing import Line
+from ..targets.registry import get
 from .show import Shown
 
 SOURCES = ("source", "tree", "lowered")  # stages without instructions
 # What differs between two copies of the same code: addresses, and numbers of labels.
-_INCIDENTAL = ((re.compile(r"^\s*[0-9a-f]{4,}  "), ""), (re.compile(r"(\.L[A-Za-z_]*)\d+(?:_\d+)?"), r"\1"))
+_INCIDENTAL = (
+    (re.compile(r"^\s*[0-9a-f]{3,}  "), ""), (re.compile(r"(\.L[A-Za-z_]*)\d+(?:_\d+)?"), r"\1"),
+    (re.compile(r"(?:0x)?[0-9a-f]+ <([^>+-]*)[^>]*>"), r"<\1>"), (re.compile(r"-?(?:0x)?[0-9a-f]+\(%rip\)"), "(%rip)"),
+    (re.compile(r"# (?:0x[0-9a-f]+|.*mem\[.*)$"), ""),
+)  # fmt: skip
 
 
 class Part(NamedTuple):
@@ -50,11 +56,29 @@ def compare(old: Shown, new: Shown) -> Difference:
     return Difference(tuple(changes(old.item.fields, new.item.fields)), same, sources, last, parts)
 
 
+class Built(NamedTuple):
+    """An artifact as it lies in a cache or a bundle."""
+
+    record: Record
+    fields: dict[str, str]  # of its key; none where nothing remembers them
+    data: bytes  # of its object
+
+
+def compare_built(old: Built, new: Built) -> Difference:
+    """Without their sources. Raises CompilationError, CompilerNotInstalledError."""
+    fields = tuple(changes(old.fields, new.fields)) if old.fields and new.fields else ()
+    same = old.record.object == new.record.object
+    if same or old.record.suffix != new.record.suffix:
+        return Difference(fields, same, {}, "", ())
+    mine, theirs = (get(side.record.target).disassembled(side.data, side.record.suffix).lines for side in (old, new))
+    return Difference(fields, same, {}, old.record.suffix.lstrip("."), _parts(mine, theirs))
+
+
 def _parts(old: Sequence[Line], new: Sequence[Line]) -> tuple[Part, ...]:
     """Lines of the source belong together that say the same, wherever they stand now; then what is left in between."""
     sides = (_by_line(old), _by_line(new))
     places = [sorted(side, key=lambda at: at[:2] if at else ("", 0)) for side in sides]
-    texts = [[at.text.strip() if at else "" for at in side] for side in places]
+    texts = [[(at.text.strip() or f"{at.path}:{at.line}") if at else "" for at in side] for side in places]
     pairs: list[tuple[Position | None, Position | None, bool, bool]] = []
     for tag, a, b, c, d in _opcodes(*texts):
         if tag in ("equal", "replace") and b - a == d - c:

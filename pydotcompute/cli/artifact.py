@@ -1,4 +1,4 @@
-"""One artifact that a command looks at: found in a project's plan, and opened."""
+"""One artifact that a command looks at: found in a project's plan, or as it was built, and opened."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from .arguments import check_names
+from .cache_files import open_cache, remembered
 from .terminal import say
 
 if TYPE_CHECKING:
+    from ..builder.compare import Built
     from ..builder.show import Shown
 
 
@@ -36,3 +38,23 @@ def opened(
     if not items:
         raise UsageError(f"{kernel} {label} cannot be had for {', '.join(plan.targets)}")
     return shown(plan, items[0], stack.enter_context(tempfile.TemporaryDirectory(prefix="pydotcompute-")), linker)
+
+
+def built(root: str, kernel: str, specialization: str | None, target: str | None) -> Built:
+    """What is left out is the first that there is; root: a project, its build/cache or a bundle. Raises
+    KernelNotBuiltError."""
+    from ..builder.compare import Built
+
+    cache = open_cache(root)
+    check_names([kernel], cache.kernels, "kernel", cache.folder)
+    found = cache.records([kernel])
+    where = f"{cache.folder} for {kernel}"
+    if specialization is not None:
+        check_names([specialization], dict.fromkeys(r.specialization for r in found), "specialization", where)
+        found = [record for record in found if record.specialization == specialization]
+    if target is not None:
+        check_names([target], dict.fromkeys(record.target for record in found), "target", where)
+        found = [record for record in found if record.target == target]
+    record = found[0]
+    told = remembered(cache.folder, [record.key]).get(record.key) or {}
+    return Built(record, told.get("fields", {}), cache.read(*record[:3]))

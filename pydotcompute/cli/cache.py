@@ -230,7 +230,7 @@ def _show(options: argparse.Namespace, root: str, folder: str) -> int:
             check_names([wanted], known, what, f"the cache for {options.kernel}")
             found = [row for row in found if row[column] == wanted]
     faults = artifact_faults(folder, {**manifest, "kernels": {options.kernel: manifest["kernels"][options.kernel]}})
-    records = _records(folder, [row.key for row in found])
+    records = cache_files.remembered(folder, [row.key for row in found])
     data = []
     for row in found:
         record = records.get(row.key) or {}
@@ -277,25 +277,6 @@ def _needs(row: Row) -> list[str]:
 
     target = find(row.target)
     return list(target.needs(row.target, row.meta)) if target else []
-
-
-def _records(folder: str, keys: list[str]) -> dict[str, Any]:
-    """What the store, or a bundle's metadata.json, says of these keys; nothing where there is none to read."""
-    from ..cache.layout import KEYS
-
-    place = os.path.join(folder, KEYS)
-    if not os.path.isdir(place):
-        from ..packaging.package import read_metadata
-
-        return {key: found for key, found in read_metadata(folder).items() if key in keys}
-    from ..cache.layout import record_name
-    from ..cache.store import open_store
-
-    store = open_store(place, say, start_anew=False)
-    try:
-        return {key: store.get(record_name(key)) for key in keys}
-    finally:
-        store.close()
 
 
 def _verify(options: argparse.Namespace, root: str, folder: str) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from time import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .arguments import check_names, print_json
 from .terminal import age_text, ago, count, duration_text, say, size_text, table, tell
@@ -31,6 +31,25 @@ def open_cache(root: str) -> Cache:
     if cache.problem:
         say(f"{cache.problem}; {remedy(cache.root, cache.folder, 'makes it anew')}")
     return cache
+
+
+def remembered(folder: str, keys: list[str]) -> dict[str, Any]:
+    """What the store, or a bundle's metadata.json, says of these keys; nothing where there is none to read."""
+    from ..cache.layout import KEYS
+
+    place = os.path.join(folder, KEYS)
+    if not os.path.isdir(place):
+        from ..packaging.package import read_metadata
+
+        return {key: found for key, found in read_metadata(folder).items() if key in keys}
+    from ..cache.layout import record_name
+    from ..cache.store import open_store
+
+    store = open_store(place, say, start_anew=False)
+    try:
+        return {key: store.get(record_name(key)) for key in keys}
+    finally:
+        store.close()
 
 
 def stats(options: argparse.Namespace, root: str) -> int:

@@ -4,6 +4,7 @@
   pydotcompute diff 'matmul[T=float32,TILE=16]' '[T=float32,TILE=32]'  two params
   pydotcompute diff softmax --with ../other                            the same of two projects
   pydotcompute diff exp@cuda:sm_80 log                                 two kernels
+  pydotcompute diff softmax --built --with ../yesterday/build/cache    what was built, without any source: two caches
 
 An artifact is KERNEL[SPECIALIZATION]@TARGET. What the first leaves out is the first that is declared; what the second
 leaves out is what the first has. Exit code 0: they are the same; 1: they differ, or something failed.
@@ -16,16 +17,15 @@ import os
 import re
 import sys
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Sequence
 
 from .arguments import add_common, print_json, project_root
-from .artifact import opened
+from .artifact import built, opened
 from .cost import told
 from .terminal import paint, tell
 
 if TYPE_CHECKING:
-    from ..builder.compare import Difference
-    from ..builder.show import Shown
+    from ..builder.compare import Built, Difference
     from ..errors import Position
 
 _NAME = re.compile(r"(\w*)(?:\[([^\]]*)\])?(?:@(.+))?")
@@ -45,6 +45,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_common(parser)
     parser.add_argument("--with", dest="other", metavar="DIR", help="NEW is of the project in DIR")
+    parser.add_argument(
+        "--built", action="store_true",
+        help="compare what was built, as it lies in the caches, or bundles, of both: declarations are not read",
+    )  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:
@@ -61,17 +65,31 @@ def run(options: argparse.Namespace) -> int:
     root = project_root(options)
     if options.other and not os.path.isdir(options.other):
         raise UsageError(f"--with {options.other}: there is no such folder")
-    with ExitStack() as stack:
-        first, second = opened(root, *old, stack), opened(options.other or root, *new, stack)
-        found = compare(first, second)
-        said = [side.same_bytes() for side in (first, second)]
-    if options.json:
-        print_json(_data(first, second, said, found))
+    if options.built:
+        from ..builder.compare import compare_built
+
+        one, other = built(root, *old), built(options.other or root, *new)
+        found = compare_built(one, other)
+        names = [side.record[:3] for side in (one, other)]
+        said = [_as_built(side) for side in (one, other)]
     else:
-        for label, side, same in zip(("old", "new"), (first, second), said):
-            tell(f"{label}: {' '.join(side.item.name)}: {same}")
+        with ExitStack() as stack:
+            first, second = opened(root, *old, stack), opened(options.other or root, *new, stack)
+            found = compare(first, second)
+            names, said = [side.item.name for side in (first, second)], [side.same_bytes() for side in (first, second)]
+    if options.json:
+        print_json(_data(names, said, found))
+    else:
+        for label, name, same in zip(("old", "new"), names, said):
+            tell(f"{label}: {' '.join(name)}: {same}")
         _print(found)
     return 0 if found.same else 1
+
+
+def _as_built(side: Built) -> str:
+    stale = f", which was out of date ({side.record.stale})" if side.record.stale else ""
+    lost = "" if side.fields else "; of its key nothing is remembered"
+    return f"the object {side.record.object[:12]} of {os.path.dirname(side.record.path)}{stale}{lost}"
 
 
 def _named(text: str) -> Name:
@@ -101,8 +119,10 @@ def _print(found: Difference) -> None:
         for sign, code in (("-", part.old), ("+", part.new)):
             for line in code:
                 _print_line(f"{sign}{line}")
-    if not found.stage and not found.same:
+    if not (found.stage or found.same_bytes):
         tell("the targets have no instructions in common that could be compared")
+    if found.stage and not (found.parts or found.same_bytes):
+        tell("their instructions are the same")
     if found.same:
         tell("they are the same")
     elif found.same_bytes:
@@ -125,15 +145,15 @@ def _place(old: Position | None, new: Position | None) -> str:
     return f"{old.path}:{old.line} → {told(new)}"
 
 
-def _data(first: Shown, second: Shown, said: list[str], found: Difference) -> dict[str, Any]:
-    def side(shown: Shown, made: str) -> dict[str, Any]:
-        return {**dict(zip(("kernel", "specialization", "target"), shown.item.name)), "made": made}
+def _data(names: Sequence[Sequence[str]], said: list[str], found: Difference) -> dict[str, Any]:
+    def side(name: Sequence[str], made: str) -> dict[str, Any]:
+        return {**dict(zip(("kernel", "specialization", "target"), name)), "made": made}
 
     def place(at: Position | None) -> dict[str, Any]:
         return {"path": at.path if at else None, "line": at.line if at else None}
 
     return {
-        "version": 1, "old": side(first, said[0]), "new": side(second, said[1]), "same": found.same,
+        "version": 1, "old": side(names[0], said[0]), "new": side(names[1], said[1]), "same": found.same,
         "same_bytes": found.same_bytes,
         "fields": [{"what": what, "old": old, "new": new} for what, old, new in found.fields],
         "sources": [{"stage": stage, "lines": list(lines)} for stage, lines in found.sources.items() if lines],

@@ -1,4 +1,3 @@
-"use strict"
 const MARKS = {checked: "✓", built: "●", stale: "◐", failed: "✕", declared: "○"}
 const ROWS = 150
 const main = document.getElementById("main")
@@ -173,6 +172,7 @@ function bench(found, only) {
   const text = value => typeof value !== "number" ? value ?? "" : Number.isInteger(value) ? value.toLocaleString()
     : value >= 100 ? value.toFixed(0) : value.toPrecision(3)
   return el("section", {}, el("h2", {}, `Bench: ${found.subject}`, el("span", {class: "dim small"}, `  ${found.file}`)),
+    roofline(found, only), peers(found, only),
     el("div", {class: "scroll"}, el("table", {class: "bench"},
       el("thead", {}, el("tr", {}, found.columns.map((column, k) => el("th", {class: most[k] && "number"}, column)))),
       el("tbody", {}, rows.map(row => el("tr", {}, row.map((value, k) => {
@@ -211,7 +211,7 @@ async function detail(name) {
 const code = (kernel, one) => kernel.part.codes.find(code => code.specialization === one.specialization && code.target === one.target)
 
 function artifact(kernel, one) {
-  const pair = (name, value) => value === undefined || value === null || value === "" ? [] : el("div", {}, el("dt", {}, name), el("dd", {}, value))
+  const pair = (name, value) => value === undefined || value === null || value === false || value === "" ? [] : el("div", {}, el("dt", {}, name), el("dd", {}, value))
   const plain = value => Array.isArray(value) ? value.map(plain).join(", ") : value === null || typeof value !== "object" ? String(value)
     : Object.entries(value).map(([name, inner]) => `${name}${inner !== null && typeof inner === "object" ? ":" : ""} ${plain(inner)}`).join(", ")
   const shown = code(kernel, one)

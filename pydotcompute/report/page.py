@@ -67,7 +67,8 @@ def page(whole: Mapping[str, Any], parts: Mapping[str, Mapping[str, Any]]) -> st
     loader = jinja2.FileSystemLoader(HERE)
     made = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined)
     return made.get_template("page.html.j2").render(
-        project=whole["project"], style=_own("page.css"), program=_own("page.js"), whole=_packed(whole),
+        project=whole["project"], style=_own("page.css"), program=_own("charts.js") + _own("page.js"),
+        whole=_packed(whole),
         parts=[_packed(parts.get(kernel["name"], {"artifacts": [], "codes": []})) for kernel in whole["kernels"]],
     )  # fmt: skip
 

@@ -21,7 +21,7 @@ from ..cache.writer import make_folders, replace_file
 from ..declare.model import Kernel, Rendered, Specialisation
 from ..errors import CompilationError
 from . import tools
-from .listing import Listing, Remark
+from .listing import Listing, Remark, of_text
 
 if TYPE_CHECKING:
     from ..ir.tree import KernelTree
@@ -181,6 +181,13 @@ class Target(ABC):
     def inspect(self, job: Job) -> Inspection:
         """A job with one target, opened to be looked at."""
         return _Compiled(self, job)
+
+    def disassembled(self, data: bytes, suffix: str) -> Listing:
+        """The instructions of an artifact as it was built, with the lines of its own table of lines, if it has one.
+        Raises CompilationError, CompilerNotInstalledError."""
+        if suffix not in self.comments:
+            raise CompilationError(f"nothing here reads what is in {suffix} files of '{self.name}'")
+        return of_text(data.decode(errors="replace"), ())
 
     @abstractmethod
     def missing(self) -> str:

@@ -58,6 +58,11 @@ def loops_of(tree: KernelTree) -> Iterator[tuple[Position, set[tuple[str, int]]]
                 yield node.at, {(n.at.path, n.at.line) for n in walk(node) if n.at is not None}
 
 
+def place_of(path: str, line: int) -> Position:
+    """What a table of lines says, where nothing is known of the file."""
+    return Position(os.path.normpath(path), line, 1)
+
+
 class Places:
     """The positions of a kernel by file and line: what a compiler's tool gives back of a table of lines."""
 

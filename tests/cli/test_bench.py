@@ -158,6 +158,7 @@ def test_declared_sizes_and_what_they_took_before(tmp_path, capsys):
     for row, n in zip(rows, (1000, 2000), strict=True):
         assert row["GB/s"] == pytest.approx(8 * n / row["µs"] / 1e3) and row["Gop/s"] == pytest.approx(row["GB/s"] / 8)
         assert row["times as fast"] == pytest.approx(row["reference µs"] / row["µs"]) and row["of a copy"] > 0
+        assert row["of matmul"] > 0
     then = tmp_path / "then.json"
 
     def compared(change, *more):

@@ -243,11 +243,15 @@ def test_it_is_in_the_key_and_lines_are(project, tmp_path):
 
 def test_a_cubin_and_ptx_have_the_lines(tmp_path):
     from pydotcompute.targets.cuda import listing
+    from pydotcompute.targets.registry import get
 
     root = written(tmp_path / "project")
     targets = ("-t", "cuda:sm_90", "-t", "cuda:compute_80")
     pydotcompute(tmp_path, "build", "-C", "project", "--debug-info", "poly", *targets)
     cubin, ptx = (cache.Cache(root).read("poly", "-", f"cuda:{form}") for form in ("sm_90", "compute_80"))
     assert re.search(r'^\t\.file\t1 "kernels\.yaml"$', ptx.decode(), re.M) and str(tmp_path) not in ptx.decode()
+    for data, suffix in ((cubin, ".cubin"), (ptx, ".ptx")):
+        places = {(line.at.path, line.at.line) for line in get("cuda").disassembled(data, suffix).lines if line.at}
+        assert ("kernels.yaml", STORE) in places
     told = listing.disassembled(cubin, "-g")
     assert re.search(rf'//## File "(?:\./)?kernels\.yaml", line {STORE}\b', told) and str(tmp_path) not in told

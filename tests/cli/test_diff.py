@@ -1,6 +1,8 @@
 """'pydotcompute diff': what two artifacts differ in, from their keys to their instructions, by line of the source."""
 
 import json
+import re
+import shutil
 
 import pytest
 
@@ -87,6 +89,38 @@ def test_two_projects_where_lines_have_moved(project, tmp_path, capsys):
 def test_two_backends_have_their_sources_in_common(project, capsys):
     found = data(capsys, "poly", "@opencl:1.2", "-C", project)
     assert (found["stage"], found["parts"], found["sources"]) == ("", [], [])
+
+
+@pytest.mark.slow
+def test_two_caches_without_any_source(project, tmp_path, capsys):
+    if not shutil.which("objdump"):
+        pytest.skip("no objdump: Debian's package binutils, or llvm")
+    folders = []
+    for number, body in enumerate(("3 * x[i]", "x[i] + y[i]", "5 * x[i]")):
+        (project / "kernels.yaml").write_text(KERNELS.replace("3 * x[i]", body))
+        assert main(["build", "-q", "-C", str(project)]) == 0
+        folders.append(shutil.copytree(project / "build" / "cache", tmp_path / f"cache{number}"))
+    (project / "kernels.yaml").unlink()
+    one, two, three = folders
+    found = data(capsys, "poly", "--built", "--with", two, "-C", one)
+    assert [field["what"] for field in found["fields"]] == ["source"] and found["sources"] == []
+    assert (found["stage"], found["same"], found["same_bytes"]) == ("so", False, False)
+    (part,) = found["parts"]
+    old, new = ("\n".join(part[side]["lines"]) for side in ("old", "new"))
+    assert "mulps" in old and "mulps" not in new and "addps" in new
+    assert len(part["old"]["lines"]) < 200  # of 1,500: the rest is the same, wherever it lies now
+    assert re.match(r"the object [0-9a-f]{12} of .*cache0/objects/", found["old"]["made"])
+    found = data(capsys, "poly", "--built", "--with", three, "-C", one)  # another constant alone
+    assert [len(part["new"]["lines"]) for part in found["parts"]] == [2] and "00004040" in found["parts"][0]["old"]["lines"][0]
+    found = data(capsys, "poly[T=float32]", "[T=float64]", "--built", "-C", one)
+    assert "mulpd" in "\n".join(found["parts"][0]["new"]["lines"])
+    assert data(capsys, "poly", "--built", "--with", project / "build" / "cache", "-C", three)["same"]
+    shutil.rmtree(two / "keys")
+    code, out, err = call(capsys, "poly", "--built", "--with", two, "-C", one)
+    assert code == 1 and out.startswith("== instructions: so\n") and "of its key nothing is remembered" in err
+    assert call(capsys, "pole", "--built", "--with", two, "-C", one)[::2] == (
+        2, f"pydotcompute: no kernel 'pole' in {one}; did you mean 'poly'?\n"
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("arguments, line", [

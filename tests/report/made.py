@@ -51,6 +51,17 @@ FIGURES = {
                 {"kernel": "all", "times as fast": 2}],
 }  # fmt: skip
 
+# A kernel on the roof of memory, at half of it, under the roof of what computes; and one without operations.
+ROOF = {
+    "version": 1, "subject": "declared",
+    "columns": ["kernel", "sizes", "µs", "GB/s", "of a copy", "Gop/s", "of matmul", "reference µs"],
+    "figures": [
+        {"kernel": "good", "sizes": sizes, "µs": 1.0, "GB/s": rate, "of a copy": rate / 40, "Gop/s": done,
+         "of matmul": done / 200, "reference µs": 3.0}
+        for sizes, rate, done in (("n=1", 40.0, 5.0), ("n=2", 20.0, 2.5), ("n=3", 10.0, 150.0))
+    ] + [{"kernel": "changed", "sizes": "n=1", "µs": 2.0, "GB/s": 30.0, "of a copy": 0.75}],
+}  # fmt: skip
+
 
 def call(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-m", "pydotcompute", *words], cwd=root, capture_output=True, text=True)
@@ -63,6 +74,7 @@ def write_project(root: Path) -> None:
     (root / "templates" / "changed.py.j2").write_text(TEMPLATE)
     (root / "kernels.yaml").write_text(KERNELS)
     (root / "figures.json").write_text(json.dumps(FIGURES))
+    (root / "roof.json").write_text(json.dumps(ROOF))
     assert call(root, "build", "-q").returncode == 0
     assert call(root, "check", "-q", "--quick", "good", "wrong").returncode == 1
     (root / "templates" / "changed.py.j2").write_text(TEMPLATE.replace("+ 1", "+ 2"))

@@ -36,6 +36,13 @@ READ = """
     seen.bench = [...page.querySelectorAll("table.bench td")].map(one => one.textContent)
     const colour = () => frame.contentWindow.getComputedStyle(page.body).backgroundColor
     const shade = () => colour().match(/\\d+/g).slice(0, 3).map(Number)
+    const chart = (page, name) => [...page.querySelectorAll(`svg[aria-label=${name}]`)]
+    const number = (one, ...names) => names.map(name => Number(one.getAttribute(name)))
+    const [roof] = chart(page, "roofline")
+    seen.roofs = [...roof.querySelectorAll("line.roof")].map(one => number(one, "x1", "y1", "x2", "y2"))
+    seen.dots = [...roof.querySelectorAll("circle")].map(one => [...number(one, "cx", "cy"), one.textContent])
+    seen.said = [...roof.querySelectorAll("text.said")].map(one => one.textContent)
+    seen.peers = chart(page, "peers").map(one => [...one.querySelectorAll("circle.peer title")].map(one => one.textContent))
     seen.shades = [shade()]
     page.querySelector(".theme").click()
     seen.shades.push(shade())
@@ -56,6 +63,7 @@ READ = """
     seen.back = shown()[0].querySelectorAll(".pin").length
     page.querySelector("button.stage").click()
     seen.without = shown().map(one => one.dataset.stage)
+    seen.own = chart(page, "roofline").length + chart(page, "peers").length
     seen.provenance = page.querySelector("details dl").textContent
     page = await go("wrong")
     seen.hostile = of(page, "out[i] = 2").textContent
@@ -65,6 +73,7 @@ READ = """
     seen.widths = [page.documentElement.scrollWidth]
     page = await go("good")
     seen.widths.push(page.documentElement.scrollWidth)
+    seen.drawn = chart(page, "roofline")[0].getBoundingClientRect().height
     seen.reached = shown().map(one => one.dataset.stage)
 """
 
@@ -73,7 +82,7 @@ READ = """
 def reported(tmp_path_factory):
     root = tmp_path_factory.mktemp("reported")
     write_project(root)
-    assert call(root, "report", "--bench", "figures.json").returncode == 0
+    assert call(root, "report", "--bench", "figures.json", "--bench", "roof.json").returncode == 0
     return root, (root / "report.html").read_text()
 
 
@@ -111,6 +120,22 @@ def test_a_line_leads_to_what_becomes_of_it_and_back(read):
 def test_what_users_write_is_text(read):
     assert read["doc"] == HOSTILE and HOSTILE in read["hostile"] and "hurt" not in read
     assert read["bench"][0] == HOSTILE and read["bench"][4:7] == ["all", "", ""]
+
+
+@pytest.mark.slow
+def test_the_roof_is_drawn_and_kernels_stand_under_it(read):
+    """A point that is as fast as a copy is on the slope, one that is half as fast below it, by as much as log 2 takes."""
+    (x1, y1, x2, y2), (_, level, _, other) = read["roofs"]
+    dots = [(x, (y1 + (y2 - y1) * (x - x1) / (x2 - x1)) - y, y - level) for x, y, _ in read["dots"]]
+    assert dots[0][1] == pytest.approx(0, abs=0.01) and dots[1][1] < -5 and level == other
+    assert dots[2][0] > x2 and 0 < dots[2][2] < dots[0][2] < dots[1][2]
+    assert dots[0][2] - dots[1][2] == pytest.approx(dots[1][1])  # of one intensity: half the speed is as far below
+    assert read["said"] == ["a copy: 40 GB/s", "matmul of NumPy: 200 Gop/s"]
+    assert [told.splitlines()[0] for _, _, told in read["dots"]] == ["good n=1", "good n=2", "good n=3"]
+    assert read["dots"][1][2].endswith("\n50 % of a copy, 1 % of matmul")
+    (hostile,), declared = (titles[1:] for titles in read["peers"])  # the first explains the mark
+    assert hostile == f"{HOSTILE}\nNumPy: 4 times as long" and declared == [f"good n={n}\nreference: 3 times as long" for n in (1, 2, 3)]
+    assert read["own"] == 2 and read["drawn"] > 100
 
 
 @pytest.mark.slow

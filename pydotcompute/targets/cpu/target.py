@@ -14,6 +14,7 @@ from ...declare.model import Kernel
 from ...errors import CompilerNotInstalledError
 from .. import tools
 from ..base import BOUNDS, Answer, Clock, Inspection, Job, Target
+from ..listing import Listing
 
 if TYPE_CHECKING:
     from .compilation import Compilation
@@ -70,6 +71,11 @@ class CpuTarget(Target):
 
     def compile(self, job: Job, clock: Clock) -> Answer:
         return self._compilation(job, clock).answer()
+
+    def disassembled(self, data: bytes, suffix: str) -> Listing:
+        from .disassembly import disassembled
+
+        return disassembled(data)
 
     def inspect(self, job: Job) -> Inspection:
         return self._compilation(job, Clock())

@@ -9,43 +9,61 @@ import shutil
 import subprocess
 import tempfile
 from functools import cache
+from typing import Callable
 
 from ...artifact.remedies import install
-from ...errors import CompilationError, CompilerNotInstalledError
-from ..listing import Line, Listing, Places, aligned
+from ...errors import CompilationError, CompilerNotInstalledError, Position
+from ..listing import Line, Listing, Places, aligned, place_of
 from .line_table import FILE
+
+Place = Callable[[str, int], Position | None]  # a file and a line of a table → where that is
 
 
 def ptx(made: bytes, made_lined: bytes, places: Places) -> Listing:
     """PTX as it was made, with the places of its twin that has a table of lines."""
-    text, lined = made.decode(), made_lined.decode()
-    files = {number: name for number, name in FILE.findall(lined)}
-    twin: list[Line] = []
-    at = None
-    for line in lined.splitlines():
-        if found := re.match(r"\s*\.loc\s+(\d+) (\d+)", line):
-            at = places.at(files[found[1]], int(found[2])) or at
-            continue
-        if re.match(r"\s*\.(?:visible )?\.?(?:entry|func)|\}", line):
-            at = None
-        twin.append(Line(line, at))
-    lines = [line.expandtabs(8).rstrip() for line in text.splitlines() if line.strip()]
-    return aligned(lines, [line for line in twin if line.text.strip()], _shape)
+    lines = [line.expandtabs(8).rstrip() for line in made.decode().splitlines() if line.strip()]
+    return aligned(lines, _lines_of_ptx(made_lined.decode(), places.at), _shape)
 
 
 def sass(cubin: bytes, lined: bytes, places: Places) -> Listing:
     """The instructions of a cubin, as `ptx`."""
-    twin: list[Line] = []
+    lines = [line for line in disassembled(cubin).splitlines() if _is_code(line)]
+    return aligned([_clean(line) for line in lines], _lines_of_sass(lined, places.at), _shape)
+
+
+def built(data: bytes, suffix: str) -> Listing:
+    """PTX or a cubin by itself, with the lines of its own table, if it has one."""
+    if suffix == ".cubin":
+        return Listing(tuple(line._replace(text=_clean(line.text)) for line in _lines_of_sass(data, place_of)))
+    return Listing(tuple(_lines_of_ptx(data.decode(errors="replace"), place_of)))
+
+
+def _lines_of_ptx(text: str, place: Place) -> list[Line]:
+    files = {number: name for number, name in FILE.findall(text)}
+    lines: list[Line] = []
     at = None
-    for line in disassembled(lined, "-g").splitlines():
+    for line in text.splitlines():
+        if found := re.match(r"\s*\.loc\s+(\d+) (\d+)", line):
+            at = place(files.get(found[1], ""), int(found[2])) or at
+            continue
+        if re.match(r"\s*\.(?:visible )?\.?(?:entry|func)|\}", line):
+            at = None
+        if line.strip():
+            lines.append(Line(line.expandtabs(8).rstrip(), at))
+    return lines
+
+
+def _lines_of_sass(cubin: bytes, place: Place) -> list[Line]:
+    lines: list[Line] = []
+    at = None
+    for line in disassembled(cubin, "-g").splitlines():
         if found := re.match(r'\s*//## File "(.*?)", line (\d+)', line):
-            at = places.at(found[1], int(found[2])) or at
+            at = place(found[1], int(found[2])) or at
         elif re.match(r"//-+ ", line):
             at = None
-        else:
-            twin.append(Line(line, at))
-    lines = [line for line in disassembled(cubin).splitlines() if _is_code(line)]
-    return aligned([_clean(line) for line in lines], [x for x in twin if _is_code(x.text)], _shape)
+        elif _is_code(line):
+            lines.append(Line(line, at))
+    return lines
 
 
 def _is_code(line: str) -> bool:

@@ -10,6 +10,7 @@ from ...artifact.signature import DTYPES
 from ...declare.model import Kernel, Rendered, Specialisation
 from ...errors import CompilerNotInstalledError, DeclarationError
 from ..base import Answer, Clock, Inspection, Job, Target
+from ..listing import Listing
 from ..tools import package_version
 
 if TYPE_CHECKING:
@@ -76,6 +77,11 @@ class CudaTarget(Target):
             from .raw import check_raw
 
             check_raw(kernel, rendered)
+
+    def disassembled(self, data: bytes, suffix: str) -> Listing:
+        from .listing import built
+
+        return built(data, suffix)
 
     def compile(self, job: Job, clock: Clock) -> Answer:
         return self._compilation(job, clock).answer()

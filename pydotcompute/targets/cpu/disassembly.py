@@ -1,0 +1,60 @@
+"""The instructions and constants of a built shared object, read back by a disassembler, with the lines that its own
+table has."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+
+from ...errors import CompilationError, CompilerNotInstalledError
+from ..listing import Line, Listing, place_of
+
+INSTRUCTIONS = ("-d", "-l", "--no-show-raw-insn")
+CONSTANTS = ("-s", "-j", ".rodata")
+_FUNCTION = re.compile(r"[0-9a-f]+ <([^>]+)>:$")
+_PLACE = re.compile(r"(?:; )?(\S.*):(\d+)(?: \(discriminator \d+\))?$")
+_CODE = re.compile(r"\s*([0-9a-f]+):\s+(.*)")
+_DATA = re.compile(r" ([0-9a-f]+) ((?:[0-9a-f]{2,8} )+)")
+
+
+def disassembled(data: bytes) -> Listing:
+    """Raises CompilerNotInstalledError, CompilationError."""
+    with tempfile.TemporaryDirectory(prefix="pydotcompute-") as folder:
+        path = os.path.join(folder, "kernel.so")
+        with open(path, "wb") as file:
+            file.write(data)
+        code, constants = (_told(*options, path) for options in (INSTRUCTIONS, CONSTANTS))
+    lines: list[Line] = []
+    at = None
+    for text in code.splitlines():
+        if found := _FUNCTION.match(text):
+            at = None
+            lines.append(Line(f"{found[1]}:"))
+        elif found := _CODE.match(text):
+            lines.append(Line(f"    {found[1]:>6}  {found[2].rstrip()}", at))
+        elif found := _PLACE.match(text):
+            at = place_of(found[1], int(found[2]))
+    data = filter(None, map(_DATA.match, constants.splitlines()))
+    return Listing((*lines, *(Line(f"    {found[1]:>6}  {found[2]}".rstrip()) for found in data)))
+
+
+def _told(*arguments: str) -> str:
+    done = subprocess.run([objdump(), *arguments], capture_output=True, text=True)
+    if done.returncode and "not found" not in done.stderr:  # GNU's, of a section that is not there
+        raise CompilationError(f"{os.path.basename(objdump())}: {done.stderr.strip() or 'it says nothing'}")
+    return done.stdout.expandtabs(8)
+
+
+@cache
+def objdump() -> str:
+    """The path of a disassembler. Raises CompilerNotInstalledError, naming the package that brings it."""
+    for name in ("llvm-objdump", *(f"llvm-objdump-{version}" for version in range(30, 10, -1)), "objdump"):
+        if path := shutil.which(name):
+            return path
+    raise CompilerNotInstalledError(
+        "objects are read by llvm-objdump, which is not installed: Debian's and Ubuntu's package llvm brings it"
+    )
