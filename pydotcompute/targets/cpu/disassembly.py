@@ -38,8 +38,8 @@ def disassembled(data: bytes) -> Listing:
             lines.append(Line(f"    {found[1]:>6}  {found[2].rstrip()}", at))
         elif found := _PLACE.match(text):
             at = place_of(found[1], int(found[2]))
-    data = filter(None, map(_DATA.match, constants.splitlines()))
-    return Listing((*lines, *(Line(f"    {found[1]:>6}  {found[2]}".rstrip()) for found in data)))
+    words = filter(None, map(_DATA.match, constants.splitlines()))
+    return Listing((*lines, *(Line(f"    {word[1]:>6}  {word[2]}".rstrip()) for word in words)))
 
 
 def _told(*arguments: str) -> str:
