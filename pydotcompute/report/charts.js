@@ -2,7 +2,8 @@
 // Drawings of benches: how near kernels come to the roofs of the machine, and how much longer others take.
 
 const WIDTH = 720
-const SVG = Object.assign(document.createElement("div"), {innerHTML: "<svg></svg>"}).firstChild.namespaceURI  // no address in the page
+// Its name is an address, and a reader of the page finds none in it.
+const SVG = Object.assign(document.createElement("div"), {innerHTML: "<svg></svg>"}).firstChild.namespaceURI
 const clean = number => Number(number.toPrecision(3)).toLocaleString("en")
 
 function svg(name, attributes, ...inside) {
@@ -49,10 +50,12 @@ function roofline(found, only) {
     if (from >= to) return ""
     const angle = -Math.atan2(y.place(copy * from) - y.place(copy * to), x.place(to) - x.place(from)) * 180 / Math.PI
     return [svg("line", {class: "roof", x1: x.place(from), y1: y.place(copy * from), x2: x.place(to), y2: y.place(copy * to)}),
-      svg("text", {class: "said", transform: `translate(${x.place(from) + 8} ${y.place(copy * from) - 8}) rotate(${angle})`},
+      svg("text", {class: "said",
+        transform: `translate(${x.place(from) + 8} ${y.place(copy * from) - 8}) rotate(${angle})`},
         `a copy: ${clean(copy)} GB/s`)]
   })
-  if (peak) roofs.push(svg("line", {class: "roof", x1: x.place(Math.min(x.high, peak / slopes.at(-1))), y1: y.place(peak), x2: right, y2: y.place(peak)}),
+  if (peak) roofs.push(
+    svg("line", {class: "roof", x1: x.place(Math.min(x.high, peak / slopes.at(-1))), y1: y.place(peak), x2: right, y2: y.place(peak)}),
     svg("text", {class: "said", x: right, y: y.place(peak) - 5, "text-anchor": "end"}, `matmul of NumPy: ${clean(peak)} Gop/s`))
   const taken = []
   const free = box => taken.every(other => box.x > other.x + other.w || other.x > box.x + box.w || Math.abs(box.y - other.y) > 12)
@@ -73,7 +76,8 @@ function roofline(found, only) {
     y.marks.map(mark => [svg("line", {class: "grid", x1: left, x2: right, y1: y.place(mark), y2: y.place(mark)}),
       svg("text", {class: "mark-text", x: left - 6, y: y.place(mark) + 4, "text-anchor": "end"}, clean(mark))]),
     svg("text", {class: "mark-text", x: (left + right) / 2, y: bottom + 36, "text-anchor": "middle"}, "operations for each byte"),
-    svg("text", {class: "mark-text", transform: `translate(12 ${(top + bottom) / 2}) rotate(-90)`, "text-anchor": "middle"}, "Gop/s"),
+    svg("text", {class: "mark-text", transform: `translate(12 ${(top + bottom) / 2}) rotate(-90)`, "text-anchor": "middle"},
+      "Gop/s"),
     roofs, dots)
   const unknown = found.rows.length - points.length
   return [el("div", {class: "scroll chart"}, drawn), unknown ? el("p", {class: "dim small"},
@@ -89,7 +93,8 @@ function peers(found, only) {
   if (own === undefined) return ""
   const name = found.columns.includes("function") ? "function" : "kernel"
   const marks = found.rows.map(row => cells(found, row)).filter(row => row[own] > 0 && (only === undefined || row[name] === only))
-    .flatMap(row => PEERS[own].filter(peer => row[peer] > 0).map(peer => ({...row, peer, kernel: String(row[name]), times: row[peer] / row[own]})))
+    .flatMap(row => PEERS[own].filter(peer => row[peer] > 0)
+      .map(peer => ({...row, peer, kernel: String(row[name]), times: row[peer] / row[own]})))
   if (!marks.length) return ""
   const names = [...new Set(marks.map(mark => mark.kernel))], shown = [...new Set(marks.map(mark => mark.peer))]
   const longest = Math.min(24, Math.max(...names.map(one => one.length)))
@@ -99,7 +104,8 @@ function peers(found, only) {
   const shape = (mark, cx, cy) => {
     const told = svg("title", {}, `${called(mark)}\n${mark.peer.replace(" µs", "")}: ${clean(mark.times)} times as long`)
     const style = `peer p${shown.indexOf(mark.peer)}`
-    return shown.indexOf(mark.peer) % 2 ? svg("rect", {class: style, x: cx - 4, y: cy - 4, width: 8, height: 8, transform: `rotate(45 ${cx} ${cy})`}, told)
+    return shown.indexOf(mark.peer) % 2
+      ? svg("rect", {class: style, x: cx - 4, y: cy - 4, width: 8, height: 8, transform: `rotate(45 ${cx} ${cy})`}, told)
       : svg("circle", {class: style, cx, cy, r: 4.5}, told)
   }
   const drawn = svg("svg", {viewBox: `0 0 ${WIDTH} ${bottom + 40}`, role: "img", "aria-label": "peers"},
@@ -109,8 +115,9 @@ function peers(found, only) {
     svg("text", {class: "mark-text", x: (left + right) / 2, y: bottom + 34, "text-anchor": "middle"}, "times as long as ours"),
     shown.map((peer, k) => [shape({...marks.find(mark => mark.peer === peer), times: NaN}, left + 8 + 110 * k, 9),
       svg("text", {class: "name", x: left + 18 + 110 * k, y: 13}, peer.replace(" µs", ""))]),
-    names.map((one, k) => svg("a", name === "kernel" ? {href: link(one)} : {}, svg("text", {class: "name", x: left - 10, y: top + high * (k + 0.5) + 4, "text-anchor": "end"},
-      one.length > longest ? `${one.slice(0, longest - 1)}…` : one))),
+    names.map((one, k) => svg("a", name === "kernel" ? {href: link(one)} : {},
+      svg("text", {class: "name", x: left - 10, y: top + high * (k + 0.5) + 4, "text-anchor": "end"},
+        one.length > longest ? `${one.slice(0, longest - 1)}…` : one))),
     marks.map(mark => shape(mark, x.place(mark.times), top + high * (names.indexOf(mark.kernel) + 0.5))))
   return el("div", {class: "scroll chart"}, drawn)
 }
