@@ -237,9 +237,13 @@ def _build_locked(
 
 def _limit(project: Project, most: int) -> None:
     """Respect the setting for the size of the cache, as far as that takes nothing from anybody."""
-    with locked(project.cache, project.say):
-        manifest, problem = read_manifest(project.cache)
-        left = 0 if problem else keep_to(project.cache, manifest, most).left  # of another's making: the next build's
+    try:
+        with locked(project.cache, project.say):
+            manifest, problem = read_manifest(project.cache)
+            left = 0 if problem else keep_to(project.cache, manifest, most).left  # a problem is the next build's
+    except OSError as error:  # a cache that may only be read serves as it is
+        project.say(f"{project.cache}: larger than cache_size says, and it stays so: {error.strerror}")
+        return
     if left > most:
         sizes = f"{left / 1e6:.1f} MB, more than the {most / 1e6:.1f} MB of cache_size"
         project.say(f"{project.cache}: the objects that are in use have {sizes}")

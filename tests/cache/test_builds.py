@@ -229,3 +229,8 @@ def test_a_build_keeps_to_the_limit_and_takes_nothing_that_is_in_use(tmp_path, m
     assert main(["build"]) == 0 and "1 reused" in (err := capsys.readouterr().err)  # there was nothing to do
     assert "the objects that are in use have " in err
     assert {path.stem for path in objects.rglob("*.so")} == {names[-1], Cache(tmp_path).records()[0].object}
+    lock = tmp_path / "build" / "cache" / "lock"
+    lock.unlink()
+    lock.mkdir()
+    assert main(["build", "-q"]) == 0  # nothing to do, in a cache that cannot be written
+    assert capsys.readouterr().err.endswith("larger than cache_size says, and it stays so: Is a directory\n")
