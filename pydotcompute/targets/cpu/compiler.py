@@ -33,6 +33,7 @@ ALLOWED_SYMBOLS = frozenset((
     "pthread_create", "pthread_join", "pthread_self", "clock_gettime", "handle_signals",
     "malloc", "free", "memcpy", "memmove", "memset",
 ))  # fmt: skip
+_REDUCES = "pydotcompute.reduces"  # what says of a module that loops of it do
 _WORDS = types.CPointer(types.int64)
 _SIGNATURES = {
     "drive": types.int64(_WORDS, _WORDS, _WORDS),
@@ -88,6 +89,8 @@ def kernel_ir(source: CpuSource, source_file: str, positions: Sequence[Position 
         raise CompilationError(_explained(error, source, source_file)) from error
     module = llvm.parse_assembly(text)
     run = run_ir(source.state_words, source.partial_words, source.words)
+    if source.reduces:
+        run += f"!{_REDUCES} = !{{}}\n"
     module.link_in(llvm.parse_assembly(nowhere(run, positions) if table else run))
     return str(module)
 
@@ -139,7 +142,7 @@ def optimised(text: str, target: str, what: str) -> tuple[llvm.ModuleRef, llvm.T
                 item.visibility = "hidden"
             else:
                 item.linkage = "internal"
-        _optimise(module, machine, target)
+        _optimise(module, machine, target, 3 if f"!{_REDUCES} =" in text else 2)
         return module, machine
     except RuntimeError as error:
         raise CompilationError(f"{what} for {target}: LLVM refused the code\n{error}") from error
@@ -179,9 +182,11 @@ def _prepare(module: llvm.ModuleRef, machine: llvm.TargetMachine, target: str) -
     module.verify()
 
 
-def _optimise(module: llvm.ModuleRef, machine: llvm.TargetMachine, target: str) -> None:
+def _optimise(module: llvm.ModuleRef, machine: llvm.TargetMachine, target: str, level: int) -> None:
+    """level: of LLVM, 3 to take out of loops over rows what their length decides (short rows take up to half the time
+    then). Where nothing of the kind is to be had 3 only takes more time, of attention twice as much."""
     _prepare(module, machine, target)
-    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options = llvm.create_pipeline_tuning_options(speed_level=level)
     options.loop_vectorization = options.slp_vectorization = True
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)

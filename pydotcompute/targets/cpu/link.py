@@ -42,9 +42,10 @@ def link(what: str, *objects: bytes, linker: str = "", symbols: bool = False) ->
         names = [f"{number}.o" for number in range(len(objects))]
         for name, code in zip(names, objects):
             Path(folder, name).write_bytes(code)
+        alone = [] if linker else ["--threads=1"]  # more would take longer to begin than to work
         environment = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": folder, "ZIG_LOCAL_CACHE_DIR": folder}
         done = subprocess.run(
-            [*command(linker), *OPTIONS, *([] if symbols else ["-s"]), *names, "-o", "kernel.so"],
+            [*command(linker), *OPTIONS, *alone, *([] if symbols else ["-s"]), *names, "-o", "kernel.so"],
             cwd=folder,
             env=environment,
             capture_output=True,

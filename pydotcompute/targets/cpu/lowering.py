@@ -25,7 +25,7 @@ from ...errors import Position
 from ...ir.from_zero import from_zero
 from ...ir.names import all_names
 from ...ir.storage import in_bits
-from ...ir.tree import Atomic, KernelTree, NewArray, Parallel, Reduction, Var, walk
+from ...ir.tree import Atomic, KernelTree, NewArray, Parallel, Reduce, Reduction, Var, walk
 from ..llvm.expressions import constant
 from ..llvm.faults import CALL, FAULTS
 from ..llvm.words import COMBINE
@@ -63,6 +63,7 @@ class CpuSource:
     words: int  # without the fault words
     faults: Sites  # what the fault words number
     kernel: str
+    reduces: bool  # whether some loop of it does
 
 
 class _Phase:
@@ -140,6 +141,8 @@ class _Module:
         fastmath = tuple(sorted(set(self.tree.fastmath) - {"contract"}))
         if "fast" in fastmath:
             fastmath = ("afn", "arcp", "ninf", "nnan", "nsz", "reassoc")
+        bodies = (self.tree.body, *(h.body for h in self.tree.helpers))
+        everything = (n for body in bodies for s in body for n in walk(s))
         return CpuSource(
             "\n".join(self.writer.lines) + "\n",
             tuple(self.writer.positions),
@@ -152,6 +155,7 @@ class _Module:
             self.words,
             code.faults.sites,
             self.tree.name,
+            any(isinstance(n, Reduce) or isinstance(n, Parallel) and n.reductions for n in everything),
         )
 
     # ------------------------------------------------------------------------------------------- arguments
