@@ -11,7 +11,14 @@ from ..llvm.expressions import Expressions
 from ..llvm.faults import FAULTS, Faults
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
-from .index_set_splitting import assuming, certain_range, conditions_to_split_by, does_nothing_else, index_conditions
+from .index_set_splitting import (
+    Split,
+    assuming,
+    certain_range,
+    conditions_to_split_by,
+    does_nothing_else,
+    index_conditions,
+)  # fmt: skip
 from .lifted_checks import LiftedChecks
 from .loop_reductions import Lanes, Reductions
 
@@ -71,11 +78,21 @@ class InnermostLoops:
                 self._each(loop, split.high, stop, "independent")
         elif split.known:
             with self.writer.if_(split.known):
-                self._each(certain, split.low, split.high, "independent")
+                self._range(certain, split)
             with self.writer.else_():
                 self._turns(loop, start, stop, "rare")
         else:
-            self._each(certain, split.low, split.high, "independent")
+            self._range(certain, split)
+
+    def _range(self, loop: Parallel, split: Split) -> None:
+        """The iterations for which the conditions hold, which have none; all of them, if they are few, as vectors."""
+        if loop.kind == "threads" and (count := _whole_vectors(loop)):
+            with self.writer.if_(f"band(eq({split.low}, int64(0)), eq({split.high}, int64({count})))"):
+                self._each(loop, "int64(0)", f"int64({count})", "independent_vectors")
+            with self.writer.else_():
+                self._each(loop, split.low, split.high, "independent")
+        else:
+            self._each(loop, split.low, split.high, "independent")
 
     def _each(self, loop: Parallel, start: str, stop: str, mark: str) -> None:
         """mark: of the loop whose accesses are all inside, or may be."""

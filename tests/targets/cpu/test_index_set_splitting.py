@@ -132,3 +132,18 @@ def test_loads_that_only_the_condition_allows():
             status = k({"n": n}, x=x, out=out)
             assert status == 0 or status[0] == 0
             assert (out == np.where(np.arange(n) < 3, x, x - np.roll(x, 3))).all()
+
+
+@pytest.mark.slow
+def test_tiles_inside_and_at_an_edge():
+    """A tile that lies inside has as many iterations as vectors have lanes; of others there are a part."""
+    body = """
+    for b in blocks((n + 31) // 32):
+        for c in threads(32):
+            if b * 32 + c < n and b * 32 + c >= lo:
+                out[b * 32 + c] = x[b * 32 + c] * 2
+    """
+    compiled = kernel(body, "(x: T[n], lo: int64) -> (out: T[n] = 0)")
+    for n in (1, 31, 32, 33, 100):
+        for lo in (-1, 1, 32, 40):
+            agree(compiled, {"n": n}, x=np.arange(n, dtype="f4") + 1, lo=lo, out=np.zeros(n, "f4"))
