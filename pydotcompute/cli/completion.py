@@ -17,6 +17,35 @@ from .arguments import add_common, print_json, project_root
 
 SHELLS = ("bash", "zsh", "fish")
 NAMES = {"KERNEL": "kernels", "OLD": "kernels", "NEW": "kernels", "TARGET": "targets"}  # metavar → what is asked for
+ASKING = {
+    "bash": """\
+FUNCTION() {
+  local k at=.
+  for k in "${!COMP_WORDS[@]}"; do
+    [[ ${COMP_WORDS[k]} != -C && ${COMP_WORDS[k]} != --directory ]] || at=${COMP_WORDS[k + 1]}
+  done
+  compgen -W "$(pydotcompute completion WHAT -C "${at/#\\~/$HOME}" 2>/dev/null)" -- "$1"
+}""",
+    "zsh": """\
+FUNCTION() {
+  local k at=.
+  local -a names
+  for ((k = 1; k < $#words; k++)); do
+    [[ $words[k] != -C && $words[k] != --directory ]] || at=$words[k+1]
+  done
+  names=(${(f)"$(pydotcompute completion WHAT -C ${~at} 2>/dev/null)"})
+  compadd -a names
+}""",
+    "fish": """\
+function FUNCTION
+  set -l at .
+  set -l words (commandline -opc)
+  for k in (seq (count $words))
+    contains -- $words[$k] -C --directory; and set at (string replace -r '^~' $HOME -- $words[(math $k + 1)])
+  end
+  pydotcompute completion WHAT -C $at 2>/dev/null
+end""",
+}
 # Bash takes `cpu:x86-64` for three words, of which the last is completed.
 WHOLE_WORDS = """
 _pydotcompute_whole_words() {
@@ -96,15 +125,10 @@ def script(shell: str) -> str:
 
 
 def _asking(what: str) -> dict[str, Any]:
-    """What each shell does for the names of something: it asks anew whenever one types."""
-    ask, function = f"pydotcompute completion {what} 2>/dev/null", f"_pydotcompute_{what}"
-    return {
-        "bash": function, "zsh": function, "fish": f"({ask})",
-        "preamble": {
-            "bash": f'{function}() {{ compgen -W "$({ask})" -- "$1"; }}',
-            "zsh": f"{function}() {{ local -a names; names=(${{(f)\"$({ask})\"}}); compadd -a names }}",
-        },
-    }  # fmt: skip
+    """What each shell does for the names of something: it asks anew whenever one types, about the folder of -C."""
+    function = f"_pydotcompute_{what}"
+    texts = {shell: text.replace("FUNCTION", function).replace("WHAT", what) for shell, text in ASKING.items()}
+    return {"bash": function, "zsh": function, "fish": f"({function})", "preamble": texts}
 
 
 def _actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:

@@ -81,6 +81,7 @@ def offered(shell: str, line: str, tmp_path) -> set[str]:
         ("pydotcompute cache list --sort ", {"kernel", "target", "age", "size", "used"}, {"prune"}),
         ("pydotcompute cache list -C ", {"folder"}, {"a-file"}),
         ("pydotcompute show s", {"saxpy", "softmax"}, {"matmul"}),
+        ("pydotcompute show -C folder s", {"saxpy_there", "softmax"}, {"saxpy", "matmul"}),
         ("pydotcompute build saxpy --target cuda:s", {"cuda:sm_75", "cuda:sm_90"}, {"cuda:compute_80", "softmax"}),
     ],
 )
@@ -88,6 +89,7 @@ def test_what_a_shell_offers(shell, line, wanted, unwanted, tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "a-file").touch()
     (tmp_path / "kernels.yaml").write_text(KERNELS)
+    (tmp_path / "folder" / "kernels.yaml").write_text(KERNELS.replace("saxpy", "saxpy_there"))
     found = {word.rstrip("/") for word in offered(shell, line, tmp_path)}
     if shell == "zsh":  # which writes the one word that there is into the line
         found |= {word for word in wanted if any(word in each for each in found)}
