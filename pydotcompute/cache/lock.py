@@ -71,7 +71,7 @@ def _create(path: str, say: Callable[[str], None]) -> None:
             time.sleep(WAIT)
         else:
             with contextlib.suppress(OSError):
-                os.write(handle, f"process {os.getpid()} on {_machine()}".encode())
+                os.write(handle, f"process {os.getpid()} on {_machine() or platform.node()}".encode())
             os.close(handle)
             return
 
@@ -84,17 +84,19 @@ def _holder(path: str) -> str:
 
 
 def _machine() -> str:
-    """Where the numbers of processes mean what they mean here: the machine, and the container in it."""
+    """Where the numbers of processes mean what they mean here: the machine since it started, as two may have one name,
+    and the container in it. Empty where nobody says that."""
     try:
-        return f"{platform.node()} {os.readlink('/proc/self/ns/pid')}"
+        with open("/proc/sys/kernel/random/boot_id") as file:
+            return f"{platform.node()} {file.read().strip()} {os.readlink('/proc/self/ns/pid')}"
     except OSError:
-        return platform.node()
+        return ""
 
 
 def _is_dead(holder: str) -> bool:
     """Whether this names a process that is no more, of this machine and this container."""
     process, _, machine = holder.removeprefix("process ").partition(" on ")
-    if not process.isdigit() or machine != _machine():
+    if not process.isdigit() or not machine or machine != _machine():
         return False
     try:
         os.kill(int(process), 0)

@@ -9,8 +9,10 @@ from typing import Any, Callable, Iterable, Mapping, MutableMapping, NamedTuple
 
 import jinja2
 from jinja2 import nodes
+from jinja2.runtime import Context
 
 from ..errors import DeclarationError, Position
+from . import bounds
 from .document import project_file, read
 from .names import near
 from .origins import RESERVED, LineMarks, Marked, Origin, read_marks, realign
@@ -59,6 +61,12 @@ class Environment(Marked):
         if len(found) > MOST_TURNS:
             raise ValueError(TOO_MANY)
         return found
+
+    intercepted_binops = frozenset(("*", "**"))
+
+    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        bounds.check(operator, left, right)
+        return super().call_binop(context, operator, left, right)
 
     def get_template(
         self, name: str | jinja2.Template, parent: str | None = None, globals: MutableMapping[str, Any] | None = None
@@ -152,9 +160,16 @@ def _render(
     environment.used, environment.turns = {}, 0
     try:
         made = environment.get_template(template) if template else _inline(environment, text)
-        return made.render(context)
+        with bounds.memory():
+            result = made.render(context)
+        if len(result) > bounds.MOST_ELEMENTS:
+            raise ValueError(bounds.TOO_LONG)
+        return result
     except DeclarationError:
         raise
+    except MemoryError as error:
+        at = locate(*_place(environment, error, template))
+        raise DeclarationError(f"Jinja2: {bounds.NO_MEMORY}", at) from None
     except jinja2.TemplateSyntaxError as error:
         name = error.name if error.name is not None else template
         raise DeclarationError(f"Jinja2: {error.message}", locate(name, error.lineno)) from None

@@ -6,7 +6,7 @@ import os
 import signal
 import tempfile
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from multiprocessing import get_context
@@ -28,17 +28,44 @@ def codes(plan: Plan, items: list[Item], linker: str, jobs: int, done: Callable[
     global _work
     with tempfile.TemporaryDirectory(prefix="pydotcompute-") as folder:
         _work = lambda k: code(shown(plan, items[k], folder, linker))  # noqa: E731
-        ignore = (signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; this process decides
-        pool = ProcessPoolExecutor(min(jobs, len(items)) or 1, get_context("fork"), signal.signal, ignore)
+        pool = _pool(min(jobs, len(items)) or 1)
         try:
-            for item, future in zip(items, [pool.submit(_run, k) for k in range(len(items))]):
+            futures = [_begun(pool, k) for k in range(len(items))]
+            for k, (item, future) in enumerate(zip(items, futures)):
                 try:
-                    yield future.result()
-                except BrokenProcessPool:
-                    yield _empty(item, "the compiler ended the process that looked at this one or another one")
+                    found = future.result()
+                except BrokenProcessPool:  # by this item or another one
+                    found = _alone(item, k)
+                yield found
                 done(item)
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+def _pool(jobs: int) -> ProcessPoolExecutor:
+    ignore = (signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; this process decides
+    return ProcessPoolExecutor(jobs, get_context("fork"), signal.signal, ignore)
+
+
+def _begun(pool: ProcessPoolExecutor, k: int) -> Future[Code]:
+    try:
+        return pool.submit(_run, k)
+    except BrokenProcessPool as error:  # by an earlier one, already
+        failed: Future[Code] = Future()
+        failed.set_exception(error)
+        return failed
+
+
+def _alone(item: Item, k: int) -> Code:
+    """An item in a process of its own, so that it is clear which one ends it."""
+    pool = _pool(1)
+    try:
+        return _begun(pool, k).result()
+    except BrokenProcessPool:
+        told = "the compiler, or what it runs, ended the process that looked at this artifact (often: memory was out); "
+        return _empty(item, f"{told}`pydotcompute show {item.name[0]} -t {item.target}` shows how")
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _run(k: int) -> Code:

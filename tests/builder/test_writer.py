@@ -8,6 +8,7 @@ import signal
 import stat
 import subprocess
 import sys
+from uuid import uuid4
 
 import pytest
 
@@ -149,6 +150,8 @@ def test_where_the_file_system_has_no_locks_a_file_serves_and_that_is_said(tmp_p
 
 @pytest.mark.parametrize("holder, dead", [
     ("", False), ("process", False), (f"process {2**22 + 1} on {platform.node()} pid:[1]", False), ("process 12 on elsewhere", False), (f"process 1 on {lock._machine()}", False),
+    (f"process {2**22 + 1} on {platform.node()}", False),
+    (f"process {2**22 + 1} on {' '.join((platform.node(), str(uuid4()), os.readlink('/proc/self/ns/pid')))}", False),
     (f"process {2**22 + 1} on {lock._machine()}", True), (f"process {10**30} on {lock._machine()}", False),
 ])  # fmt: skip
 def test_only_a_dead_process_of_this_machine_loses_its_lock(holder, dead):

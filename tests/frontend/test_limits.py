@@ -44,6 +44,21 @@ def nested(turns, line=""):
 TURNS = "the loops and macros of a template may have 100,000 turns in all"
 MACROS = "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(60) }}"
 
+ELEMENTS, MEMORY = "may have 1,000,000 characters", "a template may take 256 MB of memory"
+HUGE = [
+    ("{{ 'a' * 10**10 }}", ELEMENTS),
+    ("{% set a = [1] * 10**9 %}", ELEMENTS),
+    ("{% set a = 10**9 * (1,) %}", ELEMENTS),
+    ("{% set a = 10 ** (10 ** 10) %}", "a power in a template may have 10,000 digits"),
+    ("{% set a = namespace(t='ab') %}{% for i in range(60) %}{% set a.t = a.t ~ a.t %}{% endfor %}", MEMORY),
+    ("{% set a = namespace(t=[1]) %}{% for i in range(60) %}{% set a.t = a.t + a.t %}{% endfor %}", MEMORY),
+    ("{{ 'a' | center(10**10) }}", MEMORY),
+    ("{{ 'a'.ljust(10**10) }}", MEMORY),
+    ("{{ '%0*d' % (10**9, 1) }}", MEMORY),
+    ("{{ 'a'.join(['b' * 10**6] * 1000) }}", MEMORY),
+    ("# {{ 'a' * 10**6 }}{{ 'b' * 9 }}", ELEMENTS),
+]
+
 
 @pytest.mark.parametrize("entry, template, told", [
     (body("while True:", "    v = v + 1"), None, "`while True` never ends"),
@@ -58,6 +73,7 @@ MACROS = "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% en
      "loops nested more than 12 deep"),
     (TEMPLATED, nested(20, "        # line\n"), "'k' has 8,003 lines once it is rendered"),
     (TEMPLATED, "{% set n = range(10 ** 12) | list %}", TURNS),
+    *((TEMPLATED, text, told) for text, told in HUGE),
 ])  # fmt: skip
 def test_what_never_ends_or_multiplies_is_told_at_once(tmp_path, entry, template, told):
     began = time.perf_counter()

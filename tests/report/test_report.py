@@ -16,6 +16,8 @@ import pytest
 from pydotcompute.builder.build import BuildError
 from pydotcompute.builder.remembered import timeline as checked_timeline
 from pydotcompute.cli import main
+from pydotcompute.builder.show import shown
+from pydotcompute.report import code
 from pydotcompute.report.benches import read
 from pydotcompute.report.page import page
 from pydotcompute.report.timeline import timeline
@@ -97,6 +99,30 @@ def test_mistakes(tmp_path, monkeypatch, capsys, arguments, code, line):
     assert main(["report", *arguments]) == code
     captured = capsys.readouterr()
     assert captured.out == "" and line in captured.err.splitlines()[-1] and not (tmp_path / "report.html").exists()
+
+
+THREE = 'version: 1\ntargets: ["opencl:1.2"]\nkernels:\n' + "".join(
+    f'  {name}:\n    signature: "(x: float32[n]) -> (out: float32[n])"\n    body: |\n      for i in grid(n): out[i] = x[i]\n'
+    for name in ("first", "deadly", "last")
+)
+
+
+@pytest.mark.parametrize("jobs", ["1", "3"])
+def test_what_ends_a_process_is_named_and_the_others_are_shown(tmp_path, monkeypatch, jobs):
+    (tmp_path / "kernels.yaml").write_text(THREE)
+
+    def deadly(plan, item, *more):
+        if item.name[0] == "deadly":
+            os.abort()
+        return shown(plan, item, *more)
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(code, "shown", deadly)
+    assert main(["report", "-q", "-j", jobs]) == 0
+    _, parts = unpacked((tmp_path / "report.html").read_text())
+    stages = {name: part["codes"][0]["stages"] for name, part in parts.items()}
+    assert "`pydotcompute show deadly -t opencl:1.2` shows how" in stages["deadly"][0]["problem"]
+    assert all(stage["text"] and not stage["problem"] for name in ("first", "last") for stage in stages[name])
 
 
 ORDINARY = str.maketrans(",.:[", "&<>`")  # digits of base 85, for those that stand in their place

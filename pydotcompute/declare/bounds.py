@@ -1,0 +1,51 @@
+"""What a template may ask for: values that are no larger than a kernel could ever be, and memory for them."""
+
+from __future__ import annotations
+
+import _thread
+import mmap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+MOST_ELEMENTS = 1_000_000  # of a text or a list that is repeated, of the text that a template gives
+MOST_DIGITS = 10_000  # of a power
+MOST_MEMORY = 1 << 28  # bytes that a rendering may take besides what there is
+TOO_LARGE = f"the values of a template may have {MOST_ELEMENTS:,} characters or elements"
+TOO_LONG = f"the text of a template may have {MOST_ELEMENTS:,} characters"
+NO_MEMORY = f"a template may take {MOST_MEMORY >> 20} MB of memory"
+
+
+def check(operator: str, left: Any, right: Any) -> None:
+    """Raise ValueError for an operation whose result would be too large."""
+    if operator == "*":
+        for sized, count in ((left, right), (right, left)):
+            if isinstance(sized, (str, bytes, list, tuple)) and isinstance(count, int):
+                if len(sized) * count > MOST_ELEMENTS:
+                    raise ValueError(TOO_LARGE)
+    elif isinstance(left, int) and isinstance(right, int) and right > 0:
+        if left.bit_length() * right > MOST_DIGITS * 10 / 3:
+            raise ValueError(f"a power in a template may have {MOST_DIGITS:,} digits")
+
+
+@contextmanager
+def memory() -> Iterator[None]:
+    """What is computed inside gets a MemoryError where it takes more than MOST_MEMORY, by the limit of the address
+    space. It is the whole process's, so it is left alone where other threads run, and where there is none to set."""
+    try:
+        from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit, setrlimit
+
+        soft, hard = getrlimit(RLIMIT_AS)
+        with open("/proc/self/statm") as file:
+            wanted = int(file.read().split()[0]) * mmap.PAGESIZE + MOST_MEMORY
+    except (ImportError, OSError):
+        yield
+        return
+    if _thread._count() or soft != RLIM_INFINITY and soft <= wanted:
+        yield
+        return
+    setrlimit(RLIMIT_AS, (wanted, hard))
+    try:
+        yield
+    finally:
+        setrlimit(RLIMIT_AS, (soft, hard))
