@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from functools import cached_property
 from time import time
-from typing import Any, Callable, Collection, NamedTuple
+from typing import Any, Callable, Collection, Mapping, NamedTuple
 
 from ..artifact.identity import title
 from ..errors import KernelNotBuiltError
@@ -214,3 +214,14 @@ def _shares(
 
 def _last(rows: list[inspection.Row], uses: dict[str, float]) -> float | None:
     return max((uses[row.object] for row in rows if row.object in uses), default=None)
+
+
+def indices(meta: Mapping[str, Any]) -> str:
+    """What becomes of an artifact's indices."""
+    if sites := meta.get("sites"):
+        return f"{len(sites)} checked in every call, the others proved to be inside"
+    unchecked = meta.get("unchecked")  # by targets of others: not said
+    if unchecked == 0:
+        return "proved to be inside"
+    some = f"{unchecked} access{'es' * (unchecked != 1)}" if unchecked else "all accesses"
+    return f"those of {some} neither proved to be inside nor checked"

@@ -177,17 +177,6 @@ def _chosen(records: list[Record], options: argparse.Namespace, where: str) -> l
     return sorted(chosen, key=ORDERS[options.sort])
 
 
-def _indices(meta: dict[str, Any]) -> str:
-    """What becomes of an artifact's indices."""
-    if sites := meta.get("sites"):
-        return f"{len(sites)} checked in every call, the others proved to be inside"
-    unchecked = meta.get("unchecked")  # by targets of others: not said
-    if unchecked == 0:
-        return "proved to be inside"
-    some = f"{unchecked} access{'es' * (unchecked != 1)}" if unchecked else "all accesses"
-    return f"those of {some} neither proved to be inside nor checked"
-
-
 def _list_installed(options: argparse.Namespace) -> int:
     from ..runtime.installed import installed
 
@@ -218,6 +207,7 @@ def _list_installed(options: argparse.Namespace) -> int:
 
 
 def _show(options: argparse.Namespace, root: str, folder: str) -> int:
+    from ..cache.contents import indices
     from ..cache.inspection import artifact_faults, rows
     from ..cache.layout import object_path
 
@@ -260,7 +250,7 @@ def _show(options: argparse.Namespace, root: str, folder: str) -> int:
             ("state", entry["fault"] or (f"stale: {entry['stale']}" if entry["stale"] else "current when last built")),
             ("seconds", "-" if seconds is None else f"{seconds:.3f}"),
         ]
-        lines.append(("indices", _indices(entry["meta"])))
+        lines.append(("indices", indices(entry["meta"])))
         lines += [("needs", ", ".join(entry["needs"]))] if entry["needs"] else []
         for name, value in entry["meta"].items():
             if name in ("sites", "calls", "places", "unchecked", "features"):

@@ -20,12 +20,11 @@ def check(operator: str, left: Any, right: Any) -> None:
     """Raise ValueError for an operation whose result would be too large."""
     if operator == "*":
         for sized, count in ((left, right), (right, left)):
-            if isinstance(sized, (str, bytes, list, tuple)) and isinstance(count, int):
-                if len(sized) * count > MOST_ELEMENTS:
-                    raise ValueError(TOO_LARGE)
-    elif isinstance(left, int) and isinstance(right, int) and right > 0:
-        if left.bit_length() * right > MOST_DIGITS * 10 / 3:
-            raise ValueError(f"a power in a template may have {MOST_DIGITS:,} digits")
+            repeated = isinstance(sized, (str, bytes, list, tuple)) and isinstance(count, int)
+            if repeated and len(sized) * count > MOST_ELEMENTS:
+                raise ValueError(TOO_LARGE)
+    elif isinstance(left, int) and isinstance(right, int) and left.bit_length() * right > 10 / 3 * MOST_DIGITS:
+        raise ValueError(f"a power in a template may have {MOST_DIGITS:,} digits")
 
 
 @contextmanager

@@ -223,7 +223,7 @@ function artifact(kernel, one) {
       pair("size", one.size && bytes(one.size)), pair("code generation", one.seconds && seconds(one.seconds)),
       pair("made", one.made && day(one.made)), pair("checked", one.checked && day(one.checked)),
       pair("last used", one.used ? day(one.used) : one.size ? "never, as far as is known" : null),
-      pair("indices", one.meta && (one.meta.sites ? `${one.meta.sites.length} checked in every call` : one.meta.unchecked === 0 ? "all proved to be inside" : null)),
+      pair("indices", one.indices),
       pair("note", one.meta && one.meta.note),
       pair("resources", !shown && one.meta && one.meta.resources && plain(one.meta.resources))),
     shown ? [remarks(shown), columns(shown)] : el("p", {class: "dim"}, "This page does not have the code of this artifact: 'pydotcompute report -t "

@@ -8,7 +8,7 @@ from typing import Any
 from ..builder.build import Project
 from ..builder.plan import Item, Name, Plan
 from ..cache.checks import Checked, kept
-from ..cache.contents import Cache, Record
+from ..cache.contents import Cache, Record, indices
 
 STATES = {
     "checked": "built, and held to its reference",
@@ -47,7 +47,8 @@ def _cell(
     checked = None if record is None else checks.get(record.object)
     if record is not None:
         cell |= {"size": record.size, "object": record.object, "path": record.path, "made": record.made,
-                 "used": record.used, "seconds": kept.get("seconds"), "meta": record.meta}  # fmt: skip
+                 "used": record.used, "seconds": kept.get("seconds"), "meta": record.meta,
+                 "indices": indices(record.meta)}  # fmt: skip
     if record is None:
         return cell | ({"state": "failed", "why": failed} if failed else {"state": "declared", "why": "not built"})
     if item.reasons:

@@ -125,6 +125,22 @@ def test_what_ends_a_process_is_named_and_the_others_are_shown(tmp_path, monkeyp
     assert all(stage["text"] and not stage["problem"] for name in ("first", "last") for stage in stages[name])
 
 
+def test_what_becomes_of_indices_is_said(tmp_path, monkeypatch):
+    signature = 'signature: "(x: float32[n], k: int64[m]) -> (out: float32[m])"'
+    body = "body: |\n      for i in grid(m): out[i] = x[k[i]]"
+    text = 'version: 1\ntargets: ["opencl:1.2"]\nkernels:\n'
+    for name, more in (("taken", ""), ("trusted", "    unchecked: true\n")):
+        text += f"  {name}:\n    {signature}\n{more}    {body}\n"
+    (tmp_path / "kernels.yaml").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    assert main(["build", "-q"]) == 0 and main(["report", "-q"]) == 0
+    _, parts = unpacked((tmp_path / "report.html").read_text())
+    assert {name: part["artifacts"][0]["indices"] for name, part in parts.items()} == {
+        "taken": "1 checked in every call, the others proved to be inside",
+        "trusted": "those of 1 access neither proved to be inside nor checked",
+    }
+
+
 ORDINARY = str.maketrans(",.:[", "&<>`")  # digits of base 85, for those that stand in their place
 
 
