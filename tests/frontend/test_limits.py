@@ -76,12 +76,12 @@ HUGE = [
     *((TEMPLATED, text, told) for text, told in HUGE),
 ])  # fmt: skip
 def test_what_never_ends_or_multiplies_is_told_at_once(tmp_path, entry, template, told):
-    began = time.perf_counter()
+    began = time.process_time()  # of which a busy machine takes no more
     with pytest.raises(DeclarationError) as caught:
         kernel(tmp_path, entry, template)
     assert told in str(caught.value) and caught.value.at is not None
     assert caught.value.hint or caught.value.message.startswith("Jinja2"), "what to do"
-    assert time.perf_counter() - began < 10
+    assert time.process_time() - began < 10
 
 
 @pytest.mark.parametrize("entry, template", [
