@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -14,6 +13,7 @@ from ..artifact.dimensions import evaluate
 from ..artifact.dtypes import finfo, kind, numpy_dtype
 from ..artifact.signature import Parameter
 from ..declare.model import Kernel, Specialisation
+from ..runtime.reference import function_of
 from . import allowed, faults
 from .memory import guarded, scattered, shifted
 from .sizes import complete
@@ -210,9 +210,4 @@ def _inputs_of(kernel: Kernel) -> tuple[str, ...]:
 def from_file(place: str, root: str) -> Any:
     """The function of `file.py:function`, from the templates folder under root."""
     file, _, name = place.partition(":")
-    path = Path(root, "templates", file)
-    spec = importlib.util.spec_from_file_location(f"pydotcompute_reference_{path.stem}", path)
-    assert spec is not None and spec.loader is not None  # a name in .py has both
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return getattr(module, name)
+    return function_of(str(Path(root, "templates", file)), name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from functools import cached_property
 from typing import Any, Callable
@@ -12,6 +11,7 @@ import numpy as np
 from ..artifact.dtypes import STORED, kind
 from ..declare.model import Declaration, Kernel, Specialisation
 from ..interpreter.runtime import poison
+from ..runtime import reference
 from ..runtime.interpreted import execute
 from ..runtime.kernel import Kernel as Built
 from . import comparable, draw, faults, measure, sizes
@@ -84,7 +84,7 @@ class Expected:
     def reference(self) -> tuple[np.ndarray, ...]:
         """One value for each written argument, in the order of the signature, computed in float64; nothing if none is
         declared. Raises FaultyDeclaration, of a value that no element of the argument can be too."""
-        found, _ = self._evaluated(_widened)
+        found, _ = self._evaluated(reference.widened)
         for value, (name, array) in zip(found, self._written.items()):
             if (wrong := measure.beyond(value, array.dtype)).any():
                 first = value[wrong].flat[0].item()
@@ -99,7 +99,7 @@ class Expected:
         Whether a number is finite, is what it is in the kernel's own type. Of integers those count that NumPy defines:
         none of a reference that converts NaN or an infinity.
         """
-        (wide, cut), (own, _) = self._evaluated(_widened), self._evaluated(_own)
+        (wide, cut), (own, _) = self._evaluated(reference.widened), self._evaluated(_own)
         result = []
         for v, u, array in zip(wide, own, self._written.values()):
             if array.dtype.kind in "iu":
@@ -117,10 +117,10 @@ class Expected:
         if text is None:
             return (), False
         arguments = {name: seen(value) for name, value in self.case.arguments.items()}
-        evaluate = evaluation(self.kernel, self.specialisation, self.case.dims, arguments, self.declaration.root)
-        assert evaluate is not None
         with faults.of("reference", text), np.errstate(all="warn"), warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
+            evaluate = evaluation(self.kernel, self.specialisation, self.case.dims, arguments, self.declaration.root)
+            assert evaluate is not None
             result = evaluate()
             result = result if isinstance(result, tuple) else (result,)
             return self._fitting(result), any("in cast" in str(warning.message) for warning in said)
@@ -148,22 +148,11 @@ def evaluation(
     kernel: Kernel, specialisation: Specialisation, dims: dict[str, int], arguments: dict[str, Any], root: str
 ) -> Callable[[], Any] | None:
     """What evaluates the reference for these arguments; None where there is none. It raises what the reference does."""
-    text = kernel.reference
+    if (declared := kernel.reference) is None:
+        return None
     names = {**dict(specialisation.params), **sizes.complete(kernel, dims), **arguments}
-
-    def of_file() -> Any:
-        assert isinstance(text, str)
-        function = draw.from_file(text, root)
-        asked = inspect.signature(function).parameters
-        return function(**{name: value for name, value in names.items() if name in asked})
-
-    if text is None or isinstance(text, str) and ".py:" in text:
-        return of_file if text else None
-    names["np"] = np
-    codes = [compile(part.strip(), "reference", "eval") for part in (text if isinstance(text, tuple) else (text,))]
-    if isinstance(text, tuple):
-        return lambda: tuple(eval(code, names) for code in codes)
-    return lambda: eval(codes[0], names)
+    texts = (declared,) if isinstance(declared, str) else declared
+    return reference.evaluation(texts, names, lambda file, name: draw.from_file(f"{file}:{name}", root))
 
 
 def _misfit(value: Any, name: str, array: np.ndarray) -> str:
@@ -180,13 +169,6 @@ def _misfit(value: Any, name: str, array: np.ndarray) -> str:
 
 def copy(value: Any) -> Any:
     return np.array(value, order="C") if isinstance(value, np.ndarray) else value
-
-
-def _widened(value: Any) -> Any:
-    """In float64, where it is a float. Contiguous: along other axes than the last in memory NumPy adds one by one."""
-    if isinstance(value, np.ndarray) and kind(value.dtype) in "fc":
-        return value.astype(np.float64 if kind(value.dtype) == "f" else np.complex128, order="C")
-    return copy(value)
 
 
 def _own(value: Any) -> Any:

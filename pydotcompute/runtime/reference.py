@@ -1,4 +1,5 @@
-"""What serves a call where no machine code of a bundle runs on this machine: the kernel's declared reference, in NumPy.
+"""The reference that a kernel declares, evaluated; and where that serves a call, as no machine code of a bundle runs on
+this machine: in NumPy.
 
 Only where the package that the bundle is part of asked for it when it was built (`fallback = "reference"`). A warning
 says so once a library, and `which()` for every call.
@@ -10,7 +11,7 @@ import warnings
 from functools import cache
 from inspect import signature
 from sys import platform
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -35,29 +36,39 @@ class Reference:
 
     def __call__(self, call: Call) -> Any:
         values, finish = call.complete()
-        inputs = {p.name: _widened(values[p.name]) for p in call.specialisation.parameters if p.role in ("in", "inout")}
+        inputs = {p.name: widened(values[p.name]) for p in call.specialisation.parameters if p.role in ("in", "inout")}
         dims = {"size": call.dims["rows"], **call.dims} if "rows" in call.dims else call.dims
         names = {**call.specialisation.params, **dims, **inputs}
         written = [p for p in call.specialisation.parameters if p.writable and p.role != "temp"]
         with np.errstate(all="ignore"):
-            results = self._evaluated(names)
+            result = evaluation(self.record.reference, names, self._function)()
+            results = result if isinstance(result, tuple) else (result,)
             for p, result in zip(written, results, strict=True):
                 given, array = np.asarray(result), values[p.name]
                 part = array[: len(given)] if p.length else array  # what lies behind a trimmed output does not count
                 part[...] = given.astype(array.dtype, copy=False)
         return finish()
 
-    def _evaluated(self, names: dict[str, Any]) -> tuple[Any, ...]:
-        declared = self.record.reference
-        if ".py:" in declared[0]:
-            file, _, name = declared[0].partition(":")
-            function = _function(f"{self.folder}/{file}", name)
-            asked = signature(function).parameters
-            result = function(**{name: value for name, value in names.items() if name in asked})
-        else:
-            found = tuple(eval(text, {"np": np, **names}) for text in declared)
-            result = found if len(found) > 1 else found[0]
-        return result if isinstance(result, tuple) else (result,)
+    def _function(self, file: str, name: str) -> Callable[..., Any]:
+        return _executed_once(f"{self.folder}/{file}", name)
+
+
+def evaluation(
+    declared: Sequence[str], names: Mapping[str, Any], function: Callable[[str, str], Callable[..., Any]]
+) -> Callable[[], Any]:
+    """What evaluates a declared reference, expressions or one `file.py:function`, and raises what that raises. names:
+    the values of arguments, dimensions and params; function: finds one by its file and name."""
+    if ".py:" in declared[0]:
+        file, _, name = declared[0].strip().partition(":")
+        called = function(file, name)
+        asked = signature(called).parameters
+        given = {name: value for name, value in names.items() if name in asked}
+        return lambda: called(**given)
+    known = {"np": np, **names}
+    codes = [compile(text.strip(), "reference", "eval") for text in declared]
+    if len(codes) == 1:
+        return lambda: eval(codes[0], known)
+    return lambda: tuple(eval(code, known) for code in codes)
 
 
 def tell(which: Which, folder: str) -> None:
@@ -77,9 +88,8 @@ def reason(which: Which) -> str:
     )
 
 
-@cache
-def _function(path: str, name: str) -> Callable[..., Any]:
-    """Of a file of references, which is executed once."""
+def function_of(path: str, name: str) -> Callable[..., Any]:
+    """Of a file of Python, which is executed."""
     from importlib.util import module_from_spec, spec_from_file_location
 
     spec = spec_from_file_location("pydotcompute_reference", path)
@@ -90,11 +100,14 @@ def _function(path: str, name: str) -> Callable[..., Any]:
     return found
 
 
-def _widened(value: Any) -> Any:
+_executed_once = cache(function_of)
+
+
+def widened(value: Any) -> Any:
     """An array in float64, where it is of floats, that the reference may write to; a scalar as Python's, so that
-    integers do not wrap: as `check` gives them."""
+    integers do not wrap. Contiguous: along other axes than the last in memory NumPy adds one by one."""
     if not isinstance(value, np.ndarray):
-        return value.item()
+        return value.item() if isinstance(value, np.generic) else value
     letter = kind(value.dtype)
     if letter in "fc":
         return value.astype(np.float64 if letter == "f" else np.complex128, order="C")
