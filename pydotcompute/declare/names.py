@@ -12,10 +12,10 @@ from ..ir.functions import CONSTANTS, FUNCTIONS, WORDS
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 KEYWORDS = frozenset(keyword.kwlist)
-# What a name means before anybody chooses one, and so cannot mean anything else inside a kernel.
+# What a name means before anybody chooses one, and so cannot mean anything else inside a kernel. Constants (`e`) give
+# way to arguments, dimensions and locals of their name.
 MEANINGS = (
     {name: "a function of the kernel language" for name in FUNCTIONS}
-    | {name: "a constant of the kernel language" for name in CONSTANTS}
     | {name: "a word of the kernel language" for name in sorted(WORDS)}
     | {name: "a dtype" for name in DTYPES}
     | {"np": "NumPy in a reference"}
@@ -25,7 +25,8 @@ MEANINGS = (
 OF_CALLS = {"backend": "where a call runs", "stream": "the stream that a call runs on"}
 # Names that Jinja2 or the rendering give a meaning of their own: no type variable, param or family value.
 CONTEXT_MEANINGS = (
-    {"kernel": "the kernel's name in a template", "backend": "the backend's name in a template"}
+    {name: "a constant of the kernel language" for name in CONSTANTS}
+    | {"kernel": "the kernel's name in a template", "backend": "the backend's name in a template"}
     | {"stream": OF_CALLS["stream"]}
     | {name: "a literal of Jinja2" for name in ("true", "false", "none")}
     | {name: "a word of Jinja2" for name in ("self", "super", "caller")}

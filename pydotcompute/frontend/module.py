@@ -81,8 +81,6 @@ class Module:
         """What a name is that nobody may assign or define, or ""."""
         if name in FUNCTIONS:
             return "a function of the kernel language"
-        if name in CONSTANTS:
-            return "a constant of the kernel language"
         if name in WORDS:
             return "a word of the kernel language"
         if name in DTYPES:

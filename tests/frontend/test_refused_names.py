@@ -56,7 +56,7 @@ CASES = [
         "a kernel cannot print; run `lib.NAME.python(…)`, the interpreter, under a debugger",
     ),
     ("grid", "§exp = x[i]", "`exp` cannot be assigned: it is a function of the kernel language", "choose another name"),
-    ("grid", "§pi = x[i]", "`pi` cannot be assigned: it is a constant of the kernel language", "choose another name"),
+    ("grid", "v = §pi + x[i]\n    pi = v", "`pi` is read before it is set", "set it before this line: `pi = …`"),
     ("grid", "§sum = x[i]", "`sum` cannot be assigned: it is a word of the kernel language", "choose another name"),
     ("grid", "§float32 = x[i]", "`float32` cannot be assigned: it is a dtype", "choose another name"),
     ("grid", "§T = x[i]", "`T` cannot be assigned: it is a type variable", "choose another name"),

@@ -163,3 +163,21 @@ def test_conditions_on_scalars(target):
 
 def accesses(built):
     return [node for s in built.tree.body for node in walk(s) if isinstance(node, Load)]
+
+
+@pytest.mark.slow
+@every_target
+def test_constants_give_way_to_names_of_the_kernel(target):
+    """To arguments, arrays, dimensions and locals; a helper, which sees no argument, has the constant."""
+    body = """
+        def scaled(v):
+            return v * e
+
+        for i in grid(pi):
+            inf = nan[i] + e
+            out[i] = scaled(inf) - pi
+    """
+    built = loop(target, "(nan: float32[pi], e: float32) -> (out: float32[pi])", body, "fastmath: []")
+    x = draw(7)
+    got = agree(built, x, 2.0)
+    assert (got == (x + np.float32(2)) * np.float32(np.e) - np.float32(7)).all()
