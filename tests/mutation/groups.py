@@ -87,8 +87,10 @@ GROUPS = {
          "targets/cuda/test_raw.py", "targets/cuda/test_arithmetic.py", "targets/cuda/test_language.py",
          "targets/cuda/test_reductions.py", "targets/test_language.py", "targets/test_dimensions.py",
          "targets/test_programs.py", "targets/test_reductions.py", "targets/test_ranges.py",
-         "targets/test_parallel_counts.py", ON_CUDA),
-        ("targets/cuda", "targets/test_arithmetic.py", "builder/test_tools.py"),
+         "targets/test_parallel_counts.py", "targets/test_ranges_of_loops.py", "targets/test_index_checks.py",
+         "targets/cuda/test_artifacts.py", "backends/cuda/test_choice.py", "cli/test_cost.py", ON_CUDA),
+        ("targets/cuda", "targets/test_arithmetic.py", "builder/test_tools.py", "cli/test_output.py",
+         "cli/test_show.py", "cli/test_debug_info.py"),
     ),
     "plain": Group(
         ("jit/*.py", "targets/llvm/argument_types.py"),

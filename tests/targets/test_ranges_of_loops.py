@@ -22,6 +22,19 @@ def test_the_inside_of_a_stencil(target):
 
 
 @every_target
+def test_threads_of_which_there_are_none(target):
+    body = """
+        for i in blocks(n):
+            for j in threads(0):
+                out[i] = j
+            if n > 2:
+                out[i] = 5
+    """
+    built = loop(target, "(n: int64) -> (out: int64[n] = 7)", body)
+    assert (agree(built, 2) == 7).all() and (agree(built, 3) == 5).all()
+
+
+@every_target
 def test_a_triangle_and_its_mirror(target):
     body = """
         for i in blocks(n):

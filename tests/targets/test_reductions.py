@@ -37,7 +37,7 @@ def test_over_threads(target, dtype, kinds):
 
 
 @every_target
-@pytest.mark.parametrize("block", [1, 8, 50, 128, 1024])
+@pytest.mark.parametrize("block", [1, 8, 66, 128, 1024])
 def test_every_thread_has_the_result_whatever_the_block(target, block):
     body = """
         for r in blocks(m):

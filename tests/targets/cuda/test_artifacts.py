@@ -187,6 +187,14 @@ def test_a_numpy_that_the_compiler_does_not_work_with_is_named(monkeypatch):
         cuda_toolchain.require()
 
 
+@pytest.mark.parametrize("wheel", ["nvidia.nvjitlink", "nvidia.cu13"])
+def test_the_linker_comes_with_the_wheel_of_either_toolkit(wheel, monkeypatch):
+    monkeypatch.setattr(cuda_toolchain, "_installed", {wheel}.__contains__)
+    assert cuda_toolchain.has_linker()
+    monkeypatch.setattr(cuda_toolchain, "_installed", {"nvidia"}.__contains__)
+    assert not cuda_toolchain.has_linker()
+
+
 def test_a_refusal_of_the_compiler_names_the_users_line(monkeypatch):
     built = loop("(x: float32[n]) -> (out: float32[n])", "for i in grid(n):\n    out[i] = x[i] + 1")
     source = lower(built.tree)
