@@ -21,6 +21,12 @@ def apart(found: Accesses, scope: Scope, a: Access, b: Access) -> bool:
     return False
 
 
+def is_short(found: Accesses, access: Access) -> bool:
+    """Is the access at a count of 32 bits?"""
+    atoms = affine.atoms_of(access.indices)
+    return any(a.result in atoms and a.literal is not None and a.literal.type == "int32" for a in found.all)
+
+
 def _counts(found: Accesses, scope: Scope, index: Poly) -> list[Access]:
     """The atomics whose values stand in an index."""
     atoms = affine.atoms_of((index,))

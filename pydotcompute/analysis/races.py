@@ -65,17 +65,18 @@ def _loop(tree: t.KernelTree, found: Accesses, scope: Scope) -> None:
                     f"iterations of `{scope.kind}` may store different values to the same element of "
                     f"`{a.array}`{other}",
                     b.at,
-                    _way_out(tree, b),
+                    _way_out(tree, found, b),
                 )
 
 
-def _way_out(tree: t.KernelTree, store: Access) -> str:
+def _way_out(tree: t.KernelTree, found: Accesses, store: Access) -> str:
     write = f"scatter({store.array}, k, v)" if store.indices else f"scatter({store.array}, v)"
     declared = store.indices and store.array not in tree.arrays
     word = f", or declare disjoint: [{store.array}] if the data keep them apart" if declared else ""
+    longer = "count in int64, which does not come round; or " if distinct.is_short(found, store) else ""
     return (
-        f"write `{write}` if any one of the values may stay{word}; else use a reduction, an atomic, an element for "
-        "each iteration, or another array for each store"
+        f"{longer}write `{write}` if any one of the values may stay{word}; else use a reduction, an atomic, an element "
+        "for each iteration, or another array for each store"
     )
 
 

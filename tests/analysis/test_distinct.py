@@ -65,6 +65,13 @@ def test_refused(name, check):
         check(SIGNATURE, body(REFUSED[name]))
 
 
+def test_a_longer_count_is_a_way_out_of_a_short_one(check):
+    for name, longer in (("of 32 bits, that comes round", True), ("of 64 bits, that comes round", False)):
+        with pytest.raises(DeclarationError) as caught:
+            check(SIGNATURE, body(REFUSED[name]))
+        assert caught.value.hint.startswith("count in int64, which does not come round; or write `scatter(") == longer
+
+
 def test_a_count_in_a_loop_that_is_too_short_for_it_to_come_round(check):
     check(SIGNATURE, "for i in grid(1000):\n    k = atomic_add(f, 1)\n    if 0 <= k and k < n:\n        out[k] = 1")
 

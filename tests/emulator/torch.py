@@ -55,19 +55,33 @@ class Tensor:
     def __dlpack_device__(self):
         return 2, self.array.device.id
 
-    def __dlpack__(self, stream=None):
+    def __dlpack__(self, *, stream=-1, max_version=None, dl_device=None, copy=None):
         if self.requires_grad:
-            raise RuntimeError("Can't export tensors that require gradient, use tensor.detach()")
+            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         if self.array.device.id != _machine.number():
             raise BufferError("Can't export tensors on a different CUDA device index.")
-        if type(stream) is not int or stream == 0:
-            raise TypeError("stream must be int, and 0 is ambiguous")
+        if stream is not None and type(stream) is not int:
+            raise TypeError("stream must be ``int`` or ``none``")
+        assert stream != 0, "unsupported stream on CUDA: 0."
+        if stream == 2:
+            raise BufferError("per-thread default stream is not supported.")
+        stream = 1 if stream is None else stream
         ours = cuda.current_stream().cuda_stream
         if stream != -1 and stream != (ours or 1):
             event = cupy.cuda.Event()
             runtime.eventRecord(event.ptr, ours)
             runtime.streamWaitEvent(stream, event.ptr)
         return SimpleNamespace(array=self.array)
+
+
+class OldTensor(Tensor):
+    """As torch has them before DLPack 1.0."""
+
+    def __dlpack__(self, stream=None):
+        try:
+            return super().__dlpack__(stream=stream)
+        except BufferError as error:
+            raise (RuntimeError if self.requires_grad else BufferError)(str(error)) from None
 
 
 def _put(action):

@@ -98,8 +98,9 @@ def test_to_host_raises_what_went_wrong_even_of_nothing(backend):
 # ------------------------------------------------------------------------------------------------ other packages
 
 
-def test_a_tensor_that_is_being_written_on_a_side_stream(library, served):
-    tensor, side = torch.Tensor(np.zeros(40, "f4")), torch.cuda.Stream()
+@pytest.mark.parametrize("kind", [torch.Tensor, torch.OldTensor])
+def test_a_tensor_that_is_being_written_on_a_side_stream(library, served, kind):
+    tensor, side = kind(np.zeros(40, "f4")), torch.cuda.Stream()
     for value in range(1, 6):
         with torch.cuda.stream(side):
             tensor.fill_(value)
@@ -176,9 +177,10 @@ def test_the_host_waits_only_for_those_that_say_no_stream(library, ones, monkeyp
     assert waits[1:] == ["deviceSynchronize", "streamSynchronize"]
 
 
-def test_a_tensor_that_cannot_be_passed_on(library, ones):
+@pytest.mark.parametrize("kind", [torch.Tensor, torch.OldTensor])
+def test_a_tensor_that_cannot_be_passed_on(library, ones, kind):
     with pytest.raises(TypeError, match="axpy: 'y' is not an array that can be passed on: .* use tensor.detach"):
-        library.axpy(1.0, ones, torch.Tensor(np.zeros(40, "f4"), requires_grad=True))
+        library.axpy(1.0, ones, kind(np.zeros(40, "f4"), requires_grad=True))
 
 
 def test_a_tensor_and_an_array_of_the_host(library, ones):
