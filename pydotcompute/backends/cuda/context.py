@@ -14,12 +14,13 @@ from .driver import primary_context
 
 # Errors that speak of the code that is loaded, not of the device or of what ran before: "CUresult" in the manual of
 # the driver's API, from INVALID_IMAGE to NOT_FOUND.
-LOADING = frozenset({200, 209, 218, 220, 221, 222, 223, 224, 225, 300, 302, 303, 500})
+LOADING = frozenset({200, 209, 218, 221, 222, 223, 225, 300, 302, 303, 500})
 # A handle of another context, or one that is destroyed: INVALID_CONTEXT, INVALID_HANDLE, CONTEXT_IS_DESTROYED.
 CONTEXT = frozenset({201, 400, 709})
 # What an earlier launch or copy did, told by every call that follows: the context is lost. ECC_UNCORRECTABLE,
-# ILLEGAL_ADDRESS, LAUNCH_TIMEOUT, ASSERT, from HARDWARE_STACK_ERROR to LAUNCH_FAILED.
-LOST = frozenset({214, 700, 702, 710, 714, 715, 716, 717, 718, 719})
+# NVLINK_UNCORRECTABLE, CONTAINED, ILLEGAL_ADDRESS, LAUNCH_TIMEOUT, ASSERT, from HARDWARE_STACK_ERROR to LAUNCH_FAILED,
+# TENSOR_MEMORY_LEAK, EXTERNAL_DEVICE.
+LOST = frozenset({214, 220, 226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721, 911})
 
 _devices: dict[int, int] = {}  # of the primary contexts that have been used
 

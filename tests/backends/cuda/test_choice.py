@@ -1,7 +1,9 @@
 """What the run half decides without a device: which artifact a device runs, grids, views, limits, availability."""
 
+import importlib.util
 import itertools
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -147,6 +149,33 @@ def test_views_are_merged_where_they_can_be():
     assert not cuda_launch.fits(many.shape, many.strides, 9, many.shape)
     with pytest.raises(ValueError, match="9 dimensions that cannot be merged; there may be 8"):
         cuda_launch.view(many.shape, many.strides, 9, many.shape)
+
+
+def test_the_kinds_of_the_drivers_errors_are_those_of_its_header():
+    """Those after which a context is of no more use, and those that speak of the code that is loaded."""
+    pytest.importorskip("cupy", reason="CuPy is not installed")
+    from pydotcompute.backends.cuda import context
+
+    text = cuda_header()
+    text = text[text.index("CUDA_SUCCESS") : text.index("CUDA_ERROR_UNKNOWN")]
+    errors = re.findall(r"/\*\*(.*?)\*/\s*CUDA_ERROR_(\w+)\s*=\s*(\d+)", text, re.S)
+    said = {int(code): (name, re.sub(r"[\s*]+", " ", doc)) for doc, name, code in errors}
+    gone = re.compile("inconsistent state|cannot be used anymore|uncorrectable .* error was detected")
+    assert {code for code, (_, doc) in said.items() if gone.search(doc)} == context.LOST
+    assert {said[code][0] for code in context.LOADING} == {
+        "INVALID_IMAGE", "NO_BINARY_FOR_GPU", "INVALID_PTX", "JIT_COMPILER_NOT_FOUND", "UNSUPPORTED_PTX_VERSION",
+        "JIT_COMPILATION_DISABLED", "UNSUPPORTED_DEVSIDE_SYNC", "INVALID_SOURCE", "SHARED_OBJECT_SYMBOL_NOT_FOUND",
+        "SHARED_OBJECT_INIT_FAILED", "NOT_FOUND",
+    }  # fmt: skip
+
+
+def cuda_header() -> str:
+    for package in ("nvidia.cuda_runtime", "nvidia.cu13"):
+        spec = importlib.util.find_spec(package) if importlib.util.find_spec("nvidia") else None
+        for folder in (spec and spec.submodule_search_locations) or ():
+            if os.path.exists(header := os.path.join(folder, "include", "cuda.h")):
+                return open(header).read()
+    pytest.skip("nvidia-cuda-runtime, which has cuda.h, is not installed")
 
 
 def test_limits_and_features():
