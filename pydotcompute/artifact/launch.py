@@ -8,10 +8,12 @@ them; kinds:
               several iterations (thread coarsening), the counts are those of threads
     "blocks"  a block each, the product of the counts; block-stride
     "tiles"   a block each along two or three counts, the last along x; block-stride along each
-    "chunks"  a block for each chunk of a reduction over the grid: one for CHUNK_TERMS iterations of each thread, at
-              most MOST_CHUNKS; block-stride
+    "chunks"  a block for each chunk of a reduction over the grid: of CHUNK_TERMS iterations of each thread, or twice,
+              four times … as many, so that there are at most MOST_CHUNKS; block-stride
     "one"     one block, also where nothing is counted
     "given"   the declaration's own grid: one to three numbers of blocks along x, y, z
+With "warps", a warp each in place of a block, as many beside each other along y as `block` has. A launch that has
+"when" is done where that expression is not 0: there are two then, for short rows and for long ones.
 A kernel of several phases has "arguments" in each launch, and beside `launches` a `program`, which the host follows;
 its steps, in order, with expressions as above:
     ["launch", k]                             the k-th launch
@@ -46,7 +48,8 @@ from __future__ import annotations
 VIEW_LEVELS = 7
 VIEW_WORDS = 2 + 2 * VIEW_LEVELS
 
-CHUNK_TERMS = 4  # iterations of each thread, at least, before there are two chunks
+CHUNK_TERMS = 8  # iterations of each thread, at least, before there are two chunks
+WARP = 32  # threads
 MOST_CHUNKS = 4096  # of a reduction over a grid: the slots of its scratch arrays
 
 # What every GPU takes.

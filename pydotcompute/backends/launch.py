@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Callable, Iterator, Mapping, NamedTuple, Protocol, Sequence
 
 from ..artifact.dimensions import evaluate, from_data
-from ..artifact.launch import CHUNK_TERMS, MOST_CHUNKS, MOST_GRID, VIEW_LEVELS
+from ..artifact.launch import CHUNK_TERMS, MOST_CHUNKS, MOST_GRID, VIEW_LEVELS, WARP
 from ..artifact.signature import Parameter
 from .program import follow, host_names
 
@@ -49,11 +49,16 @@ def scratch_sizes(meta: Mapping[str, Any], names: Mapping[str, Any]) -> list[int
 
 
 def _planned(item: Mapping[str, Any], names: Mapping[str, Any]) -> Launch | None:
+    if "when" in item and not evaluate(from_data(item["when"]), names):
+        return None
     counts = [None if count is None else int(evaluate(from_data(count), names)) for count in item["grid"]["counts"]]
     planned = _GRIDS[item["grid"]["kind"]](counts, item["block"])
     if planned is None:
         return None
     grid, block = planned
+    if item["grid"].get("warps"):  # each of which does what a block does elsewhere
+        warps = item["block"] // WARP
+        grid, block = (-(-grid[0] // warps), *grid[1:]), (WARP, warps, 1)
     return Launch(item["entry"], grid, _three(item["shape"]) if "shape" in item else block)
 
 
@@ -113,7 +118,9 @@ def _chunks(counts: list[int | None], block: int) -> tuple[Sizes, Sizes]:
     total = _product(counts)
     if total is None:
         return (MOST_CHUNKS, 1, 1), (block, 1, 1)
-    return (max(1, min(-(-total // (CHUNK_TERMS * block)), MOST_CHUNKS)), 1, 1), (block, 1, 1)
+    last = max(-(-total // (CHUNK_TERMS * block)), 1) - 1
+    twice = max(last.bit_length() - (MOST_CHUNKS - 1).bit_length(), 0)
+    return ((last >> twice) + 1, 1, 1), (block, 1, 1)
 
 
 def _one(counts: list[int | None], block: int) -> tuple[Sizes, Sizes]:

@@ -61,8 +61,8 @@ class LaunchCache:
         launches: the handles of functions with their grids and blocks; words: the arguments of every launch, which
         have their places from `meta`; vendor: what serves the call in their place. The context of the call is current.
         """
-        counts = [count for one in meta["launches"] for count in one["grid"]["counts"] if count is not None]
-        counted = {name for count in counts for name in names_of(from_data(count))}
+        launched = [part for one in meta["launches"] for part in (*one["grid"]["counts"], one.get("when"))]
+        counted = {name for part in launched if part is not None for name in names_of(from_data(part))}
         if not self.known.issuperset(counted):
             self.known.update(counted)
             self.forms.clear()

@@ -13,7 +13,7 @@ from ..llvm.values import I32, I64, kind, select
 from ..llvm.words import COMBINE
 from .dialect import NvvmDialect
 from .loop_intrinsics import better
-from .threads import shuffled, shuffled_down
+from .threads import shuffled, shuffled_across
 
 
 def _element(d: NvvmDialect, b, t, pointer, offset):
@@ -26,10 +26,11 @@ def _literal(t) -> int | None:
 
 
 def _others(b, values: list, kinds: list, distance: int, size: int, lane, thread, members) -> tuple[list, object]:
-    """What the thread `distance` further on in its warp has, and whether there is one (None: always, or it does not
-    matter: a whole warp's last threads get their own values again, which no result uses)."""
+    """What the thread `distance` further on in its warp has, and whether there is one (None: always). Lanes of whole
+    warps change places, so that all come to the same."""
     if size % 32 == 0:
-        return [shuffled_down(b, t, v, ir.Constant(I32, distance)) for v, t in zip(values, kinds, strict=True)], None
+        there = ir.Constant(I32, distance)
+        return [shuffled_across(b, t, v, there) for v, t in zip(values, kinds, strict=True)], None
     step = ir.Constant(I64, distance)
     inside = b.icmp_signed("<", b.add(thread, step), ir.Constant(I64, size))
     exists = b.and_(inside, b.icmp_signed("<", b.add(lane, step), ir.Constant(I64, 32)))
@@ -39,7 +40,7 @@ def _others(b, values: list, kinds: list, distance: int, size: int, lane, thread
 
 def _over_warp(d: NvvmDialect, op: str) -> Callable:
     def typed(value, lane, thread, members, size):
-        """The value of a warp, in its first thread; `size` is that of the block."""
+        """The value of a warp, in its first thread, of a whole one in every thread; `size` is that of the block."""
         t, threads = types.unliteral(value), _literal(size)
         if not kind(t) or threads is None:
             return None

@@ -24,6 +24,7 @@ from .loop_reductions import Reductions
 from .loops import Loops
 from .private_arrays import PrivateArrays
 from .stores import Stores
+from .teams import Team
 from .thread_coarsening import ThreadCoarsening
 from .thread_loops import ThreadLoops
 
@@ -32,8 +33,8 @@ class Code:
     """Two walkers share the writer: `statements` writes those that each thread executes for itself; where the
     statements of a block stand, every thread executes the same ones, and the first one stores: `block_statements`."""
 
-    def __init__(self, tree: KernelTree, names: Names, arrays: dict[str, Array], block: int, sites: Sites):
-        self.tree, self.block = tree, block
+    def __init__(self, tree: KernelTree, names: Names, arrays: dict[str, Array], team: Team, sites: Sites):
+        self.tree, self.block = tree, (block := team.threads)
         self.writer, self.arrays = Writer(names), ArrayScope(arrays)
         self.faults = faults = Faults(self.writer, sites)
         self.elements = elements = Elements(self.writer, self.arrays, faults)
@@ -46,16 +47,16 @@ class Code:
         handlers = {**stores.handlers(), **values}
         self.statements = Statements(self.writer, self.expressions, handlers, faults.leave)
         self.coarsening = ThreadCoarsening(
-            self.writer, self.expressions, self.statements, self.arrays, tree, block, faults
+            self.writer, self.expressions, self.statements, self.reductions, self.arrays, tree, block, faults
         )
         threads = ThreadLoops(
             self.writer, self.expressions, self.statements, elements, self.reductions, self.coarsening, self.private,
-            block, faults,
+            team, faults,
         )  # fmt: skip
-        of_blocks: dict[type, Handler] = {Parallel: threads.write, Barrier: lambda s: self.writer.line("barrier()")}
+        of_blocks: dict[type, Handler] = {Parallel: threads.write, Barrier: lambda s: self.writer.line(team.barrier)}
         of_blocks |= stores.handlers_of_one() | values
         block_statements = Statements(self.writer, self.expressions, of_blocks, faults.leave_together)
-        self.loops = Loops(self.writer, self.statements, block_statements, self.coarsening, faults)
+        self.loops = Loops(self.writer, self.statements, block_statements, self.coarsening, team, faults)
         self.grid_reduction = GridReduction(
             self.writer, self.statements, block_statements, self.reductions, self.coarsening, block, faults
         )

@@ -94,19 +94,22 @@ class GridReduction:
                 else:
                     self.reductions.include(lane, values[0])
 
-        stride_loop(self.writer, self.statements, chunk, "_thread", chunks, f"int64({self.block})", one)
+        stride_loop(self.writer, self.statements, chunk, "_thread", chunks, f"int64({self.block})", one, "rolled")
         self.reductions.combine_block(lanes)
         self.reductions.finish(lanes)
 
     def _sizes(self, counts: tuple[str, ...]) -> tuple[str, str, str]:
-        """Names of: the number of iterations, of chunks, and of iterations in a chunk."""
-        writer, size, unit = self.writer, self.block, CHUNK_TERMS * self.block
+        """Names of: the number of iterations, of chunks, and of iterations in a chunk: CHUNK_TERMS of each thread, or
+        twice, four times … as many, so that no thread divides."""
+        writer, unit = self.writer, CHUNK_TERMS * self.block
         total, chunks, length = (self.names.fresh(n) for n in ("_total", "_chunks", "_length"))
         writer.assign(total, product(counts))
-        wanted = f"maximum(divided(add({total}, int64({unit - 1})), int64({unit})), int64(1))"
-        writer.assign(chunks, f"minimum({wanted}, int64({MOST_CHUNKS}))")
-        writer.assign(length, f"divided(add({total}, sub({chunks}, int64(1))), {chunks})")
-        writer.assign(length, f"mul(divided(add({length}, int64({size - 1})), int64({size})), int64({size}))")
+        units = f"maximum(divided(add({total}, int64({unit - 1})), int64({unit})), int64(1))"
+        last = writer.held("_last_unit", f"sub({units}, int64(1))")
+        spare = 64 - (MOST_CHUNKS - 1).bit_length()
+        twice = writer.held("_twice", f"maximum(sub(int64({spare}), to_int64(clz({last}))), int64(0))")
+        writer.assign(chunks, f"add(shr({last}, {twice}), int64(1))")
+        writer.assign(length, f"shl(int64({unit}), {twice})")
         return total, chunks, length
 
     def _sizes_of_blocks(self, counts: tuple[str, ...]) -> tuple[str, str, str]:

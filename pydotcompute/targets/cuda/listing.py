@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterable
 from functools import cache
 from typing import Callable
 
@@ -26,9 +27,9 @@ def ptx(made: bytes, made_lined: bytes, places: Places) -> Listing:
 
 
 def sass(cubin: bytes, lined: bytes, places: Places) -> Listing:
-    """The instructions of a cubin, as `ptx`."""
-    lines = [line for line in disassembled(cubin).splitlines() if _is_code(line)]
-    return aligned([_clean(line) for line in lines], _lines_of_sass(lined, places.at), _shape)
+    """The instructions of a cubin, as `ptx`, by function: a table of lines changes in which order they lie."""
+    lines = _by_function([Line(line) for line in disassembled(cubin).splitlines()])
+    return aligned([_clean(line.text) for line in lines], _lines_of_sass(lined, places.at), _shape)
 
 
 def built(data: bytes, suffix: str) -> Listing:
@@ -58,12 +59,22 @@ def _lines_of_sass(cubin: bytes, place: Place) -> list[Line]:
     at = None
     for line in disassembled(cubin, "-g").splitlines():
         if found := re.match(r'\s*//## File "(.*?)", line (\d+)', line):
-            at = place(found[1], int(found[2])) or at
-        elif re.match(r"//-+ ", line):
-            at = None
-        elif _is_code(line):
+            at = place(found[1], int(found[2])) or at  # not told where it is as before, in another function too
+        else:
             lines.append(Line(line, at))
-    return lines
+    return _by_function(lines)
+
+
+def _by_function(lines: Iterable[Line]) -> list[Line]:
+    """The code among these lines, of one function after the other in the order of their names."""
+    functions: dict[str, list[Line]] = {}
+    name = ""
+    for line in lines:
+        if found := re.match(r"//-+ (\S+)", line.text):
+            name = found[1]
+        elif _is_code(line.text):
+            functions.setdefault(name, []).append(line)
+    return [line for _, code in sorted(functions.items()) for line in code]
 
 
 def _is_code(line: str) -> bool:

@@ -15,7 +15,12 @@ from ..llvm.operations import infinite
 from ..llvm.values import I64, PARTS, call, compare, join, kind, parts
 from .dialect import NvvmDialect
 
-UNROLL, UNROLLED = "pydotcompute.unroll", 4
+UNROLLED = 4
+# What stands in a module for a word about a loop, and the word.
+LOOPS = {
+    "pydotcompute.unrolled": f'!"llvm.loop.unroll.count", i32 {UNROLLED}',
+    "pydotcompute.rolled": '!"llvm.loop.unroll.disable"',
+}
 FIRST_NODE = 1_000_000  # of metadata: above all that a module has
 
 _OPERATIONS = Table()
@@ -34,32 +39,36 @@ def _advanced(d, b, t, x, y):
     return b.add(x, y, flags=("nsw",))
 
 
-@intrinsic
-def _unrolled(typing_context):
-    """As the last statement of a loop but for how it goes on: several of its iterations may be done as one, so that
-    their loads wait together."""
+def _said(name: str) -> Callable:
+    """As the last statement of a loop but for how it goes on: a word about the loop."""
 
-    def emit(context, b, signature, values):
-        call(b, UNROLL, ir.VoidType())
+    @intrinsic
+    def said(typing_context):
+        def emit(context, b, signature, values):
+            call(b, name, ir.VoidType())
 
-    return types.void(), emit
+        return types.void(), emit
+
+    return said
 
 
-def mark_unrolled(text: str) -> str:
-    """The text of an LLVM module with each `unrolled()` as what it says about its loop."""
-    found = 0
+def marked_loops(text: str) -> str:
+    """The text of an LLVM module in which loops have what `unrolled()` and `rolled()` say of them: that several of a
+    loop's iterations may be done as one, so that their loads wait together, or that each is that already."""
+    nodes: list[str] = []
+    for name, said in LOOPS.items():
+        head = FIRST_NODE + len(nodes)
 
-    def marked(match: re.Match) -> str:
-        nonlocal found
-        found += 1
-        return f"{match[1]}{match[2]}, !llvm.loop !{FIRST_NODE + found}\n"
+        def marked(match: re.Match, head: int = head) -> str:
+            own = FIRST_NODE + len(nodes) + 1
+            nodes.append(f"!{own} = distinct !{{ !{own}, !{head} }}")
+            return f"{match[1]}{match[2]}, !llvm.loop !{own}\n"
 
-    text = re.sub(rf'  call void @"{UNROLL}"\(\)\n((?:  (?!br |ret ).*\n)*)(  br [^\n]*)\n', marked, text)
-    text = re.sub(rf'  call void @"{UNROLL}"\(\)\n', "", text)
-    text = re.sub(rf'declare void @"{UNROLL}"\(\)\n', "", text)
-    nodes = [f"!{FIRST_NODE + k} = distinct !{{ !{FIRST_NODE + k}, !{FIRST_NODE} }}" for k in range(1, found + 1)]
-    if nodes:
-        nodes.append(f'!{FIRST_NODE} = !{{ !"llvm.loop.unroll.count", i32 {UNROLLED} }}')
+        word = rf'void @"{name}"\(\)(?:, !dbg !\d+)?\n'
+        text = re.sub(rf"  call {word}((?:  (?!br |ret ).*\n)*)(  br [^\n]*)\n", marked, text)
+        text = re.sub(rf"(?:  call|declare) {word}", "", text)
+        if head < FIRST_NODE + len(nodes):
+            nodes.append(f"!{head} = !{{ {said} }}")
     return "\n".join([text, *nodes])
 
 
@@ -134,7 +143,7 @@ def loops(d: NvvmDialect) -> dict[str, Callable]:
     """The intrinsics, by name."""
     return {
         **intrinsics(d, _OPERATIONS),
-        "unrolled": _unrolled,
+        **{name.partition(".")[2]: _said(name) for name in LOOPS},
         "better_argmin": of_types(4, _better(d, "min")),
         "better_argmax": of_types(4, _better(d, "max")),
         "view_offset": of_types(1 + VIEW_WORDS, _view_offset(VIEW_LEVELS)),

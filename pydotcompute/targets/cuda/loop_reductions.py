@@ -8,6 +8,9 @@ those as a balanced tree: all of them get the same bits, whatever the size of th
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from ...artifact.launch import WARP
 from ...artifact.signature import DTYPE_BYTES
 from ...ir.operations import REDUCTIONS
 from ...ir.tree import Accumulate, Const, Reduce, Reduction
@@ -35,6 +38,7 @@ class Reductions:
         self.lanes: dict[str, Lane] = {}  # of the loops that are being written, and were
         self.position = ""  # of the iteration, where a reduction wants it
         self.exchanged: set[tuple[str, int]] = set()  # dtypes and numbers of values that warps exchange
+        self.accumulate_in: Callable[[Accumulate], bool] = lambda s: False  # what takes some terms for itself
 
     def open(self, reductions: tuple[Reduction, ...], plain: bool = False, position: str = "") -> list[Lane]:
         """Start every reduction of a loop from its identity."""
@@ -66,6 +70,8 @@ class Reductions:
         self.position = outer
 
     def accumulate(self, s: Accumulate) -> None:
+        if self.accumulate_in(s):
+            return
         lane = self.lanes[s.name]
         if lane.positioned:
             value = self.writer.held("_value", self.expressions.text(s.value))
@@ -103,14 +109,14 @@ class Reductions:
 
     @property
     def warps(self) -> int:
-        return -(-self.block // 32)
+        return -(-self.block // WARP)
 
     def scratch(self, dtype: str, number: int) -> str:
         """The shared array through which warps exchange the number-th value of a dtype: two turns of it."""
         return self.names.part(f"_{dtype}", f"warps_{number}")
 
     def combine_block(self, lanes: list[Lane]) -> None:
-        """Every thread gets each lane's value of the whole block. One barrier."""
+        """Every thread gets each lane's value of the whole block. One barrier, of more than a warp."""
         self.settle(lanes)
         members = "_members" if self.block % 32 else "int64(-1)"
         numbers: dict[str, int] = {}
@@ -119,10 +125,12 @@ class Reductions:
             names = ", ".join(name for name, _ in lane.parts)
             where = f"_lane, _thread, {members}, {self.block}"
             self.writer.assign(names, f"over_warp_{lane.reduction.op}({names}, {where})")
-            for name, dtype in lane.parts:
+            for name, dtype in lane.parts if self.block != WARP else ():
                 homes[name] = self.scratch(dtype, numbers.setdefault(dtype, 0))
                 self.exchanged.add((dtype, numbers[dtype]))
                 numbers[dtype] += 1
+        if self.block == WARP:
+            return  # every thread has them
         with self.writer.if_("eq(_lane, int64(0))"):
             for name, home in homes.items():
                 self.writer.line(f"store({home}, add(_turn, _warp), {name})")

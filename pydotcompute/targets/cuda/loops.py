@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from ...ir.tree import KernelTree, Parallel
 from ..llvm.faults import Faults
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
 from .barriers import body_with_barriers
 from .counts import product, unpack
+from .early_loads import Early
 from .stride_loops import stride_loop
+from .teams import Team
 from .thread_coarsening import ThreadCoarsening, coarsened_axis
 
 
@@ -17,11 +22,11 @@ class Loops:
 
     def __init__(
         self, writer: Writer, statements: Statements, block_statements: Statements, coarsening: ThreadCoarsening,
-        faults: Faults,
+        team: Team, faults: Faults,
     ):  # fmt: skip
         self.writer, self.names = writer, writer.names
         self.statements, self.block_statements, self.coarsening = statements, block_statements, coarsening
-        self.faults = faults
+        self.team, self.faults = team, faults
 
     def grid(self, s: Parallel, counts: tuple[str, ...]) -> None:
         """One to three nested grid-stride loops, the last count along x, the first ones of more than three as one along
@@ -33,17 +38,13 @@ class Loops:
             counts = (self.writer.held("_total", product(first_counts)), *counts[-2:])
         axes = "xyz"[: len(counts)][::-1]
         early, coarsened = self.coarsening.early_loads(s), coarsened_axis(len(counts))
-        run = self.names.fresh("_run")
+        run, writer, head = self.names.fresh("_run"), self.writer, self.faults.leave
 
-        def level(k: int) -> None:
+        def level(k: int, body: Callable[[], None]) -> None:
             if first_names and k == 1:
-                unpack(self.writer, first_names, first_counts, names[0])
+                unpack(writer, first_names, first_counts, names[0])
             if k == len(counts):
-                if early:
-                    name, count, width = names[coarsened], counts[coarsened], self._width(axes, coarsened)
-                    self.coarsening.iterations(s, early, name, count, run, width)
-                else:
-                    self.statements.write(s.body)
+                body()
                 return
             name, first, step = names[k], f"ctaid_{axes[k]}()", f"nctaid_{axes[k]}()"
             if early and k == coarsened:
@@ -51,10 +52,27 @@ class Loops:
                 first, step = (f"mul({text}, int64({early.at_once}))" for text in (first, step))
             width, thread = self._width(axes, k), f"tid_{axes[k]}()"
             first, step = f"at({first}, {width}, {thread})", f"mul({step}, {width})"
-            head = self.faults.leave
-            stride_loop(self.writer, self.statements, name, first, counts[k], step, lambda: level(k + 1), head=head)
+            if early and k == coarsened and not self.coarsening.has_views:
+                rounds(k, early, first, step, width)
+            else:
+                inner = partial(level, k + 1, body)
+                stride_loop(writer, self.statements, name, first, counts[k], step, inner, head=head)
 
-        level(0)
+        def rounds(k: int, early: Early, first: str, step: str, width: str) -> None:
+            """Whole rounds, and a last one."""
+            whole = partial(level, k + 1, partial(self.coarsening.whole_round, early, names[k], run, width))
+            last = partial(self.coarsening.last_round, s, early, names[k], counts[k], run, width)
+            stop = f"sub({counts[k]}, mul(int64({early.at_once - 1}), {width}))"
+            place = stride_loop(writer, self.statements, run, first, stop, step, whole, head=head)
+            with writer.if_(f"lt({place}, {counts[k]})"):
+                writer.assign(run, place)
+                level(k + 1, last)
+
+        if early:
+            name, count, width = names[coarsened], counts[coarsened], self._width(axes, coarsened)
+            level(0, partial(self.coarsening.round_of_views, s, early, name, count, run, width))
+        else:
+            level(0, partial(self.statements.write, s.body))
 
     def _width(self, axes: str, k: int) -> str:
         """How many threads a block has along an axis: along the only one, all."""
@@ -70,8 +88,8 @@ class Loops:
             unpack(self.writer, s.names, counts, flat)
             self.block_statements.write(body)
 
-        head = self.faults.leave_together
-        stride_loop(self.writer, self.block_statements, flat, "ctaid_x()", total, "nctaid_x()", one, head=head)
+        first, step, head = self.team.first("x"), self.team.step("x"), self.faults.leave_together
+        stride_loop(self.writer, self.block_statements, flat, first, total, step, one, head=head)
 
     def tiles(self, tree: KernelTree, s: Parallel, counts: tuple[str, ...]) -> None:
         """A block-stride loop for each count, the last along x, with the barriers that the body needs."""
@@ -81,7 +99,7 @@ class Loops:
             if k == len(counts):
                 self.block_statements.write(body)
                 return
-            first, step, head = f"ctaid_{axes[k]}()", f"nctaid_{axes[k]}()", self.faults.leave_together
+            first, step, head = self.team.first(axes[k]), self.team.step(axes[k]), self.faults.leave_together
             name = self.names.of(s.names[k])
             stride_loop(
                 self.writer, self.block_statements, name, first, counts[k], step, lambda: level(k + 1), head=head

@@ -24,7 +24,7 @@ from math import prod
 from typing import Any
 
 from ...artifact.dimensions import Operation, Tree, data, substituted
-from ...artifact.launch import MOST_CHUNKS
+from ...artifact.launch import MOST_CHUNKS, WARP
 from ...artifact.signature import DTYPE_BYTES
 from ...errors import DeclarationError, Position
 from ...ir.from_zero import from_zero
@@ -41,6 +41,7 @@ from ..sites import Sites
 from .arrays import arguments_of, arrays_of, complex_scalars
 from .code import Code
 from .counts import held_counts
+from .teams import LONGEST, Team, longest_loop
 from .thread_coarsening import coarsened_axis
 
 BLOCK = 256
@@ -83,10 +84,23 @@ def lower(tree: KernelTree, launch: dict[str, Any] | None = None, params: dict[s
     parts, sites = split(tree), Sites(tree)
     names = Names(all_names(tree) | (parts.names if parts else set()), frozenset((*RESERVED, *NAMES)).__contains__)
     if parts is None:
-        source = _Module(tree, launch or {}, params or {}, names, sites).source()
-        return replace(source, sites=sites)
+        return replace(_of_teams(_Module(tree, launch or {}, params or {}, names, sites)), sites=sites)
     modules = [_Module(kernel, launch or {}, params or {}, names, sites, split=True) for kernel in parts.kernels]
     return replace(_joined(parts, [module.source() for module in modules]), sites=sites)
+
+
+def _of_teams(module: _Module) -> CudaSource:
+    """The source of a kernel, and where rows may be short also of one whose rows a warp does."""
+    source, longest = module.source(), module.longest
+    if longest is None:
+        return source
+    short = _Module(module.tree, {}, module.params, module.names, module.sites, warps=module.block // WARP).source()
+    choices = (Operation("<", (LONGEST, longest)), source), (Operation("<=", (longest, LONGEST)), short)
+    launches = tuple({**one, "when": data(when)} for when, of in choices for one in of.launches)
+    return replace(
+        source, text=f"{source.text}\n\n{short.text}", positions=(*source.positions, None, None, *short.positions),
+        helpers=(*source.helpers, *short.helpers), entries=(*source.entries, *short.entries), launches=launches,
+    )  # fmt: skip
 
 
 def _joined(parts: Split, sources: Sequence[CudaSource]) -> CudaSource:
@@ -105,15 +119,16 @@ def _joined(parts: Split, sources: Sequence[CudaSource]) -> CudaSource:
 class _Module:
     def __init__(
         self, tree: KernelTree, launch: dict[str, Any], params: dict[str, Any], names: Names, sites: Sites,
-        split: bool = False,
+        split: bool = False, warps: int = 0,
     ):  # fmt: skip
         self.tree, self.launch, self.params = tree, launch, params
         self.main = tree.main
         where = tree.body.index(self.main) if self.main else len(tree.body)
         self.before, self.after = tree.body[:where], tree.body[where + 1 :]
-        self.names = names
+        self.names, self.sites = names, sites
         self.block = self.threads()
-        self.code = Code(tree, self.names, arrays_of(tree, self.names), self.block, sites)
+        self.team = Team(WARP, warps) if warps else Team(self.block)
+        self.code = Code(tree, self.names, arrays_of(tree, self.names), self.team, sites)
         self.writer = self.code.writer
         self.reductions = self.main.reductions if self.main else ()
         # What a launch gets for faults: the slot, the kernel's number there, the word by which launches tell others.
@@ -158,7 +173,7 @@ class _Module:
             entries.append(CudaEntry(name, written, types, noalias))
             launches.append({"entry": name, "block": self.block, "grid": grid})
 
-        function(tree.name, lambda: self.write_main(partial), plan.grid)
+        function(f"{tree.name}_of_warps" if self.team.warps else tree.name, lambda: self.write_main(partial), plan.grid)
         if self.reductions:
             code.reductions.exchanged.clear()
             function(f"{tree.name}_finish", lambda: self.write_finish(partial), {"kind": "one", "counts": []})
@@ -267,6 +282,8 @@ class _Module:
         kind = "chunks" if self.reductions and self.main.kind == "grid" else self.main.kind
         counts = self.counts
         kind = "tiles" if self.tiled else kind
+        if self.team.warps:
+            return {"kind": kind, "counts": [data(count) for count in counts if count is not None], "warps": True}
         if kind == "grid":
             counts = along_axes(counts)
         if kind == "grid" and (early := self.code.coarsening.early_loads(self.main)):
@@ -281,6 +298,13 @@ class _Module:
         """Those of the main loop, as a launch can know them."""
         known = self.set_up()
         return [expression(c, known) for c in self.main.counts] if self.main else []
+
+    @property
+    def longest(self) -> Tree | None:
+        """How long rows are that may be done by a warp; None: by a block alone."""
+        if self.launch.get("block") or self.launch.get("grid") or self.block != BLOCK or self.code.faults.any:
+            return None
+        return None if None in self.counts else longest_loop(self.tree, self.set_up())
 
     @property
     def tiled(self) -> bool:

@@ -114,12 +114,12 @@ def functions_ir(
     """LLVM modules of Python functions, an entry each, and of what they call. Raises CompilationError."""
     cuda_toolchain.require()
     from .device import Callees
-    from .loop_intrinsics import mark_unrolled
+    from .loop_intrinsics import marked_loops
 
     callees = Callees(capability)
     modules: list[str] = []
     for function, entry in functions:
-        texts = map(mark_unrolled, _front_end(callees.bound(function), entry, capability, lines))
+        texts = map(marked_loops, _front_end(callees.bound(function), entry, capability, lines))
         modules += [text for text in texts if text not in modules]
     return modules
 

@@ -12,7 +12,10 @@ from ..llvm.faults import Faults
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
 from .arrays import Array
+from .counts import fixed
 from .early_loads import Early, early_loads
+from .loop_reductions import Reductions
+from .round_sums import RoundSums
 from .stride_loops import stride_loop
 
 SMALL = 64  # nodes of the tree of a loop that is unrolled
@@ -24,12 +27,12 @@ class ThreadCoarsening:
     """statements: what writes the statements of one thread."""
 
     def __init__(
-        self, writer: Writer, expressions: Expressions, statements: Statements, arrays: ArrayScope[Array],
-        tree: KernelTree, block: int, faults: Faults,
+        self, writer: Writer, expressions: Expressions, statements: Statements, reductions: Reductions,
+        arrays: ArrayScope[Array], tree: KernelTree, block: int, faults: Faults,
     ):  # fmt: skip
         self.writer, self.names, self.expressions = writer, writer.names, expressions
-        self.statements, self.arrays, self.tree, self.block = statements, arrays, tree, block
-        self.faults = faults
+        self.statements, self.reductions = statements, reductions
+        self.arrays, self.tree, self.block, self.faults = arrays, tree, block, faults
 
     def early_loads(self, s: Parallel) -> Early | None:
         """What a loop does several iterations at once with; None for one that does one after the other."""
@@ -44,28 +47,41 @@ class ThreadCoarsening:
 
     # ------------------------------------------------------------------------------------------------ of a grid
 
-    def iterations(self, s: Parallel, early: Early, name: str, count: str, run: str, width: str) -> None:
-        """The iterations from `run` on that are a block's width apart, all their loads before anything else. One by
-        one at the end, and where an array's view takes divisions."""
+    @property
+    def has_views(self) -> bool:
+        return any(a.view for a in self.arrays.all())
+
+    def whole_round(self, early: Early, name: str, run: str, width: str) -> None:
+        """The iterations from `run` on that are a block's width apart, all their loads before anything else."""
+        each = [self.names.fresh("_each") for _ in range(early.at_once)]
+        for k, one in enumerate(each):
+            self.writer.assign(one, f"at(int64({k}), {width}, {run})")
+        loaded = []
+        for one in each:
+            self.writer.assign(name, one)
+            loaded.append(self._load(early))
+        for one, values in zip(each, loaded, strict=True):
+            self.writer.assign(name, one)
+            self._give(values)
+            self.statements.write(early.body)
+
+    def last_round(self, s: Parallel, early: Early, name: str, count: str, run: str, width: str) -> None:
+        """The iterations from `run` on that there are, one by one."""
+        writer = self.writer
+        last = writer.held("_last", f"minimum({count}, at(int64({early.at_once}), {width}, {run}))")
+        stride_loop(writer, self.statements, name, run, last, width, lambda: self.statements.write(s.body), "rolled")
+
+    def round_of_views(self, s: Parallel, early: Early, name: str, count: str, run: str, width: str) -> None:
+        """A round: a whole one at once where no array's view takes divisions."""
         writer, arrays = self.writer, self.arrays
         views = [a for a in arrays.all() if a.view]
         is_flat = "".join(f"band(eq({a.view[0]}, int64(0)), " for a in views)
-        each = [self.names.fresh("_each") for _ in range(early.at_once)]
-        for k, one in enumerate(each):
-            writer.assign(one, f"at(int64({k}), {width}, {run})")
+        whole = f"lt(at(int64({early.at_once - 1}), {width}, {run}), {count})"
         flat = arrays.bound({a.name: a.flat for a in arrays.all()})
-        with writer.if_(f"{is_flat}lt({each[-1]}, {count}){')' * len(views)}"), flat:
-            loaded = []
-            for one in each:
-                writer.assign(name, one)
-                loaded.append(self._load(early))
-            for one, values in zip(each, loaded, strict=True):
-                writer.assign(name, one)
-                self._give(values)
-                self.statements.write(early.body)
+        with writer.if_(f"{is_flat}{whole}{')' * len(views)}"), flat:
+            self.whole_round(early, name, run, width)
         with writer.else_():
-            last = writer.held("_last", f"minimum({count}, at(int64({early.at_once}), {width}, {run}))")
-            stride_loop(writer, self.statements, name, run, last, width, lambda: self.statements.write(s.body))
+            self.last_round(s, early, name, count, run, width)
 
     # ----------------------------------------------------------------------------------------------- of a block
 
@@ -75,10 +91,7 @@ class ThreadCoarsening:
     ) -> None:  # fmt: skip
         """A block's iterations from `first` on, those of a thread a block apart, in order. `where` is the name of an
         iteration's position; `number` sets the indices of the iteration there, `iteration` writes it. With `early`
-        several at once.
-
-        Few loops over a block are whole rounds: rows are as long as they are. So each iteration of a round after the
-        first has a condition, and the GPU its predicates: nothing waits, and nothing is loaded that is not there.
+        several at once: in whole rounds, and a last one in which each iteration after the first has a condition.
         """
         writer, step = self.writer, f"int64({self.block})"
         if not early:
@@ -87,33 +100,40 @@ class ThreadCoarsening:
                 number()
                 iteration(s.body)
 
-            small, head = is_small(s), self.faults.leave
-            stride_loop(writer, self.statements, where, first, stop, step, one_turn, unrolled=small, head=head)
+            said, head = "unrolled" if is_small(s) else "", self.faults.leave
+            stride_loop(writer, self.statements, where, first, stop, step, one_turn, said, head)
             return
+        sums = RoundSums(s, writer, self.expressions, self.reductions)
         run, each = self.names.fresh("_run"), [self.names.fresh("_each") for _ in range(early.at_once)]
-        many = early.at_once * self.block
+        many, known = early.at_once * self.block, fixed((stop,))
 
-        def one_round() -> None:
-            if stop.startswith("int64("):  # of which the compiler knows most by itself
-                inside = [f"lt({one}, {stop})" for one in each]
-            else:  # of 32 bits: what a GPU compares in one instruction
-                left = writer.held("_left", f"to_int32(minimum(sub({stop}, {run}), int64({many})))")
-                inside = [f"lt(int32({k * self.block}), {left})" for k in range(early.at_once)]
+        def one_round(inside: list[str]) -> None:
             loaded = []
             for k, one in enumerate(each):
                 writer.assign(one, f"at(int64({k}), {step}, {run})")
                 writer.assign(where, one)
                 number()
-                loaded.append(self._load(early, inside[k] if k else ""))
+                loaded.append(self._load(early, inside[k]))
             for k, (one, values) in enumerate(zip(each, loaded, strict=True)):
                 self._give(values)
-                with writer.if_(inside[k]) if k else nullcontext():
+                with sums.iteration(), writer.if_(inside[k]) if inside[k] else nullcontext():
                     writer.assign(where, one)
                     number()
                     iteration(early.body)
+            sums.close()
 
-        whole = f"int64({many})"
-        stride_loop(writer, self.statements, run, first, stop, whole, one_round, head=self.faults.leave)
+        def whole_round() -> None:
+            one_round([""] * early.at_once)
+
+        whole = f"sub({stop}, int64({many - self.block}))"
+        head = self.faults.leave
+        place = stride_loop(writer, self.statements, run, first, whole, f"int64({many})", whole_round, "rolled", head)
+        if known is not None and known % many == 0:
+            return
+        with writer.if_(f"lt({place}, {stop})"):
+            writer.assign(run, place)
+            left = writer.held("_left", f"to_int32(sub({stop}, {run}))")  # a GPU compares 32 bits in one instruction
+            one_round(["", *(f"lt(int32({k * self.block}), {left})" for k in range(1, early.at_once))])
 
     def _load(self, early: Early, condition: str = "") -> dict[str, str]:
         """Names for the early values of the iteration whose indices are set, if there is one."""

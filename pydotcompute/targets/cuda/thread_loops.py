@@ -19,6 +19,7 @@ from .counts import fixed, held_counts, product, unpack
 from .elements import Elements
 from .loop_reductions import Reductions
 from .private_arrays import PrivateArrays
+from .teams import Team
 from .thread_coarsening import ThreadCoarsening
 
 MOST_UNROLLED = 16  # turns of a loop of known length
@@ -31,12 +32,13 @@ class ThreadLoops:
 
     def __init__(
         self, writer: Writer, expressions: Expressions, statements: Statements, elements: Elements,
-        reductions: Reductions, coarsening: ThreadCoarsening, private: PrivateArrays, block: int,
+        reductions: Reductions, coarsening: ThreadCoarsening, private: PrivateArrays, team: Team,
         faults: Faults,
     ):  # fmt: skip
         self.writer, self.names, self.expressions = writer, writer.names, expressions
         self.statements, self.elements, self.reductions = statements, elements, reductions
-        self.coarsening, self.private, self.block, self.faults = coarsening, private, block, faults
+        self.coarsening, self.private, self.faults = coarsening, private, faults
+        self.team, self.block = team, team.threads
 
     def write(self, s: Parallel) -> None:
         writer = self.writer
@@ -47,7 +49,7 @@ class ThreadLoops:
         counts = held_counts(s, writer, self.expressions, self.faults)
         widths = self.private.widths(counts, writer)
         if waits:  # the loop stores to what its counts read
-            writer.line("barrier()")
+            writer.line(self.team.barrier)
         where = self.names.fresh("_at")
         number = partial(unpack, writer, s.names, widths, where)
         iteration = partial(self._iteration, s, counts, where)

@@ -48,11 +48,21 @@ def _barrier(typing_context):
     return types.void(), emit
 
 
+@intrinsic
+def _warp_barrier(typing_context):
+    """The same of the threads of a warp."""
+
+    def emit(context, b, signature, values):
+        call(b, "llvm.nvvm.bar.warp.sync", ir.VoidType(), ir.Constant(I32, -1))
+
+    return types.void(), emit
+
+
 def threads() -> dict[str, Callable]:
     """The intrinsics, by name."""
     registers = [f"{name}.{axis}" for name in ("tid", "ctaid", "ntid", "nctaid") for axis in "xyz"]
     made = {name.replace(".", "_"): _register(name) for name in registers}
-    return {**made, "thread_below": of_types(1, _thread_below), "barrier": _barrier}
+    return {**made, "thread_below": of_types(1, _thread_below), "barrier": _barrier, "warp_barrier": _warp_barrier}
 
 
 # ------------------------------------------------------------------------------------------------- exchange
@@ -88,9 +98,10 @@ def shuffled(b, t, value, lane, members):
     return _exchanged(b, t, value, members, 0, lane)
 
 
-def shuffled_down(b, t, value, distance):
-    """`value` of the thread so many lanes on in a whole warp; past its end, one's own."""
-    return _exchanged(b, t, value, ir.Constant(I32, -1), 2, distance)
+def shuffled_across(b, t, value, distance):
+    """`value` of the thread so many lanes on or back in a whole warp, the distance being a power of 2: lanes change
+    places."""
+    return _exchanged(b, t, value, ir.Constant(I32, -1), 3, distance)
 
 
 def _exchanged(b, t, value, members, mode: int, operand):

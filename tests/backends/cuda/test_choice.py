@@ -102,10 +102,11 @@ def test_grids():
     assert planned("grid", [None]) == ((1024, 1, 1), (256, 1, 1))
     assert planned("blocks", ["m", "n"], 100, m=7, n=9) == ((63, 1, 1), (100, 1, 1))
     assert planned("blocks", ["m"], m=-3) is None
-    assert planned("chunks", ["n"], n=0) == planned("chunks", ["n"], n=1024) == ((1, 1, 1), (256, 1, 1))
-    assert (
-        planned("chunks", ["n"], n=1025) == ((2, 1, 1), (256, 1, 1)) and planned("chunks", ["n"], n=10**9)[0][0] == 4096
-    )
+    assert planned("chunks", ["n"], n=0) == planned("chunks", ["n"], n=2048) == ((1, 1, 1), (256, 1, 1))
+    assert planned("chunks", ["n"], n=2049) == ((2, 1, 1), (256, 1, 1))
+    assert planned("chunks", ["n"], n=2048 * 4096)[0][0] == 4096  # beyond, chunks are twice as long
+    assert planned("chunks", ["n"], n=2048 * 4096 + 1)[0][0] == 2049
+    assert planned("chunks", ["n"], n=10**9)[0][0] == 3815  # of 2048 · 128 terms
     assert planned("one", []) == ((1, 1, 1), (256, 1, 1))
     assert planned("given", ["n", 2], n=5) == ((5, 2, 1), (256, 1, 1)) and planned("given", ["n"], n=0) is None
     with pytest.raises(ValueError, match=r"the declared grid \(1, 70000\) is larger than a GPU runs"):

@@ -38,9 +38,11 @@ def test_three_axes(grid):
     built = loop("(x: float32[a, b, c, d]) -> (out: float32[a, b, c])", THREE)
     assert "%ctaid.z" in built.ptx
     if grid:
-        built.meta["launches"][0]["grid"] = {"kind": "given", "counts": grid}
+        for one in built.meta["launches"]:
+            one["grid"] |= {"kind": "given", "counts": grid}
     x = np.arange(2 * 3 * 4 * 5, dtype="f4").reshape(2, 3, 4, 5)
-    assert np.array_equal(built.call(x), x.sum(-1))
+    for seed in (0, 1):  # by a warp, and by a block
+        assert np.array_equal(built.call(x, seed=seed), x.sum(-1))
 
 
 @pytest.mark.slow
