@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pydotcompute.artifact.dtypes import finfo
+from pydotcompute.artifact.signature import fill_value
 
 from .scope import Array
 from .values import STORED
@@ -68,6 +69,8 @@ def values(dtype: str, count: int, rng: np.random.Generator, data: str = "any", 
     kind = "f" if dtype in STORED else np.dtype(dtype).kind
     if data == "places":
         return rng.permutation(count).astype(dtype)
+    if data == "count":
+        return rng.integers(0, 6, count).astype(dtype)
     if data == "small":
         return rng.integers(-4, 5, count).astype(dtype)
     if kind == "b":
@@ -134,7 +137,9 @@ def draw_arguments(program, dims: dict, params: dict, rng: np.random.Generator, 
     found = {}
     for p in program.parameters:
         if p.dims is None:
-            value = dims[p.name] if p.name in dims else values(p.stored, 1, rng, special=0.3)[0]
+            value = dims[p.name] if p.name in dims else values(p.stored, 1, rng, p.data, special=0.3)[0]
+            if p.default and rng.random() < 0.4:
+                value = fill_value(p.default, p.stored)
             found[p.name] = np.dtype(p.stored).type(value)
             continue
         shape = shape_of(p, dims, params, leading)
@@ -145,6 +150,31 @@ def draw_arguments(program, dims: dict, params: dict, rng: np.random.Generator, 
         flat = values(p.stored, int(np.prod(shape)), rng, p.data, special)
         found[p.name] = arrange(flat, shape, p.layout, rng)
     widen(program, found, leading)
+    return found
+
+
+def as_called(program, arguments: dict) -> tuple[tuple, dict]:
+    """The arguments of a call, by position; by name where scalars that have their default are left out. Some whole
+    numbers are times, which is the same memory."""
+    given = {}
+    for p in program.parameters:
+        if p.name not in arguments:
+            continue
+        value = arguments[p.name]
+        if p.dims and p.stored == "int64" and program.seed % 3 == 0 and not program.type_variables:
+            value = value.view("datetime64[s]")
+        default = p.default and np.dtype(p.stored).type(fill_value(p.default, p.stored))
+        if not p.default or value.tobytes() != default.tobytes():
+            given[p.name] = value
+    return (tuple(given.values()), {}) if len(given) == len(arguments) else ((), given)
+
+
+def draw_scratch(program, dims: dict, params: dict, seed: int) -> dict[str, np.ndarray]:
+    """What the arrays of a call hold that it allocates: anything."""
+    rng, found = np.random.default_rng(seed), {}
+    for p in program.temps:
+        shape = tuple(extent_of(d, dims, params) for d in p.dims)
+        found[p.name] = values(p.stored, int(np.prod(shape)), rng).reshape(shape)
     return found
 
 

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from .elements import bare
-from .loops import Loops
+from .counters import Counters
 from .scope import Array, Scope
 from .values import DTYPES, INTEGERS, Expr, Retry
 
 _NAMES = ("c", "d", "f")
 
 
-class Blocks(Loops):
+class Blocks(Counters):
     """State of the block that is being written: `pool` is what its threads store, `views` its part of an output."""
 
     place: str  # "set-up" "grid" "blocks" "threads" "after"
@@ -32,12 +32,6 @@ class Blocks(Loops):
         elif self.place in ("grid", "threads") and not self.scope.sequential and not self.scope.depth:
             found += ["elementary_store"] * 16
         return found
-
-    def store_own_array(self) -> None:
-        role = {"grid": "local", "threads": "local", "blocks": "shared"}.get(self.place)
-        array = self.pick([a for a in self.scope.arrays if a.role == role])
-        target = Expr(self.element(array, 1), array.dtype)
-        self.line(f"{target.text} = {bare(self.storable(array.dtype, 2).text)}")
 
     # ------------------------------------------------------------------------------------------ threads loops
 
@@ -103,13 +97,17 @@ class Blocks(Loops):
     # ------------------------------------------------------------------------------------------------- arrays
 
     def shared_array(self) -> None:
-        dims = tuple(self.rng.randint(1, 6) for _ in range(self.rng.choice((1, 1, 2))))
+        any_kind = self.rng.choice((*DTYPES, *INTEGERS)), self.shape(6), self.rng.choice((1, 1, 2))
+        dtype, dims, count = self.wanted_by_actors() or any_kind
         if self.chance(0.3) and "TILE" in self.params:
             dims = ("TILE", *dims[1:])
-        array = Array(self.name("t"), self.rng.choice((*DTYPES, *INTEGERS)), dims, "shared")
-        self.new_array(array)
-        self.scope.arrays.append(array)
-        self.pool.append((dims, Expr(f"{array.name}[{', '.join(_NAMES[: len(dims)])}]", array.dtype), array))
+        self.known(dims)
+        first = Array(self.name("t"), dtype, dims, "shared")
+        for number in range(count):
+            array = replace(first, name=self.name("t")) if number else first
+            self.new_array(array)
+            self.scope.arrays.append(array)
+            self.pool.append((dims, Expr(f"{array.name}[{', '.join(_NAMES[: len(dims)])}]", array.dtype), array))
 
     def private_array(self) -> None:
         dims = self.pick([d for d in self.thread_dims if all(isinstance(n, int) or n == "TILE" for n in d)])
@@ -119,7 +117,7 @@ class Blocks(Loops):
 
     def new_array(self, array: Array) -> None:
         """Make it and fill it, in a threads loop over its elements."""
-        shape = ", ".join(map(str, array.dims))
+        shape = ", ".join(bare(str(d)) for d in array.dims)
         dtype = self.narrow(array) if array.dtype == "float32" else self.dtype_name(array.dtype)
         self.line(f"{array.name} = {array.role}(({shape}{',' * (len(array.dims) == 1)}), {dtype})")
         names = _NAMES[: len(array.dims)]

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import pydotcompute
-from .arguments import as_seen, draw_arguments, draw_sizes, extent_of
+from .arguments import as_called, as_seen, draw_arguments, draw_scratch, draw_sizes, extent_of
 from pydotcompute import declare
 from pydotcompute.builder.build import Project, Request, build
 from pydotcompute.errors import DeclarationError
@@ -34,6 +34,7 @@ class Batch:
 
     def __init__(self, programs, folder: Path, bounds: bool = False, jobs: int = 1, report=lambda event: None):
         self.programs, self.folder = programs, folder
+        self.of = {program.kernel: program for program in programs}
         self.trees, self.refused, self.failed = {}, {}, {}
         write(programs, folder)
         self.declaration = declare.load(folder)
@@ -63,7 +64,8 @@ class Batch:
         os.environ["PYDOTCOMPUTE_THREADS"] = str(threads)
         if key not in self.libraries:
             self.libraries[key] = pydotcompute.load(str(self.folder), target=target)
-        return self.libraries[key][name](*arguments.values(), **params)
+        given, named = as_called(self.of[name], arguments)
+        return self.libraries[key][name](*given, **named, **params)
 
 
 def write(programs, folder: Path) -> None:
@@ -100,6 +102,8 @@ class Trial:
         for p in self.program.parameters:
             if p.ellipsis:
                 dims["size" if len(p.dims) == 1 else "rows"] = int(np.prod(leading))
+        seen |= draw_scratch(self.program, dims, self.params, sum(order.encode()))
+        for p in (*self.program.parameters, *self.program.temps):
             if p.fill:
                 seen[p.name][...] = fill_value(p.fill, p.stored)
         interpret.run(self.tree, seen, {s: dims[s] for s in self.tree.symbols}, order, seed=self.seed)
@@ -130,6 +134,7 @@ class Trial:
 
     def agree(self, got: dict, wanted: dict, who: str, exact: bool | str = True) -> None:
         """exact: to the bit; or ("sums") but for listed functions that round, or (False) for sums that round, too."""
+        got, wanted = (in_order(self.program.unordered, found) for found in (got, wanted))
         for name in wanted:
             loose = None if exact is True else self.program.loose.get(name)
             if exact == "sums" and loose and loose[0] == "sum":
@@ -272,8 +277,20 @@ def difference(got, wanted, loose, other, dims) -> str | None:
     got, wanted = got.ravel(), wanted.ravel()
     if got.dtype.name in STORED:
         got, wanted = got.astype(np.float32), wanted.astype(np.float32)
-    if got.dtype.kind == "c":
+    if loose and loose[0] == "complex":
+        with np.errstate(all="ignore"):
+            same = within_complex(got, wanted, loose[1])
+    elif got.dtype.kind == "c":
         got, wanted = (np.ascontiguousarray(a).view(a.real.dtype) for a in (got, wanted))
+    if not (loose and loose[0] == "complex"):
+        same = same_bits(got, wanted, loose, other, dims)
+    if same.all():
+        return None
+    where = np.flatnonzero(~same)
+    return f"{where.size} of {got.size} differ, first {where[:4]}: {got[where[:4]]} against {wanted[where[:4]]}"
+
+
+def same_bits(got, wanted, loose, other, dims):
     with np.errstate(all="ignore"):
         same = got == wanted
         if got.dtype.kind == "f":
@@ -283,10 +300,36 @@ def difference(got, wanted, loose, other, dims) -> str | None:
                 same |= np.abs(got - wanted) <= ULPS * np.spacing(np.minimum(np.abs(got), np.abs(wanted)))
             elif loose:
                 same |= within_bound(got, wanted, np.asarray(other(loose[1])).ravel(), extent_of(loose[2], dims, {}))
-    if same.all():
-        return None
-    where = np.flatnonzero(~same)
-    return f"{where.size} of {got.size} differ, first {where[:4]}: {got[where[:4]]} against {wanted[where[:4]]}"
+    return same
+
+
+def in_order(groups: list[tuple[str, ...]], outputs: dict) -> dict:
+    """The outputs, those that come permuted sorted by their bits, a group together."""
+    found = dict(outputs)
+    for group in (names for names in groups if len(outputs[names[0]])):
+        columns = []
+        for name in group:
+            real = outputs[name]
+            real = real.view(real.real.dtype).reshape(len(real), 2) if real.dtype.kind == "c" else real
+            real = np.where(real != real, np.array(np.nan, real.dtype), real) if real.dtype.kind in "fV" else real
+            bits = np.ascontiguousarray(real).view(f"u{real.dtype.itemsize}").reshape(len(real), -1)
+            columns += list(bits.T)
+        order = np.lexsort(columns)
+        found |= {name: outputs[name][order] for name in group}
+    return found
+
+
+def within_complex(got, wanted, function: str):
+    """Parts near one another, as the size of the number allows, and of the same kind."""
+    info, size = np.finfo(got.real.dtype), np.abs(wanted)
+    if function == "log":  # near 1 it cancels
+        size = np.maximum(size, 1)
+    bound = (4000 if function == "**" else 64) * (info.eps * size + info.smallest_subnormal)
+    same = np.ones(got.shape, bool)
+    for a, b in ((got.real, wanted.real), (got.imag, wanted.imag)):
+        large = (np.abs(a) > 0.99 * info.max) & (np.abs(b) > 0.99 * info.max)
+        same &= (a == b) | (np.isnan(a) & np.isnan(b)) | (np.abs(a - b) <= bound) | large
+    return same
 
 
 def within_bound(got, wanted, sizes, terms: int):

@@ -58,7 +58,10 @@ class Elements:
     def leaf_index(self, depth: int) -> Expr:
         if self.style == "elementwise":
             raise Retry
-        names = [*self.scope.indices, *(d for d in self.scope.positive if isinstance(d, str) and d != "TILE")]
+        names = [*self.scope.indices, *sorted(d for d in self.scope.positive if isinstance(d, str) and d.isidentifier())]
+        names = [name for name in names if name != "TILE"]
+        if self.chance(0.05):
+            names = [f"len({a.name})" for a in self.scope.arrays if a.role == "in" and a.dims[0] in self.scope.positive]
         return Expr(self.pick(names), "int64", True)
 
     def leaf_load(self, depth: int) -> Expr:
@@ -66,7 +69,7 @@ class Elements:
             raise Retry
         kind, found = self.kind, self.scope.arrays
         array = self.pick([a for a in found if rank(a.dtype) == kind] or found)
-        load = Expr(self.element(array, depth), array.dtype)
+        load = Expr(self.element(array, depth), array.dtype, array.weak)
         if load.rank == kind:
             return load
         return self.cast(load, self.rng.choice([d for d in DTYPES if rank(d) == kind]))
@@ -126,7 +129,7 @@ class Elements:
              (f"{name} - {step}", f"0 <= {name} - {step} < {extent}"))
         )  # fmt: skip
         places = [place if k == axis else self.index(d, 0) for k, d in enumerate(array.dims)]
-        load = Expr(f"{array.name}[{array.prefix}{', '.join(places)}]", array.dtype)
+        load = Expr(f"{array.name}[{array.prefix}{', '.join(places)}]", array.dtype, array.weak)
         other = self.expr(load.rank, depth - 1)
         dtype, weak = common(load, other)
         return Expr(f"({load.text} if {guard} else {other.text})", dtype, weak)

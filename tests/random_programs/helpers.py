@@ -21,14 +21,16 @@ def write_helpers(program) -> tuple[list[Helper], list[str]]:
     outer = program.lines, program.scope, program.indent, program.helpers, program.extents, program.place
     program.extents, program.place, program.helpers, text = [], "helper", [], []
     atomics, program.atomics = program.atomics, []
+    counts, program.counts = program.counts, []
+    budget = program.budget
     for number in range(program.rng.randint(1, 3)):
-        program.lines, program.indent = [], 0
+        program.lines, program.indent, program.budget = [], 0, 8
         helper = _one(program, f"helper{number}", outer[1])
         text += [*program.lines, ""]
         program.helpers.append(helper)
     found = program.helpers
     program.lines, program.scope, program.indent, program.helpers, program.extents, program.place = outer
-    program.atomics = atomics
+    program.atomics, program.counts, program.budget = atomics, counts, budget
     return found, text
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from .acting import Acting
 from .elements import bare, place_of, stored
 from .scope import Array, Scope
-from .statements import Statements
 from .values import COMPLEX, DTYPES, FLOATS, INTEGERS, Expr, Retry, adopted, rank
 
 _REDUCTIONS = ("sum", "min", "max", "any", "all", "argmin", "argmax")
 
 
-class Loops(Statements):
+class Loops(Acting):
     arrays: list[Array]  # parameters so far
     loose: dict[str, tuple]  # output → how far it may be off
 
@@ -86,7 +86,7 @@ class Loops(Statements):
         target = ", ".join(names)
         start = len(self.lines) + 1
         with self.block(f"for {target} in {kind}({self.counted(counts)}):", scope):
-            if self.chance(0.25) and kind != "blocks":
+            if self.chance(0.9 if self.actors else 0.3) and kind != "blocks":
                 self.own_array()
             self.statements(amount)
             if self.chance(0.2):
@@ -97,35 +97,6 @@ class Loops(Statements):
                 if not any(line.strip().startswith(f"{name.text} ") for line in self.lines[start:]):
                     self.update(name, op)
         self.skips = outer_skips
-
-    def own_array(self) -> None:
-        """A local array, filled before it is read."""
-        dims = tuple(self.rng.randint(1, 4) for _ in range(self.rng.choice((1, 1, 2))))
-        array = Array(self.name("a"), self.rng.choice(DTYPES), dims, "local")
-        dtype = self.narrow(array) if array.dtype == "float32" else self.dtype_name(array.dtype)
-        self.line(f"{array.name} = local({dims if len(dims) > 1 else f'({dims[0]},)'}, {dtype})")
-        names, scope = [self.name("q") for _ in dims], self.scope
-        indents = self.indent
-        for name, extent in zip(names, dims):
-            self.line(f"for {name} in range({extent}):")
-            self.indent += 1
-        self.scope = scope.child(indices={**scope.indices, **dict(zip(names, dims))})
-        self.line(f"{array.name}[{', '.join(names)}] = {bare(self.storable(array.dtype, 1).text)}")
-        self.indent, self.scope = indents, scope
-        scope.arrays.append(array)
-        if len(dims) == 1 and rank(array.dtype) < 3 and self.chance(0.3):
-            self.ordered(array.name, array.dtype, dims[0])
-
-    def ordered(self, array: str, dtype: str, extent: int) -> None:
-        """The first elements of an array sorted, their median, and where a number belongs among them."""
-        count, median, place = self.rng.randint(0, extent), self.name("v"), self.name("v")
-        if self.chance(0.5):
-            self.line(f"{median} = median({array}, {count})")
-            self.scope.add(Expr(median, dtype if rank(dtype) == 2 else "float64"))
-        self.line(f"sort({array}, {count})")
-        if self.chance(0.5):
-            self.line(f"{place} = searchsorted({array}, {count}, {array}[{extent - 1}], {self.rng.randint(0, 1)})")
-            self.scope.add(Expr(place, "int64"))
 
     # --------------------------------------------------------------------------------------------- reductions
 

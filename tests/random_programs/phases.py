@@ -8,7 +8,10 @@ from .scope import Array
 from .values import DTYPES, Expr
 
 _NAMES = ("i", "j", "g")
-_PLAIN = ["local_name", "local_name", "reassign", "augment", "swap", "branch", "for_loop", "while_loop", "store"]
+_PLAIN = [
+    "local_name", "local_name", "reassign", "augment", "swap", "branch", "for_loop", "while_loop", "store",
+    "store_own_array", "store_own_array", "swap_arrays", "swap_arrays", "act", "act",
+]  # fmt: skip
 
 
 class Phases(Blocks):
@@ -20,8 +23,9 @@ class Phases(Blocks):
         self.leading, self.fields = "", []
         self.begin(dims)
         self.atomics = []
+        self.begin_scratch(dims, "range")
         self.budget += 4
-        if self.chance(0.5):
+        if self.chance(0.9 if self.actors else 0.5):
             self.own_array()
         self.scalar_outputs()
         for _ in range(self.rng.randint(1, 3)):
@@ -65,15 +69,31 @@ class Phases(Blocks):
         self.leading, self.fields = "", []
         self.begin(dims)
         self.scalar_outputs()
+        self.begin_scratch(dims, "grid")
+        self.begin_sweeps(dims)
         self.budget += 6
         for _ in range(self.rng.randint(2, 4)):
             self.step(dims, 0)
         self.finish_targets(self.scope)
         self.bind_symbols()
 
-    def step(self, dims: tuple, depth: int) -> None:
+    def begin_sweeps(self, dims: tuple) -> None:
+        """A helper with loops in it, and arrays to call it with."""
+        if self.chance(0.4):
+            self.helper_lines += self.apart([lambda: self.write_sweep(dims)])
+            self.arrays_of_the_call(self.sweeps[-1].parameters[0].dtype, dims, "grid", 2)
+
+    def kinds(self, depth: int) -> tuple[str, ...]:
+        """Of steps at this depth of control."""
+        found = ("loop", *["sweep"] * 3 * len(self.sweeps))
+        return (*found, "loop", "loop", "reduction", "once", "swap_arrays", "turns", "branch") if depth < 2 else found
+
+    def step(self, dims: tuple, depth: int, kind: str = "") -> None:
         """A parallel loop, a reduction, what happens once, or control around some of these."""
-        kind = self.rng.choice(("loop", "loop", "loop", "reduction", "once", "turns", "branch") if depth < 2 else ("loop",))
+        kind = kind or self.rng.choice(self.kinds(depth))
+        if kind in ("sweep", "swap_arrays"):
+            self.statements(1, [kind])
+            return
         if kind == "loop":
             self.one_loop(dims)
         elif kind == "reduction":

@@ -16,14 +16,18 @@ class Array:
     name: str
     dtype: str
     dims: tuple[Extent, ...] | None  # as the kernel sees it; None: a scalar argument, () an output scalar
-    role: str = "in"  # "in" "inout" "out", or "shared" "private" "local"
+    role: str = "in"  # "in" "inout" "out" "temp"; "shared" "private" "local"; "tuple"; "row" of another; "own" of a helper
     layout: str = "C"
     ellipsis: bool = False
     fill: str | None = None
-    data: str = "any"  # "small": whole numbers whose sums are exact; "places": a permutation of its positions
+    data: str = "any"  # "small": whole numbers whose sums are exact; "places": a permutation of its positions; "count"
     written: str = ""  # how the signature writes its dims, where an output's are expressions
     prefix: str = ""  # of the part of an array that belongs to a block: the indices of the block
     narrow: str = ""  # what it is stored as, where that is not what its elements are read as: "float16" "bfloat16"
+
+    weak: bool = False  # of a tuple: its elements take the type of what they meet
+    default: str = ""  # of a scalar that a call may leave out
+    swapped: bool = False  # of a helper's parameter: it may be swapped with another like it
 
     @property
     def stored(self) -> str:

@@ -149,11 +149,6 @@ class Statements(Expressions):
         target = self.pick([t for t in self.scope.targets if t in self.scope.elements])
         self.line(f"{target.text} {self.augmented(target)}")
 
-    def store_own_array(self) -> None:
-        array = self.pick([a for a in self.scope.arrays if a.role == "local"])
-        target = Expr(self.element(array, 1), array.dtype)
-        self.line(f"{target.text} = {bare(self.storable(array.dtype, 2).text)}")
-
     def atomic(self) -> None:
         array, op = self.pick(self.atomics)
         if op == "scatter":

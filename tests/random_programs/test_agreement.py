@@ -85,12 +85,22 @@ def test_the_generator_makes_sequential_programs_and_phases():
     found = Counter()
     for seed in range(400):
         program = Program(seed)
+        swaps = {line.strip()[0] for line in (*program.lines, *program.helper_lines) if SWAP.match(line)}
+        found.update(f"a swap of {name}" for name in swaps)
+        found["accumulators of blocks"] += program.form == "blocks" and any(re.match(r"o\d+\[\(\)\] = s\d", line) for line in program.lines)
+        found["a scan in control"] += any(re.match(r" +s\d+ = ", line) for line in program.lines) and program.form in ("scans", "phases")
+        found["a row for a helper"] += any(re.search(r"act\d\(.*o\d+\[i", line) for line in program.lines)
         lines = [line for line in program.lines if re.search(r"\b(grid|blocks)\(", line)]
         found["sequential"] += not lines
         found["several loops"] += len(lines) > 1
         found["a loop in control"] += any(line.startswith(" ") for line in lines)
         found["a store between"] += any(re.match(r"\w+\[\(\)\] = ", line) for line in program.lines[:-1])
     assert all(found[what] > 9 for what in ("sequential", "several loops", "a loop in control", "a store between"))
+    rarer = "a swap of a", "a swap of q", "a swap of y", "accumulators of blocks", "a scan in control", "a row for a helper"
+    assert [what for what in rarer if not found[what]] == []
+
+
+SWAP = re.compile(r" *([aqty]\d+)(, [aqty]\d+)+ = [aqty]\d+(, [aqty]\d+)+$")
 
 
 GRAMMAR = (
@@ -108,4 +118,7 @@ GRAMMAR = (
     "complex64[", "complex128[", "bool[", "int8[", "uint64[", "float32[", "float64[", ": float16[", ": bfloat16[", " float16[", ": float16", "), bfloat16)", "2 * n", "m * n", "n + 3",
     "(2, m, 3, n)", "((0, n))", " - 1, -1, -1)", ", 0, -2)", "(1, ", " // 2, ", ", 2))",
     "sort(a", "median(a", "searchsorted(a", "sum(", " in range(", " for z", " ** 0.5)", " ** -1)", " ** 2.5)", "pow(", "complex64(", "complex128(",
+    " temp (", "sweep0(y", "sweep0(q", "def act0(", " act0(a", " act0(t", "= act0(", "len(y", "len(x", "(k + 1)", "local((k", "shared((",
+    "unordered: ", "= atomic_add(", "[atomic_add(", "= atomic_max(", " = 2)", "= -2.5e-3", " = (", "exp(complex", "log(complex",
+    "sqrt(complex", "cosh(complex", ") ** complex64(0.5, -1)",
 )  # fmt: skip

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pydotcompute import declare
-from tests.random_programs.arguments import draw_sizes
+from tests.random_programs.arguments import as_called, draw_sizes
 from tests.random_programs.differential import Trial, contracted, write
 from tests.random_programs.program import Program
 from tests.targets.built import compiled, marked
@@ -24,6 +24,7 @@ class Project:
     """One program for a target, as `Trial` calls it."""
 
     def __init__(self, program, target, folder):
+        self.program = program
         write([program], folder)
         kernel = declare.load(folder).kernels[program.kernel]
         if program.seed % 2:
@@ -37,7 +38,8 @@ class Project:
 
     def call(self, name, target, threads, arguments, params):
         self.seed += 1
-        return self.built[tuple(params.items())].call(*arguments.values(), **params, seed=self.seed)
+        given, named = as_called(self.program, arguments)
+        return self.built[tuple(params.items())].call(*given, **named, **params, seed=self.seed)
 
 
 @pytest.mark.parametrize("target, seed", [marked(target, seed) for target in TARGETS for seed in SEEDS])
