@@ -277,7 +277,10 @@ class _Dealt:
         """The same, where each chunk waits for the one before it."""
         one, index = self.make.unique("one", "int64"), self.make.unique("chunk", "int64")
         body = self.whole(Var(index, "int64"), True)
-        chunks = For(index, number(0), self.chunks, number(1), body, at=self.s.at)
+        before = integer("-", self.length, number(1))
+        some = integer("//", integer("+", Call("max", (self.total, number(1)), "int64"), before), self.length)
+        count = some if self.s.kind == "threads" else self.chunks  # none behind the last that has an iteration
+        chunks = For(index, number(0), count, number(1), body, at=self.s.at)
         first = [p for scan in self.scans for p in self.put(scan, number(0), scan.var(scan.of.name), scan.identity())]
         return (self.parallel(one, number(1), (*first, chunks), others),)
 

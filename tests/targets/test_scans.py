@@ -267,3 +267,23 @@ def test_a_sum_beside_a_scan_is_as_exact_as_any(target, dtype):
         assert str(built.call(x)[1].real) == str(special)
     x[:] = -0.0
     assert np.signbit(built.call(x)[1].real) == np.signbit(built.python(x)[1].real)
+
+
+@every_target
+def test_a_scan_that_decides_about_itself_in_few_threads(target):
+    """Fewer iterations than a block has threads: no chunk goes on from what none before it has left."""
+    body = """
+        for r in blocks(m):
+            s = complex64(1)
+            for c in threads(n):
+                if bool(s):
+                    s += x[r, c]
+                out[r, c] = s
+            last[r] = s
+    """
+    signature = "(x: complex64[m, n]) -> (out: complex64[m, n], last: complex64[m])"
+    built = loop(target, signature, body, "fastmath: []")
+    for n in (0, 1, 5):
+        x = np.ones((3, n), "c8")
+        out, last = agree(built, x, seed=n)
+        assert (out == 2 + np.arange(n)).all() and (last == 1 + n).all()
