@@ -4,6 +4,7 @@ the bit."""
 import itertools
 
 import numpy as np
+import pytest
 from tests.targets.built import every_target, every_target_and, loop, same
 
 from pydotcompute.targets import registry
@@ -54,6 +55,17 @@ def test_floats(target, dtype):
     operations += ["where(isnan(a) or isinf(b), a, b)", "1.0 if isfinite(a) and not isnan(b) else a"]
     operations += ["1 if a < b else 2", "1 if a <= b else 2", "1 if a != b else 2", "1 if a == b else 2"]
     agree(target, dtype, operations, "fastmath: []")
+
+
+@pytest.mark.slow
+@every_target
+def test_not_a_number_out_of_constants(target):
+    """What is computed of constants alone, which a compiler may do, too."""
+    values = ["v + 3.0", "v * 3.0", "w - w", "w * 0", "w / w", "min(3.0, v)", "max(v + 3.0, 1.0)", "min(w, float32(v))"]
+    body = "v = float64(nan)\nw = float32(inf)\nfor i in grid(n):\n"
+    body += "\n".join(f"    out[i, {k}] = isnan({value})" for k, value in enumerate(values))
+    built = loop(target, f"(n: int64) -> (out: bool[n, {len(values)}])", body, "fastmath: []")
+    assert built.call(2).all() and built.python(2).all()
 
 
 @every_target

@@ -66,8 +66,16 @@ class NvvmDialect(Dialect):
             operation = ir.InlineAsm(ir.FunctionType(F32, [F32, F32]), f"{op}.NaN.f32 $0, $1, $2;", "=f,f,f", False)
             return b.call(operation, [x, y])
         if kind(t) == "float":
-            return b.select(b.fcmp_unordered("uno", x, y), b.fadd(x, y), device(b, f"f{op}", t, x, y))
+            some = b.or_(self.is_nan(b, t, x), self.is_nan(b, t, y))
+            return b.select(some, ir.Constant(x.type, float("nan")), device(b, f"f{op}", t, x, y))
         return b.select(compare(b, t, "<" if op == "min" else ">", x, y), x, y)
+
+    def is_nan(self, b, t, x):
+        """By its bits: what NVVM computes of constants, such as NaN + 3, is never NaN in its comparisons."""
+        width = t.bitwidth
+        bits = b.and_(b.bitcast(x, ir.IntType(width)), ir.Constant(ir.IntType(width), (1 << width - 1) - 1))
+        infinity = 0x7F800000 if width == 32 else 0x7FF0000000000000
+        return b.icmp_unsigned(">", bits, ir.Constant(bits.type, infinity))
 
     def count(self, b, x, y):
         """From 2**62 on it may be the largest number too: no loop gets there."""

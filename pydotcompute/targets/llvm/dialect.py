@@ -57,6 +57,10 @@ class Dialect(ABC):
     def extremum(self, b, op: str, t, x, y):
         """The "min" or "max" of integers or floats: NaN propagates, and -0 is less than +0."""
 
+    def is_nan(self, b, t, x):
+        """Whether a float is NaN."""
+        return b.fcmp_unordered("uno", x, x)
+
     @abstractmethod
     def count(self, b, x, y):
         """The product of two counts as int64, neither negative; the largest number where it does not fit."""

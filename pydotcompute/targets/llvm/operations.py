@@ -232,7 +232,7 @@ def _function(name: str) -> Emit:
 for _name in ("floor", "ceil", "trunc", "rint", "sqrt"):
     operation(_name, 1, "float")(_function(_name))
 operation("copysign", 2, "float")(_function("copysign"))
-operation("isnan", 1, "float", _boolean)(lambda d, b, t, x: b.fcmp_unordered("uno", x, x))
+operation("isnan", 1, "float", _boolean)(lambda d, b, t, x: d.is_nan(b, t, x))
 
 
 def infinite(d: Dialect, b, t, op: str, x):
