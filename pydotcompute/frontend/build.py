@@ -31,7 +31,7 @@ def build_tree(kernel: Kernel, specialisation: Specialisation, rendered: Rendere
     if not s.parallel:
         built = [_once(s, built)]
     tuples = constant_tuples.Placing(s.constants, instances.unique)
-    built = [tuples.placed(statement) for statement in built]
+    built = tuples.program(built)
     locals_ = {name: s.type_of(name).dtype for name in s.plain if name in s.now}
     made_tree = tree.KernelTree(
         name=kernel.name,

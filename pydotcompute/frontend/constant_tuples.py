@@ -1,10 +1,10 @@
-"""Constant tuples, `w = (0.25, 0.5, 0.25)`: folded where the index is known, else a local array of whoever reads it."""
+"""Constant tuples, `w = (0.25, 0.5, 0.25)`: folded where the index is known, else an array of whoever reads it."""
 
 from __future__ import annotations
 
 import ast
 from dataclasses import replace
-from typing import Callable, Mapping
+from typing import Any, Callable, Iterable, Mapping
 
 from ..ir import tree
 from . import promotion
@@ -52,23 +52,53 @@ def element(s: Scope, node: ast.Subscript, array: Array, index: tree.Expr) -> Va
             s.refuse(node, f"index {index.whole} of `{array.name}`, which has {len(known.values)} values",
                      f"write an index from 0 to {len(known.values) - 1}")  # fmt: skip
         return Value(tree.Const(known.values[index.whole].value, known.type.dtype, at=at), known.type.weak)
-    text = ast.unparse(node)
     s.beyond_function()
-    if s.place == "top" and s.parallel:
-        s.refuse(node, f"`{text}` outside of parallel loops, whose index is not known at compile time",
-                 f"write `{text}` in the parallel loop that needs it")  # fmt: skip
     return Value(tree.Load(array.name, (index,), known.type.dtype, at=at), known.type.weak)
 
 
 class Placing:
-    """Gives each parallel loop that reads tuples by unknown indices arrays of its own that hold them."""
+    """Gives each parallel loop that reads tuples by unknown indices arrays of its own that hold them, and the program
+    around the loops one of the call."""
 
     def __init__(self, constants: Mapping[str, Constants], unique: Callable[[str], str]):
         self.constants, self.unique = constants, unique
         self.arrays: dict[str, tree.NewArray] = {}
+        self.of_call: dict[str, str] = {}  # a tuple → the array of the call
+        self.first: list[tree.Stmt] = []
+
+    def program(self, body: Iterable[tree.Stmt]) -> list[tree.Stmt]:
+        """The statements of the kernel, behind those that make what its top level reads."""
+        placed = [self.top(statement) for statement in body]
+        return [*self.first, *placed]
+
+    def top(self, node: Any) -> Any:
+        """A part of the top level."""
+        if isinstance(node, tree.Parallel):
+            counts = tuple(self.top(count) for count in node.counts)
+            ranges = tuple(r and self.top(r) for r in node.ranges)
+            placed = self.placed(node)
+            assert isinstance(placed, tree.Parallel)
+            return replace(placed, counts=counts, ranges=ranges)
+        node = tree.rebuilt(node, self.top)
+        if isinstance(node, tree.Load) and node.array in self.constants:
+            if node.array not in self.of_call:
+                own = self.of_call[node.array] = self.named(node.array)
+                self.first += self.made("call", own, node.array, node)
+            return replace(node, array=self.of_call[node.array])
+        return node
+
+    def named(self, name: str) -> str:
+        """The name of an array that holds a tuple: the tuple's own, if no other has it."""
+        return name if name not in self.arrays else self.unique(name)
+
+    def made(self, kind: str, own: str, name: str, near: tree.Node) -> list[tree.Stmt]:
+        """The statements that make an array which holds a tuple."""
+        values, type_ = self.constants[name]
+        self.arrays[own] = array = tree.NewArray(kind, own, (len(values),), type_.dtype, at=near.at)
+        return [array, *(tree.Store(own, (tree.Const(k, "int64"),), v, at=near.at) for k, v in enumerate(values))]
 
     def placed(self, node: tree.Stmt) -> tree.Stmt:
-        """The statement, of the top level or of a block."""
+        """A parallel loop, or a statement of a block."""
         if not isinstance(node, tree.Parallel):
             return tree.rebuilt(node, lambda inner: inner if not _is_statement(inner) else self.placed(inner))
         kind = "local"
@@ -81,14 +111,8 @@ class Placing:
             inner.array for statement in body for inner in tree.walk(statement)
             if isinstance(inner, tree.Load) and inner.array in self.constants
         ):  # fmt: skip
-            values, type_ = self.constants[name]
-            names[name] = name if name not in self.arrays else self.unique(name)
-            array = tree.NewArray(kind, names[name], (len(values),), type_.dtype, at=node.at)
-            self.arrays[array.name] = array
-            before.append(array)
-            before += [
-                tree.Store(array.name, (tree.Const(k, "int64"),), value, at=node.at) for k, value in enumerate(values)
-            ]
+            names[name] = self.named(name)
+            before += self.made(kind, names[name], name, node)
 
         def named(inner: tree.N) -> tree.N:
             inner = tree.rebuilt(inner, named)

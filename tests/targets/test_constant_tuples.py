@@ -72,6 +72,31 @@ def test_a_kernel_without_parallel_loop(target):
     assert [int(agree(built, k)) for k in range(4)] == [0, 31, 59, 90]
 
 
+@pytest.mark.slow
+@every_target
+def test_indices_outside_of_parallel_loops(target):
+    """That follow from arguments and from what is computed, in counts, conditions and values."""
+    body = """
+        turns = (1, 3, 0, 2)
+        w = (0.5, 2.0, 4.0)
+        for t in range(turns[k]):
+            for i in grid(turns[(k + t) % 4] + n - 3):
+                out[i] += w[(t + k) % 3]
+        first = w[int64(out[0] > 1)]
+        if w[int64(first) % 3] > 1:
+            last[()] = w[min(k, 2)] + turns[k]
+    """
+    built = loop(target, "(n: int64, k: int32) -> (out: float64[n] = 0, last: float64 = -1)", body)
+    turns, w = (1, 3, 0, 2), (0.5, 2.0, 4.0)
+    for k in range(4):
+        out, last = agree(built, 5, np.int32(k))
+        wanted = np.zeros(5)
+        for t in range(turns[k]):
+            wanted[: turns[(k + t) % 4] + 2] += w[(t + k) % 3]
+        first = w[int(wanted[0] > 1)]
+        assert (out == wanted).all() and last == (w[min(k, 2)] + turns[k] if w[int(first) % 3] > 1 else -1)
+
+
 def test_an_index_outside_is_an_error():
     """On the CPU and in the interpreter; the tuple has the name that the text gives it."""
     body = "w = (1, 2, 4)\nfor i in grid(n):\n    out[i] = w[k[i]]"
@@ -81,3 +106,6 @@ def test_an_index_outside_is_an_error():
         with pytest.raises(IndexError, match=rf"index {wrong} is outside w, which has 3"):
             built.interpret({"n": 2}, **arguments)
         assert built.fault({"n": 2}, **arguments)[2:] == ("w", 0, 3, wrong)
+    built = kernel("w = (1, 2, 4)\nout[0] = w[k]\nfor i in grid(n):\n    out[i] += i", "(n: int64, k: int64) -> (out: int64[n])", types="")
+    for wrong in (3, -1):
+        assert built.fault({"n": 2}, n=2, k=wrong, out=np.zeros(2, "i8"))[2:] == ("w", 0, 3, wrong)
