@@ -55,7 +55,8 @@ class _Prover(Walk):
     def record(self, node: t.Access, indices: Sequence[Value]) -> Access:
         access = super().record(node, indices)
         extents = self.found.extents.get(access.array, ())
-        inside = len(extents) == len(indices) and all(map(self.inside, indices, extents))
+        open_ = len(indices) - (isinstance(node, t.Load | t.Store) and node.known)
+        inside = len(extents) == len(indices) and all(map(self.inside, indices[:open_], extents[:open_]))
         self.proved[id(node)] = inside and self.proved.get(id(node), True)
         return access
 

@@ -24,6 +24,9 @@ SUBJECTS = {
     "functions": Subject(
         "functions", "exp, sin, … on one thread, against NumPy", "times as fast", ("targets", "functions")
     ),
+    "ordering": Subject(
+        "ordering", "sorts, medians and scans on one thread, against NumPy", "times as fast", ("targets",)
+    ),
     "code": Subject(
         "code", "instructions and cycles an element, registers, occupancy: nothing is run", "-instructions", _PROJECT
     ),

@@ -14,7 +14,7 @@ from ..ir.functions import ATOMICS
 from . import expressions, extents
 from .module import near
 from .promotion import Value, convert
-from .scope import SET, Array, Scope
+from .scope import OWN, SET, Array, Scope
 from .syntax import called
 
 BLOCK_BYTES = 48 * 1024
@@ -38,10 +38,10 @@ def new(s: Scope, node: ast.Assign) -> tree.NewArray:
     assert isinstance(call, ast.Call)
     if len(node.targets) > 1 or not isinstance(target, ast.Name):
         s.refuse(node, f"`{kind}(…)` makes one array", f"give it one name: `tile = {ast.unparse(call)}`")
-    places, hint = _PLACES[kind]
     s.beyond_function()
     if s.inlined and kind == "local" and s.place == "blocks":
         kind = "shared"  # the block's own, as what happens in it once
+    places, hint = _PLACES[kind]
     if s.inlined and s.parallel and kind == "local" and s.place == "top":
         kind = "call"
     alone = s.place == "top" and not s.parallel  # the whole kernel is one iteration
@@ -66,7 +66,7 @@ def new(s: Scope, node: ast.Assign) -> tree.NewArray:
     own = name
     if name in s.kernel_arrays or s.inlined:  # made again, for another loop or call: an array of its own
         named = s.parts.own if s.inlined else s.parts.unique
-        own = named(name) if s.final else f"{name}_{len(s.kernel_arrays)}"
+        own = named(name.removesuffix(OWN)) if s.final else f"{name}_{len(s.kernel_arrays)}"
     known = all(isinstance(n, int) for n in shape)
     array = tree.NewArray(kind, own, shape, dtype, not known, at=s.at(node))
     others = (a for a in s.kernel_arrays.values() if (a.kind == "call") == (kind == "call"))

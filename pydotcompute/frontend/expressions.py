@@ -51,7 +51,8 @@ def _expression(s: Scope, node: ast.expr) -> Value:
             array, indices = access(s, node, "read")
             if array.kind == "tuple":
                 return constant_tuples.element(s, node, array, indices[0])
-            return promotion.loaded(tree.Load(array.name, indices, array.dtype, at=at))
+            known = id(node) in s.module.known
+            return promotion.loaded(tree.Load(array.name, indices, array.dtype, known=known, at=at))
         case ast.UnaryOp(op=ast.Not()):
             return Value(negated(condition(s, node.operand)[0], at), True)  # Python's own bool, whatever it is of
         case ast.UnaryOp():

@@ -10,9 +10,8 @@ from typing import Any, Callable, Sequence
 from ..ir import tree
 from . import array_swaps, expressions, extents, names, settling, statements
 from .promotion import Value
-from .scope import Array, Called, Scope
+from .scope import OWN, Array, Called, Scope
 
-OWN = "'"  # ends the names in helpers of the language's own, which nobody else has
 MOST_NODES = 20_000  # of all such calls of a kernel
 
 
@@ -94,7 +93,7 @@ class Inlining:
     ) -> Scope:
         s = Scope(caller.module, function, caller.parts, caller.place, caller)
         s.called_at = caller.called_at
-        if function is not caller.module.brought.get(id(node)):
+        if not caller.module.is_brought(function):
             s.called_at = caller.called_at or caller.module.position(node)
         for parameter, given in zip(function.args.args, arguments):
             if isinstance(given, Array):

@@ -38,7 +38,8 @@ class Module:
     heights: dict[int, int] = field(default_factory=dict)  # id of a node → how deep it is nested
     statements: dict[int, ast.stmt] = field(default_factory=dict)  # id of a node → the assignment or return around it
     positions: dict[tuple[int, int], Position] = field(default_factory=dict)
-    brought: dict[int, ast.FunctionDef] = field(default_factory=dict)  # id of a call → the language's own helper
+    brought: dict[tuple, ast.FunctionDef] = field(default_factory=dict)  # whose call, what → the language's own helper
+    known: set[int] = field(default_factory=set)  # ids of elements in such helpers that are inside by their making
     used: set[str] = field(default_factory=set)  # every name of the text; fresh ones are none of these
 
     @cached_property
@@ -62,10 +63,13 @@ class Module:
     def lines(self) -> list[str]:
         return self.rendered.text.split("\n")
 
-    def bring(self, call: ast.Call, helper: ast.FunctionDef) -> None:
+    def bring(self, key: tuple, helper: ast.FunctionDef) -> None:
         """Take a helper of the language's own to the place of a call."""
-        self.brought[id(call)] = helper
+        self.brought[key] = helper
         _measure(self, helper)
+
+    def is_brought(self, helper: ast.FunctionDef) -> bool:
+        return any(helper is own for own in self.brought.values())
 
     def line(self, node: ast.AST) -> int:
         return self.position(node).line

@@ -6,17 +6,22 @@ from __future__ import annotations
 import ast
 from copy import deepcopy
 
+from ..artifact.dtypes import STORED
 from ..ir import tree
-from . import inlining
+from . import expressions, inlining
 from .inlining import Inlining
 from .promotion import Value
-from .scope import Array, Called, Scope, element
+from .scope import OWN, Array, Called, Scope, element
 from .syntax import called
 
-# A heap from 24 elements on: n · log2(n) steps whatever the order. Comparisons with NaN are false, so NaN, which is no
-# number's equal, goes to the end first.
+# Quicksort that swaps every element that it looks at, whether it is below the pivot or not: nothing to guess for the
+# processor. Where elements on the left are equal to the pivot, the range is without smaller ones: equal ones are set
+# aside together. After too many uneven parts a heap goes on, so n · log2(n) steps whatever the order. Comparisons with
+# NaN are false, so NaN, which is no number's equal, goes to the end first.
 SOURCE = """
 def sort(a, n):
+    lows = local((48,), int64)
+    highs = local((48,), int64)
     m = n
     for i in range(n - 1, -1, -1):
         if a[i] != a[i]:
@@ -24,39 +29,179 @@ def sort(a, n):
             v = a[i]
             a[i] = a[m]
             a[m] = v
-    if m < 24:
-        for i in range(1, m):
-            v = a[i]
-            k = i
-            while k > 0 and a[k - 1] > v:
-                a[k] = a[k - 1]
-                k -= 1
-            a[k] = v
-        return
-    start = m // 2
-    end = m
-    while end > 1:
-        if start > 0:
-            start -= 1
-            v = a[start]
+    left = 2 * m * (64 - clz(int64(m)))
+    low = 0
+    high = m
+    top = 0
+    while True:
+        if high - low <= 16:
+            for i in range(low + 1, high):
+                v = a[i]
+                k = i
+                while k > low and a[k - 1] > v:
+                    a[k] = a[k - 1]
+                    k -= 1
+                a[k] = v
+        elif left <= 0:
+            start = low + (high - low) // 2
+            end = high
+            while end > low + 1:
+                if start > low:
+                    start -= 1
+                    v = a[start]
+                else:
+                    end -= 1
+                    v = a[end]
+                    a[end] = a[low]
+                root = start
+                child = 2 * root + 1 - low
+                while child < end:
+                    if child + 1 < end and a[child] < a[child + 1]:
+                        child += 1
+                    if a[child] <= v:
+                        break
+                    a[root] = a[child]
+                    root = child
+                    child = 2 * root + 1 - low
+                a[root] = v
         else:
-            end -= 1
-            v = a[end]
-            a[end] = a[0]
-        root = start
-        child = 2 * root + 1
-        while child < end:
-            if child + 1 < end and a[child] < a[child + 1]:
-                child += 1
-            if a[child] <= v:
-                break
-            a[root] = a[child]
-            root = child
-            child = 2 * root + 1
-        a[root] = v
+            left -= high - low
+            step = (high - low) // 8
+            first = low + step
+            at = low + (high - low) // 2
+            last = high - 1 - step
+            v = a[at]
+            if a[first] < v:
+                if a[last] < v:
+                    at = last if a[first] < a[last] else first
+            elif v < a[last]:
+                at = first if a[first] < a[last] else last
+            v = a[at]
+            a[at] = a[low]
+            a[low] = v
+            j = low + 1
+            if low > 0 and not a[low - 1] < v:
+                for i in range(low + 1, high):
+                    w = a[i]
+                    a[i] = a[j]
+                    a[j] = w
+                    j += w <= v
+                low = j
+                continue
+            for i in range(low + 1, high):
+                w = a[i]
+                a[i] = a[j]
+                a[j] = w
+                j += w < v
+            j -= 1
+            a[low] = a[j]
+            a[j] = v
+            if j - low < high - j:
+                lows[top] = j + 1
+                highs[top] = high
+                high = j
+            else:
+                lows[top] = low
+                highs[top] = j
+                low = j + 1
+            top += 1
+            continue
+        if top == 0:
+            break
+        top -= 1
+        low = lows[top]
+        high = highs[top]
+
+
+def sort_few(a, n):
+    m = n
+    for i in range(n - 1, -1, -1):
+        if a[i] != a[i]:
+            m -= 1
+            v = a[i]
+            a[i] = a[m]
+            a[m] = v
+    for i in range(1, m):
+        v = a[i]
+        k = i
+        while k > 0 and a[k - 1] > v:
+            a[k] = a[k - 1]
+            k -= 1
+        a[k] = v
 
 
 def median(a, n):
+    if n < 1:
+        return nan
+    t = local((129,), ELEMENT)
+    for i in range(n - 1, -1, -1):
+        if a[i] != a[i]:
+            return nan
+    k = (n - 1) // 2
+    below = 0
+    above = n
+    low = a[0]
+    high = low
+    other = low
+    while True:
+        step = (above - below + 127) // 128
+        taken = 0
+        wait = 0
+        for i in range(n):
+            v = a[i]
+            fits = (below == 0 or v > low) and (above == n or v < high)
+            t[min(taken, 128)] = v
+            taken += fits and wait == 0
+            wait = (step - 1 if wait == 0 else wait - 1) if fits else wait
+        for i in range(1, min(taken, 128)):
+            v = t[i]
+            j = i
+            while j > 0 and t[j - 1] > v:
+                t[j] = t[j - 1]
+                j -= 1
+            t[j] = v
+        place = (k - below) // step
+        value = t[min(place, 127)]
+        if step == 1:
+            other = t[min(place + 1, 127)] if place + 1 < taken else high
+            break
+        first = t[max(place - 12, 0)]
+        last = t[max(min(place + 12, taken - 1, 127), 0)]
+        less = 0
+        upto = 0
+        less_last = 0
+        upto_last = 0
+        for i in range(n):
+            less += a[i] < first
+            upto += a[i] <= first
+            less_last += a[i] < last
+            upto_last += a[i] <= last
+        if k < less:
+            high = first
+            above = less
+        elif less_last <= k and k < upto_last or k < upto:
+            value = first if k < upto else last
+            other = value
+            if k + 1 == (upto if k < upto else upto_last):
+                for i in range(n):
+                    if a[i] > value and (other == value or a[i] < other):
+                        other = a[i]
+            break
+        else:
+            if k < less_last:
+                high = last
+                above = less_last
+                low = first
+                below = upto
+            else:
+                low = last
+                below = upto_last
+    if n % 2 == 1:
+        return value / 1
+    return (value / 1 + other / 1) / 2
+
+
+def median_of_range(a, n):
     if n < 1:
         return nan
     for i in range(n - 1, -1, -1):
@@ -118,9 +263,19 @@ def searchsorted(a, n, v, right):
             high = middle
     return int64(low)
 """
-# The median of many: the values that it may be lie between `low` and `high`; one of them, drawn by a generator that
-# begins the same each time, halves them on average, in two passes. Nothing is moved or copied.
+# The median of many: it lies between `low` and `high`; `below` elements are at most `low`. Of those between, 128 in
+# even steps are sorted in an array of its own; two of these, a little on both sides, are the next bounds, and a fifth
+# is left. What is given is not moved. In a reduction over a range there are no such arrays: one of the values between,
+# drawn by a generator that begins the same each time, halves them on average.
 _HELPERS = {f.name: f for f in ast.parse(SOURCE).body if isinstance(f, ast.FunctionDef)}
+# What each begins with: more elements than the array has are the fault of the caller. All other indices are from 0 to
+# n - 1 by the making of these helpers, whatever the elements are, so nobody has to prove or check them.
+_WITHIN = ast.parse("""
+if n > len(a):
+    outside = a[n - 1]
+    n = 0
+""").body
+FEW = 16  # elements that are inserted one after the other
 
 
 def call(made: Inlining, s: Scope, node: ast.Call) -> Called:
@@ -144,15 +299,25 @@ def call(made: Inlining, s: Scope, node: ast.Call) -> Called:
     left = Value(tree.Const(0, "int64", at=s.at(node)), True)
     given = [array, count, *given[2:], *[left] * (len(takes) - len(given))]
     s.beyond_function()
-    if name != "sort" or s.place != "blocks":
-        return made.call(s, node, _placed(s, node), given)
-    # In a block one thread sorts, and all others wait for it once.
+    few = name == "sort" and isinstance(count, Value) and isinstance(count.expr, tree.Const) and count.expr.whole <= FEW
+    form = "sort_few" if few else "median_of_range" if name == "median" and s.serial else name
+    helper = _placed(s, node, form, array.dtype)
+    if s.place != "blocks" or form in ("searchsorted", "median_of_range"):
+        return made.call(s, node, helper, given)
+    # In a block one thread does it, and all others wait for it once.
     outer, s.before_statement, s.place = s.before_statement, [], "threads"
-    found = made.call(s, node, _placed(s, node), given)
+    found = made.call(s, node, helper, given)
     body, s.before_statement, s.place = s.before_statement, outer, "blocks"
+    values = found.values if name == "median" and s.final else ()
+    cell, first = made.unique("median"), (tree.Const(0, "int64", at=s.at(node)),)
+    for value in values:
+        s.kernel_arrays[cell] = new = tree.NewArray("shared", cell, (1,), value.expr.type, at=s.at(node))
+        outer.append(new)
+        body.append(tree.Store(cell, first, value.expr, at=s.at(node)))
     one = tree.Const(1, "int64", at=s.at(node))
     outer.append(tree.Parallel("threads", (s.fresh("once_", "int64"),), (one,), tuple(body), at=s.at(node)))
-    return found
+    loads = (Value(tree.Load(cell, first, v.expr.type, at=s.at(node)), v.weak) for v in values)
+    return found._replace(values=tuple(expressions.kept(s, v, outer, node) for v in loads)) if values else found
 
 
 def _array(s: Scope, node: ast.expr, name: str, given: Value | Array) -> Array:
@@ -174,19 +339,24 @@ def _array(s: Scope, node: ast.expr, name: str, given: Value | Array) -> Array:
     return given
 
 
-def _placed(s: Scope, node: ast.Call) -> ast.FunctionDef:
+def _placed(s: Scope, node: ast.Call, name: str, dtype: str) -> ast.FunctionDef:
     """The helper as if it were written where it is called, under names that nobody else has."""
-    if id(node) not in s.module.brought:
-        function = deepcopy(_HELPERS[called(node)])
+    key = id(node), name, dtype
+    if key not in s.module.brought:
+        function = deepcopy(_HELPERS[name])
+        s.module.known |= {id(n) for n in ast.walk(function) if isinstance(n, ast.Subscript)}
+        function.body[:0] = deepcopy(_WITHIN)
         names = [inner for inner in ast.walk(function) if isinstance(inner, ast.Name)]
         own = {name.id for name in names if isinstance(name.ctx, ast.Store)}
         own |= {argument.arg for argument in function.args.args}
         for inner in ast.walk(function):
             if isinstance(inner, ast.Name) and inner.id in own:
-                inner.id += inlining.OWN
+                inner.id += OWN
+            elif isinstance(inner, ast.Name) and inner.id == "ELEMENT":
+                inner.id = "float32" if dtype in STORED else dtype
             elif isinstance(inner, ast.arg):
-                inner.arg += inlining.OWN
+                inner.arg += OWN
             if isinstance(inner, (ast.stmt, ast.expr, ast.arg)):
                 ast.copy_location(inner, node)
-        s.module.bring(node, function)
-    return s.module.brought[id(node)]
+        s.module.bring(key, function)
+    return s.module.brought[key]

@@ -90,6 +90,9 @@ class Joined:
 State = dict[str, "str | Unreadable"]  # name → SET or Unreadable; a local that is missing is not set
 
 
+OWN = "'"  # ends the names in helpers of the language's own, which nobody else has
+
+
 class Parts(NamedTuple):
     """What a part of the front end needs of those that stand above it: a scope brings it along."""
 

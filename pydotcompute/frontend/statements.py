@@ -226,7 +226,8 @@ def assign(s: Scope, target: ast.expr, value: Value, node: ast.stmt) -> tree.Stm
             return tree.Assign(s.renamed.get(name, name), convert(value, dtype, fault), at=at)
         case ast.Subscript():
             array, indices = expressions.access(s, target, "stored into")
-            return tree.Store(array.name, indices, convert(value, array.dtype, fault), at=at)
+            known = id(target) in s.module.known
+            return tree.Store(array.name, indices, convert(value, array.dtype, fault), known=known, at=at)
     s.refuse(target, f"`{ast.unparse(target)}` cannot be assigned", "assign a name or an element, `out[i] = …`")
 
 

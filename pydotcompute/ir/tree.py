@@ -59,6 +59,7 @@ class Load(Node):
     indices: tuple[Expr, ...]  # int64, one for each dimension the kernel sees; none for an output scalar
     type: str
     inside: bool = field(default=False, compare=False, repr=False)  # proved to be within the array, see analysis/inside
+    known: bool = field(default=False, compare=False, repr=False)  # the last index is, as whoever wrote it knows
 
 
 @dataclass(frozen=True)
@@ -161,6 +162,7 @@ class Store(Node):
     indices: tuple[Expr, ...]
     value: Expr
     inside: bool = field(default=False, compare=False, repr=False)
+    known: bool = field(default=False, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
