@@ -50,7 +50,7 @@ def parse(text: str) -> tuple[dict[str, Function], list[Table], str]:
     """Functions by name, module tables, and the target."""
     text = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.S)
     target = re.search(r"\.target\s+(\w+)", text)
-    text = re.sub(r"^\s*\.(version|target|address_size|file|loc)[^\n]*\n", "", text, flags=re.M)
+    text = re.sub(r"^\s*\.(version|target|address_size|file|loc)\b[^\n]*\n", "", text, flags=re.M)
     functions: dict[str, Function] = {}
     tables: list[Table] = []
     position = 0
