@@ -38,6 +38,7 @@ class Dialect:
     prologue: Callable[[frozenset[str]], list[str]]  # what a file begins with, by the features that it needs
     # What checks of indices say there; empty: nothing is checked. "words": a function's parameter, the thread's words;
     # "in_range": a function; "none": the condition that this thread had no fault; "begin": statements of a kernel;
+    # "share", "vote", "together": statements and a condition by which the threads of a block know the same (loops.py);
     # "prologue": of a file.
     faults: Mapping[str, Any] = field(default_factory=dict)
 

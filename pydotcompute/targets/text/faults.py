@@ -26,6 +26,7 @@ class Faults:
     def __init__(self, scalars: Scalars, sites: Sites):
         self.scalars, self.sites = scalars, sites
         self.any = sites.any and bool(scalars.dialect.faults)
+        self.shares = self.any and "vote" in scalars.dialect.faults  # whether the threads of a block tell each other
         self.loads: dict[tuple, str] = {}  # the functions, by what they depend on
 
     def checks(self, node: Access) -> bool:
@@ -94,9 +95,17 @@ class Faults:
         slot, of_call = (w.pointer("global", "int64", name) for name in (SLOT, OF_CALL))
         return [slot, w.parameter("int64", NUMBER), of_call][:count]
 
-    def begin(self, w: Writer, of_call: bool) -> None:
-        """A thread's words, at the beginning of a kernel."""
-        for line in self.scalars.dialect.faults["begin"](of_call):
+    def begin(self, w: Writer, of_call: bool, shared: bool) -> None:
+        """A thread's words, at the beginning of a kernel; shared: and those of its block."""
+        told = self.scalars.dialect.faults
+        for line in [*told["begin"](of_call), *(told["share"] if shared else ())]:
+            w.line(line)
+        if shared and of_call:
+            self.vote(w)
+
+    def vote(self, w: Writer) -> None:
+        """A barrier after which each thread of the block takes a fault of any other for its own."""
+        for line in self.scalars.dialect.faults["vote"]:
             w.line(line)
 
     # ---------------------------------------------------------------------------------------------------- loops

@@ -3,20 +3,27 @@ between them.
 
 Every loop that goes over more than the threads at hand goes round as often in each thread of a block, with a condition
 around the body: so a compiler for a processor sees that it may do neighbouring threads at once.
+
+Threads of a block that wait for each other end such loops together: they vote at the head of each turn whether one of
+them had an index outside. They vote too before what one thread does for long.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from math import prod
 
 from ...analysis.barriers import barriers
 from ...artifact.launch import CHUNK_TERMS, MOST_CHUNKS
 from ...ir.tree import Atomic, Const, For, If, KernelTree, Load, Parallel, Scatter, Stmt, Store, While, walk
 from ..lane import Lane
+from ..sites import is_short, may_be_long
 from .faults import Faults
 from .reductions import Reductions, spread
 from .statements import Statements
 from .writer import Writer
+
+PART = 64  # turns of a loop over threads between two votes
 
 
 class Loops:
@@ -31,6 +38,7 @@ class Loops:
         self.faults = faults
         self.points = barriers(tree, reductions_synchronise=True)
         self.widths = private_widths(tree)
+        self.votes = False
 
     # ----------------------------------------------------------------------------------------------- small texts
 
@@ -70,15 +78,34 @@ class Loops:
         if together := self.scalars.dialect.together:
             self.writer.statement(together)
 
+    def vote(self) -> None:
+        """Where all threads of a block come by, once each of them had no fault that another does not know of."""
+        if self.faults.shares:
+            self.votes = True
+            self.faults.vote(self.writer)
+
+    def together(self) -> str:
+        """What loops go on by whose turns begin with a vote."""
+        return self.scalars.dialect.faults["together"] if self.faults.shares else ""
+
     def over_groups(self, base: str, stop: str, body: Callable[[str], None]) -> None:
         """A loop over all groups of the launch."""
         name, d = self.writer.names.fresh(base), self.scalars.dialect
-        with self.writer.count(name, "int64", d.group[0], stop, d.groups[0]):
+        with self.writer.count(name, "int64", d.group[0], stop, d.groups[0], self.together()):
+            self.vote()
             body(name)
 
-    def over_threads(self, first: str, stop: str, body: Callable[[str], None]) -> None:
-        """Positions from first on, dealt to the threads of the block."""
+    def over_threads(self, first: str, stop: str, body: Callable[[str], None], long: bool = False) -> None:
+        """Positions from first on, dealt to the threads of the block. long: there may be so many that they end where
+        there was a fault, and body may have one."""
         w = self.writer
+        if long and self.faults.shares:
+            part, length = w.names.fresh("_part"), self.number(PART * self.block)
+            with w.count(part, "int64", first, stop, length, self.together()):
+                self.vote()
+                last = self.held("_last", self.scalars.call("min", "int64", stop, f"{part} + {length}"))
+                self.over_threads(part, last, body)
+            return
         run = w.names.fresh("_run")
         with w.count(run, "int64", first, stop, self.number(self.block)):
             self.gather()
@@ -147,7 +174,7 @@ class Loops:
                 self.unpack(s.names, counts, where)
                 self.statements.write(s.body)
 
-            self.over_threads(first, last, iteration)
+            self.over_threads(first, last, iteration, True)
             self.reductions.combine(lanes)
             self.keep(lanes, chunk, partial)
 
@@ -215,7 +242,8 @@ class Loops:
             lanes = self.reductions.open(s.reductions, position=block)
             end = self.scalars.call("min", "int64", total, f"({chunk} + {self.number(1)}) * {length}")
             last, first = self.held("_last", end), self.held("_first", f"{chunk} * {length}")
-            with w.count(block, "int64", first, last, "1"):
+            with w.count(block, "int64", first, last, "1", self.together()):
+                self.vote()
                 self.unpack(s.names, counts, block)
                 self.at_block_level(s.body, ())
                 self.gather()
@@ -255,12 +283,16 @@ class Loops:
                     self.gather()
             case For() | While():
 
+                short = is_short(s)
+
                 def turn(body: Iterable[Stmt]) -> None:
+                    if not short:
+                        self.vote()
                     self.at_block_level(body, (*path, 0))
                     if self.waits(s, path):
                         self.gather()
 
-                self.statements.one(s, turn)
+                self.statements.one(s, turn, "" if short else self.together())
             case _:
                 self.statements.one(s)
 
@@ -274,6 +306,8 @@ class Loops:
         """Iteration t of a `threads` loop is done by thread t modulo the size of the block. In several dimensions t
         counts rows as wide as the private arrays' where those are wider, so that their elements stay with a thread."""
         lanes = self.reductions.open(s.reductions)
+        if may_be_long(s):  # of what another thread left out
+            self.vote()
         counts = self.counts(s)
         widths = self.widths_of(counts)
         if (*path, 0, 0) in self.points:  # the loop stores to what its counts read
@@ -293,10 +327,15 @@ class Loops:
         if touches_private(s, self.tree):
             self.in_slots(s, counts, widths, iteration)
         else:
-            self.over_threads(self.number(0), self.product((counts[0], *widths[1:])), iteration)
+            self.over_threads(self.number(0), self.product((counts[0], *widths[1:])), iteration, self.may_be_many(s))
         if lanes:
             self.reductions.combine(lanes)
             self.reductions.finish(lanes)
+
+    def may_be_many(self, s: Parallel) -> bool:
+        """Whether a loop may have more turns than there are between two votes."""
+        counts = [c.value for c in s.counts if isinstance(c, Const) and isinstance(c.value, int)]
+        return len(counts) < len(s.counts) or prod(counts) > PART * self.block
 
     def in_slots(self, s: Parallel, counts, widths, iteration: Callable[[str], None]) -> None:
         """The iterations of a thread by the places of its elements of private arrays."""

@@ -200,7 +200,7 @@ class _Program:
         with w.block(d.entry(name, parameters, block)):
             self.bind(w)
             if self.told:
-                self.faults.begin(w, self.told > 2)
+                self.faults.begin(w, self.told > 2, loops.votes)
             if any(thread in line for line in inner.lines):
                 w.constant(thread, "int64", d.local[0])
             for local, dtype in declared(used, self.helpers.helpers).items():

@@ -50,11 +50,12 @@ class Statements:
             self.one(s)
             self.writer.at = outer
 
-    def one(self, s: Stmt, inside: Callable[[Iterable[Stmt]], None] | None = None) -> None:
-        """A statement; `inside` writes what stands in it, and is this object itself unless given: where threads wait
-        for each other in there, loops do not end after a fault."""
+    def one(self, s: Stmt, inside: Callable[[Iterable[Stmt]], None] | None = None, also: str = "") -> None:
+        """A statement; `inside` writes what stands in it, and is this object itself unless given; `also` is what a loop
+        goes on by then, and that the thread had no fault otherwise."""
         w, e = self.writer, self.expressions
-        also = e.faults.goes_on(s) if e.faults and not inside and isinstance(s, (For, While)) else ""
+        if e.faults and not inside and isinstance(s, (For, While)):
+            also = e.faults.goes_on(s)
         inside = inside or self.write
         match s:
             case Assign():
