@@ -79,8 +79,8 @@ class Forms(Functions):
             array = Array(self.name("o"), kind, (), "out")
             self.arrays.append(array)
             self.line(f"{array.name}[()] = {name}")
-            self.loose[array.name] = ("sum", array.name, count)
-        self.loose = {name: ("sum", array.name, count) for name in self.loose}
+        for one in self.arrays[-2:]:
+            self.loose[one.name] = ("sum", array.name, count)
 
     def leading_targets(self, scope, names, dims, amount) -> None:
         for _ in range(amount):
