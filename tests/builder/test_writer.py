@@ -8,7 +8,6 @@ import signal
 import stat
 import subprocess
 import sys
-from uuid import uuid4
 
 import pytest
 
@@ -28,6 +27,8 @@ def test_an_object_is_named_by_its_bytes_and_written_once(tmp_path):
     inode = path.stat().st_ino
     assert writer.write_object(str(tmp_path), b"machine code", ".so") == name
     assert path.stat().st_ino == inode
+
+ANOTHER_BOOT = "8c0b5cbe-7a57-4d5c-9d1b-4f8f1a2f6f10"
 
 
 @pytest.mark.parametrize("damage", [b"machine c0de", b"machine", b""])
@@ -151,7 +152,7 @@ def test_where_the_file_system_has_no_locks_a_file_serves_and_that_is_said(tmp_p
 @pytest.mark.parametrize("holder, dead", [
     ("", False), ("process", False), (f"process {2**22 + 1} on {platform.node()} pid:[1]", False), ("process 12 on elsewhere", False), (f"process 1 on {lock._machine()}", False),
     (f"process {2**22 + 1} on {platform.node()}", False),
-    (f"process {2**22 + 1} on {' '.join((platform.node(), str(uuid4()), os.readlink('/proc/self/ns/pid')))}", False),
+    (f"process {2**22 + 1} on {' '.join((platform.node(), ANOTHER_BOOT, os.readlink('/proc/self/ns/pid')))}", False),
     (f"process {2**22 + 1} on {lock._machine()}", True), (f"process {10**30} on {lock._machine()}", False),
 ])  # fmt: skip
 def test_only_a_dead_process_of_this_machine_loses_its_lock(holder, dead):
