@@ -42,8 +42,7 @@ GROUPS = {
     "cache": Group(
         ("cache/*.py",),
         ("cache", "builder/test_growth.py", "builder/test_keys.py", "builder/test_store.py", "builder/test_writer.py",
-         "runtime/test_loading.py",
-         "runtime/test_trust.py", "-m=not slow"),
+         "runtime/test_loading.py", "runtime/test_no_files.py", "runtime/test_trust.py", "-m=not slow"),
         ("builder/test_faults.py", "builder/test_bundle.py", "builder/test_incremental.py", "builder/test_killed.py"),
     ),
     "keys": Group(
@@ -51,7 +50,7 @@ GROUPS = {
          "targets/c*/target.py"),
         ("builder/test_keys.py", *CHANGES),
         ("builder/test_incremental.py", "builder/test_changes.py", "builder/test_tools.py", "builder/test_faults.py",
-         "builder/test_bundle.py", "cli/test_output.py"),
+         "builder/test_bundle.py", "cli/test_cache_output.py", "cli/test_output.py"),
     ),
     "cpu": Group(
         ("targets/cpu/*.py", "targets/phases.py", "targets/geometry.py", "targets/arrays.py"),
@@ -66,8 +65,8 @@ GROUPS = {
     ),
     "entry": Group(
         ("targets/cpu/entry*.py",),
-        ("runtime/test_entry.py", "runtime/test_expressions.py", "runtime/test_views.py", "runtime/test_ranks.py",
-         "runtime/test_rules.py", "-k=not every_dtype"),
+        ("runtime/test_entry.py", "runtime/test_subclasses.py", "runtime/test_expressions.py", "runtime/test_views.py",
+         "runtime/test_ranks.py", "runtime/test_rules.py", "-k=not every_dtype"),
         ("runtime/test_entry.py", "runtime/test_product.py", "runtime/test_random.py", "runtime/test_libraries.py",
          "runtime/test_loading.py"),
     ),
