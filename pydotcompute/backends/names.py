@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ..calls.foreign import dlpack_device
+
 HOST = "cpu"  # the backend whose arrays lie in the host's own memory
 
 
@@ -35,7 +37,7 @@ def recognised(value: Any) -> str:
         if kind.__module__ in known.types:
             return name
     if hasattr(kind, "__dlpack_device__"):
-        device = int(value.__dlpack_device__()[0])
+        device = dlpack_device(value)
         return next((name for name, known in KNOWN.items() if device in known.dlpack), "")
     has = {known.protocol: name for name, known in KNOWN.items() if known.protocol}
     # The type is asked first: to look at a value may be work.

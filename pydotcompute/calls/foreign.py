@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-_HOST = 1  # kDLCPU in dlpack.h
+_HOST = (1, 3, 11)  # kDLCPU, kDLCUDAHost, kDLROCMHost in dlpack.h: of the last two devices copy faster
+_FAULTS = (BufferError, RuntimeError, TypeError, ValueError)  # what packages raise where they have no such memory
 _LABELLED = {"pandas": ("Series", "Index"), "xarray": ("DataArray",)}
 _NEVER = (int, float, complex, str, list, tuple, np.generic)  # most values of calls: not looked at any further
 
@@ -22,8 +23,24 @@ def owns(value: Any) -> bool:
         return False
     kind = type(value)
     if hasattr(kind, "__dlpack_device__"):
-        return int(value.__dlpack_device__()[0]) == _HOST
+        return dlpack_device(value) in _HOST
     return _has_interface(value) or bool(_labelled(kind)) or _is_buffer(value)
+
+
+def dlpack_device(value: Any) -> int | None:
+    """Which type of device the memory of an array lies on that has `__dlpack_device__`; None where it has none, or on
+    a device that DLPack does not know."""
+    try:
+        return int(value.__dlpack_device__()[0])
+    except _FAULTS:
+        return None
+
+
+def require_own_signs(value: Any) -> None:
+    """Raise BufferError for a tensor of PyTorch that has the numbers in memory negated, such as the imaginary part of a
+    conjugate: DLPack cannot say so, and PyTorch does not look."""
+    if hasattr(value, "resolve_neg") and value.is_neg():
+        raise BufferError("its numbers are negated when they are read; use tensor.resolve_neg()")
 
 
 def adopt(value: Any) -> np.ndarray:
@@ -45,16 +62,18 @@ def adopt(value: Any) -> np.ndarray:
             return _of_dlpack(value)
         if not _has_interface(value):
             return np.asarray(memoryview(value))
-    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        masked, array = value.__array_interface__.get("mask") is not None, np.asarray(value)
+    except _FAULTS as error:
         raise TypeError(f"{called}, which does not give its memory away: {error}") from error
-    if value.__array_interface__.get("mask") is not None:
+    if masked:
         raise TypeError(f"{called} with a mask; kernels know no masks")
     if hasattr(kind, "__array_ufunc__") or hasattr(kind, "__array_function__"):
         raise TypeError(f"{called}, which means more than its numbers: pass numpy.asarray of it")
-    return np.asarray(value)
+    return array
 
 
 def _of_dlpack(value: Any) -> np.ndarray:
+    require_own_signs(value)
     array = np.from_dlpack(value)
     if not array.flags.writeable and hasattr(value, "numpy"):
         # Before DLPack 1.0 nobody said whether memory may be written, and NumPy takes it that it may not.

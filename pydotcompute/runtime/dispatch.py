@@ -114,10 +114,12 @@ class Dispatcher:
         return partial(self.launch_cache.remember, args, kwargs, call)
 
     def _adopted(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[tuple[Any, Any, Any]]:
-        """Of the values that are arrays of packages which a backend does not know: (value, the same memory as an array
-        of the backend's, what looks at those)."""
-        values = (*zip((p.name for p in self.record.signature.parameters), args), *kwargs.items())
-        owned = [(n, v, owner_of(v)) for n, v in values if not isinstance(v, (int, float))]
+        """Of the values for arrays that are arrays of packages which a backend does not know: (value, the same memory
+        as an array of the backend's, what looks at those)."""
+        parameters = self.record.signature.parameters
+        scalars = {p.name for p in parameters if not p.in_memory}
+        values = (*zip((p.name for p in parameters), args), *kwargs.items())
+        owned = [(n, v, owner_of(v)) for n, v in values if n not in scalars]
         owners = {owner for _, _, owner in owned} - {""}
         if len(owners) != 1:
             return []  # of a mixture the rules say what is wrong
@@ -140,8 +142,12 @@ class Dispatcher:
     ) -> Any:
         """The call with arrays of the backend's own; outputs that were given come back as they were."""
         values, arrays, (looks, *_) = zip(*adopted)
-        own, theirs = dict(zip(map(id, values), arrays)), dict(zip(map(id, arrays), values))
-        serve = self.entry.function if self.entry is not None and looks is get_backend(HOST).arrays else self.call
+        own = dict(zip(map(id, values), arrays))
+        given = dict(zip((p.name for p in self.record.signature.parameters), args), **kwargs)
+        outputs = [given[p.name] for p in self.record.signature.outputs if p.name in given]
+        theirs = {id(own[id(v)]): v for v in outputs if id(v) in own}
+        entry = self.entry if looks is get_backend(HOST).arrays else None
+        serve = self.call if entry is None else entry.function
         result = serve(*(own.get(id(v), v) for v in args), **{n: own.get(id(v), v) for n, v in kwargs.items()})
         looks.hand_back(values, arrays)
         if isinstance(result, tuple):

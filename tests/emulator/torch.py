@@ -19,8 +19,9 @@ _current = threading.local()
 class Tensor:
     reads = 0
 
-    def __init__(self, values, requires_grad=False):
+    def __init__(self, values, requires_grad=False, negated=False):
         self.array, self.requires_grad = cupy.asarray(np.asarray(values)), requires_grad
+        self.is_neg, self.resolve_neg = lambda: negated, lambda: Tensor(-self.numpy())
 
     shape = property(lambda self: self.array.shape)
     dtype = property(lambda self: f"torch.{self.array.dtype}")

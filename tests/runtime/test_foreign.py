@@ -46,6 +46,30 @@ class Old(Exported):
         return self.numbers
 
 
+class Pinned(Exported):
+    """Memory of the host that a CUDA device reaches too."""
+
+    def __dlpack_device__(self):
+        return 3, 0
+
+
+class Lost(Exported):
+    """On a device that DLPack has no number for."""
+
+    def __dlpack_device__(self):
+        raise ValueError("Unknown device type meta for Dlpack")
+
+
+class Negated(Exported):
+    """As PyTorch's, whose memory has the numbers with other signs; DLPack hears nothing of that."""
+
+    def is_neg(self):
+        return True
+
+    def resolve_neg(self):
+        return Exported(-self.numbers)
+
+
 class Described:
     def __init__(self, numbers, **more):
         self.numbers = numbers
@@ -59,7 +83,7 @@ def of_mmap(numbers):
 
 
 MAKERS = {
-    "DLPack": Exported, "DLPack before 1.0": Old, "__array_interface__": Described,
+    "DLPack": Exported, "DLPack before 1.0": Old, "pinned": Pinned, "__array_interface__": Described,
     "array.array": lambda numbers: array.array("f", numbers), "memoryview": lambda numbers: memoryview(numbers.copy()),
     "mmap": of_mmap, "ctypes": lambda numbers: (ctypes.c_float * numbers.size)(*numbers),
     "DataArray": lambda numbers: xarray.DataArray(numbers, dims="t"),
@@ -123,6 +147,15 @@ REFUSED = {
         Exported(X, requires_grad=True),
         f"is a {__name__}.Exported, which does not give its memory away: use tensor.detach()",
     ),
+    "other signs": (
+        Negated(X),
+        f"is a {__name__}.Negated, which does not give its memory away: its numbers are negated when they are read; "
+        "use tensor.resolve_neg()",
+    ),
+    "a wrong description": (
+        Described(X, strides="none"),
+        f"is a {__name__}.Described, which does not give its memory away: strides must be a tuple",
+    ),
     "bytes": (b"abcdefgh", "must be float32 or float64, got uint8"),
 }  # fmt: skip
 
@@ -133,6 +166,22 @@ def test_what_cannot_be_taken_is_said_with_the_way_out(saxpy, name):
     with pytest.raises(TypeError) as caught:
         saxpy(2.0, value, Y)
     assert str(caught.value) == f"saxpy: 'x' {told}"
+
+
+def test_what_is_no_array_of_the_host_is_named_by_its_type(saxpy):
+    with pytest.raises(TypeError, match=f"^saxpy: argument 'x' must be a NumPy array, got {__name__}.Lost$"):
+        saxpy(2.0, Lost(X), Y)
+    for value, called in ((ctypes.c_float(2), "ctypes.c_float"), (b"2", "bytes")):
+        with pytest.raises(TypeError, match=f"^saxpy: argument 'a' must be float32, got {called}$"):
+            saxpy(value, X, Y)
+
+
+def test_the_very_object_given_for_an_output_comes_back(saxpy):
+    numbers = X.copy()
+    one, other = xarray.DataArray(numbers), xarray.DataArray(numbers)
+    assert saxpy(1.0, one, Y, numbers) is numbers
+    assert saxpy(1.0, out=one, x=other, y=Y) is one and saxpy(1.0, other, Y, one) is one
+    assert numbers.tolist() == (X + 3 * Y).tolist()
 
 
 def test_lazy_arrays_are_not_computed_unasked(saxpy):

@@ -12,7 +12,7 @@ from typing import Any, Sequence
 import cupy
 import numpy as np
 
-from ...calls import arrays as host
+from ...calls import arrays as host, foreign
 from . import context as cuda_context, copies as cuda_copies, streams as cuda_streams
 
 noun = "a CuPy array"
@@ -29,7 +29,7 @@ def owns(value: Any) -> bool:
     if isinstance(value, cupy.ndarray):
         return True
     if hasattr(type(value), "__dlpack_device__"):
-        return int(value.__dlpack_device__()[0]) in DLPACK_DEVICES
+        return foreign.dlpack_device(value) in DLPACK_DEVICES
     return hasattr(type(value), "__cuda_array_interface__") or hasattr(value, "__cuda_array_interface__")
 
 
@@ -64,6 +64,7 @@ def _of_dlpack(value: Any) -> cupy.ndarray:
     stream = cupy.cuda.get_current_stream(device).ptr
     stream = cuda_streams.UNORDERED if cuda_streams.captures(stream) else stream or cuda_streams.LEGACY
     try:
+        foreign.require_own_signs(value)
         with cuda_context.on(device):  # some ask for that
             try:
                 capsule = value.__dlpack__(stream=stream, max_version=(1, 0))

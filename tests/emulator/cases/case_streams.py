@@ -181,6 +181,8 @@ def test_the_host_waits_only_for_those_that_say_no_stream(library, ones, monkeyp
 def test_a_tensor_that_cannot_be_passed_on(library, ones, kind):
     with pytest.raises(TypeError, match="axpy: 'y' is not an array that can be passed on: .* use tensor.detach"):
         library.axpy(1.0, ones, kind(np.zeros(40, "f4"), requires_grad=True))
+    with pytest.raises(TypeError, match="axpy: 'y' is not an array that can be passed on: .* use tensor.resolve_neg"):
+        library.axpy(1.0, ones, kind(np.zeros(40, "f4"), negated=True))
 
 
 def test_a_tensor_and_an_array_of_the_host(library, ones):
