@@ -16,6 +16,7 @@ from itertools import count
 from typing import BinaryIO
 
 from ...artifact.cpu_levels import machine
+from ...artifact.machine import at_fork
 
 VARIABLE = "PYDOTCOMPUTE_JITDUMP"
 _MAGIC, _VERSION, _LOAD = 0x4A695444, 1, 0
@@ -30,29 +31,29 @@ _numbers = count()
 
 
 def note(name: str, inside: int, folder: str) -> None:
-    """Write down the code around an address, as a function of this name. Raises ValueError where the folder cannot be
-    written to."""
+    """Write down the code around an address, as a function of this name. Raises ValueError where that cannot be done in
+    the folder."""
     start, end = _mapped(inside)
     code = ctypes.string_at(start, end - start)
     text = name.encode() + b"\0"
-    with _lock:
-        file = _dump(folder)
-        size = _PREFIX.size + _CODE.size + len(text) + len(code)
-        file.write(_PREFIX.pack(_LOAD, size, time.clock_gettime_ns(time.CLOCK_MONOTONIC)))
-        file.write(_CODE.pack(os.getpid(), threading.get_native_id(), start, start, len(code), next(_numbers)))
-        file.write(text + code)
+    path = os.path.join(folder, f"jit-{os.getpid()}.dump")
+    try:
+        with _lock:
+            file = _dump(path)
+            size = _PREFIX.size + _CODE.size + len(text) + len(code)
+            file.write(_PREFIX.pack(_LOAD, size, time.clock_gettime_ns(time.CLOCK_MONOTONIC)))
+            file.write(_CODE.pack(os.getpid(), threading.get_native_id(), start, start, len(code), next(_numbers)))
+            file.write(text + code)
+    except OSError as error:
+        told = f"{path}: {error.strerror}; name a folder where this program may write, and that code may be mapped from"
+        raise ValueError(f"{VARIABLE}={folder!r}: {told}") from None
 
 
-def _dump(folder: str) -> BinaryIO:
+def _dump(path: str) -> BinaryIO:
     """The dump of this process, which it begins."""
     pid = os.getpid()
     if pid not in _dumps:
-        path = os.path.join(folder, f"jit-{pid}.dump")
-        try:
-            file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "wb", 0)
-        except OSError as error:
-            told = f"{path}: {error.strerror}; name a folder where this program may write"
-            raise ValueError(f"{VARIABLE}={folder!r}: {told}") from None
+        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "wb", 0)
         now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
         file.write(_HEADER.pack(_MAGIC, _VERSION, _HEADER.size, _MACHINES.get(machine(), 0), 0, pid, now, 0))
         _dumps.clear()  # of the process that this one was forked from
@@ -69,3 +70,12 @@ def _mapped(address: int) -> tuple[int, int]:
             if start <= address < end:
                 return start, end
     raise ValueError(f"there is no code at {address:#x}")
+
+
+def _after_fork() -> None:
+    """A child must not wait for a thread that it does not have."""
+    global _lock
+    _lock = threading.Lock()
+
+
+at_fork(after_in_child=_after_fork)
