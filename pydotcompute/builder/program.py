@@ -45,6 +45,7 @@ def build(
 
     if isinstance(kernels, str) or isinstance(targets, str):
         raise TypeError("kernels and targets are lists of names, not one text")
+    kernels, targets = tuple(kernels), tuple(targets)
     try:
         project = Project(os.fspath(path), lambda line: warnings.warn(line, stacklevel=4), keep_going=keep_going)
         values = project.settings({"targets": list(targets) or None, "jobs": jobs and str(jobs)})
@@ -57,7 +58,7 @@ def build(
             warnings.warn(f"left out: {target}. {reason}", stacklevel=2)
             wanted.remove(target)
     request = Request(
-        tuple(kernels) or None, tuple(wanted), jobs=values["jobs"].value, keep_going=keep_going,
+        kernels or None, tuple(wanted), jobs=values["jobs"].value, keep_going=keep_going,
         linker=values["linker"].value, debug_info=values["debug_info"].value, cache_size=values["cache_size"].value,
     )  # fmt: skip
     plan, outcome = carry_out(project, request, _Lines(progress or (lambda line: None)))

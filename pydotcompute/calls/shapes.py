@@ -124,13 +124,19 @@ class Dimensions:
                 )
         names |= scalars
         for condition in requires:
-            if not evaluate(condition, names):
+            if not self._evaluated(condition, names):
                 raise ValueError(f"{self.kernel}: requires {text(condition)}, got {shown(condition, names)}")
+
+    def _evaluated(self, tree: Tree, names: Mapping[str, Any]) -> Any:
+        try:
+            return evaluate(tree, names)
+        except ValueError as error:
+            raise ValueError(f"{self.kernel}: {error}") from None
 
     def _value(self, p: Parameter, dim: Tree) -> int:
         """A dimension that is computed."""
         names = {**self.values, **self.params}
-        size = evaluate(dim, names)
+        size = self._evaluated(dim, names)
         if not isinstance(size, int) or size < 0:
             said = f"{dim} = {size}" + ("" if isinstance(dim, str) else f" for {shown(dim, names)}")
             problem = "is negative" if isinstance(size, int) else "is not a whole number"

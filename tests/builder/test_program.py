@@ -36,7 +36,7 @@ def project(tmp_path):
 @pytest.mark.slow
 def test_a_build_says_what_it_makes_and_what_was_there(project):
     lines = []
-    found = pydotcompute.build(project, kernels=["twice"], jobs=1, progress=lines.append)
+    found = pydotcompute.build(project, kernels=iter(["twice"]), jobs=1, progress=lines.append)
     assert sorted(line.split(" ", 1)[0] for line in lines) == ["[1/2]", "[2/2]"]
     assert {line.split("] ")[1] for line in lines} == {f"built twice T=float{n} cpu:x86-64-v2" for n in (32, 64)}
     assert [(row.kernel, row.specialization, row.status) for row in found] == [

@@ -141,3 +141,6 @@ def test_what_is_no_plain_arithmetic_goes_the_python_path(tmp_path):
     native = Native(write_kernel(tmp_path / "shape", "k", parameters))
     assert not native.serves(f4(3))
     assert native.kernel._dispatcher.call(f4(3)).shape == (3 << 3,)
+    for x in (f4(64), f4(2**16)):
+        with pytest.raises(ValueError, match="^k: 'n << n' has no value "):
+            native.kernel._dispatcher.call(x)
