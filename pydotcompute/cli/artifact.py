@@ -6,6 +6,8 @@ import tempfile
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+from ..artifact.remedies import build_again
+from ..errors import KernelNotBuiltError
 from .arguments import check_names
 from .cache_files import open_cache, remembered
 from .terminal import say
@@ -48,6 +50,9 @@ def built(root: str, kernel: str, specialization: str | None, target: str | None
     cache = open_cache(root)
     check_names([kernel], cache.kernels, "kernel", cache.folder)
     found = cache.records([kernel])
+    if not found:
+        remedy = build_again(cache.folder, cache.root, kernel)
+        raise KernelNotBuiltError(f"{cache.folder} has no artifacts of the kernel '{kernel}'; {remedy}")
     where = f"{cache.folder} for {kernel}"
     if specialization is not None:
         check_names([specialization], dict.fromkeys(r.specialization for r in found), "specialization", where)

@@ -108,6 +108,9 @@ def _of_bundle(options: argparse.Namespace, folder: str) -> int:
     record = manifest.kernel_record(index, options.kernel, folder, folder)
     whole, _ = read_manifest(folder)
     made = read_metadata(folder)
+    of_kernel = [row for row in rows_of(whole) if row.kernel == options.kernel]
+    built = dict.fromkeys(row.target for row in of_kernel)
+    check_names(options.targets or (), built, "target", f"{folder} for {options.kernel}")
     rows = [
         {
             "specialization": row.specialization, "target": row.target,
@@ -115,8 +118,8 @@ def _of_bundle(options: argparse.Namespace, folder: str) -> int:
             "fields": made.get(row.key, {}).get("fields", {}), "object": row.object, "bytes": row.size,
             "seconds": None,
         }
-        for row in rows_of(whole)
-        if row.kernel == options.kernel and (not options.targets or row.target in options.targets)
+        for row in of_kernel
+        if not options.targets or row.target in options.targets
     ]  # fmt: skip
     if options.json:
         print_json({"version": 1, "kernel": options.kernel, "artifacts": rows})

@@ -121,6 +121,13 @@ def test_two_caches_without_any_source(project, tmp_path, capsys):
     assert call(capsys, "pole", "--built", "--with", two, "-C", one)[::2] == (
         2, f"pydotcompute: no kernel 'pole' in {one}; did you mean 'poly'?\n"
     )  # fmt: skip
+    (project / "kernels.yaml").write_text(KERNELS.replace("3 * x[i]", "z[i]"))
+    assert main(["build", "-q", "-C", str(project)]) == 1
+    assert main(["cache", "prune", "--older-than", "0s", "-C", str(project)]) == 0
+    capsys.readouterr()
+    assert call(capsys, "poly", "--built", "--with", one, "-C", project)[::2] == (1, (
+        f"{project}/build/cache has no artifacts of the kernel 'poly'; run: pydotcompute build poly -C {project}\n"
+    ))  # fmt: skip
 
 
 @pytest.mark.parametrize("arguments, line", [

@@ -101,3 +101,5 @@ def test_explain_says_what_artifacts_were_made_from(site, capsys):
     assert "signature" in said[0] and "llvmlite" in said[0]
     assert main(["explain", "sxpy", "--installed", "two"]) == 2
     assert "no kernel 'sxpy' in" in capsys.readouterr().err
+    assert main(["explain", "saxpy", "-t", "cpu:x86-64-v9", "--installed", "two"]) == 2
+    assert "no target 'cpu:x86-64-v9' in" in capsys.readouterr().err
