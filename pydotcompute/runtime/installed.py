@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import KernelNotBuiltError
-from .library import KernelLibrary, load
+from .library import KernelLibrary, limited
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -43,12 +43,7 @@ def library(name: str, target: str | None = None, strict: bool = False) -> Kerne
     if len(found) > 1:
         both = " and ".join(_distribution(point) for point in found)
         raise KernelNotBuiltError(f"{both} both bring a library of kernels called '{name}'; uninstall one of them")
-    opened = _open(found[0])
-    if target is None and not strict:
-        return opened
-    other = load(opened._origin.root, target, strict)
-    other._origin.module = opened._origin.module
-    return other
+    return limited(_open(found[0]), target, strict)
 
 
 def installed() -> list[Installed]:

@@ -154,9 +154,17 @@ def reopened(module: str, *arguments: Any) -> KernelLibrary:
         return load(*arguments)
     from importlib import import_module
 
-    opened: KernelLibrary = import_module(module).__library__
     _, pinned, strict = arguments
-    return load(opened._origin.root, pinned, strict) if pinned or strict else opened
+    return limited(import_module(module).__library__, pinned, strict)
+
+
+def limited(opened: KernelLibrary, target: str | None, strict: bool) -> KernelLibrary:
+    """The library that a module has opened; or another one of the same kernels, with what `load` is told."""
+    if target is None and not strict:
+        return opened
+    other = load(opened._origin.root, target, strict)
+    other._origin.module = opened._origin.module
+    return other
 
 
 def _state(folder: str) -> State | None:
