@@ -65,7 +65,9 @@ class KernelLibrary:
             record = manifest.kernel_record(kernels, name, origin.folder, origin.root)
             kernel = opened.setdefault(name, Kernel(record, origin, kernels.digests[name]))
             if not origin.is_project and not hasattr(type(self), name):
-                self.__dict__.setdefault(name, kernel)
+                self.__dict__[name] = kernel
+                if self._opened is not opened:  # another thread has reloaded it meanwhile
+                    self.__dict__.pop(name, None)
         return opened[name]
 
     def _tell_of_changes(self) -> None:
@@ -86,9 +88,10 @@ class KernelLibrary:
         Raises what `load` raises; then it stays as it was.
         """
         kernels, state = _read(self._origin)
-        for name in self._opened:
-            self.__dict__.pop(name, None)
+        before = self._opened
         self._kernels, self._state, self._opened = kernels, state, {}
+        for name in [*before]:
+            self.__dict__.pop(name, None)
         _open[self._origin.key] = self
         return self
 

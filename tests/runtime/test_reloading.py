@@ -75,6 +75,24 @@ def test_bundles_are_not_looked_at_but_can_be_reloaded(tmp_path):
         assert lib.reload().saxpy(2.0, X, X)[0] == 1
 
 
+def test_a_kernel_that_was_being_opened_does_not_outlive_a_reload(tmp_path, monkeypatch):
+    project, bundle = write_saxpy(tmp_path / "project"), tmp_path / "bundle"
+    shutil.copytree(Path(project) / "build" / "cache", bundle)
+    lib, read = pydotcompute.load(bundle), library.manifest.kernel_record
+
+    def interrupted(*arguments):  # as by another thread
+        record = read(*arguments)
+        monkeypatch.setattr(library.manifest, "kernel_record", read)
+        write_subtraction(project)
+        shutil.copytree(Path(project) / "build" / "cache", bundle, dirs_exist_ok=True)
+        lib.reload()
+        return record
+
+    monkeypatch.setattr(library.manifest, "kernel_record", interrupted)
+    assert lib.saxpy(2.0, X, X)[0] == 3
+    assert lib.saxpy(2.0, X, X)[0] == 1 and lib.saxpy is lib["saxpy"]
+
+
 @pytest.mark.parametrize("name", ["reload", "raise_faults"])
 def test_kernels_with_the_name_of_a_method_are_found_as_items(tmp_path, name):
     write_subtraction(tmp_path / "project", name)
