@@ -73,6 +73,7 @@ def of_stored(combine: Callable, dtype: str) -> Callable:
     return lambda old, value: rounded(combine(widened(old), value))
 
 
+@cache
 def conversion(source: str, target: str) -> Callable:
     """The function that converts a value of dtype `source` to dtype `target`."""
     if source == target:
