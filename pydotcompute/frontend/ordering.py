@@ -10,7 +10,7 @@ from ..artifact.dtypes import STORED
 from ..ir import tree
 from . import expressions, inlining
 from .inlining import Inlining
-from .promotion import Value
+from .promotion import Value, convert, fits
 from .scope import OWN, Array, Called, Scope, element
 from .syntax import called
 
@@ -296,6 +296,8 @@ def call(made: Inlining, s: Scope, node: ast.Call) -> Called:
     if isinstance(count, Value) and count.rank != 1:
         s.fault(node.args[1])(f"`{name}` takes a number of elements, not {count.type}", "convert it: int64(…)")
         count = Value(tree.Const(0, "int64", at=s.at(node)), True)
+    elif isinstance(count, Value) and not count.literal:
+        count = _signed(s, node.args[1], count)
     left = Value(tree.Const(0, "int64", at=s.at(node)), True)
     given = [array, count, *given[2:], *[left] * (len(takes) - len(given))]
     s.beyond_function()
@@ -318,6 +320,16 @@ def call(made: Inlining, s: Scope, node: ast.Call) -> Called:
     outer.append(tree.Parallel("threads", (s.fresh("once_", "int64"),), (one,), tuple(body), at=s.at(node)))
     loads = (Value(tree.Load(cell, first, v.expr.type, at=s.at(node)), v.weak) for v in values)
     return found._replace(values=tuple(expressions.kept(s, v, outer, node) for v in loads)) if values else found
+
+
+def _signed(s: Scope, node: ast.expr, count: Value) -> Value:
+    """A count as the helpers take it. One beyond int64, which no array has either, stays one that no array has."""
+    if isinstance(count.expr, tree.Const) and fits(count.expr.whole, "int64"):
+        return Value(tree.Const(count.expr.whole, "int64", at=count.expr.at))
+    if count.expr.type == "uint64":
+        most = tree.Const(2**63 - 1, "uint64", at=count.expr.at)
+        count = Value(tree.Call("min", (count.expr, most), "uint64", at=count.expr.at))
+    return Value(convert(count, "int64", s.fault(node)))
 
 
 def _array(s: Scope, node: ast.expr, name: str, given: Value | Array) -> Array:
