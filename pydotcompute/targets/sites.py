@@ -6,7 +6,23 @@ from typing import Any
 
 from ..artifact.abi import NO_MEMORY
 from ..errors import Position
-from ..ir.tree import Access, CallHelper, Const, For, KernelTree, NewArray, Parallel, Reduce, While, walk
+from ..ir.tree import (
+    Access,
+    Atomic,
+    CallHelper,
+    Const,
+    For,
+    If,
+    KernelTree,
+    NewArray,
+    Parallel,
+    Reduce,
+    Scatter,
+    Stmt,
+    Store,
+    While,
+    walk,
+)  # fmt: skip
 
 SHORT = 64
 
@@ -78,6 +94,21 @@ def may_be_long(loop: Parallel) -> bool:
     return any(
         isinstance(n, (While, Reduce, CallHelper)) or isinstance(n, For) and not is_short(n) for n in walk(loop)
     )
+
+
+def ends_alone(s: Stmt) -> bool:
+    """Whether what every thread of a block works out alike at block level, in a statement without those inside it, has
+    loops that a thread ends alone after a fault of its own: so that it would come to something else than others."""
+    match s:
+        case If() | While():
+            parts: tuple[Any, ...] = (s.condition,)
+        case For():
+            parts = (s.start, s.stop, s.step)
+        case Parallel() | Store() | Atomic() | Scatter():
+            parts = ()
+        case _:
+            parts = (s,)
+    return any(isinstance(n, (Reduce, CallHelper)) for part in parts for n in walk(part))
 
 
 def _number(items: list, item: Any) -> int:

@@ -122,6 +122,28 @@ def test_what_others_have_left_out_keeps_nobody_waiting(target, body):
     assert time.process_time() - start < 20
 
 
+ASKED = [
+    "s = total(y, m)\n    if s > 7:\n        out[r] = sum(x[r, c] for c in threads(n))",
+    "s = sum(y[j] for j in range(m))\n    if s > 7:\n        out[r] = sum(x[r, c] for c in threads(n))",
+    "if total(y, m) > 7:\n        out[r] = sum(x[r, c] for c in threads(n))",
+    "for j in range(total(y, m)):\n        out[r] = sum(x[r, c] for c in threads(n))",
+    "j = 0\n    while total(y, m) > 7 and j < 3:\n        j += 1\n        out[r] = sum(x[r, c + r] for c in threads(n))",
+]  # fmt: skip
+HELPER = "def total(y, m):\n    s = int64(0)\n    for j in range(m):\n        s += y[j]\n    return s\n"
+
+
+@pytest.mark.slow
+@each(ASKED)
+def test_threads_of_a_block_decide_alike_after_a_fault_of_one(target, body):
+    """What a thread works out by loops of its own, which it ends after a fault, decides about what all do together."""
+    body = f"{HELPER}for r in blocks(1):\n    for c in threads(n):\n        x[r, c] = y[k[c]]\n    {body}"
+    k = loop(target, "(y: int64[m], k: int64[n]) -> (x: int64[1, n], out: int64[1])", body)
+    where = np.arange(70)
+    assert fault(k, where, where) is None
+    where[5] = 99
+    assert fault(k, np.arange(70), where)[1:4] == (0, 70, 99)
+
+
 @ordinary
 def test_the_line_of_a_helper_and_of_its_call(target):
     template = """

@@ -1,4 +1,4 @@
-"""Barriers as statements of a block's body, where analysis/barriers.py says that threads must wait."""
+"""Barriers as statements of a block's body, where analysis/barriers.py says that threads must wait, and where they vote."""
 
 from __future__ import annotations
 
@@ -7,13 +7,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...analysis.barriers import Path, barriers
-from ...ir.tree import For, If, KernelTree, Node, Parallel, Stmt, While
+from ...ir.tree import Break, Const, For, If, KernelTree, Node, Parallel, Stmt, Unary, While
+from ..sites import ends_alone
 
 
 @dataclass(frozen=True)
 class Barrier(Node):
     """Every thread of the block waits for the others. As the first statement of a `threads` loop: between its counts
     and its iterations."""
+
+
+@dataclass(frozen=True)
+class Vote(Node):
+    """Every thread of the block takes a fault of any other for its own."""
 
 
 def body_with_barriers(tree: KernelTree) -> tuple[Stmt, ...]:
@@ -28,11 +34,14 @@ def _placed(body: tuple[Stmt, ...], points: Set[Path], base: Path) -> tuple[Stmt
         path = (*base, k)
         if path in points:
             placed.append(Barrier(at=s.at))
+        if ends_alone(s) and not isinstance(s, While):
+            placed.append(Vote(at=s.at))
         if isinstance(s, If):
             then, otherwise = (_placed(part, points, (*path, j)) for j, part in enumerate((s.body, s.orelse)))
             placed.append(replace(s, body=then, orelse=otherwise))
         elif isinstance(s, (For, While)):
-            placed.append(replace(s, body=_placed(s.body, points, (*path, 0))))
+            made = replace(s, body=_placed(s.body, points, (*path, 0)))
+            placed.append(_asking(made) if isinstance(made, While) and ends_alone(s) else made)
         elif isinstance(s, Parallel) and (*path, 0, 0) in points:
             waiting: tuple[Any, ...] = (Barrier(), *s.body)
             placed.append(replace(s, body=waiting))
@@ -41,6 +50,12 @@ def _placed(body: tuple[Stmt, ...], points: Set[Path], base: Path) -> tuple[Stmt
     if (*base, len(body)) in points:
         placed.append(Barrier())
     return tuple(placed)
+
+
+def _asking(s: While) -> While:
+    """The loop with its condition in the body, at the head of which threads vote."""
+    leaves = If(Unary("not", s.condition, "bool"), (Break(at=s.at),), at=s.at)
+    return replace(s, condition=Const(True, "bool"), body=(leaves, *s.body))
 
 
 def without_first_barrier(loop: Parallel) -> tuple[Parallel, bool]:

@@ -17,7 +17,7 @@ from ..names import Names
 from ..scratch import extents
 from ..sites import Sites
 from .arrays import Array
-from .barriers import Barrier
+from .barriers import Barrier, Vote
 from .elements import Elements
 from .grid_reduction import GridReduction
 from .loop_reductions import Reductions
@@ -53,7 +53,9 @@ class Code:
             self.writer, self.expressions, self.statements, elements, self.reductions, self.coarsening, self.private,
             team, faults,
         )  # fmt: skip
-        of_blocks: dict[type, Handler] = {Parallel: threads.write, Barrier: lambda s: self.writer.line(team.barrier)}
+        of_blocks: dict[type, Handler] = {
+            Parallel: threads.write, Barrier: lambda s: self.writer.line(team.barrier), Vote: lambda s: faults.vote(),
+        }  # fmt: skip
         of_blocks |= stores.handlers_of_one() | values
         block_statements = Statements(self.writer, self.expressions, of_blocks, faults.leave_together)
         self.loops = Loops(self.writer, self.statements, block_statements, self.coarsening, team, faults)

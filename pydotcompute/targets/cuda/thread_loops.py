@@ -10,7 +10,7 @@ from functools import partial
 
 from ...ir.tree import Parallel, Stmt
 from ..llvm.expressions import Expressions
-from ..llvm.faults import FAULTS, Faults
+from ..llvm.faults import Faults
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
 from ..sites import may_be_long
@@ -44,8 +44,8 @@ class ThreadLoops:
         writer = self.writer
         s, waits = without_first_barrier(s)
         lanes = self.reductions.open(s.reductions)
-        if self.faults.any and may_be_long(s):  # of what another thread left: it would know alone
-            writer.line(f"block_faulted({FAULTS})")
+        if may_be_long(s):  # of what another thread left: it would know alone
+            self.faults.vote()
         counts = held_counts(s, writer, self.expressions, self.faults)
         widths = self.private.widths(counts, writer)
         if waits:  # the loop stores to what its counts read

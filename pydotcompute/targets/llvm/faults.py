@@ -57,6 +57,11 @@ class Faults:
         """The same where the threads of a block stay together: all leave if one of them had a fault."""
         self._leave(loop, "block_faulted")
 
+    def vote(self) -> None:
+        """All threads of a block have a fault from here on if one of them had."""
+        if self.any:
+            self.writer.line(f"block_faulted({FAULTS})")
+
     def _leave(self, loop: Any, condition: str) -> None:
         if self.any and not is_short(loop):
             with self.writer.if_(f"{condition}({FAULTS})"):

@@ -11,13 +11,14 @@ them had an index outside. They vote too before what one thread does for long.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from math import prod
 
 from ...analysis.barriers import barriers
 from ...artifact.launch import CHUNK_TERMS, MOST_CHUNKS
-from ...ir.tree import Atomic, Const, For, If, KernelTree, Load, Parallel, Scatter, Stmt, Store, While, walk
+from ...ir.tree import Atomic, Const, For, If, KernelTree, Load, Parallel, Scatter, Stmt, Store, Unary, While, walk
 from ..lane import Lane
-from ..sites import is_short, may_be_long
+from ..sites import ends_alone, is_short, may_be_long
 from .faults import Faults
 from .reductions import Reductions, spread
 from .statements import Statements
@@ -260,6 +261,8 @@ class Loops:
             path = (*base, k)
             if path in self.points:
                 w.barrier()
+            if ends_alone(s) and not isinstance(s, While):
+                self.vote()
             self.block_statement(s, path)
             w.at = outer
         if (*base, len(body)) in self.points:
@@ -283,16 +286,20 @@ class Loops:
                     self.gather()
             case For() | While():
 
-                short = is_short(s)
+                short, asks = is_short(s), isinstance(s, While) and ends_alone(s)
 
                 def turn(body: Iterable[Stmt]) -> None:
                     if not short:
                         self.vote()
+                    if asks:  # behind the vote
+                        with w.when(self.expressions.text(Unary("not", s.condition, "bool"))):
+                            w.leave()
                     self.at_block_level(body, (*path, 0))
                     if self.waits(s, path):
                         self.gather()
 
-                self.statements.one(s, turn, "" if short else self.together())
+                loop = replace(s, condition=Const(True, "bool")) if asks else s
+                self.statements.one(loop, turn, "" if short else self.together())
             case _:
                 self.statements.one(s)
 
