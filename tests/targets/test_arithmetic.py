@@ -64,7 +64,10 @@ def test_not_a_number_out_of_constants(target):
     values = ["v + 3.0", "v * 3.0", "w - w", "w * 0", "w / w", "min(3.0, v)", "max(v + 3.0, 1.0)", "min(w, float32(v))"]
     body = "v = float64(nan)\nw = float32(inf)\nfor i in grid(n):\n"
     body += "\n".join(f"    out[i, {k}] = isnan({value})" for k, value in enumerate(values))
-    built = loop(target, f"(n: int64) -> (out: bool[n, {len(values)}])", body, "fastmath: []")
+    named = ["u != u", "not (u == u)", "int64(u) == 0", "not (u < 1.0)", "u != 1.0"]
+    body += "\n    u = w - w"
+    body += "".join(f"\n    out[i, {len(values) + k}] = {value}" for k, value in enumerate(named))
+    built = loop(target, f"(n: int64) -> (out: bool[n, {len(values) + len(named)}])", body, "fastmath: []")
     assert built.call(2).all() and built.python(2).all()
 
 

@@ -86,6 +86,9 @@ class Expressions:
         return f"{name}({self.text(e.left)}, {self.text(e.right)})"
 
     def _compare(self, e: Compare) -> str:
+        if e.op in ("==", "!=") and isinstance(e.left, Var) and e.left == e.right and e.left.type in FLOATS:
+            is_nan = f"isnan({self.text(e.left)})"  # NVVM takes it for False where constants come to NaN
+            return is_nan if e.op == "!=" else f"invert({is_nan})"
         return f"{COMPARE[e.op]}({self.text(e.left)}, {self.text(e.right)})"
 
     def _bool_op(self, e: BoolOp) -> str:
