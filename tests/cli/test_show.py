@@ -105,7 +105,9 @@ def test_a_text_is_that_of_the_artifact(project, capsys, target, name):
 
 
 def test_ptx_and_sass_have_the_lines_of_their_source(project, capsys):
-    assert STORE in places(stage(project, capsys, "cuda:compute_80", "ptx"), r"st\.global\.f32")
+    listing = stage(project, capsys, "cuda:compute_80", "ptx")
+    assert places(listing, r"st\.global\.f32") == {STORE, STORE + 1, CARRIED + 1}  # of three phases
+    assert places(listing, r"fma\.rn\.f32") == {STORE, CARRIED}
     listing = stage(project, capsys, "cuda:sm_90", "sass")
     assert STORE in places(listing, r"\bFFMA\b")
     assert STORE in places(listing, r"\bSTG\.E\b")

@@ -109,7 +109,7 @@ def _joined(parts: Split, sources: Sequence[CudaSource]) -> CudaSource:
     scratch = [largest([s.scratch[k] for s in sources if k < len(s.scratch)]) for k in range(most)]
     launches, program = parts.launches([s.launches for s in sources], [s.arguments for s in sources], most)
     return CudaSource(
-        "\n".join(s.text for s in sources), tuple(p for s in sources for p in s.positions),
+        "\n".join(s.text for s in sources), tuple(p for s in sources for p in (*s.positions, None)),
         tuple(h for s in sources for h in s.helpers), tuple(e for s in sources for e in s.entries), (),
         launches, (*scratch, *parts.sizes), max(s.block for s in sources),
         program,
