@@ -327,7 +327,7 @@ class _Splitting:
         loads: list[Stmt] = [
             Assign(n, Load(places[n].name, (), places[n].dtype)) for n in sorted(reads) if n in places
         ]
-        sets = {n for s in body for n in _sets(s)}
+        sets = {n for s in body for n in _sets(s)} - {a.name for a in self.of_call}  # which lie there anyway
         stores: list[Stmt] = [
             Store(places[n].name, (), Var(n, places[n].dtype)) for n in sorted(sets) if n in places
         ]

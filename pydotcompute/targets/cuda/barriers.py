@@ -1,4 +1,4 @@
-"""Barriers as statements of a block's body, where analysis/barriers.py says that threads must wait, and where they vote."""
+"""Barriers and votes on faults as statements of a block's body; analysis/barriers.py says where threads must wait."""
 
 from __future__ import annotations
 
