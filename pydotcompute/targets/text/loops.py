@@ -286,19 +286,19 @@ class Loops:
                     self.gather()
             case For() | While():
 
-                short, asks = is_short(s), isinstance(s, While) and ends_alone(s)
+                short, asks = is_short(s), s if isinstance(s, While) and ends_alone(s) else None
 
                 def turn(body: Iterable[Stmt]) -> None:
                     if not short:
                         self.vote()
                     if asks:  # behind the vote
-                        with w.when(self.expressions.text(Unary("not", s.condition, "bool"))):
+                        with w.when(self.expressions.text(Unary("not", asks.condition, "bool"))):
                             w.leave()
                     self.at_block_level(body, (*path, 0))
                     if self.waits(s, path):
                         self.gather()
 
-                loop = replace(s, condition=Const(True, "bool")) if asks else s
+                loop = replace(asks, condition=Const(True, "bool")) if asks else s
                 self.statements.one(loop, turn, "" if short else self.together())
             case _:
                 self.statements.one(s)
