@@ -14,7 +14,7 @@ import numpy as np
 _HOST = (1, 3, 11)  # kDLCPU, kDLCUDAHost, kDLROCMHost in dlpack.h: of the last two devices copy faster
 _FAULTS = (BufferError, RuntimeError, TypeError, ValueError)  # what packages raise where they have no such memory
 _LABELLED = {"pandas": ("Series", "Index"), "xarray": ("DataArray",)}
-_NEVER = (int, float, complex, str, list, tuple, np.generic)  # most values of calls: not looked at any further
+_NEVER = (int, float, complex, str, list, tuple, type, np.generic)  # most values of calls: not looked at any further
 
 
 def owns(value: Any) -> bool:

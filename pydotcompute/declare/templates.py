@@ -169,7 +169,7 @@ def _render(
         raise
     except MemoryError as error:
         at = locate(*_place(environment, error, template))
-        raise DeclarationError(f"Jinja2: {bounds.NO_MEMORY}", at) from None
+        raise DeclarationError(f"Jinja2: {bounds.no_memory()}", at) from None
     except jinja2.TemplateSyntaxError as error:
         name = error.name if error.name is not None else template
         raise DeclarationError(f"Jinja2: {error.message}", locate(name, error.lineno)) from None

@@ -26,7 +26,7 @@ def open_checkout(project: str, auto_build: bool) -> KernelLibrary:
     elif old:
         listed = ", ".join(old[:3]) + (f" and {len(old) - 3} more" if len(old) > 3 else "")
         told = f"{root}: {listed} changed after everything was built; {remedies.build_again(folder, root)}"
-        warnings.warn(told, StaleArtifactWarning, stacklevel=4)
+        warnings.warn(told, StaleArtifactWarning, stacklevel=5)
     return load(root)
 
 
