@@ -171,7 +171,12 @@ def test_updates_are_by_operators_that_are_reductions():
         assert symbol in BINARY and (REDUCTIONS[op].combine == symbol or symbol == "-")
 
 
-@pytest.mark.parametrize("word", sorted({*functions.FUNCTIONS, *functions.CONSTANTS, *functions.WORDS}))
+@pytest.mark.parametrize("word", functions.CONSTANTS)
+def test_constants_give_way_to_arguments(word):
+    assert name_problem(word) is None
+
+
+@pytest.mark.parametrize("word", sorted({*functions.FUNCTIONS, *functions.WORDS} - {*functions.CONSTANTS}))
 def test_no_argument_takes_a_word_of_the_language(word):
     message, _ = name_problem(word)
     assert message.startswith(f"'{word}' cannot be used as a name")
