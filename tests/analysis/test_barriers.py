@@ -320,6 +320,7 @@ class Trace:
                 raise Leave(type(s).__name__.lower())
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(body=blocks, choices=st.lists(st.lists(st.booleans(), max_size=24), min_size=2, max_size=6))
 def test_every_path_waits_where_threads_meet(body, choices):

@@ -47,6 +47,7 @@ def project(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [(), ("--quick",)])
 def test_only_what_no_scatter_can_leave_is_found(project, options):
     command = [sys.executable, "-m", "pydotcompute", "check", "-C", str(project), "-t", "cpu:x86-64-v2", *options]

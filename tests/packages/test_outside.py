@@ -109,6 +109,7 @@ def test_the_commands_show_it(project):
     assert "abacus:beads" in explained.stdout and "source changed" in explained.stdout
 
 
+@pytest.mark.slow
 def test_what_it_cannot_do_is_told_by_name(tmp_path):
     (tmp_path / "kernels.yaml").write_text(KERNELS.replace("y[i]\n", "exp(y[i])\n", 1))
     done = run("-m", "pydotcompute", "build", "saxpy", "-t", "abacus", "-C", str(tmp_path))

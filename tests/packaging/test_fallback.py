@@ -162,6 +162,7 @@ def test_nothing_is_carried_unasked(tmp_path):
         pydotcompute.load(folder).axpy(1.0, np.ones(3), np.ones(3))
 
 
+@pytest.mark.slow
 def test_every_kernel_must_have_one(tmp_path):
     kernels = KERNELS.replace("        reference: a * x + y\n", "").replace("        reference: x * FACTOR\n", "")
     with pytest.raises(Exception) as found:

@@ -88,6 +88,7 @@ class Watched:
         return True
 
 
+@pytest.mark.slow
 def test_what_is_proved_to_be_inside_is(monkeypatch):
     watched = Watched(monkeypatch)
     tried = 0

@@ -18,7 +18,7 @@ EXPRESSIONS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("chunk", range(4))
+@pytest.mark.parametrize("chunk", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 2, 3))])
 def test_dimensions_are_computed_as_python_computes_them(tmp_path, chunk):
     for number, text in enumerate(EXPRESSIONS[chunk::4]):
         parameters = [array("x", "float32", "n"), array("y", "float32", "m"), array("o", "uint8", text, role="out")]
