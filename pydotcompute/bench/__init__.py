@@ -3,6 +3,7 @@ same run. One file a subject: `COLUMNS`, and `measure(**options)`, which yields 
 
 from __future__ import annotations
 
+import os
 from typing import NamedTuple
 
 
@@ -39,3 +40,10 @@ SUBJECTS = {
         "first_result", "CUDA: seconds until a new process has its first result, against others'", "-warm s"
     ),
 }
+
+
+def one_thread() -> None:
+    """NumPy's products on one thread, as what they are compared with; to be called before anything imports NumPy,
+    whose library reads its settings only once."""
+    for blas in ("OPENBLAS", "OMP", "MKL"):
+        os.environ.setdefault(f"{blas}_NUM_THREADS", "1")

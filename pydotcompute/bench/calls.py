@@ -50,7 +50,7 @@ def measure(rounds: int = 9) -> Iterator[dict[str, Any]]:
     names = ("axpy", "add", "fill", "matmul_vec", "attention", "sum", "softmax")
     kernels = dict(zip(names, own(*names)))
     for n, number in ((16, 20_000), (1000, 10_000), (1_000_000, 20)):
-        x, y, out = np.linspace(0, 1, n, dtype="f4"), np.ones(n, "f4"), np.empty(n, "f4")
+        x, y, out = np.linspace(0, 1, n, dtype="f4"), np.ones(n, "f4"), np.zeros(n, "f4")
         known = {
             "np": np, **kernels, "operations": operations, "x": x, "y": y, "out": out,
             "x64": x.astype("f8"), "y64": y.astype("f8"), "out64": out.astype("f8"),

@@ -26,8 +26,6 @@ MATRIX = 256  # rows and columns of those whose product is the roof
 def measure(directory: str, targets: list[str], kernels: list[str], rounds: int = 20) -> Iterator[dict[str, Any]]:
     """rounds: milliseconds for each figure, or the time of one call. Raises DeclarationError where no kernel declares
     such sizes."""
-    for blas in ("OPENBLAS", "OMP", "MKL"):  # before NumPy is there
-        os.environ.setdefault(f"{blas}_NUM_THREADS", "1")
     import numpy as np
 
     from ..check import draw, expected, faults

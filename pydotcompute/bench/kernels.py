@@ -34,8 +34,6 @@ def best(call: Callable[[], Any], seconds: float) -> float:
 
 def measure(directory: str, targets: list[str], kernels: list[str], rounds: int = 20) -> Iterator[dict[str, Any]]:
     """rounds: milliseconds for each figure, or the time of one call."""
-    for blas in ("OPENBLAS", "OMP", "MKL"):  # before NumPy is there
-        os.environ.setdefault(f"{blas}_NUM_THREADS", "1")
     from .kernel_cases import cases
 
     targets, seconds = targets or ["cpu:x86-64-v3"], rounds / 1e3

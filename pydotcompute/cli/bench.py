@@ -17,7 +17,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ..bench import SUBJECTS, compare
+from ..bench import SUBJECTS, compare, one_thread
 from .arguments import add_common, add_targets, check_names, print_json, project_root
 from .terminal import say
 
@@ -57,6 +57,7 @@ def run(options: argparse.Namespace) -> int:
     from ..errors import BackendNotAvailableError
     from . import UsageError
 
+    one_thread()
     check_names([options.subject], SUBJECTS, "subject", "pydotcompute bench")
     subject = SUBJECTS[options.subject]
     given = {name: value for name in SPECIAL if (value := getattr(options, name)) is not None}

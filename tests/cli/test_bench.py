@@ -189,3 +189,16 @@ def test_a_kernel_is_compared_whatever_became_of_its_occupancy(tmp_path):
     now = {**row, "instructions": 5.0, "occupancy": "50%"}
     Before(str(tmp_path / "then.json"), "code").judge(now, 1.2)
     assert now["to before"] == 2.5 and "2.50 times as slow" in now["failed"]
+
+
+@pytest.mark.skipif(os.cpu_count() == 1, reason="one thread is all there is")
+def test_products_of_numpy_have_one_thread():
+    """Its library reads its settings when it is loaded, which the names of kernels already do."""
+    program = (
+        "import os, sys; from pydotcompute.cli import main; main(['bench', '--subject', 'kernels', '--kernel', 'none'])\n"
+        "assert 'numpy' in sys.modules; import numpy as np; np.ones((500, 500)) @ np.ones((500, 500))\n"
+        "print(len(os.listdir('/proc/self/task')))"
+    )
+    ours = {k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS")}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=ours)
+    assert done.stdout == "1\n", done.stderr
