@@ -7,6 +7,8 @@ from contextlib import nullcontext
 from operator import index
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Sequence
 
+from ..artifact.targets import backend_of
+
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
@@ -27,7 +29,8 @@ class Verdict(NamedTuple):
 class Backend(ABC):
     """A way to compile and run kernels, with memory of its own.
 
-    A backend owns the targets that begin with its name: `cpu:x86-64-v3` is one of the backend "cpu".
+    A backend owns the targets that begin with its name: `cpu:x86-64-v3` is one of the backend "cpu";
+    "rocm" owns those of HIP.
     """
 
     # The module whose functions a kernel may be declared to be served by where it pins no target; empty: none.
@@ -124,8 +127,8 @@ class Backend(ABC):
         return nullcontext()
 
     def owns(self, target: str) -> bool:
-        """Whether this is the name of one of its targets: what begins with its own name, and is not `unknown`."""
-        return target.partition(":")[0] == self.name and not self.unknown(target)
+        """Whether this is the name of one of its targets (artifact/targets.py), and not `unknown`."""
+        return backend_of(target) == self.name and not self.unknown(target)
 
     @classmethod
     def unknown(cls, target: str) -> str:

@@ -12,6 +12,7 @@ from ..artifact import identity, remedies
 from ..artifact.dimensions import Tree, from_data, text as expression
 from ..artifact.identity import title
 from ..artifact.signature import DTYPES, Parameter, Signature
+from ..artifact.targets import backend_of
 from ..errors import KernelNotBuiltError
 from . import files, sealed
 from .json_text import parse, parse_safely
@@ -43,7 +44,7 @@ class Artifact(NamedTuple):
 
     @property
     def backend(self) -> str:
-        return self.target.partition(":")[0]
+        return backend_of(self.target)
 
     @property
     def remedy(self) -> str:

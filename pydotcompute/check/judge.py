@@ -6,6 +6,7 @@ from typing import Any, Iterator, NamedTuple
 
 import numpy as np
 
+from ..artifact.targets import backend_of
 from ..declare.model import Kernel, Specialisation
 from ..errors import BackendNotAvailableError
 from ..interpreter.runtime import poisoned
@@ -17,7 +18,7 @@ from .verdict import BEFORE, DIFFERS, ORDER, OUTSIDE, RAISED, UNWRITTEN, WRONG, 
 
 def _arguments(target: str, specialisation: Specialisation, case: draw.Case) -> dict[str, Any]:
     """Those of a call on the target's backend, which host arrays are brought to."""
-    backend = target.partition(":")[0]
+    backend = backend_of(target)
     place = {} if backend == "cpu" else {"backend": backend}
     return {**case.arguments, **case.outputs, **dict(specialisation.params), **place}
 

@@ -6,6 +6,7 @@ import os
 import re
 from typing import Mapping
 
+from ..artifact.targets import backend_of
 from .registry import all_names, no_such, own_class
 
 
@@ -20,7 +21,7 @@ def target(explicit: str | None, environment: Mapping[str, str] = os.environ) ->
     name = f"{origin or 'PYDOTCOMPUTE_TARGET'}={text!r}"
     if not isinstance(text, str) or not re.fullmatch(r"[a-z][a-z0-9_]*:[A-Za-z0-9_.@+-]+", text):
         raise ValueError(f"{name} is not a target; write one such as cpu:x86-64-v3 or cuda:sm_90")
-    owner = text.partition(":")[0]
+    owner = backend_of(text)
     backend = own_class(owner)
     why = backend.unknown(text) if backend is not None else "" if owner in all_names() else no_such(owner)
     if why:

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..artifact.dtypes import dtype_name
 from ..artifact.machine import at_fork
+from ..artifact.targets import backend_of
 from ..backends.base import Backend
 from ..backends.names import HOST
 from ..cache.manifest import KernelRecord, SpecialisationRecord
@@ -263,7 +264,7 @@ class Dispatcher:
             raise ValueError(
                 f"{self.record.name}: '{second}' is an array of the backend '{other}', but '{first}' of '{one}'"
             )
-        pinned = self.pinned.partition(":")[0] if self.pinned else None
+        pinned = backend_of(self.pinned) if self.pinned else None
         for owner, name in owners.items():
             if pinned not in (None, owner) and not (moved and owner == HOST):
                 raise ValueError(

@@ -62,7 +62,7 @@ def test_the_difference_is_told(monkeypatch):
 
 DECLARED = """
 version: 1
-targets: [cpu:x86-64-v2, cuda:compute_80, cuda:sm_80, "opencl:1.2"]
+targets: [cpu:x86-64-v2, cuda:compute_80, cuda:sm_80, "opencl:1.2", "hip:gfx90a"]
 kernels:
   twice: {signature: "(x: T[...]) -> (out: T[...])", types: {T: [float32, float64]}, body: "for i in grid(size): out[i] = 2 * x[i]"}
   more: {signature: "(x: float32[...], y: float32[...]) -> (out: float32[...])", body: "for i in grid(size): out[i] = x[i] + y[i]"}
@@ -94,7 +94,7 @@ def project(tmp_path_factory):
 def test_any_two_objects_swapped_are_refused_and_found_and_repaired(project):
     """Of every target: whole objects, right digests, a manifest that is whole, and yet the wrong ones."""
     made = artifacts(project)
-    assert {a.suffix for a in made} == {".so", ".ptx", ".cubin", ".cl"} and len(made) == 12
+    assert {a.suffix for a in made} == {".so", ".ptx", ".cubin", ".cl", ".hsaco"} and len(made) == 15
     for one in made:
         said, code = identity.of(objects.files.read(one.folder, one.file, one.size))
         assert said == one.said and objects.read(one) == code

@@ -72,7 +72,7 @@ RAW = """\
       if i < x.shape[0]:
           out[i] = x[i] * {{ SCALE }}
 """
-TARGETS = ("cpu:x86-64-v2", "cpu:x86-64-v3+bounds", "cuda:compute_80", "cuda:sm_75", "opencl:1.2")
+TARGETS = ("cpu:x86-64-v2", "cpu:x86-64-v3+bounds", "cuda:compute_80", "cuda:sm_75", "opencl:1.2", "hip:gfx90a")
 # What messages alone are told with: code that checks indices blames places in the rendered text.
 # Of a job: its parts above, the target, the folder that sources are shown in, the linker, which is among the tools, and
 # whether it has debug information, which has fields of its own (tests/cli/test_debug_info.py).
@@ -204,7 +204,7 @@ def test_where_lines_come_from_changes_no_byte_and_no_word(root, target):
     assert not target.endswith("+bounds") or here.meta["sites"]
 
 
-@pytest.mark.parametrize("target", ["cpu:x86-64-v2", "cpu:x86-64-v3+bounds", "cuda:compute_80", "opencl:1.2"])
+@pytest.mark.parametrize("target", ["cpu:x86-64-v2", "cpu:x86-64-v3+bounds", "cuda:compute_80", "opencl:1.2", "hip:gfx90a"])
 def test_what_is_in_no_key_changes_no_byte(root, tmp_path, target):
     """Other lines, another folder: the places that messages name, and where rendered sources go."""
     job = job_of(root, "product", target)

@@ -29,24 +29,28 @@ from pydotcompute.targets import registry
 from pydotcompute.targets.base import Artifact, Clock, Job
 from tests.targets.cpu import run as run_cpu
 from tests.targets.cuda import run as run_ptx
+from tests.targets.hip import run as run_hip
 from tests.targets.opencl import run as run_opencl
 
 POISON = 0xA5
-TARGETS = ("cpu:x86-64-v2", "cpu:x86-64-v3", "cpu:x86-64-v4", "cuda:compute_80", "opencl:1.2")
+TARGETS = ("cpu:x86-64-v2", "cpu:x86-64-v3", "cpu:x86-64-v4", "cuda:compute_80", "opencl:1.2", "hip:gfx1100")
 RUNS: dict[str, Callable[[Built, dict[str, Any], arguments.Call, int], None]] = {
     "cpu": run_cpu.run,
     "cuda": run_ptx.run,
     "opencl": run_opencl.run,
+    "hip": run_hip.run,
 }
+# Why a device's code cannot be executed here; empty: it can.
+LACKS = {"opencl": run_opencl.missing, "hip": run_hip.missing}
 
 
 def marked(target: str, *more: Any) -> Any:
     """A parameter of a test, skipped where this processor or this environment cannot have the target."""
     own = registry.get(target)
     reason = own.missing() or (levels.too_high(target.removeprefix("cpu:")) if own.name == "cpu" else "")
-    reason = reason or (run_opencl.missing() if own.name == "opencl" else "")
+    reason = reason or LACKS.get(own.name, str)()
     marks = [pytest.mark.skipif(bool(reason), reason=str(reason))]
-    if target in ("cpu:x86-64-v2", "cpu:x86-64-v4", "opencl:1.2"):  # what v3 passes is mostly right for them
+    if target in ("cpu:x86-64-v2", "cpu:x86-64-v4", "opencl:1.2") or own.name == "hip":  # what v3 passes is mostly right for them
         marks.append(pytest.mark.slow)
     return pytest.param(target, *more, marks=marks)
 
@@ -68,6 +72,7 @@ class Built:
     tree: KernelTree | None  # none of a raw kernel
     data: bytes
     meta: dict[str, Any]
+    launch: dict[str, Any]  # of the declaration
 
     @property
     def ptx(self) -> str:
@@ -178,7 +183,7 @@ def built(
         kernel.name, kernel.doc, kernel.signature, kernel.types, {k: (v,) for k, v in params.items()}, kernel.requires,
         {str(specialisation): chosen},
     )  # fmt: skip
-    return Built(target, record, chosen, tree, artifact.data, artifact.meta)
+    return Built(target, record, chosen, tree, artifact.data, artifact.meta, kernel.launch)
 
 
 def agree(kernel: Built, *args: Any, seed: int = 0, **kwargs: Any) -> Any:

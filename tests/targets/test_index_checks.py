@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests.targets.built import build, loop, marked
 
-ordinary = pytest.mark.parametrize("target", [*map(marked, ("cpu:x86-64-v3", "cuda:compute_80", "opencl:1.2"))])
+ordinary = pytest.mark.parametrize("target", [*map(marked, ("cpu:x86-64-v3", "cuda:compute_80", "opencl:1.2", "hip:gfx90a"))])
 
 
 def fault(kernel, *args, **given):

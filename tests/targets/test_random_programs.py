@@ -1,4 +1,5 @@
-"""Random programs on GPUs agree with the language's interpreter: the PTX, its threads in random order, and OpenCL C.
+"""Random programs on GPUs agree with the language's interpreter: the PTX, its threads in random order, OpenCL C, and what
+code objects are made of.
 
 PYDOTCOMPUTE_RANDOM_PROGRAMS=N checks N programs instead of a few, PYDOTCOMPUTE_RANDOM_SEED=S begins at that seed.
 """
@@ -17,7 +18,7 @@ from tests.targets.built import compiled, marked
 
 FIRST = int(os.environ.get("PYDOTCOMPUTE_RANDOM_SEED", 0)) or 20_000
 SEEDS = range(FIRST, FIRST + int(os.environ.get("PYDOTCOMPUTE_RANDOM_PROGRAMS", 16)))
-TARGETS = ("cuda:compute_80", "opencl:1.2")
+TARGETS = ("cuda:compute_80", "opencl:1.2", "hip:gfx942")
 
 
 class Project:

@@ -48,4 +48,4 @@ def from_cache(root: str, name: str, label: str, target: str = "cuda:compute_80"
     artifact = next(a for a in chosen.artifacts if a.target == target)
     tree = check(build_tree(kernel, specialisation, declare.render(kernel, specialisation, "cuda", root)))
     with open(artifact.path, "rb") as file:
-        return Built(target, record, chosen, tree, file.read(), artifact.meta)
+        return Built(target, record, chosen, tree, file.read(), artifact.meta, {})

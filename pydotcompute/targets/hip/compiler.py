@@ -1,0 +1,47 @@
+"""The text of a kernel → code objects for AMD's GPUs. What an artifact's metadata says:
+
+    arguments, launches, scratch    how it is called: targets/text/arrays.py, targets/text/program.py
+    shared                          bytes of shared memory of a block, at most
+    sites, calls                    what is numbered where indices are checked: targets/sites.py; else unchecked
+    resources                       {entry: RESOURCES}: of a thread, a wavefront or a block, as code_object.py says
+    note                            where the registers of a thread did not suffice: what is spilled
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...artifact.dimensions import data
+from ..text.program import Source
+from . import toolchain
+from .code_object import kernels
+
+SUFFIX = ".hsaco"
+RESOURCES = (
+    "vector_registers", "scalar_registers", "shared", "private", "vector_spills", "scalar_spills", "lanes"
+)  # fmt: skip
+
+
+def most_threads(source: Source) -> int:
+    """Of a block, of all launches."""
+    return max(one["block"] for one in source.launches)
+
+
+def compile_source(source: Source, arch: str, unchecked: int, what: str) -> tuple[bytes, dict[str, Any]]:
+    """The code object for an architecture, and what is said of it. what: what messages call it. Raises
+    CompilationError, CompilerNotInstalledError."""
+    made = toolchain.code_object(source.text, arch, most_threads(source), what)
+    used = {
+        name: {key: getattr(kernel, key) for key in RESOURCES} for name, kernel in sorted(kernels(made).items())
+    }  # fmt: skip
+    spilled = [f"{name} spills {own['vector_spills']} registers" for name, own in used.items() if own["vector_spills"]]
+    return made, {
+        "arguments": [list(a) for a in source.arguments],
+        "launches": list(source.launches),
+        "scratch": [data(size) for size in source.scratch],
+        "shared": max(own["shared"] for own in used.values()),
+        "resources": used,
+        **(source.sites.told() if source.sites else {"unchecked": unchecked}),
+        **({"program": list(source.program)} if source.program else {}),
+        **({"note": "; ".join(spilled)} if spilled else {}),
+    }  # fmt: skip
