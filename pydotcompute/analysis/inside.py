@@ -7,18 +7,13 @@ holds only in a program without faults: neither that other accesses are inside, 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Mapping, Sequence
+from typing import Any, Sequence
 
-from ..artifact.dimensions import COMPARE, Operation, Tree
 from ..ir import tree as t
 from . import affine
 from .accesses import Access, Value
 from .affine import Poly
 from .symbolic import Walk
-
-_HELD = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")  # dtypes of which int64 holds every value
-_WRITTEN = {**dict.fromkeys(("+", "-", "*", "//", "%"), t.Binary), **dict.fromkeys(COMPARE, t.Compare),
-            **dict.fromkeys(("and", "or"), t.BoolOp)}  # fmt: skip
 
 
 def marked(tree: t.KernelTree) -> t.KernelTree:
@@ -46,11 +41,6 @@ class _Prover(Walk):
         super().__init__(tree)
         self.proved: dict[int, bool] = {}  # by the node's identity
         self.watched = {*self.watched, *self.found.extents}
-        scalars = {p.name: p.dtype for p in tree.parameters if not p.in_memory and p.dtype in _HELD}
-        known = {**scalars, **dict.fromkeys(tree.symbols, "int64")}
-        for condition in tree.requires:
-            if (written := _written(condition, known)) is not None:
-                self.conditions.append(self.value(written))
 
     def record(self, node: t.Access, indices: Sequence[Value]) -> Access:
         access = super().record(node, indices)
@@ -75,30 +65,3 @@ class _Prover(Walk):
         return self.never_negative(poly) and self.never_negative(
             affine.add(affine.add(extent, poly, -1), affine.constant(1), -1)
         )
-
-    def never_negative(self, poly: Poly) -> bool:
-        if self.ranges.least(poly) >= 0:
-            return True
-        below = affine.at_least(affine.constant(-1), poly)
-        here = [c for v in self.conditions for c in v.truth]
-        return affine.impossible([below, *here, *self.ranges.facts([below, *here])], self.found.atoms)
-
-
-def _written(condition: Tree, known: Mapping[str, str]) -> t.Expr | None:
-    """A condition on dimensions and scalars, of these dtypes, in the kernel's words; None where it has others."""
-    if isinstance(condition, str):
-        if condition not in known:
-            return None
-        name = t.Var(condition, known[condition])
-        return name if name.type == "int64" else t.Convert(name, "int64")
-    if isinstance(condition, (bool, int)):
-        return t.Const(condition, "bool" if isinstance(condition, bool) else "int64")
-    if not isinstance(condition, Operation) or condition.op not in _WRITTEN:
-        return None
-    left, right = (_written(operand, known) for operand in condition.operands)
-    if left is None or right is None:
-        return None
-    kind = _WRITTEN[condition.op]
-    if (kind is t.BoolOp) != (left.type == right.type == "bool"):
-        return None
-    return t.Binary(condition.op, left, right, "int64") if kind is t.Binary else kind(condition.op, left, right)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Iterator
 
 from ..ir import tree as t
-from . import affine, counts
+from . import affine, counts, required
 from .accesses import Accesses, Scan, Scope, Value
 from .affine import Atom, Poly
 from .ranges import bits_of, is_integer
@@ -24,6 +24,10 @@ def collect(tree: t.KernelTree) -> Accesses:
 
 class Walk(Values):
     """The walk itself."""
+
+    def __init__(self, tree: t.KernelTree):
+        super().__init__(tree)
+        self.conditions += map(self.value, required.conditions(tree))
 
     # --------------------------------------------------------------------------------------------- statements
 
@@ -227,43 +231,46 @@ class Walk(Values):
         counter = self.new(s.name, natural=True)
         counter.index = True
         scope.indices = (counter,)
-        by = affine.constant_of(step.poly)
-        natural = by is None and self.is_natural(step.poly)
-        if by is None and not natural:
-            return Value(affine.unknown(self.new(s.name, "int64")), varies)
-        if by:
-            return Value(self.ranged(counter, start, stop, by), varies, start.loads | stop.loads)
-        index, one = affine.add(start.poly, affine.multiply(step.poly, affine.unknown(counter))), affine.constant(1)
-        counter.facts.append(affine.at_least(stop.poly, affine.add(index, one)))
-        if natural:  # a step of 0 runs nothing
-            counter.facts.append(affine.at_least(step.poly, one))
-        return Value(index, varies, start.loads | stop.loads)
+        return Value(self.ranged(counter, start, stop, step), varies, start.loads | stop.loads | step.loads)
 
-    def ranged(self, counter: Atom, start: Value, stop: Value, step: int) -> Poly:
-        """The index that starts at `start` and goes on by `step`, not 0, as a polynomial over the counter of a loop,
-        which gets to know how far that goes."""
-        index = affine.add(start.poly, affine.unknown(counter), step)
-        low, high = (stop.poly, index) if step < 0 else (index, stop.poly)
-        counter.facts.append(affine.at_least(high, affine.add(low, affine.constant(1))))
-        way = self._way(start, stop, step)
-        counter.below = way if abs(step) == 1 else None
-        counter.most = max((self.ranges.most(way) - 1) // abs(step), 0)
+    def ranged(self, counter: Atom, start: Value, stop: Value, step: Value) -> Poly:
+        """The index that starts at `start` and goes on by `step` as a polynomial over the counter of a loop, which gets
+        to know how far that goes. Where nobody knows which way it goes, the counter is the index itself."""
+        by, one = affine.constant_of(step.poly), affine.constant(1)
+        index = affine.add(start.poly, affine.multiply(step.poly, affine.unknown(counter)))
+        up = [affine.at_least(stop.poly, affine.add(index, one))]
+        if by is None and self.never_negative(step.poly):  # a step of 0 runs nothing
+            counter.facts += [*up, affine.at_least(step.poly, one)]
+            return index
+        if by is None:
+            index, counter.natural = affine.unknown(counter), False
+            up = [affine.at_least(index, start.poly), affine.at_least(stop.poly, affine.add(index, one))]
+            down = [affine.at_least(start.poly, index), affine.at_least(index, affine.add(stop.poly, one))]
+            counter.facts += filter(None, [affine.either(up, down)])
+            return index
+        counter.facts += up if by >= 0 else [affine.at_least(index, affine.add(stop.poly, one))]
+        way = self._way(start, stop, by)
+        counter.below = way if abs(by) == 1 else None
+        counter.most = max((self.ranges.most(way) - 1) // abs(by), 0) if by else 0
         return index
 
-    def distance(self, start: Value, stop: Value, step: int) -> Poly:
+    def distance(self, start: Value, stop: Value, step: Value) -> Poly:
         """The number of iterations of a range, where it has any."""
-        if abs(step) == 1:
-            return self._way(start, stop, step)
+        if (by := affine.constant_of(step.poly)) in (1, -1):
+            return self._way(start, stop, by)
         return affine.unknown(self.derived("count", start.poly, stop.poly))
 
     @staticmethod
     def _way(start: Value, stop: Value, step: int) -> Poly:
         return affine.add(stop.poly, start.poly, -1) if step > 0 else affine.add(start.poly, stop.poly, -1)
 
+    def bounds(self, over: t.Range) -> tuple[Value, Value, Value]:
+        return self.value(over.start), self.value(over.stop), self.value(over.step)
+
     def parallel(self, s: t.Parallel, path: tuple[int, ...] | None) -> None:
         here = self.path
         ranges = s.ranges or (None,) * len(s.counts)
-        bounds = [(self.value(r.start), self.value(r.stop), r.step) if r else None for r in ranges]
+        bounds = [self.bounds(r) if r else None for r in ranges]
         turns = [self.distance(*b) if b else self.value(count).poly for b, count in zip(bounds, s.counts)]
         before = dict(self.environment)
         scope = Scope(s.kind, s, counts=tuple(turns))
@@ -281,8 +288,8 @@ class Walk(Values):
                 atom.facts.append(affine.at_least(count, affine.add(affine.unknown(atom), affine.constant(1))))
                 index = affine.unknown(atom)
             scope.values += (index,)
-            varies = frozenset((scope,)) | (over[0].varies if over else frozenset())
-            self.environment[name] = Value(index, varies, over[0].loads | over[1].loads if over else frozenset())
+            varies = frozenset((scope,)).union(*(v.varies for v in over or ()))
+            self.environment[name] = Value(index, varies, frozenset[int]().union(*(v.loads for v in over or ())))
         self.accumulated = {**self.accumulated, **{reduction.name: [] for reduction in s.reductions}}
         for reduction in (r for r in s.reductions if r.scan):
             self.scan(reduction, scope, before.get(reduction.name))
@@ -304,7 +311,7 @@ class Walk(Values):
 
     def reduce(self, s: t.Reduce) -> None:
         """A loop that stores nothing: only what it reads matters, and what its result is made of."""
-        over = (self.value(s.range.start), self.value(s.range.stop), s.range.step) if s.range else None
+        over = self.bounds(s.range) if s.range else None
         count = self.value(s.count)
         here, before = self.path, dict(self.environment)
         scope = Scope("for", s)
@@ -319,7 +326,7 @@ class Walk(Values):
             counter.below, counter.most = count.poly, max(self.ranges.most(count.poly) - 1, 0)
             counter.facts.append(affine.at_least(count.poly, affine.add(affine.unknown(counter), affine.constant(1))))
             index = affine.unknown(counter)
-        bounds = over[:2] if over else (count,)
+        bounds = over or (count,)
         varies = frozenset[Scope]().union(*(v.varies for v in bounds))
         loads = frozenset[int]().union(*(v.loads for v in bounds))
         self.environment[s.name] = Value(index, varies | {scope}, loads)

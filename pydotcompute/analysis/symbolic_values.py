@@ -64,6 +64,14 @@ class Values(State):
         """Known to be at least 0."""
         return self.ranges.least(poly) >= 0
 
+    def never_negative(self, poly: Poly) -> bool:
+        """The same, by the conditions that hold here too."""
+        if self.is_natural(poly):
+            return True
+        below = affine.at_least(affine.constant(-1), poly)
+        here = [c for v in self.conditions for c in v.truth]
+        return affine.impossible([below, *here, *self.ranges.facts([below, *here])], self.found.atoms)
+
     def computed(self, parts: list[Value], dtype: str = "", poly: Poly | None = None) -> Value:
         """A value computed from these; without a polynomial, one that is not looked into."""
         if poly is None:

@@ -1,5 +1,5 @@
-"""An index outside of its array, in words: from what a kernel recorded and what its artifact says of its sites; and
-what kernels on devices have told of one, see artifact/launch.py."""
+"""A fault of a program, in words: from what a kernel recorded and what its artifact says of its sites; and what kernels
+on devices have told of one, see artifact/launch.py."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from _thread import allocate_lock
 from typing import Any
 
 from ..artifact import launch
-from ..artifact.abi import NO_MEMORY
+from ..artifact.abi import NO_MEMORY, NO_STEP
 from ..cache.manifest import Artifact
 from ..errors import AllocationError
 
@@ -16,8 +16,8 @@ _told: dict[tuple[str, ...], Artifact] = {}  # the artifacts that tell of faults
 
 
 def fault(artifact: Artifact, site: int, call: int, extent: int, index: int) -> Exception:
-    """`path:line:column: index 7 is outside x, which has 5`, an IndexError; or an AllocationError. site, call: from 1,
-    see artifact/abi.py."""
+    """`path:line:column: index 7 is outside x, which has 5`, an IndexError; or an AllocationError; or a ValueError for
+    the step of a range. site, call: from 1, see artifact/abi.py."""
     sites, places = artifact.meta["sites"], artifact.meta["places"]
     *_, array, rank, axis = sites[site - 1]
     file, line, column = places[site - 1]
@@ -25,12 +25,14 @@ def fault(artifact: Artifact, site: int, call: int, extent: int, index: int) -> 
         place = f"{_path(artifact, file)}:{line}:{column}"
         return AllocationError(f"{place}: no memory for {array}, of which each thread takes {index:,} bytes")
     of_axis = f" of axis {axis}" if rank > 1 else ""
-    text = f"{_path(artifact, file)}:{line}:{column}: index {index}{of_axis} is outside {array}, which has {extent}"
-    if not call:
-        return IndexError(text)
-    other, caller, _ = places[len(sites) + call - 1]
-    of_file = "" if other == file else f" of {_path(artifact, other)}"
-    return IndexError(f"{text}, in a helper called on line {caller}{of_file}")
+    said = f"index {index}{of_axis} is outside {array}, which has {extent}"
+    said = "the step of a range is 0" if axis == NO_STEP else said
+    text = f"{_path(artifact, file)}:{line}:{column}: {said}"
+    if call:
+        other, caller, _ = places[len(sites) + call - 1]
+        of_file = "" if other == file else f" of {_path(artifact, other)}"
+        text += f", in a helper called on line {caller}{of_file}"
+    return ValueError(text) if axis == NO_STEP else IndexError(text)
 
 
 def _path(artifact: Artifact, file: str) -> str:
@@ -48,7 +50,8 @@ def number_of(artifact: Artifact) -> int:
 
 
 def raise_told(words: Any) -> None:
-    """Raise what a device's slot says, which is free again then. IndexError, in the interpreter's words."""
+    """Raise what a device's slot says, which is free again then. IndexError or ValueError, in the interpreter's
+    words."""
     if not words[launch.READY]:
         return
     with _lock:
@@ -57,4 +60,5 @@ def raise_told(words: Any) -> None:
         words[launch.READY] = words[launch.CLAIMED] = 0
         artifact = list(_told.values())[number - 1]
     if is_first:
-        raise IndexError(f"{fault(artifact, *rest)} (in an earlier call of {artifact.kernel} on a device)")
+        told = fault(artifact, *rest)
+        raise type(told)(f"{told} (in an earlier call of {artifact.kernel} on a device)")

@@ -65,8 +65,10 @@ class Entry:
         scalars = {p.name: self.types.get(p.dtype, (p.dtype,)) for p in self.signature.inputs if not p.is_array}
         names, what = (*self.numbers, *scalars), "a dimension, param or scalar argument"
         found = []
+        truths = {name for name, dtypes in scalars.items() if {*dtypes} == {"bool"}}
         for item in node.value:
-            found.append(self.expression(item, "condition", names, what))
+            alone = item.value.strip()  # a truth is a condition itself
+            found.append(alone if alone in truths else self.expression(item, "condition", names, what))
             if why := possible.unsuited(found[-1], scalars):
                 raise self.document.error(item, f"no call can succeed: {why}", "write another expression")
         return tuple(found)

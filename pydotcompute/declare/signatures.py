@@ -3,6 +3,7 @@ printed."""
 
 from __future__ import annotations
 
+import re
 from typing import Callable, Mapping, NamedTuple, Sequence
 
 from ..artifact.dimensions import Tree
@@ -10,7 +11,7 @@ from ..artifact.signature import Parameter, Signature
 from ..errors import Position
 from . import expressions, possible
 from .grammar import WRITE, Dim, Reader, Token, Written
-from .names import OF_CALLS, name_problem
+from .names import OF_CALLS, name_problem, near
 from .possible import Params
 
 
@@ -185,8 +186,11 @@ def _expression(reader: Reader, dim: Dim, known: tuple[str, ...], parameters: di
         names = []  # told by the check below, with its place
     for name in names:
         _refuse_other_parameters(reader, dim, name, parameters)
-    if not known and names:
-        hint = f"a dimension of its own binds it: y: float32[{names[0]}]; so does an argument {names[0]}: int64"
-        raise reader.fail(offset + text.index(names[0]), f"'{names[0]}' is not bound by any argument", hint)
+    unbound = next((name for name in names if name not in known), "")
+    if unbound and (not known or text != unbound and not near(unbound, known).startswith("did")):
+        hint = f"a dimension of its own binds it: y: float32[{unbound}]; so does an argument {unbound}: int64"
+        if more := re.fullmatch(r"\w+ *\+ *(\d+)", text):  # as the starts of rows have
+            hint += f"; or name this dimension k, and write k - {more[1]} for {unbound}"
+        raise reader.fail(offset + text.index(unbound), f"'{unbound}' is not bound by any argument", hint)
     spot = lambda k: reader.spot(offset + k)  # noqa: E731
     return possible.read(text, "integer", known, spot, "bound by any argument", reader.params, least=0)

@@ -106,7 +106,6 @@ class _Clause:
     first: list[tree.Stmt]
     count: tree.Expr
     range: tree.Range | None
-    before: list[tree.Stmt]  # in each iteration: the index of a range whose step is not known
     tests: list[Test]
 
 
@@ -130,7 +129,7 @@ def _serial(s: Scope, node: ast.Call, clauses: list[ast.comprehension]) -> Value
         update = tree.Accumulate(name, op, value, at=s.at(generator.elt))
         inside = _guarded(s, clause.node, clause.tests, [*body, update])
         reduction = tree.Reduction(name, op, type_.dtype, start, operand)
-        loop = tree.Reduce(clause.index, clause.count, (*clause.before, *inside), reduction, clause.range, at=at)
+        loop = tree.Reduce(clause.index, clause.count, inside, reduction, clause.range, at=at)
         body, value = [*clause.first, loop], tree.Var(name, type_.dtype, at=at)
     s.before_statement += body
     return Value(value, type_.weak)
@@ -139,15 +138,8 @@ def _serial(s: Scope, node: ast.Call, clauses: list[ast.comprehension]) -> Value
 def _clause(s: Scope, clause: ast.comprehension) -> _Clause:
     name = indices.targets(s, clause.target, clause.iter, most=1)[0]
     with s.apart(_INSIDE) as first:
-        count, over, step = indices.sequential_range(s, clause.iter)
-    index = indices.bind_index(s, name)
-    before: list[tree.Stmt] = []
-    if step is not None:  # (start, step): the number of the iteration gets a name of its own
-        turn = s.fresh(f"{index}_turn", "int64")
-        turns = tree.Binary("*", tree.Var(turn, "int64"), step[1], "int64")
-        before = [tree.Assign(index, tree.Binary("+", turns, step[0], "int64"), at=s.at(clause.iter))]
-        index = turn
-    return _Clause(clause, index, first, count, over, before, _tests(s, clause))
+        count, over = indices.sequential_range(s, clause.iter)
+    return _Clause(clause, indices.bind_index(s, name), first, count, over, _tests(s, clause))
 
 
 def _best(s: Scope, node: ast.Call, clauses: list[_Clause], first: list[tree.Stmt], value: tree.Expr) -> Value:
@@ -178,10 +170,8 @@ def _best(s: Scope, node: ast.Call, clauses: list[_Clause], first: list[tree.Stm
     ])  # fmt: skip
     body = (*body, tree.Assign(number, tree.Binary("+", var(number), one, "int64")))
     for clause in reversed(clauses):
-        over = clause.range or tree.Range(zero, clause.count, 1)
-        inside = (*clause.before, *body)
-        step = tree.Const(over.step, "int64")
-        body = (*clause.first, tree.For(clause.index, over.start, over.stop, step, inside, at=at))
+        over = clause.range or tree.Range(zero, clause.count, one)
+        body = (*clause.first, tree.For(clause.index, over.start, over.stop, over.step, body, at=at))
     empty = tree.Const(False, "bool") if value.type == "bool" else constant(0, value.type)
     s.before_statement += [
         tree.Assign(number, zero), tree.Assign(place, constant(-1, "int64")), tree.Assign(best, empty), *body

@@ -83,63 +83,50 @@ def _range(s: Scope, node: ast.Tuple, what: str) -> tree.Range:
         s.refuse(node, f"a count of {what} is a number, or a start and a stop, found a tuple of {len(node.elts)}",
                  "write `(start, stop)` or `(start, stop, step)`")  # fmt: skip
     start, stop = (_fixed(s, _integer(s, part, what), part) for part in node.elts[:2])
-    return tree.Range(start, stop, _step(s, node.elts[2], what) if len(node.elts) > 2 else 1, at=s.at(node))
+    step = _step(s, _integer(s, node.elts[2], what), node.elts[2]) if len(node.elts) > 2 else _ONE
+    return tree.Range(start, stop, step, at=s.at(node))
 
 
-Sequential = tuple[tree.Expr, "tree.Range | None", "tuple[tree.Expr, tree.Expr] | None"]
-
-
-def sequential_range(s: Scope, call: ast.expr) -> Sequential:
-    """Of `range(…)` in a reduction: how many iterations there are; its range, unless it counts from 0; and start and
-    step where the step is not known at compile time. A step of 0 runs nothing."""
+def sequential_range(s: Scope, call: ast.expr) -> tuple[tree.Expr, tree.Range | None]:
+    """Of `range(…)` in a reduction: how many iterations there are, and its range, unless it counts from 0."""
     assert isinstance(call, ast.Call)
     if not 1 <= len(call.args) <= 3:
         s.refuse(call, f"`range` takes 1 to 3 arguments, found {len(call.args)}", "write `range(start, stop, step)`")
     at, values = s.at(call), [_integer(s, argument, "`range`") for argument in call.args]
     if len(values) == 1:
-        return values[0], None, None
+        return values[0], None
     start, stop = (_fixed(s, value, node) for value, node in zip(values[:2], call.args))
-    step = values[2] if len(values) == 3 else tree.Const(1, "int64", at=at)
-    if isinstance(step, tree.Const):
-        if step.value == 0:
-            s.refuse(call.args[2], "the step of a range is 0", "write a step that is not 0")
-        over = tree.Range(start, stop, step.whole, at=at)
-        return _length(over, at), over, None
-    step = _fixed(s, step, call.args[2])
-    zero = tree.Const(0, "int64", at=at)
-    up, down = (_turns(low, high, by, at) for low, high, by in (
-        (start, stop, step), (stop, start, tree.Unary("-", step, "int64", at=at))))  # fmt: skip
-    count = tree.Select(tree.Compare(">", step, zero, at=at), up, tree.Select(
-        tree.Compare("<", step, zero, at=at), down, zero, "int64", at=at), "int64", at=at)  # fmt: skip
-    return count, None, (start, step)
+    step = _step(s, values[2], call.args[2]) if len(values) == 3 else _ONE
+    over = tree.Range(start, stop, step, at=at)
+    return _length(over, at), over
 
 
-def _turns(low: tree.Expr, high: tree.Expr, step: tree.Expr, at: Position) -> tree.Expr:
-    """How many steps lead from low to below high."""
+_ZERO, _ONE = tree.Const(0, "int64"), tree.Const(1, "int64")
 
-    def binary(op: str, left: tree.Expr, right: tree.Expr) -> tree.Expr:
-        return tree.Binary(op, left, right, "int64", at=at)
 
-    one = tree.Const(1, "int64", at=at)
-    return binary("+", binary("//", binary("-", _way(low, high, at), one), step), one)
+def _binary(op: str, left: tree.Expr, right: tree.Expr, at: Position) -> tree.Expr:
+    return tree.Binary(op, left, right, "int64", at=at)
 
 
 def _way(low: tree.Expr, high: tree.Expr, at: Position) -> tree.Expr:
     """How far it is from low to high, 0 if high is less: the difference itself might wrap then."""
-    return tree.Binary("-", tree.Call("max", (low, high), "int64", at=at), low, "int64", at=at)
+    return _binary("-", tree.Call("max", (low, high), "int64", at=at), low, at)
 
 
-def _step(s: Scope, node: ast.expr, what: str) -> int:
-    step = _integer(s, node, what)
+def _step(s: Scope, step: tree.Expr, node: ast.expr) -> tree.Expr:
+    """The step of a range, looked at where it is not known here."""
+    step = _fixed(s, step, node)
+    s.before_statement += checked_step(s, step, node)
+    return step
+
+
+def checked_step(s: Scope, step: tree.Expr, node: ast.expr) -> list[tree.Stmt]:
+    """What refuses a step of 0: here, or where it is only known then."""
     if not isinstance(step, tree.Const):
-        s.refuse(
-            node,
-            f"a step of {what} is known at compile time, and `{ast.unparse(node)}` is not",
-            "write a number or a param, or count from 0 and multiply: `i = start + t * step`",
-        )
+        return [tree.CheckStep(step, at=s.at(node))]
     if step.value == 0:
-        s.refuse(node, f"a step of {what} is 0", "write a step that is not 0")
-    return step.whole
+        s.fault(node)("the step of a range is 0", "write a step that is not 0")
+    return []
 
 
 def _fixed(s: Scope, e: tree.Expr, node: ast.expr) -> tree.Expr:
@@ -162,13 +149,20 @@ def _invariant(s: Scope, e: tree.Expr) -> bool:
 
 def _length(over: tree.Range, at: Position) -> tree.Expr:
     """How many iterations a range has."""
-    low, high = (over.start, over.stop) if over.step > 0 else (over.stop, over.start)
+    start, stop, step = over.start, over.stop, over.step
+    if not isinstance(step, tree.Const):  # a division by 0 gives 0
+        ways = _way(start, stop, at), _way(stop, start, at)
+        up, down = (tree.Call("max", (way, _ZERO), "int64", at=at) for way in ways)
+        back = _binary("//", _binary("-", down, up, at), step, at)
+        return tree.Call("max", (tree.Unary("-", back, "int64", at=at), _ZERO), "int64", at=at)
+    low, high = (start, stop) if step.whole > 0 else (stop, start)
     if isinstance(low, tree.Const) and isinstance(high, tree.Const):
-        return tree.Const(len(range(low.whole, high.whole, abs(over.step))), "int64", at=at)
+        return tree.Const(len(range(low.whole, high.whole, abs(step.whole) or 1)), "int64", at=at)
 
-    if abs(over.step) > 1:
-        return _turns(low, high, tree.Const(abs(over.step), "int64", at=at), at)
-    return high if low == tree.Const(0, "int64") else _way(low, high, at)
+    if abs(step.whole) > 1:
+        size = tree.Const(abs(step.whole), "int64", at=at)
+        return _binary("+", _binary("//", _binary("-", _way(low, high, at), _ONE, at), size, at), _ONE, at)
+    return high if low == _ZERO else _way(low, high, at)
 
 
 def bind_index(s: Scope, name: str) -> str:

@@ -7,7 +7,7 @@ from typing import Callable
 
 from ..ir import tree
 from . import expressions, reductions, uint64_ranges
-from .indices import bind_index, check_place, counts, targets, whole
+from .indices import bind_index, check_place, checked_step, counts, targets, whole
 from .module import near
 from .names import bindings, is_array
 from .promotion import Type, Value, convert
@@ -61,21 +61,22 @@ def _sequential(s: Scope, node: ast.For) -> list[tree.Stmt]:
     values = [whole(s, value, argument, "`range`") for value, argument in zip(given, arguments)]
     zero, one = tree.Const(0, "int64", at=at), tree.Const(1, "int64", at=at)
     start, stop = (values[0], values[1]) if len(values) > 1 else (zero, values[0])
-    step = values[2] if len(values) == 3 else one
-    if isinstance(step, tree.Const) and step.value == 0:
-        s.fault(arguments[2])("the step of a range is 0", "write a step that is not 0")
-        step = one
+    step, before = (values[2] if len(values) == 3 else one), list[tree.Stmt]()
+    if len(values) == 3:
+        if not isinstance(step, (tree.Const, tree.Var)):  # looked at as well as used
+            step = expressions.kept(s, Value(step), before, arguments[2]).expr
+        before += checked_step(s, step, arguments[2])
     known = [e.whole for e in (start, stop, step) if isinstance(e, tree.Const)]
-    runs = len(known) == 3 and bool(range(*known))
+    runs = len(known) == 3 and bool(known[2] and range(*known))
 
     index = s.renamed.get(name, name)
     dtype = s.join(name, Type("int64", True), node.target).dtype
     first: tuple[tree.Stmt, ...] = ()
-    before: list[tree.Stmt] = []
     if any(value.expr.type == "uint64" for value in given):
         weak = Value(zero, True), Value(one, True)
         begin, end, by = (weak[0], given[0], weak[1]) if len(given) == 1 else (*given, weak[1])[:3]
-        before, turns, of_turn = uint64_ranges.turns(s, node, (begin, end, by))
+        counting, turns, of_turn = uint64_ranges.turns(s, node, (begin, end, by))
+        before += counting
         index, start, stop, step = s.fresh(name, "int64"), zero, turns, one
         value = convert(Value(of_turn(tree.Var(index, "int64", at=at)), True), dtype, s.fault(node.target))
         first = (tree.Assign(s.renamed.get(name, name), value, at=at),)

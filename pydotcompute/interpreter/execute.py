@@ -46,8 +46,8 @@ def run(
     made in the kernel hold poison, in reverse order another than else.
     path: where to write the translation, for a debugger; else it carries the positions of the user's file.
     met: takes, by array and flat index, the values that `scatter` stored there, in order.
-    Raises IndexError, with file, line and column, for an index outside 0 ≤ i < n, and ValueError, too, where iterations
-    meet in an array that is declared disjoint.
+    Raises IndexError, with file, line and column, for an index outside 0 ≤ i < n, and ValueError, too, for a step of 0
+    and where iterations meet in an array that is declared disjoint.
     """
     source, codes = _translated(tree, path)
     functions: dict[str, Callable] = {
@@ -77,13 +77,13 @@ def run(
     with np.errstate(all="ignore"):
         try:
             names[source.kernel](**values)
-        except IndexError as error:
+        except (IndexError, ValueError) as error:
             _add_call(error, source, names, path is not None)
             raise
 
 
-def _add_call(error: IndexError, source: Source, names: dict[str, Any], written: bool) -> None:
-    """An index outside in a helper: say too where the kernel calls it. written: the lines are the translation's."""
+def _add_call(error: Exception, source: Source, names: dict[str, Any], written: bool) -> None:
+    """A fault in a helper: say too where the kernel calls it. written: the lines are the translation's."""
     frames = list(traceback.walk_tb(error.__traceback__))
     ours = [(frame.f_code, line) for frame, line in frames if frame.f_globals is names]
     if len(ours) < 2:

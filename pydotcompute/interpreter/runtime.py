@@ -12,6 +12,7 @@ from typing import Callable, Sequence
 import numpy as np
 
 from ..artifact import dtypes
+from ..errors import Position
 from ..ir import operations
 from ..ir.functions import FUNCTIONS
 from . import arithmetic
@@ -27,14 +28,13 @@ def accesses(sites: tuple[Site, ...], met: dict[str, dict[int, list]] | None = N
     def fault(array: np.ndarray, indices: Sequence[int], site: int):
         places, name = sites[site]
         axis = next(k for k, (i, n) in enumerate(zip(indices, array.shape)) if not 0 <= i < n)
-        at = places[axis]
-        where = f"{at.path}:{at.line}:{at.column}: " if at else ""
         of_axis = f" of axis {axis}" if array.ndim > 1 else ""
-        text = f"{where}index {indices[axis]}{of_axis} is outside {name}, which has {array.shape[axis]}"
-        if at and at.caller:
-            of_file = "" if at.caller.path == at.path else f" of {at.caller.path}"
-            text += f", in a helper called on line {at.caller.line}{of_file}"
-        raise IndexError(text)
+        text = f"index {indices[axis]}{of_axis} is outside {name}, which has {array.shape[axis]}"
+        raise IndexError(_told(places[axis], text))
+
+    def check_step(step: int, site: int) -> None:
+        if step == 0:
+            raise ValueError(_told(sites[site][0][0], "the step of a range is 0"))
 
     def inside(array: np.ndarray, indices: Sequence[int]) -> bool:
         return all(0 <= i < n for i, n in zip(indices, array.shape))
@@ -90,12 +90,21 @@ def accesses(sites: tuple[Site, ...], met: dict[str, dict[int, list]] | None = N
         array[place] = combine(old, value)
         return old
 
-    functions: dict[str, Callable] = {"update": update, "scatter": scatter}
+    functions: dict[str, Callable] = {"update": update, "scatter": scatter, "check_step": check_step}
     functions |= {"load1": load1, "load2": load2, "item1": item1, "store1": store1, "store2": store2}
     for name, function in (("load", load), ("item", item), ("store", store)):
         for rank in range(33):  # NumPy 1 allows 32 dimensions, and no kernel has more
             functions.setdefault(f"{name}{rank}", function)
     return functions
+
+
+def _told(at: Position | None, text: str) -> str:
+    """What is wrong there."""
+    where = f"{at.path}:{at.line}:{at.column}: " if at else ""
+    if at and at.caller:
+        of_file = "" if at.caller.path == at.path else f" of {at.caller.path}"
+        text += f", in a helper called on line {at.caller.line}{of_file}"
+    return where + text
 
 
 def loops(order: str, seed: int) -> dict[str, Callable]:
@@ -142,7 +151,7 @@ def loops(order: str, seed: int) -> dict[str, Callable]:
 
 
 def span(start: int, stop: int, step: int):
-    """Python's range, but a step of 0 runs nothing."""
+    """Python's range, but a step of 0, which is told of, runs nothing."""
     return range(start, stop, step) if step else ()
 
 

@@ -103,9 +103,12 @@ class _Writer:
         """A function of `interpret_runtime`, which the interpreter puts under this name."""
         return self.prefix + name
 
-    def site(self, node: t.Load | t.Store | t.Atomic | t.Scatter) -> int:
-        places = tuple(index.at or node.at for index in node.indices)
-        self.sites.append((places, self.arrays.get(node.array, node.array)))
+    def site(self, node: t.Access | t.CheckStep) -> int:
+        if isinstance(node, t.CheckStep):
+            self.sites.append(((node.at,), ""))
+        else:
+            places = tuple(index.at or node.at for index in node.indices)
+            self.sites.append((places, self.arrays.get(node.array, node.array)))
         return len(self.sites) - 1
 
     def line(self, text: str, at: Position | None) -> None:
@@ -152,6 +155,8 @@ class _Writer:
                 bounds = ", ".join(map(self.expression, (s.start, s.stop, s.step)))
                 self.line(f"for {self.name(s.name)} in {self.runtime('span')}({bounds}):", s.at)
                 self.block(s.body, s.at)
+            case t.CheckStep():
+                self.line(f"{self.runtime('check_step')}({self.expression(s.step)}, {self.site(s)})", s.at)
             case t.Break():
                 self.line("break", s.at)
             case t.Continue():

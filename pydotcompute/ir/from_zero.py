@@ -67,8 +67,8 @@ def _shared(array: t.NewArray, touched: set[str]) -> t.NewArray:
 
 def _index(counter: str, range_: t.Range) -> t.Expr:
     turns: t.Expr = t.Var(counter, "int64")
-    if range_.step != 1:
-        turns = t.Binary("*", turns, t.Const(range_.step, "int64"), "int64")
+    if range_.step != t.Const(1, "int64"):
+        turns = t.Binary("*", turns, range_.step, "int64")
     return t.Binary("+", turns, range_.start, "int64")
 
 

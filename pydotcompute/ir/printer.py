@@ -70,6 +70,8 @@ def _head(s: t.Stmt) -> str:
             return f"while {expression(s.condition)}:"
         case t.For():
             return f"for {s.name} in range({', '.join(map(expression, (s.start, s.stop, s.step)))}):"
+        case t.CheckStep():
+            return f"check step {expression(s.step)}"
         case t.Break():
             return "break"
         case t.Continue():
@@ -96,7 +98,7 @@ def _shape(shape: tuple[Tree, ...]) -> str:
 def _count(count: t.Expr, over: t.Range | None) -> str:
     if over is None:
         return expression(count)
-    step = f", {over.step}" if over.step != 1 else ""
+    step = f", {expression(over.step)}" if over.step != t.Const(1, "int64") else ""
     return f"({expression(over.start)}, {expression(over.stop)}{step})"
 
 

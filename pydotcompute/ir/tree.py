@@ -212,6 +212,11 @@ class For(Node):
 
 
 @dataclass(frozen=True)
+class CheckStep(Node):
+    step: Expr  # int64, of the loop that follows: it is a fault of the program, a ValueError, if it is 0
+
+
+@dataclass(frozen=True)
 class Break(Node):
     pass
 
@@ -259,12 +264,11 @@ class Reduction:
 
 @dataclass(frozen=True)
 class Range(Node):
-    """What an index of a Parallel runs over, as Python's range: `start` and `stop` are int64 expressions over what the
-    loop's body does not change."""
+    """What an index runs over, as For's: int64 expressions over what the loop's body does not change."""
 
     start: Expr
     stop: Expr
-    step: int  # not 0
+    step: Expr
 
 
 @dataclass(frozen=True)
@@ -281,8 +285,7 @@ class Parallel(Node):
 class Reduce(Node):
     """`sum(e for name in range(…) if …)` and its like: a sequential loop that gives one value, in any association.
 
-    The body ends in the Accumulate of `reduction`, possibly under If; it sets locals of its own and stores nothing.
-    """
+    The body ends in the Accumulate of `reduction`, possibly under If; it sets locals of its own and stores nothing."""
 
     name: str
     count: Expr  # of iterations: int64; a negative one counts as 0
@@ -314,10 +317,9 @@ class NewArray(Node):
         return tuple(n for n in self.shape if isinstance(n, int))
 
 
-Stmt = (
-    Assign | AssignTuple | Store | Atomic | Scatter | If | While | For | Break | Continue | Return | Accumulate
-    | Parallel | Reduce | NewArray
-)  # fmt: skip
+_Jump = Break | Continue | Return
+_Loop = If | While | For | CheckStep | Parallel | Reduce
+Stmt = Assign | AssignTuple | Store | Atomic | Scatter | Accumulate | NewArray | _Jump | _Loop
 Access = Load | Store | Atomic | Scatter  # of an element
 
 

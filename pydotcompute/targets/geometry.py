@@ -41,6 +41,13 @@ def expression(e: Expr, known: Mapping[str, Tree | None]) -> Tree | None:
             return operation(f"{op}%", left, right)
         case Binary(op="//" | "%" as op, left=left, right=Const(value=int() as by) as right, type="int64"):
             return operation(op, left, right) if by not in (0, -1) else None
+        case Binary(op="//", left=left, right=right, type="int64"):
+            quotient, divisor = operation("//", left, right), expression(right, known)
+            back = operation("-%", Const(0, "int64"), left)
+            if quotient is None or back is None or divisor is None:
+                return None
+            some = Operation("if", (Operation("==", (divisor, -1)), back, quotient))
+            return Operation("if", (Operation("==", (divisor, 0)), 0, some))
         case Call(function="min" | "max" as name, arguments=(left, right), type="int64"):
             return operation(name, left, right)
     return None

@@ -21,6 +21,7 @@ from ..ir.tree import (
     Assign,
     BoolOp,
     Break,
+    CheckStep,
     Compare,
     Const,
     Continue,
@@ -133,7 +134,7 @@ def _is_plain(tree: KernelTree) -> bool:
     before, after = tree.body[:where], tree.body[where + 1 :]
     written = {n.array for s in tree.body for n in walk(s) if isinstance(n, Store)}
     for n in (n for s in before for n in walk(s)):
-        if isinstance(n, Store) or isinstance(n, Load) and n.array in written:
+        if isinstance(n, (Store, CheckStep)) or isinstance(n, Load) and n.array in written:
             return False
     return not after or bool(main.reductions)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..artifact.abi import NO_MEMORY
+from ..artifact.abi import NO_MEMORY, NO_STEP
 from ..errors import Position
 from ..ir.tree import (
     Access,
     Atomic,
     CallHelper,
+    CheckStep,
     Const,
     For,
     If,
@@ -38,8 +39,9 @@ class Sites:
         self.bounds, self.trusts = bounds, tree.unchecked
         bodies = [*(h.body for h in tree.helpers), tree.body]
         self.any = allocates and any(a.scratch for a in tree.arrays.values()) or any(
-            self.checks(node) for body in bodies for s in body for node in walk(s) if isinstance(node, Access)
-        )
+            isinstance(node, CheckStep) or isinstance(node, Access) and self.checks(node)
+            for body in bodies for s in body for node in walk(s)
+        )  # fmt: skip
         self.sites: list[Site] = []
         self.calls: list[Place] = []  # of helpers, in the kernel
 
@@ -53,7 +55,7 @@ class Sites:
         assert at is not None
         return 1 + _number(self.calls, at.place)
 
-    def caller(self, node: Access, within: Position | None) -> int:
+    def caller(self, node: Access | CheckStep, within: Position | None) -> int:
         """The number of the call that an access of an inlined helper stands for; 0 of any other."""
         at = node.at or within
         return 1 + _number(self.calls, at.caller.place) if at and at.caller else 0
@@ -70,6 +72,12 @@ class Sites:
         """The same for an array that there is no memory for."""
         assert made.at is not None
         return self._new(((made.at.place, made.name, len(made.shape), NO_MEMORY),))
+
+    def step(self, node: CheckStep) -> int:
+        """The same for the step of a range."""
+        assert node.at is not None
+        site = node.at.place, "", 0, NO_STEP
+        return 1 + self.sites.index(site) if site in self.sites else self._new((site,))
 
     def _new(self, site: tuple[Site, ...]) -> int:
         self.sites += site

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from pydotcompute.ir.tree import Load, walk
-from tests.targets.built import agree, build, draw, every_target, loop
+from tests.targets.built import agree, build, draw, every_target, loop, marked
 
 
 @pytest.mark.slow
@@ -159,6 +159,18 @@ def test_conditions_on_scalars(target):
             for call in built.call, built.python:
                 with pytest.raises(ValueError, match=f"^k: requires {said}, got "):
                     call(*args)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", [marked("cpu:x86-64-v3")])
+def test_a_truth_is_a_condition_itself(target):
+    body, requires = "for i in grid(n):\n    out[i] = x[i]", 'requires: ["flag", "not (flag and n > 3)"]'
+    built = loop(target, "(x: float32[n], flag: bool) -> (out: float32[n])", body, requires)
+    assert (agree(built, draw(3), True) == draw(3)).all()
+    for call in built.call, built.python:
+        for n, flag, said in ((3, False, "flag, got flag = F"), (4, np.True_, "not .flag and n > 3., got flag = T")):
+            with pytest.raises(ValueError, match=f"^k: requires {said}"):
+                call(draw(n), flag)
 
 
 def accesses(built):

@@ -22,7 +22,7 @@ TYPES = [
 HEADERS = {"steps": "range(a[i], b[i], c[i])", "twos": "range(a[i], b[i], 2)", "ones": "range(a[i], b[i])",
            "back": "range(a[i], b[i], -1)", "from_5": "range(5, b[i])", "from_below": "range(-5, b[i])",
            "far": "range(a[i], b[i], 4611686018427387904)", "stop": "range(b[i])"}  # fmt: skip
-PYTHON = {"steps": lambda a, b, c: range(a, b, c) if c else (), "twos": lambda a, b, c: range(a, b, 2),
+PYTHON = {"steps": lambda a, b, c: range(a, b, c), "twos": lambda a, b, c: range(a, b, 2),
           "ones": lambda a, b, c: range(a, b), "back": lambda a, b, c: range(a, b, -1),
           "from_5": lambda a, b, c: range(5, b), "from_below": lambda a, b, c: range(-5, b),
           "far": lambda a, b, c: range(a, b, 2**62), "stop": lambda a, b, c: range(b)}  # fmt: skip
@@ -64,6 +64,12 @@ def near(dtype):
     return st.one_of(around, st.integers(low, high)).filter(lambda v: low <= v <= high)
 
 
+def triples(types):
+    """Near all extremes, but no step of 0."""
+    a, b, c = map(near, types)
+    return st.lists(st.tuples(a, b, c.filter(bool)), min_size=1, max_size=60)
+
+
 @cache
 def extremes(types):
     """Triples that are always tried: all combinations of what is most extreme."""
@@ -72,7 +78,7 @@ def extremes(types):
         low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
         found = {low, low + 1, low // 2, -1, 0, 1, 3, high // 2 + 1, high - 1, high}
         lists.append(sorted(number for number in found if number >= low))
-    return list(product(*lists))
+    return [triple for triple in product(*lists) if triple[2]]
 
 
 def columns(types, triples):
@@ -115,11 +121,20 @@ def test_steps_of_every_type(types, run):
     check(types, "steps", extremes(types), run(types, "steps"))
 
     @settings(max_examples=25)
-    @given(st.lists(st.tuples(*map(near, types)), min_size=1, max_size=60))
+    @given(triples(types))
     def drawn(triples):
         check(types, "steps", triples, run(types, "steps"))
 
     drawn()
+
+
+@pytest.mark.parametrize("types", TYPES, ids="-".join)
+def test_a_step_of_0(types):
+    a, b, c = (np.array(values, dtype) for values, dtype in zip(([1, 0, 2], [5, 0, 1], [1, 0, 1]), types))
+    outputs = {"turns": np.zeros(3, "int64"), "mixed": np.zeros(3, "uint64")}
+    assert on_cpu(types, "steps")({"n": 3}, 1, a=a, b=b, c=c, **outputs) == 1
+    with pytest.raises(ValueError, match="the step of a range is 0"):
+        on_cpu(types, "steps").interpret({"n": 3}, a=a, b=b, c=c, **outputs)
 
 
 @pytest.mark.parametrize("run", [cpu, interpreter], ids=["cpu", "interpreter"])
@@ -130,7 +145,7 @@ def test_known_steps_and_starts(dtype, header, run):
     check(types, header, extremes(types), run(types, header))
 
     @settings(max_examples=10)
-    @given(st.lists(st.tuples(*map(near, types)), min_size=1, max_size=60))
+    @given(triples(types))
     def drawn(triples):
         check(types, header, triples, run(types, header))
 

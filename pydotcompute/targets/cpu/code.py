@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...ir.tree import Accumulate, Atomic, For, If, KernelTree, Parallel, Reduce, Scatter, Store, While
+from ...ir.tree import Accumulate, Atomic, CheckStep, For, If, KernelTree, Parallel, Reduce, Scatter, Store, While
 from ..llvm.array_scope import ArrayScope
 from ..llvm.expressions import Expressions, contracts
-from ..llvm.faults import Faults
+from ..llvm.faults import Faults, in_range
 from ..llvm.helpers import Helpers
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
@@ -47,6 +47,7 @@ class Code:
             {
                 Store: self.stores.store, Scatter: self.stores.scatter, Atomic: self.stores.atomic,
                 Accumulate: self.reductions.accumulate, If: self.branch,
+                CheckStep: lambda s: self.faults.step(s, self.expressions.text(s.step), in_range),
                 Parallel: lambda s: self.loops.parallel(s) if s.kind == "threads" else phase(s),
                 Reduce: lambda s: self.loops.reduce(s),
                 For: lambda s: self.interruptions.loop(s, lambda: self.statements.for_(s)),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import reduce
 from math import prod
 
-from ...ir.tree import Accumulate, KernelTree, Parallel, Reduce
+from ...ir.tree import Accumulate, CheckStep, KernelTree, Parallel, Reduce
 from ..llvm.array_scope import ArrayScope
 from ..llvm.expressions import Expressions, contracts
 from ..llvm.faults import Faults
@@ -18,7 +18,7 @@ from ..scratch import extents
 from ..sites import Sites
 from .arrays import Array
 from .barriers import Barrier, Vote
-from .elements import Elements
+from .elements import Elements, in_range
 from .grid_reduction import GridReduction
 from .loop_reductions import Reductions
 from .loops import Loops
@@ -44,6 +44,7 @@ class Code:
         self.reductions = Reductions(self.writer, self.expressions, block, faults)
         stores = Stores(self.writer, self.expressions, elements)
         values: dict[type, Handler] = {Accumulate: self.reductions.accumulate, Reduce: self.reduce}
+        values[CheckStep] = lambda s: faults.step(s, self.expressions.text(s.step), in_range)
         handlers = {**stores.handlers(), **values}
         self.statements = Statements(self.writer, self.expressions, handlers, faults.leave)
         self.coarsening = ThreadCoarsening(

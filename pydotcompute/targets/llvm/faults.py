@@ -6,10 +6,10 @@ a program computes from a skipped access might keep them running for ever.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...ir.tree import Access, CallHelper, NewArray
+from ...ir.tree import Access, CallHelper, CheckStep, NewArray
 from ..sites import Sites, is_short
 from .writer import Writer
 
@@ -44,7 +44,13 @@ class Faults:
         """The same for an array that there is no memory for."""
         return self.sites.no_memory(made)
 
-    def caller(self, node: Access) -> str:
+    def step(self, s: CheckStep, text: str, in_range: Callable[..., str]) -> None:
+        """Tell of a step that is 0, as of an index of 1 where there is one element."""
+        zero = f"to_int64(eq({text}, int64(0)))"
+        site = f"int64({self.sites.step(s)})"
+        self.writer.assign(self.writer.names.fresh("_checked"), in_range(["int64(1)"], site, self.caller(s), [zero]))
+
+    def caller(self, node: Access | CheckStep) -> str:
         """What says from which call of a helper an access comes."""
         number = self.sites.caller(node, self.writer.at)
         return f"int64({number})" if number else self.call

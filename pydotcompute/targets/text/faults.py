@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ...ir.tree import Access, CallHelper
+from ...ir.tree import Access, CallHelper, CheckStep
 from ..sites import Sites, is_short
 from .arrays import Array
 from .scalars import Scalars
@@ -46,6 +46,13 @@ class Faults:
         sites = [self._number(site + k) for k in range(len(indices))]
         return self._inside(array, sites, self._call(node, w, in_helper), indices)
 
+    def step(self, s: CheckStep, text: str, w: Writer, in_helper: bool) -> None:
+        """Tell of a step that is 0, as of an index of 1 where there is one element."""
+        if self.any:
+            with w.when(f"{text} == {self._number(0)}"):
+                told = FAULTS, self._number(self.sites.step(s)), self._call(s, w, in_helper), *map(self._number, (1, 1))
+                w.statement(f"{self.scalars.dialect.faults['in_range']}({', '.join(told)})")
+
     def load(
         self, node: Access, array: Array, indices: Sequence[str], slot: str, w: Writer, in_helper: bool
     ) -> str:
@@ -81,7 +88,7 @@ class Faults:
         parts = zip(sites, array.extents, indices, strict=True)
         return " && ".join(f"{check}({FAULTS}, {at}, {call}, {extent}, {index})" for at, extent, index in parts)
 
-    def _call(self, node: Access, w: Writer, in_helper: bool) -> str:
+    def _call(self, node: Access | CheckStep, w: Writer, in_helper: bool) -> str:
         number = self.sites.caller(node, w.at)
         return CALL if in_helper and not number else self._number(number)
 

@@ -12,6 +12,7 @@ from ...ir.tree import (
     Atomic,
     Break,
     CallHelper,
+    CheckStep,
     Const,
     Continue,
     For,
@@ -92,6 +93,9 @@ class Statements:
                     inside(s.body)
             case For():
                 self.count(s, inside, also)
+            case CheckStep():
+                if e.faults:
+                    e.faults.step(s, e.text(s.step), w, e.in_helper)
             case Break():
                 w.leave()
             case Continue():

@@ -6,7 +6,7 @@ import functools
 from pydotcompute.artifact import abi
 from pydotcompute.calls import words
 from tests.targets.cpu.compiled import load
-from tests.targets.faults import raise_index_error
+from tests.targets.faults import raise_told
 
 loaded = functools.cache(load)
 
@@ -18,5 +18,5 @@ def run(built, values, call, seed):
     library = loaded(built.data)
     ctypes.c_int32.in_dll(library, "threads").value = 1 + seed % 3
     if library.run(block):
-        raise_index_error(built, *block[total : total + 4])
+        raise_told(built, *block[total : total + 4])
     del kept

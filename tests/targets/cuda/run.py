@@ -10,7 +10,7 @@ from pydotcompute.artifact.launch import CALL, CLAIMED, EXTENT, INDEX, KERNEL, R
 from pydotcompute.backends import launch as cuda_launch
 from pydotcompute.calls import arguments, arrays
 from tests.ptx import Memory, Module
-from tests.targets.faults import raise_index_error
+from tests.targets.faults import raise_told
 
 POISON = 0xA5
 
@@ -19,7 +19,7 @@ def raise_fault(built: Any, slot: Any, number: int) -> None:
     """Raise what a kernel of that number has told: (array, axis, extent, index, line of the site, of the call)."""
     if slot[READY]:
         assert slot[CLAIMED] == 1 and slot[KERNEL] == number
-        raise_index_error(built, *(int(slot[word]) for word in (SITE, CALL, EXTENT, INDEX)))
+        raise_told(built, *(int(slot[word]) for word in (SITE, CALL, EXTENT, INDEX)))
     assert not slot.any()
 
 
