@@ -83,8 +83,8 @@ class Project:
         self.objects = Seen(self.cache)
         self._planned: Any = None
 
-    def settings(self, flags: Mapping[str, Any]) -> dict[str, Value]:
-        return resolve(self.root, flags, lambda: list(self.declaration.targets))
+    def settings(self, flags: Mapping[str, Any], called: str = "") -> dict[str, Value]:
+        return resolve(self.root, flags, lambda: list(self.declaration.targets), called=called)
 
     def plan(self, request: Request) -> Plan:
         """Compare with the cache as it is now; writes nothing."""

@@ -48,7 +48,7 @@ def build(
     kernels, targets = tuple(kernels), tuple(targets)
     try:
         project = Project(os.fspath(path), lambda line: warnings.warn(line, stacklevel=4), keep_going=keep_going)
-        values = project.settings({"targets": list(targets) or None, "jobs": jobs and str(jobs)})
+        values = project.settings({"targets": list(targets) or None, "jobs": jobs}, "argument")
     except SettingError as error:
         raise ValueError(str(error)) from None
     _require_known(project, kernels)

@@ -147,8 +147,10 @@ def resolve(
     flags: Mapping[str, Any] | None = None,
     declared_targets: Callable[[], list[str] | None] = lambda: None,
     environment: Mapping[str, str] = os.environ,
+    called: str = "",
 ) -> dict[str, Value]:
-    """Every setting with its origin. `flags`: name → value given on the command line (None: not given).
+    """Every setting with its origin. `flags`: name → value given on the command line (None: not given), or where it is
+    `called` otherwise.
 
     `declared_targets` gives `targets:` of kernels.yaml, None if it is not written there; it is called only when
     nothing before it decides. Raises SettingError for a value that is none.
@@ -158,7 +160,7 @@ def resolve(
     for setting in SETTINGS:
         given = (flags or {}).get(setting.name)
         if given is not None:
-            result[setting.name] = _parsed(setting, given, f"flag {setting.flag}")
+            result[setting.name] = _parsed(setting, given, called or f"flag {setting.flag}")
         elif environment.get(setting.variable):
             result[setting.name] = _parsed(
                 setting, environment[setting.variable], f"environment {setting.variable}"

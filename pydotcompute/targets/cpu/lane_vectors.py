@@ -11,10 +11,10 @@ from functools import cache, partial
 
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 
 from ...ir.dtypes import FLOATS
 from ...ir.operations import REDUCTIONS
+from ..llvm.intrinsic import intrinsic
 from ..llvm.numba_frontend import call_linked
 from ..llvm.operations import OPERATIONS
 from ..llvm.values import I32, I64, PARTS, constant, join, kind, llvm_type, parts, stored_type

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 
+from ..llvm.intrinsic import intrinsic
 from ..llvm.memory import accesses, atomics, loading, new_array, on_stack, storing
 from ..llvm.values import I8, I64, call, stored_type
 from .dialect import CPU, UNGROUPED

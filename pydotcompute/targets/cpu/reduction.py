@@ -11,10 +11,10 @@ from typing import Callable
 
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 
 from ...ir.dtypes import kind_of
 from ...ir.operations import REDUCTIONS
+from ..llvm.intrinsic import intrinsic
 from ..llvm.numba_frontend import subroutine
 from ..llvm.values import join, kind
 from ..llvm.words import COMBINE

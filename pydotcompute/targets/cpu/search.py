@@ -7,8 +7,8 @@ from functools import cache
 
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 
+from ..llvm.intrinsic import intrinsic
 from ..llvm.numba_frontend import call_linked
 from ..llvm.values import I1, I16, I64, call, kind, llvm_type, stored_type
 from .lane_vectors import identity

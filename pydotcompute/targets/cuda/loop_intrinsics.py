@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 
 from ...artifact.launch import VIEW_LEVELS, VIEW_WORDS
 from ..llvm.dialect import Table, intrinsics, of_types
+from ..llvm.intrinsic import intrinsic
 from ..llvm.operations import infinite
 from ..llvm.values import I64, PARTS, call, compare, join, kind, parts
 from .dialect import NvvmDialect

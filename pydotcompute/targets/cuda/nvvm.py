@@ -40,7 +40,7 @@ def module_ir(
     exec(compile(text, filename, "exec"), namespace)
     for helper in helpers:
         namespace[helper] = cuda.jit(device=True, lineinfo=lines)(namespace[helper])
-    return functions_ir([(namespace[e.function or e.name], e) for e in entries], capability, lines)
+    return functions_ir([(namespace[e.function or e.name], e) for e in entries], capability, lines, generated=True)
 
 
 def compile_raw(text: str, filename: str, entry: EntryPoint, arch: str, lines: bool = False) -> str:
@@ -109,9 +109,11 @@ def _linked(function: Callable, entry: EntryPoint, arch: str, unlinked: Unlinked
 
 
 def functions_ir(
-    functions: Sequence[tuple[Callable, EntryPoint]], capability: tuple[int, int], lines: bool = False
-) -> list[str]:
-    """LLVM modules of Python functions, an entry each, and of what they call. Raises CompilationError."""
+    functions: Sequence[tuple[Callable, EntryPoint]], capability: tuple[int, int], lines: bool = False,
+    generated: bool = False,
+) -> list[str]:  # fmt: skip
+    """LLVM modules of Python functions, an entry each, and of what they call. generated: they are ours, and need none
+    of numba-cuda's passes that make what people write simpler. Raises CompilationError."""
     cuda_toolchain.require()
     from .device import Callees
     from .loop_intrinsics import marked_loops
@@ -119,7 +121,7 @@ def functions_ir(
     callees = Callees(capability)
     modules: list[str] = []
     for function, entry in functions:
-        texts = map(marked_loops, _front_end(callees.bound(function), entry, capability, lines))
+        texts = map(marked_loops, _front_end(callees.bound(function), entry, capability, lines, generated))
         modules += [text for text in texts if text not in modules]
     return modules
 
@@ -182,20 +184,27 @@ def argument_type(text: str):
     return base
 
 
-def _front_end(function: Callable, entry: EntryPoint, capability: tuple[int, int], lines: bool) -> list[str]:
+def _front_end(
+    function: Callable, entry: EntryPoint, capability: tuple[int, int], lines: bool, generated: bool
+) -> list[str]:
     """numba-cuda's half: Python → the LLVM modules of a kernel and of the helpers that it calls."""
     from numba import types
     from numba.core.errors import NumbaError
     from numba.cuda.compiler import _compile_pyfunc_with_fixup
 
+    from .front_end import compile_kernel
+
     arguments = [argument_type(t) if isinstance(t, str) else t for t in entry.types]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # performance hints of numba's about code that is ours
-            library, _ = _compile_pyfunc_with_fixup(
-                function, types.void(*arguments), debug=False, lineinfo=lines, device=False, opt=True, cc=capability,
-                abi="numba", abi_info={"abi_name": entry.name}, launch_bounds=entry.block or None,
-            )  # fmt: skip
+            if generated:
+                library = compile_kernel(function, arguments, entry.name, entry.block, capability, lines)
+            else:
+                library, _ = _compile_pyfunc_with_fixup(
+                    function, types.void(*arguments), debug=False, lineinfo=lines, device=False, opt=True,
+                    cc=capability, abi="numba", abi_info={"abi_name": entry.name}, launch_bounds=entry.block or None,
+                )  # fmt: skip
     except NumbaError as error:
         raise CompilationError(f"numba-cuda refused `{entry.name}`: {str(error).strip()}") from error
     kernel = library.get_function(entry.name)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 
 from ..llvm.dialect import of_types
+from ..llvm.intrinsic import intrinsic
 from ..llvm.values import I1, I32, I64, PARTS, call, join, kind, llvm_type, parts
 
 

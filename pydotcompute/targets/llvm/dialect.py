@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from numba import types
-from numba.extending import intrinsic
 
+from .intrinsic import intrinsic
 from .values import DTYPES, constant, kind
 
 Emit = Callable[..., Any]  # (dialect, builder, Numba type of the operands, *values) → value

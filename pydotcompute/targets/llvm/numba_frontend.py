@@ -30,10 +30,10 @@ from numba.core.compiler_machinery import PassManager
 from numba.core.cpu import FastMathOptions
 from numba.core.dispatcher import Dispatcher
 from numba.core.funcdesc import FunctionDescriptor
-from numba.extending import intrinsic
 
 from . import lanes
 from .independence import ACCESS
+from .intrinsic import intrinsic
 from .line_table import hidden, shown
 
 

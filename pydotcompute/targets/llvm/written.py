@@ -16,9 +16,9 @@ from numba import types
 from numba.core import errors, fastmathpass, ir as numba_ir
 from numba.core.cpu import FastMathOptions
 from numba.core.registry import cpu_target
-from numba.extending import intrinsic
 
 from .independence import INDEPENDENT, INDEPENDENT_VECTORS, RARE, mark_loop
+from .intrinsic import intrinsic
 from .values import I1, I64, constant
 
 PREFIX = "written."  # of the names of its functions
