@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from functools import cache
 from typing import Any, NamedTuple
 
 from ..calls.foreign import dlpack_device
@@ -22,7 +24,7 @@ class Known(NamedTuple):
 
 KNOWN = {
     "cuda": Known("CUDA", 100, "cuda:CUDABackend", ("cupy",), "__cuda_array_interface__", (2, 13)),
-    "rocm": Known("ROCm", 90),
+    "rocm": Known("ROCm", 90, "rocm:ROCmBackend", dlpack=(10,)),
     "metal": Known("Metal", 80),
     "opencl": Known("OpenCL", 70, "opencl:OpenCLBackend", ("pyopencl.array",)),
     "webgpu": Known("WebGPU", 60),
@@ -30,12 +32,18 @@ KNOWN = {
 }
 
 
+@cache
+def _of_cupy() -> str:
+    """CuPy is made for the devices of one vendor."""
+    return "rocm" if sys.modules["cupy"].cuda.runtime.is_hip else "cuda"
+
+
 def recognised(value: Any) -> str:
     """The name of the backend of ours whose kind of array this is, not the host's; empty if it is none's."""
     kind = type(value)
     for name, known in KNOWN.items():
         if kind.__module__ in known.types:
-            return name
+            return name if name != "cuda" else _of_cupy()
     if hasattr(kind, "__dlpack_device__"):
         device = dlpack_device(value)
         return next((name for name, known in KNOWN.items() if device in known.dlpack), "")

@@ -178,7 +178,8 @@ def test_an_explicit_backend_that_is_missing_says_why(registered):
 
 def test_auto_takes_the_first_that_is_available_and_says_what_it_passed_over(registered, monkeypatch):
     monkeypatch.setattr(registry, "_told", set())
-    monkeypatch.delitem(registry._registered, "cuda")
+    for name in ("cuda", "rocm"):
+        monkeypatch.delitem(registry._registered, name)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert get_backend("auto").name == "cpu" == get_backend().name

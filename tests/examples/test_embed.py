@@ -115,7 +115,7 @@ def test_what_is_long_is_printed_short(standard_kernels, tmp_path, capsys):
         (["--file", "{tmp}/latin.txt"], 1, "{tmp}/latin.txt: the file is not text in UTF-8"),
         (["--file", "{tmp}/empty.txt"], 1, "there are no sentences"),
         (["--backend", "nope"], 2, "--backend: there is no backend 'nope'; there are: auto, cuda, "),
-        (["--backend", "rocm"], 1, "this version of pydotcompute has no ROCm backend; "),
+        (["--backend", "metal"], 1, "this version of pydotcompute has no Metal backend; "),
         (["--count", "-1"], 2, "--count must be at least 0, got -1"),
         ([" "], 2, "the question is empty"),
     ],

@@ -43,7 +43,7 @@ class Project:
         return self.built[tuple(params.items())].call(*given, **named, **params, seed=self.seed)
 
 
-@pytest.mark.parametrize("target, seed", [marked(target, seed) for target in TARGETS for seed in SEEDS])
+@pytest.mark.parametrize("target, seed", [marked(target, seed) for target in TARGETS for seed in (SEEDS if "hip" not in target else SEEDS[::2])])
 def test_random_programs_agree(tmp_path, target, seed):
     program = Program(seed, "k")
     project = Project(program, target, tmp_path)

@@ -14,10 +14,10 @@ import numpy as np
 
 from ...calls import arrays as host, foreign
 from . import context as cuda_context, copies as cuda_copies, streams as cuda_streams
+from .platform import PLATFORM
 
 noun = "a CuPy array"
 module = "cp"
-DLPACK_DEVICES = (2, 13)  # kDLCUDA, kDLCUDAManaged
 VERSIONED, FLAGS_AT, READ_ONLY = b"dltensor_versioned", 24, 1  # of DLManagedTensorVersioned in dlpack.h
 
 
@@ -29,7 +29,7 @@ def owns(value: Any) -> bool:
     if isinstance(value, cupy.ndarray):
         return True
     if hasattr(type(value), "__dlpack_device__"):
-        return foreign.dlpack_device(value) in DLPACK_DEVICES
+        return foreign.dlpack_device(value) in PLATFORM.dlpack
     return hasattr(type(value), "__cuda_array_interface__") or hasattr(value, "__cuda_array_interface__")
 
 
@@ -135,7 +135,7 @@ def _device_of(pointer: int) -> int:
 
 
 def place(array: cupy.ndarray) -> str:
-    return f"CUDA device {array.device.id}"
+    return f"{PLATFORM.title} device {array.device.id}"
 
 
 def address(array: cupy.ndarray) -> int:

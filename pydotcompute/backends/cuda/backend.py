@@ -43,25 +43,27 @@ class CUDABackend(Backend):
     what was compiled before, here and on the disk, and keeps what it compiles.
     """
 
+    title = "CUDA"  # as messages call its devices
     vendor = "cupy"
+    driver: Any = cuda_driver  # a module that says whether there are devices
     vendor_least = 2  # CuPy has no library for a product of one element: it would compile a sum
 
     def __init__(self, *, device_id: int = 0, enable_caching: bool = True):
         number = index(device_id)
-        if reason := unavailable():
-            raise BackendNotAvailableError(f"the backend 'cuda' is not available: {reason}")
-        count = cuda_driver.device_count()
+        if reason := self.why_unavailable():
+            raise BackendNotAvailableError(f"the backend '{self.name}' is not available: {reason}")
+        count = self.driver.device_count()
         if isinstance(device_id, bool) or not 0 <= number < count:
             there = "there is 1 device" if count == 1 else f"there are {count} devices"
             raise ValueError(f"device_id must be 0 to {count - 1} ({there}), got {device_id!r}")
         try:
             import cupy
 
-            self._driver = cuda_driver.version()
+            self._driver = self.driver.version()
             self._properties = cupy.cuda.runtime.getDeviceProperties(number)
         except (ImportError, RuntimeError) as error:
             raise BackendNotAvailableError(
-                f"the backend 'cuda' is not available: CuPy does not work: {error}"
+                f"the backend '{self.name}' is not available: CuPy does not work: {error}"
             ) from error
         self._cupy, self._number, self._caching = cupy, number, bool(enable_caching)
 
@@ -69,7 +71,12 @@ class CUDABackend(Backend):
     def check_available(cls) -> bool:
         """Whether a backend could be made. Never raises; imports no CuPy, creates no context on a device, and does
         not start the driver in this process: where nothing else has, another process asks it, which takes its time."""
-        return not unavailable(start=False)
+        return not cls.why_unavailable(start=False)
+
+    @staticmethod
+    def why_unavailable(start: bool = True) -> str:
+        """Why none can be made here; empty if one can. start: see the driver's `problem`."""
+        return unavailable(start)
 
     @property
     def name(self) -> str:
@@ -167,7 +174,7 @@ class CUDABackend(Backend):
         """Of so many bytes, for an array that was asked for."""
         free, total = self.get_memory_info()
         return AllocationError(
-            f"no memory on CUDA device {self._number} for {size} bytes (shape {shape}, {dtype.name}); "
+            f"no memory on {self.title} device {self._number} for {size} bytes (shape {shape}, {dtype.name}); "
             f"{free} of {total} are free"
         )
 
@@ -181,8 +188,8 @@ class CUDABackend(Backend):
         from . import arrays as cuda_arrays, copies as cuda_copies
 
         if not cuda_arrays.owns(data):
-            raise TypeError(f"the backend 'cuda' has CuPy arrays, got {type(data).__name__}")
-        with on_device(cuda_arrays.device(data)).on_stream(stream):
+            raise TypeError(f"the backend '{self.name}' has CuPy arrays, got {type(data).__name__}")
+        with self.on_device(cuda_arrays.device(data)).on_stream(stream):
             array = cuda_copies.contiguous(cuda_arrays.plain(data))
             result = array.get()
             self._cupy.cuda.get_current_stream().synchronize()  # of nothing CuPy waits for nothing
@@ -264,10 +271,15 @@ class CUDABackend(Backend):
         with self.on_stream(stream):
             launchable(self, kernel, args)(*sizes, args)
 
+    @staticmethod
+    def on_device(number: int) -> CUDABackend:
+        """That of another device."""
+        return on_device(number)
+
     def of_array(self, array: Any) -> CUDABackend:
         """That of the device which the array lies on: devices of one machine may run different artifacts."""
         number = self.arrays.device(array)
-        return self if number == self._number else on_device(number)
+        return self if number == self._number else self.on_device(number)
 
     @contextmanager
     def running(self, kernel: str) -> Iterator[None]:
@@ -284,7 +296,7 @@ class CUDABackend(Backend):
         except self._cupy.cuda.memory.OutOfMemoryError as error:
             free, total = self.get_memory_info()
             raise AllocationError(
-                f"{kernel}: no memory on CUDA device {self._number} for what it returns ({error}); "
+                f"{kernel}: no memory on {self.title} device {self._number} for what it returns ({error}); "
                 f"{free} of {total} bytes are free"
             ) from error
         except (driver.CUDADriverError, runtime.CUDARuntimeError) as error:

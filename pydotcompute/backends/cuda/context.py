@@ -6,11 +6,13 @@ kernels of the primary one are of no use, and makes the primary one current when
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from cupy.cuda import driver, runtime
 
 from .driver import primary_context
+from .platform import PLATFORM
 
 # Errors that speak of the code that is loaded, not of the device or of what ran before: "CUresult" in the manual of
 # the driver's API, from INVALID_IMAGE to NOT_FOUND.
@@ -22,10 +24,11 @@ CONTEXT = frozenset({201, 400, 709})
 # TENSOR_MEMORY_LEAK, EXTERNAL_DEVICE.
 LOST = frozenset({214, 220, 226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721, 911})
 
+_SHOWS = "CUDA_LAUNCH_BLOCKING=1 or compute-sanitizer" if PLATFORM.has_contexts else "AMD_SERIALIZE_KERNEL=3"
 _devices: dict[int, int] = {}  # of the primary contexts that have been used
 
 
-class on:
+class _OnContext:
     """`with on(device):` the device's primary context is current, then again what was before. A thread that had no
     context keeps that of a device which was current already: there was nothing to go back to."""
 
@@ -61,17 +64,40 @@ class on:
                     raise
 
 
+class _OnDevice:
+    """The same where there are no contexts: the device is the current one."""
+
+    __slots__ = ("device", "before")
+
+    def __init__(self, device: int):
+        self.device = device
+
+    def __enter__(self) -> None:
+        self.before = runtime.getDevice()
+        if self.before != self.device:
+            runtime.setDevice(self.device)
+
+    def __exit__(self, *_: Any) -> None:
+        if self.before != self.device:
+            runtime.setDevice(self.before)
+
+
+# The context manager, and what tells where a call is that has no other sign of it: a context, or a device.
+on: Any = _OnContext if PLATFORM.has_contexts else _OnDevice
+here: Callable[[], int] = driver.ctxGetCurrent if PLATFORM.has_contexts else runtime.getDevice
+
+
 def explained(error: Any, what: str, device: int) -> Exception:
     """An error of the driver or the runtime that came up in `what`, as one that says whose it is; itself where it says
     so."""
     if error.status in LOST:
         return RuntimeError(
-            f"{what}: CUDA device {device} is of no more use to this process, because a kernel or a copy that was "
-            f"started earlier has failed ({error}); CUDA_LAUNCH_BLOCKING=1 or compute-sanitizer shows which"
+            f"{what}: {PLATFORM.title} device {device} is of no more use to this process, because a kernel or a copy "
+            f"that was started earlier has failed ({error}); {_SHOWS} shows which"
         )
     if error.status in CONTEXT:
         return RuntimeError(
-            f"{what}: a stream or an array of the call is not of the primary context of CUDA device {device}, or no "
-            f"longer exists ({error})"
+            f"{what}: a stream or an array of the call is not of the primary context of {PLATFORM.title} device "
+            f"{device}, or no longer exists ({error})"
         )
     return error

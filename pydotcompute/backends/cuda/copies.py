@@ -2,7 +2,7 @@
 
 Memory that lies together goes through the runtime's memset and memcpy; all else through two small kernels of ours, in
 PTX that is written out here for as many dimensions as an array has. All work is put on the current stream of the
-current device, where the arrays are to lie.
+current device, where the arrays are to lie. CuPy's own do where the vendor has no such text (platform.py).
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import Any, Sequence
 import cupy
 import numpy as np
 from cupy.cuda import driver, function, get_current_stream, runtime
+
+from .platform import PLATFORM
 
 WIDEST = 16  # bytes that a thread moves at once
 THREADS, MOST_BLOCKS = 256, 2**20
@@ -26,6 +28,11 @@ def fill(array: cupy.ndarray, value: Any) -> None:
     if not array.size:
         return
     pattern = np.asarray(value).astype(array.dtype).tobytes()
+    if PLATFORM.compiles_copies and (len(pattern) > 8 or len(set(pattern)) > 1 or not array.flags.c_contiguous):
+        if len(pattern) <= 8:
+            array = array.view(f"u{len(pattern)}")
+        cupy.copyto(array, cupy.broadcast_to(cupy.array(np.frombuffer(pattern, array.dtype)), array.shape))
+        return
     if array.flags.c_contiguous and len(set(pattern)) == 1:
         stream = get_current_stream().ptr
         runtime.memsetAsync(array.data.ptr, pattern[0], array.size * len(pattern), stream)
@@ -44,6 +51,9 @@ def fill(array: cupy.ndarray, value: Any) -> None:
 def copy(target: cupy.ndarray, source: cupy.ndarray) -> None:
     """Copy elements between arrays of one shape and dtype that share no memory; the source may be broadcast."""
     if not target.size:
+        return
+    if PLATFORM.compiles_copies:
+        cupy.copyto(target, source)
         return
     found = levels((*target.shape, target.itemsize), (*target.strides, 1), (*source.strides, 1))
     places = int(target.data.ptr), int(source.data.ptr)

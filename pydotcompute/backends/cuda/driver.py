@@ -39,7 +39,7 @@ def problem(library: str = LIBRARY, start: bool = True) -> str:
         status = driver.cuDeviceGetCount(ctypes.byref(count))
         if status == NOT_INITIALIZED:
             if not start and sys.executable and not getattr(sys, "frozen", False):
-                return _asked_elsewhere(library)
+                return asked_elsewhere(__file__, "the NVIDIA driver", library)
             if status := driver.cuInit(0):
                 forked = "; a process cannot use CUDA that was forked from one which did" * (status == NOT_INITIALIZED)
                 return f"the NVIDIA driver does not start ({_error(driver, status)}{forked})"
@@ -51,14 +51,15 @@ def problem(library: str = LIBRARY, start: bool = True) -> str:
     return "" if count.value else "the NVIDIA driver has no device for this process"
 
 
-def _asked_elsewhere(library: str) -> str:
+def asked_elsewhere(file: str, what: str, *arguments: str) -> str:
+    """What a process of its own says that runs such a file; what: whom it asks."""
     try:
         asked = subprocess.Popen(
-            [sys.executable, "-I", "-S", __file__, library],
+            [sys.executable, "-I", "-S", file, *arguments],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
         )  # fmt: skip
     except OSError as error:
-        return f"no process can be started to ask the NVIDIA driver ({error})"
+        return f"no process can be started to ask {what} ({error})"
     try:
         told, _ = asked.communicate(timeout=PATIENCE)
     except subprocess.TimeoutExpired:
@@ -67,9 +68,9 @@ def _asked_elsewhere(library: str) -> str:
             asked.communicate(timeout=1)
         except subprocess.TimeoutExpired:  # not even a kill reaches a process that hangs in the driver: leave it there
             pass
-        return f"the NVIDIA driver does not answer: a process that asked it was still waiting after {PATIENCE:g} s"
+        return f"{what} does not answer: a process that asked it was still waiting after {PATIENCE:g} s"
     if asked.returncode:
-        return f"the process that asked the NVIDIA driver ended with status {asked.returncode}"
+        return f"the process that asked {what} ended with status {asked.returncode}"
     return told.strip()
 
 

@@ -35,6 +35,7 @@ from . import (
     streams as cuda_streams,
 )  # fmt: skip
 from .launch_cache import LaunchCache
+from .platform import PLATFORM
 
 OUT_OF_MEMORY = 2  # CUDA_ERROR_OUT_OF_MEMORY, cudaErrorMemoryAllocation
 Keep = Callable[[Mapping[str, Any], Any, list, list], None]
@@ -58,28 +59,23 @@ class CUDAKernel:
             )
         module, device = function.Module(), backend.device_id
         self.tells_launches, self.number = tells_launches(artifact.meta), number_of(artifact)
-        image = code = data if artifact.suffix == ".cubin" else data + b"\0"
         try:
             with cuda_context.on(device):
                 self.slot, _ = fault_slot.slot(device)
                 try:
-                    if artifact.meta.get("debug_info") and artifact.suffix != ".cubin":
-                        status, image = cuda_driver.compiled(code)
-                        if status:
-                            raise cupy.cuda.driver.CUDADriverError(status)
-                    module.load(image)
+                    module.load(self.image(data))
                     self.functions: dict[str, Any] = {entry: module.get_function(entry) for entry in entries}
                 except cupy.cuda.driver.CUDADriverError as error:
                     if error.status not in cuda_context.LOADING:
                         raise
-                    log = cuda_driver.jit_log(code) if artifact.suffix != ".cubin" else ""
+                    log = self.log(data)
                     raise ArtifactRefusedError(
                         f"{artifact}: device {device} cannot load {artifact.path} ({error}); {artifact.remedy}"
                         + (f"\n  the driver's compiler says: {log}" if log else "")
                     ) from error
         except (cupy.cuda.driver.CUDADriverError, cupy.cuda.runtime.CUDARuntimeError) as error:
             if error.status == OUT_OF_MEMORY:
-                told = f"{artifact}: no memory on CUDA device {device} for its code ({error})"
+                told = f"{artifact}: no memory on {PLATFORM.title} device {device} for its code ({error})"
                 raise AllocationError(told) from error
             raised = cuda_context.explained(error, artifact.kernel, device)
             if raised is error:
@@ -87,6 +83,34 @@ class CUDAKernel:
             raise raised from error
 
     launch_cache = LaunchCache  # what serves the calls of a kernel that are like an earlier one
+
+    def image(self, data: bytes) -> bytes:
+        """What the driver loads of the bytes of the artifact; the context is current. Raises CUDADriverError."""
+        if self.artifact.suffix == ".cubin":
+            return data
+        if not self.artifact.meta.get("debug_info"):
+            return data + b"\0"
+        status, image = cuda_driver.compiled(data + b"\0")
+        if status:
+            raise cupy.cuda.driver.CUDADriverError(status)
+        return image
+
+    def log(self, data: bytes) -> str:
+        """What the driver's compiler says about an artifact that does not load."""
+        return cuda_driver.jit_log(data + b"\0") if self.artifact.suffix != ".cubin" else ""
+
+    def arguments(
+        self, meta: Mapping[str, Any], call: Call, values: Mapping[str, Any], dims: Mapping[str, int],
+        scratch: Sequence[int], fault: Sequence[int],
+    ) -> list:  # fmt: skip
+        """Those of the launches that have this metadata."""
+        return arguments_of(
+            meta, self.artifact.parameters, values, dims, call.leading, cuda_arrays.address, scratch, fault
+        )  # fmt: skip
+
+    def fitted(self, launch: Launch) -> Launch:
+        """A launch as a device takes it."""
+        return launch
 
     def __call__(self, call: Call, keep: Keep | None = None) -> Any:
         """Launch a checked call and return its results. `keep` is told what `LaunchCache.remember` wants to know,
@@ -145,18 +169,18 @@ class CUDAKernel:
             fault.append(cuda_arrays.address(scratch[-1]))
 
         def arguments_from(meta: Mapping[str, Any], dims: Mapping[str, int]) -> list:
-            return arguments_of(
-                meta, artifact.parameters, values, dims, call.leading, cuda_arrays.address, addresses, fault
-            )  # fmt: skip
+            return self.arguments(meta, call, values, dims, addresses, fault)
 
         launches: list[Launch] = []
         arguments: list[Any] = []
         if "program" in artifact.meta:
             for launch, meta, known in steps(artifact.meta, names, partial(self._read, scratch)):
                 fault_slot.look(self.backend.device_id)
-                self.functions[launch.entry](launch.grid, launch.block, tuple(arguments_from(meta, known)))
+                fit = self.fitted(launch)
+                self.functions[fit.entry](fit.grid, fit.block, tuple(arguments_from(meta, known)))
         else:
-            launches, arguments = launches_of(artifact.meta, names), arguments_from(artifact.meta, call.dims)
+            launches = [self.fitted(launch) for launch in launches_of(artifact.meta, names)]
+            arguments = arguments_from(artifact.meta, call.dims)
             for launch in launches:
                 self.functions[launch.entry](launch.grid, launch.block, tuple(arguments))
         for p, array, whole in copied:

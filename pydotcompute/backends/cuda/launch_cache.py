@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
-from cupy.cuda import driver
-
 from ...artifact.dimensions import from_data, names as names_of
 from ...cache.manifest import KernelRecord
 from ...calls.arguments import Call
 from ..launch import Launch
+from .context import here
 from .launch_code import CachedLaunch, launch_code
 
 MOST = 256  # forms of one kernel; a program whose calls differ more gains nothing from them
@@ -41,7 +40,7 @@ class LaunchCache:
         self.forms: dict[Any, Form] = {}
 
     def __call__(self, args: tuple, kwargs: Mapping[str, Any]) -> Any:
-        form = self.forms.get((driver.ctxGetCurrent(), len(args), *kwargs))
+        form = self.forms.get((here(), len(args), *kwargs))
         if form is None:
             return NotImplemented
         if kwargs:
@@ -70,7 +69,7 @@ class LaunchCache:
         if any(p.may_be_left_out and p.name not in names for p in self.parameters.values()):
             return  # the rules give it its default
         values = (*args, *kwargs.values())
-        assigned = (driver.ctxGetCurrent(), len(args), *kwargs)
+        assigned = (here(), len(args), *kwargs)
         form = self.forms.get(assigned) or self.forms.setdefault(assigned, Form(self.reader(names), {}))
         try:
             key = form.read(*values)

@@ -22,6 +22,7 @@ from ...calls.scalars import convert
 from ..launch import ADDRESS, FAULT_BYTES, OF_CALL, Launch
 from . import arrays as cuda_arrays, fault_slot, streams as cuda_streams
 from .context import CONTEXT, LOST
+from .platform import PLATFORM
 
 CachedLaunch = Callable[..., Any]  # of the values of a call; NotImplemented where the rules are to be asked
 
@@ -154,7 +155,7 @@ def _buffer(words: Any, size: int) -> tuple:
     """A buffer for the arguments of a launch, with those that never change; where the driver is told of it; what has
     to live as long."""
     buffer, length = type(words).from_buffer_copy(words), c_size_t(size)
-    extra = (c_void_p * 5)(BUFFER_POINTER, addressof(buffer), BUFFER_SIZE, addressof(length), 0)
+    extra = (c_void_p * 5)(BUFFER_POINTER, addressof(buffer), BUFFER_SIZE, addressof(length), PLATFORM.end)
     return buffer, addressof(extra), (extra, length)
 
 

@@ -17,8 +17,9 @@ import numpy as np
 from cupy.cuda import Event, get_current_stream, runtime
 
 from .context import on
+from .platform import PLATFORM
 
-LEGACY = 1  # how protocols write the default stream, whose handle is 0: it waits for all that are not non-blocking
+LEGACY = PLATFORM.default_stream  # which waits for all that are not non-blocking
 UNORDERED = -1  # in place of a stream in `__dlpack__`: the caller sees to the order
 
 
@@ -63,7 +64,7 @@ def current(stream: Any, device: int) -> Iterator[None]:
     number = handle(stream)
     other = getattr(stream, "device_id", getattr(stream, "device_index", None))
     if isinstance(other, int) and other >= 0 and other != device:
-        raise ValueError(f"stream= is a stream of CUDA device {other}, but the call is for device {device}")
+        raise ValueError(f"stream= is a stream of {PLATFORM.title} device {other}, but the call is for device {device}")
     with on(device), _of_cupy(stream, number, device):
         yield
 

@@ -52,7 +52,7 @@ class ndarray:
         return SimpleNamespace(array=self)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return 2, self.data.device_id
+        return 10 if _machine.HIP else 2, self.data.device_id
 
     def __array__(self, dtype=None, copy=None):
         raise TypeError(
@@ -107,6 +107,7 @@ class ndarray:
             _machine.start(lambda: np.copyto(part._elements(), value._elements()))
         else:
             compiles("an assignment")
+            copyto(part, value)
 
     def fill(self, value) -> None:
         if self.data.device_id != _machine.number():
@@ -114,7 +115,7 @@ class ndarray:
         number = np.asarray(value).astype(self.dtype)
         if number or not self.flags.c_contiguous:
             compiles("a fill")
-        _machine.start(lambda: self._elements().fill(0))  # of -0.0 too, as CuPy does
+        _machine.start(lambda: self._elements().fill(number if number else 0))  # of -0.0 too, as CuPy does
 
     def copy(self, order="C") -> ndarray:
         if not self.flags.c_contiguous or order != "C":
@@ -146,7 +147,9 @@ class ndarray:
 
 
 def compiles(what: str) -> None:
-    """Where CuPy would call NVRTC, which takes seconds at first, and may not be installed."""
+    """Where CuPy would call NVRTC, which takes seconds at first, and may not be installed; with ROCm its like is."""
+    if _machine.HIP:
+        return
     raise AssertionError(f"{what} that CuPy compiles a kernel for")
 
 
@@ -191,6 +194,11 @@ def array(obj, dtype=None, copy=True, order="K", subok=False, ndmin=0, *, blocki
 
 def asarray(a, dtype=None, order=None, *, copy=None, blocking=False) -> ndarray:
     return array(a, dtype, bool(copy), order)
+
+
+def copyto(dst, src, casting="same_kind", where=None) -> None:
+    compiles("a copy")
+    _machine.start(lambda: np.copyto(dst._elements(), src._elements(), casting))
 
 
 def asnumpy(a, stream=None, order="C", out=None, *, blocking=True) -> np.ndarray:

@@ -24,6 +24,7 @@ ALIGNMENT = 256
 COUNT = int(os.environ.get("EMULATED_DEVICES", "1"))
 CAPABILITIES = [tuple(map(int, c.split("."))) for c in os.environ.get("EMULATED_CAPABILITY", "9.0").split(",")]
 DRIVER = int(os.environ.get("EMULATED_DRIVER", "12090"))
+HIP = os.environ.get("EMULATED_ARCHITECTURE", "")  # of AMD's devices; empty: they are NVIDIA's
 TOTAL = int(os.environ.get("EMULATED_MEMORY", str(1 << 28)))
 
 current = threading.local()  # device, context, and the stream of each device

@@ -7,6 +7,7 @@ import itertools
 import re
 
 from cupy import _machine
+from cupy.cuda import code_objects
 from pydotcompute.backends.cuda.driver import cuda_for_ptx
 from tests.ptx import Module, PtxError
 from tests.ptx.parse import TYPE_BYTES
@@ -22,6 +23,7 @@ _NAMES = {
     709: "CUDA_ERROR_CONTEXT_IS_DESTROYED: context is destroyed",
     716: "CUDA_ERROR_MISALIGNED_ADDRESS: misaligned address",
     500: "CUDA_ERROR_NOT_FOUND: named symbol not found",
+    999: "hipErrorUnknown: unknown error",
 }
 _POINTER, _SIZE = 1, 2  # of a launch's `extra`
 _functions: list[tuple[Module, str, int]] = []
@@ -35,10 +37,18 @@ class CUDADriverError(RuntimeError):
 
 
 def ctxGetCurrent() -> int:
+    if _machine.HIP:
+        raise CUDADriverError(999)  # HIP has none
+    return _context()
+
+
+def _context() -> int:
     return getattr(_machine.current, "context", 0)
 
 
 def ctxSetCurrent(ctx: int) -> None:
+    if _machine.HIP:
+        raise CUDADriverError(999)
     if ctx in _machine.destroyed or ctx not in _machine.contexts:
         raise CUDADriverError(201)
     _machine.current.context = ctx
@@ -58,7 +68,7 @@ def ctxDestroy(ctx: int) -> None:
 
 def _check_context(number: int | None = None) -> None:
     """Errors of a call that needs a context: the one in which its functions were loaded."""
-    context = ctxGetCurrent()
+    context = _context()
     if not context:
         raise CUDADriverError(201)
     if context in _machine.destroyed:
@@ -72,6 +82,8 @@ def _check_context(number: int | None = None) -> None:
 def moduleLoadData(image: bytes) -> tuple[Module, int]:
     """PTX that ends in a zero; no cubins. The module belongs to the current device."""
     _check_context()
+    if _machine.HIP:
+        return code_objects.Module(image), _machine.number()
     if image[:4] == b"\x7fELF":
         raise CUDADriverError(209)
     if not image.endswith(b"\0"):
@@ -104,7 +116,7 @@ def launchKernel(f, grid_dim_x, grid_dim_y, grid_dim_z, block_dim_x, block_dim_y
     if kernel_params or shared_mem_bytes:
         raise CUDADriverError(1)
     words = (ctypes.c_void_p * 5).from_address(extra)
-    if (words[0], words[2], words[4]) != (_POINTER, _SIZE, None):
+    if (words[0], words[2], words[4]) != (_POINTER, _SIZE, 3 if _machine.HIP else None):
         raise CUDADriverError(1)
     size = ctypes.c_size_t.from_address(words[3]).value
     data, arguments, at = ctypes.string_at(words[1], size), [], 0
@@ -119,6 +131,8 @@ def launchKernel(f, grid_dim_x, grid_dim_y, grid_dim_z, block_dim_x, block_dim_y
 
 def sizes(f: int) -> list[int]:
     module, entry, _ = _functions[f - 1]
+    if _machine.HIP:
+        return module.sizes(entry)
     return [TYPE_BYTES[kind] for _, kind in module.functions[entry].parameters]
 
 
@@ -127,6 +141,8 @@ def launch(f: int, grid, block, arguments: list[bytes], stream: int) -> None:
     _check_context(number)
     if number != _machine.number():
         raise AssertionError(f"{entry} was loaded on device {number}; the current device is {_machine.number()}")
+    if _machine.HIP and max(g * b for g, b in zip(grid, block)) >= 2**32:
+        raise CUDADriverError(1)
     if min(*grid, *block) < 1 or block[0] * block[1] * block[2] > 1024 or block[2] > 64 or max(grid[1:]) > 65535:
         raise CUDADriverError(1)
     device = _machine.here()

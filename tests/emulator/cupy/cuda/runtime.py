@@ -11,6 +11,7 @@ from cupy import _machine
 
 from tests.ptx import PtxError
 
+is_hip = bool(_machine.HIP)
 _events: dict[int, Callable] = {}
 _kept: list[np.ndarray] = []  # of the host, as long as the process lives
 _TEXTS = {
@@ -56,7 +57,8 @@ def getDeviceProperties(device: int) -> dict[str, Any]:
         raise CUDARuntimeError(101)
     major, minor = _machine.capability(device)
     name = f"Emulated device {device}".encode()
-    return {"name": name, "major": major, "minor": minor, "integrated": 0, "totalGlobalMem": _machine.TOTAL}
+    own = {"gcnArchName": f"{_machine.HIP}:sramecc+:xnack-".encode()} if is_hip else {}
+    return {"name": name, "major": major, "minor": minor, "integrated": 0, "totalGlobalMem": _machine.TOTAL, **own}
 
 
 def memGetInfo() -> tuple[int, int]:
