@@ -37,7 +37,7 @@ class Scope:
 
     kind: str  # "grid" "blocks" "threads" "for" "while"
     node: t.Parallel | t.For | t.While | t.Reduce
-    indices: tuple[Atom, ...] = ()  # of a parallel loop; the counter of a `for`, which goes up by one
+    indices: tuple[Atom, ...] = ()  # of a parallel loop; the counter of a `for`; no two iterations have the same
     counts: tuple[Poly, ...] = ()
     values: tuple[Poly, ...] = ()  # of a parallel loop: what each index is by these counters
     scans: dict[str, Scan] = field(default_factory=dict)

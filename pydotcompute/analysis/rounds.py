@@ -23,8 +23,11 @@ def iterations(found: Accesses, scopes: Sequence[Scope]) -> int:
         if scope.parallel:
             for count in scope.counts:
                 product = affine.multiply(product, count)
+        elif scope.indices:
+            index = scope.indices[0]
+            rest *= index.most + 1 - (0 if index.natural else index.least)
         else:
-            rest *= scope.indices[0].most + 1 if scope.indices else _MOST
+            rest *= _MOST
     return min(max(found.ranges.most(product), 0) * rest, _MOST)
 
 

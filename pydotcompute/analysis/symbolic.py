@@ -199,7 +199,7 @@ class Walk(Values):
             self.environment[name] = Value(affine.unknown(self.new(name, self.local_type(name))), everywhere, loads)
 
     def loop(self, s: t.While | t.For, path: tuple[int, ...] | None) -> None:
-        here = self.path
+        here, held = self.path, len(self.conditions)
         bounds = [self.value(e) for e in (s.start, s.stop, s.step)] if isinstance(s, t.For) else []
         names = assigned(s.body) | ({s.name} if isinstance(s, t.For) else set())
         before = dict(self.environment)
@@ -215,6 +215,7 @@ class Walk(Values):
             condition = self.value(s.condition)
         with self.assuming(condition):
             self.block(s.body, None if path is None else (*here, 0))
+        del self.conditions[held:]
         self.scopes = self.scopes[:-1]
         self.path = here
         after = self.environment
@@ -238,17 +239,22 @@ class Walk(Values):
         to know how far that goes. Where nobody knows which way it goes, the counter is the index itself."""
         by, one = affine.constant_of(step.poly), affine.constant(1)
         index = affine.add(start.poly, affine.multiply(step.poly, affine.unknown(counter)))
-        up = [affine.at_least(stop.poly, affine.add(index, one))]
-        if by is None and self.never_negative(step.poly):  # a step of 0 runs nothing
-            counter.facts += [*up, affine.at_least(step.poly, one)]
-            return index
         if by is None:
-            index, counter.natural = affine.unknown(counter), False
+            rises = self.never_negative(step.poly)  # a step of 0 runs nothing
+            if rises and not any(self.found.atoms[a].index for a in affine.atoms_of([step.poly])):
+                goes_on = (affine.at_least(stop.poly, affine.add(index, one)), affine.at_least(step.poly, one))
+                counter.facts += goes_on
+                self.conditions.append(Value({}, truth=goes_on, always=True))  # asked whether arithmetic may wrap
+                return index
+            index, ends = affine.unknown(counter), (start.poly, stop.poly)
+            counter.least, counter.most = min(map(self.ranges.least, ends)), max(map(self.ranges.most, ends))
+            counter.natural = counter.least >= 0
             up = [affine.at_least(index, start.poly), affine.at_least(stop.poly, affine.add(index, one))]
             down = [affine.at_least(start.poly, index), affine.at_least(index, affine.add(stop.poly, one))]
-            counter.facts += filter(None, [affine.either(up, down)])
+            counter.facts += up if rises else filter(None, [affine.either(up, down)])
             return index
-        counter.facts += up if by >= 0 else [affine.at_least(index, affine.add(stop.poly, one))]
+        low, high = (index, stop.poly) if by >= 0 else (stop.poly, index)
+        counter.facts.append(affine.at_least(high, affine.add(low, one)))
         way = self._way(start, stop, by)
         counter.below = way if abs(by) == 1 else None
         counter.most = max((self.ranges.most(way) - 1) // abs(by), 0) if by else 0
@@ -258,7 +264,7 @@ class Walk(Values):
         """The number of iterations of a range, where it has any."""
         if (by := affine.constant_of(step.poly)) in (1, -1):
             return self._way(start, stop, by)
-        return affine.unknown(self.derived("count", start.poly, stop.poly))
+        return affine.unknown(self.derived("count", start.poly, stop.poly, step.poly))
 
     @staticmethod
     def _way(start: Value, stop: Value, step: int) -> Poly:
@@ -268,7 +274,7 @@ class Walk(Values):
         return self.value(over.start), self.value(over.stop), self.value(over.step)
 
     def parallel(self, s: t.Parallel, path: tuple[int, ...] | None) -> None:
-        here = self.path
+        here, held = self.path, len(self.conditions)
         ranges = s.ranges or (None,) * len(s.counts)
         bounds = [self.bounds(r) if r else None for r in ranges]
         turns = [self.distance(*b) if b else self.value(count).poly for b, count in zip(bounds, s.counts)]
@@ -296,6 +302,7 @@ class Walk(Values):
         self.raises |= counts.raised(s.body, frozenset(scope.scans))
         with self.running(scope):
             self.block(s.body, () if s.kind == "blocks" else None)
+        del self.conditions[held:]
         self.scopes = self.scopes[:-1]
         self.path, self.environment = here, before
         for reduction in s.reductions:
@@ -313,7 +320,7 @@ class Walk(Values):
         """A loop that stores nothing: only what it reads matters, and what its result is made of."""
         over = self.bounds(s.range) if s.range else None
         count = self.value(s.count)
-        here, before = self.path, dict(self.environment)
+        here, before, held = self.path, dict(self.environment), len(self.conditions)
         scope = Scope("for", s)
         self.scopes += (scope,)
         self.forget(assigned(s.body))
@@ -332,6 +339,7 @@ class Walk(Values):
         self.environment[s.name] = Value(index, varies | {scope}, loads)
         self.accumulated = {**self.accumulated, s.reduction.name: []}
         self.block(s.body, None)
+        del self.conditions[held:]
         self.scopes, self.path, self.environment = self.scopes[:-1], here, before
         terms = self.accumulated[s.reduction.name]
         self.environment[s.reduction.name] = Value(

@@ -14,6 +14,7 @@ from ..ir.tree import (
     AssignTuple,
     Atomic,
     Break,
+    CheckStep,
     Continue,
     For,
     If,
@@ -100,6 +101,8 @@ def _sliced(body: Iterable[Stmt], needed: frozenset[str], own: set[str], scans: 
                     kept.append(replace(s, body=inside))
             case Break() | Continue():
                 kept.append(s)
+            case CheckStep():
+                pass  # told of where the loop runs in full
             case _:
                 raise TypeError(f"no statement of a parallel loop: {s!r}")
     return tuple(kept)

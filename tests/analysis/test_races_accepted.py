@@ -46,6 +46,31 @@ ACCEPTED = {
         "(x: T[n]) -> (out: T[n])",
         "for i in grid(1):\n    out[0] = x[i]",
     ),
+    "steps of the call, either way": (
+        "(x: T[n], s: int64, t: int64) -> (out: T[2 * n, n])",
+        "for i, j in grid((0, n, s), (n - 1, -1, t)):\n    out[2 * i + 1, n - 1 - j] = x[i]",
+    ),
+    "steps of the call, in mixed radix": (
+        "(x: T[n], s: int64) -> (out: T[3 * n])",
+        "for i in grid((0, n, s)):\n    for k in range(3):\n        out[3 * i + k] = x[i]",
+    ),
+    "parts as long as the step, which is a dimension": (
+        "(x: T[n], y: T[s]) -> (out: T[n])",
+        """
+        for i in grid((0, n, s)):
+            for k in range(i, min(n, i + s)):
+                out[k] = x[k] * y[k - i]
+        """,
+    ),
+    "parts of at least two elements, which a condition before the loop says": (
+        "(x: T[n], s: int64) -> (out: T[n])",
+        """
+        if s > 1:
+            for i in grid((0, n - 1, s)):
+                out[i] = x[i]
+                out[i + 1] = x[i]
+        """,
+    ),
     "a triangle and its mirror, by inner ranges": (
         "(x: T[n, n]) -> (out: T[n, n])",
         """

@@ -129,7 +129,7 @@ class Indexing:
                 bounds = self.rng.choice((
                     "N", "n", "i, n", "i + 1", "n - 1, -1, -1", "n, 0, -1", "1, N - 1", "0, N, 2", "N - 1, -1, -2",
                     f"{self.index(1)}, {self.index(1)}", f"{self.index(1)}, N", "-3, n", "int64(c), int64(c) + 3",
-                    f"0, N, {self.index(0)}",
+                    f"0, N, ({self.index(0)}) | 1",
                 ))  # fmt: skip
                 self.line(f"for {name} in range({bounds}):")
                 self.depth += 4

@@ -132,9 +132,9 @@ class Inputs(Elements):
         return scope
 
     def narrow(self, array: Array) -> str:
-        """What an array or scalar is stored as: now and then a float32 one in 16 bits, but those that atomics update,
-        and outputs that may be off by a rounding."""
-        updated = any(re.search(rf"atomic_\w+\({array.name},", line) for line in self.lines)
+        """What an array or scalar is stored as: now and then a float32 one in 16 bits, but those that sums of
+        atomics update, which round each, and outputs that may be off by a rounding."""
+        updated = any(re.search(rf"atomic_add\({array.name},", line) for line in self.lines)
         free = array.dtype == "float32" and array.dtype not in self.type_variables.values() and not array.narrow
         if free and not updated and not (array.writable and self.loose) and self.side.random() < 0.5:
             array.narrow = self.side.choice(STORED)

@@ -76,7 +76,13 @@ class Loops(Acting):
     def ranged(self, count: str, some: bool) -> str:
         whole = (f"(0, {count})", f"({count} - 1, -1, -1)", f"(0, {count}, 1)")
         part = (f"(1, {count})", f"(0, {count}, 2)", f"({count} - 1, 0, -2)", f"({count}, 0)", f"({count} // 2, {count})")
-        return self.rng.choice(whole + part if some else whole)
+        chosen = self.rng.choice(whole + part if some else whole)
+        if self.steps.random() < 0.7:
+            return chosen
+        one = f"{count} // ({count} + 1)"  # 0, which no compiler knows
+        whole = (f"(0, {count}, {one} + 1)", f"({count} - 1, -1, {one} - 1)")
+        part = (f"(0, {count}, {count} % 3 + 1)", f"({count} - 1, 0, -1 - {count} % 2)", f"({count}, 0, {one} + 2)")
+        return self.steps.choice(whole + part if some else whole)
 
     # ------------------------------------------------------------------------------------------ loop and body
 

@@ -22,7 +22,7 @@ class Program(Forms, Inputs, Text):
 
     def __init__(self, seed: int, name: str = "k", form: str = "", style: str = ""):
         self.rng, self.seed, self.kernel, self.style = Random(seed), seed, name, style
-        self.side = Random(f"narrow {seed}")
+        self.side, self.steps = Random(f"narrow {seed}"), Random(f"steps {seed}")
         self.lines, self.indent, self.count, self.skips, self.budget = (
             [],
             0,
@@ -53,3 +53,6 @@ class Program(Forms, Inputs, Text):
         self.with_defaults()
         self.inline = self.side.random() < 0.3
         self.requires = ["TILE * 2 > TILE"] if self.params and self.chance(0.3) else []
+        self.requires += [f"{k} >= 0" for k in self.extents if self.steps.random() < 0.5]
+        truths = [a.name for a in self.arrays if a.role == "in" and not a.dims and a.dtype == "bool" and a.stored == "bool"]
+        self.requires += [f"{a} or not {a}" for a in truths if self.steps.random() < 0.5]

@@ -57,7 +57,8 @@ class Scans(Phases):
         scope = self.scan_scope(names, dims, found, plain)
         self.targets_of(scope, names, dims, self.rng.randint(1, 2))
         self.place = "grid"
-        with self.block(f"for {', '.join(names)} in grid({self.counted(tuple(map(str, dims)))}):", scope):
+        kind = "blocks" if self.steps.random() < 0.25 else "grid"
+        with self.block(f"for {', '.join(names)} in {kind}({self.counted(tuple(map(str, dims)))}):", scope):
             self.scanning(found, plain, kept)
         self.place = "set-up"
         for name, _ in [*found, *plain]:

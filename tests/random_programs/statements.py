@@ -267,7 +267,7 @@ class Statements(Expressions):
         else:
             a, b = (bare(self.cast(self.expr(1, 1), "int64").text) for _ in range(2))
             step = self.rng.choice(
-                ("", ", 1", ", 2", ", -1", ", -3", f", {bare(self.cast(self.expr(1, 1), 'int8').text)}")
+                ("", ", 1", ", 2", ", -1", ", -3", f", {self.cast(self.expr(1, 1), 'int8').text} | 1")
             )
             low, high = f"min(max({a}, -4), 4)", f"min(max({b}, -4), 4)"
             header = f"range({low}, {high}{step})" if step or self.chance(0.5) else f"range({high})"

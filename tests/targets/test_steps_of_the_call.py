@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 
-from tests.targets.built import agree, draw, every_target, loop
+from tests.targets.built import agree, draw, loop, marked
+
+pytestmark = pytest.mark.slow
+ordinary = pytest.mark.parametrize("target", [*map(marked, ("cpu:x86-64-v3", "cuda:compute_80", "opencl:1.2"))])
 
 RANGES = [(0, 19, 3), (19, -1, -1), (18, 2, -5), (4, 4, 1), (7, 3, 2), (3, 7, -2), (2, 19, 2**62), (1, 2, 1)]
 LOOPS = {
@@ -24,7 +27,7 @@ def given(scalars, a, b, s):
     return a, b, np.array([s]) if "x:" in scalars else s
 
 
-@every_target
+@ordinary
 @pytest.mark.parametrize("name", LOOPS)
 def test_loops(target, name):
     scalars, body, *more = LOOPS[name]
@@ -41,7 +44,7 @@ def test_loops(target, name):
                 run(*given(scalars, a, b, 0), 20)
 
 
-@every_target
+@ordinary
 def test_two_steps_and_what_is_proved_of_them(target):
     """Stores at the indices are no race whichever way they go, nor in parts as long as the step."""
     body = "for i, j in grid((0, n, s), (m - 1, -1, t)):\n    out[i, j] = x[i, j]"
@@ -63,7 +66,7 @@ def test_two_steps_and_what_is_proved_of_them(target):
         assert (agree(parts, x, s) == x + np.arange(50) // s * s).all()
 
 
-@every_target
+@ordinary
 def test_reductions(target):
     body = """
         total[()] = sum(x[i] for i in grid((a, b, s)))
@@ -87,23 +90,26 @@ def test_reductions(target):
             run(x, 0, 20, 0)
 
 
-@every_target
+@ordinary
 def test_a_scan(target):
     body = """
         t = 0
         for i in grid((a, b, s)):
-            t += x[i]
+            u = 0
+            for k in range(0, 3, max(s, 1)):
+                u += 1
+            t += x[i] * u
             out[i] = t
     """
     built = loop(target, "(x: int64[n], a: int64, b: int64, s: int64) -> (out: int64[n] = 0)", body)
     x = draw(3000, dtype="i8")
     for a, b, s in ((0, 3000, 2), (2999, -1, -1), (7, 5, 1)):
         wanted, places = np.zeros_like(x), list(range(a, b, s))
-        wanted[places] = np.cumsum(x[places])
+        wanted[places] = np.cumsum(x[places]) * len(range(0, 3, max(s, 1)))
         assert (agree(built, x, a, b, s) == wanted).all()
 
 
-@every_target
+@ordinary
 def test_where_it_stands(target):
     """The line of the step is told, and that of the call of a helper; nothing of what follows happens."""
     body = """
@@ -128,7 +134,7 @@ def test_where_it_stands(target):
         built.python(3, 0)
 
 
-@every_target
+@ordinary
 def test_bounds_at_the_ends_of_their_type(target):
     built = loop(target, "(a: int64, b: int64, s: int64) -> (hits: int64[1] = 0)",
                  "for i in grid((a, b, s)):\n    hits[0] = 1")  # fmt: skip
