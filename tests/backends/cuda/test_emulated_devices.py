@@ -25,6 +25,7 @@ MEMBERS = (
     "cuda.runtime.getDeviceCount", "cuda.runtime.getDeviceProperties", "cuda.runtime.hostAlloc", "cuda.runtime.memGetInfo",
     "cuda.runtime.pointerGetAttributes", "cuda.runtime.setDevice", "cuda.runtime.streamSynchronize",
 )  # fmt: skip
+A_TEST, A_FILE = 120, 600  # seconds; what takes longer hangs, and fails with the place of every thread
 RENAMED = {"ptr": "pointer"}  # what the callers give by position
 
 
@@ -33,13 +34,15 @@ def emulated(tmp_path_factory):
     return environment(str(tmp_path_factory.mktemp("driver")))
 
 
-def session(emulated, project, *more):
+def session(emulated, project, *more, limit=A_TEST):
     return subprocess.run(
         [
             sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "tests.emulator.fixtures", "-rs",
-            "-o", "python_files=case_*.py", *more,
+            "-o", "python_files=case_*.py", "-o", f"faulthandler_timeout={limit}",
+            "-o", "faulthandler_exit_on_timeout=true", *more,
         ],
         capture_output=True, text=True, cwd=ROOT, env={**emulated, "PYDOTCOMPUTE_CUDA_PROJECT": project},
+        timeout=A_FILE,
     )  # fmt: skip
 
 
@@ -48,6 +51,12 @@ def test_cases(emulated, project, name):
     done = session(emulated, project, f"{CASES}/{name}")
     assert done.returncode == 0 and re.search(r"\d+ passed", done.stdout), done.stdout[-8000:] + done.stderr
     assert not re.search(r"skipped|xfailed", done.stdout), done.stdout[-8000:]
+
+
+def test_a_case_that_hangs_fails_and_says_where(emulated, tmp_path):
+    (tmp_path / "case_hanging.py").write_text("import time\n\ndef test_waits_for_ever():\n    time.sleep(1e6)\n")
+    done = session(emulated, "", str(tmp_path / "case_hanging.py"), limit=3)
+    assert done.returncode and "Timeout" in done.stderr and "in test_waits_for_ever" in done.stderr, done.stderr
 
 
 def test_what_is_emulated_is_called_as_cupy_is(emulated):
