@@ -150,19 +150,31 @@ def _invariant(s: Scope, e: tree.Expr) -> bool:
 def _length(over: tree.Range, at: Position) -> tree.Expr:
     """How many iterations a range has."""
     start, stop, step = over.start, over.stop, over.step
-    if not isinstance(step, tree.Const):  # a division by 0 gives 0
-        ways = _way(start, stop, at), _way(stop, start, at)
-        up, down = (tree.Call("max", (way, _ZERO), "int64", at=at) for way in ways)
-        back = _binary("//", _binary("-", down, up, at), step, at)
-        return tree.Call("max", (tree.Unary("-", back, "int64", at=at), _ZERO), "int64", at=at)
+    if not isinstance(step, tree.Const):
+        up, down = (_turns(start, stop, step, falls, at) for falls in (False, True))
+        return _where(tree.Compare(">", step, _ZERO, at=at), up, _where(tree.Compare("<", step, _ZERO, at=at), down))
     low, high = (start, stop) if step.whole > 0 else (stop, start)
     if isinstance(low, tree.Const) and isinstance(high, tree.Const):
         return tree.Const(len(range(low.whole, high.whole, abs(step.whole) or 1)), "int64", at=at)
 
-    if abs(step.whole) > 1:
-        size = tree.Const(abs(step.whole), "int64", at=at)
-        return _binary("+", _binary("//", _binary("-", _way(low, high, at), _ONE, at), size, at), _ONE, at)
-    return high if low == _ZERO else _way(low, high, at)
+    if abs(step.whole) <= 1:
+        return high if low == _ZERO else _way(low, high, at)
+    if not isinstance(low, tree.Const) or low.whole < 0:
+        return _turns(start, stop, step, step.whole < 0, at)
+    size = tree.Const(abs(step.whole), "int64", at=at)
+    return _binary("+", _binary("//", _binary("-", _way(low, high, at), _ONE, at), size, at), _ONE, at)
+
+
+def _turns(start: tree.Expr, stop: tree.Expr, step: tree.Expr, falls: bool, at: Position) -> tree.Expr:
+    """How many steps lead from start to stop, by quotients: the way itself might wrap."""
+    whole = _binary("-", _binary("//", stop, step, at), _binary("//", start, step, at), at)
+    rests = _binary("%", stop, step, at), _binary("%", start, step, at)
+    part = _where(tree.Compare("<" if falls else ">", *rests, at=at), _ONE)
+    return _where(tree.Compare(">" if falls else "<", start, stop, at=at), _binary("+", whole, part, at))
+
+
+def _where(condition: tree.Compare, then: tree.Expr, otherwise: tree.Expr = _ZERO) -> tree.Expr:
+    return tree.Select(condition, then, otherwise, "int64", at=condition.at)
 
 
 def bind_index(s: Scope, name: str) -> str:

@@ -77,6 +77,25 @@ def test_bounds_at_the_ends_of_their_type(target):
 
 
 @every_target
+def test_a_way_that_is_longer_than_its_type(target):
+    """From start to stop it may be further than an int64 says, in few steps."""
+    body = """
+        up[()] = sum(1 for i in grid((a, b, 2**62)))
+        down[()] = sum(1 for i in grid((a, b, -(2**61))))
+        known[()] = sum(1 for i in range(a, b, -(2**63)))
+        given[()] = sum(1 for i in range(a, b, d))
+        told[()] = sum(1 for i in grid((a, b, d)))
+    """
+    counts = "(up: int64, down: int64, known: int64, given: int64, told: int64)"
+    built = loop(target, f"(a: int64, b: int64, d: int64) -> {counts}", body)
+    most, least = 2**63 - 1, -(2**63)
+    for a, b in ((-(2**62), 2**62 + 1), (least, most), (most, least), (5, -3), (-9, most), (most, -9), (least, -1)):
+        for d in (2**61, -(2**62), least, most):
+            wanted = [len(range(a, b, step)) for step in (2**62, -(2**61), least, d, d)]
+            assert [int(n) for n in agree(built, a, b, d)] == wanted
+
+
+@every_target
 def test_reductions_over_ranges(target):
     body = """
         total[()] = sum(x[i] for i in grid((1, n, 2)))
