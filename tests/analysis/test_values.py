@@ -73,6 +73,7 @@ EXTENTS = {
     "the second of two": ("(m: int32, x: inout T[2, n])", "0, i", "n"),
     "a flat array": ("(m: int32, x: inout T[...])", "i", "size"),
     "rows": ("(m: int32, x: inout T[..., n])", "i, 0", "rows"),
+    "columns": ("(m: int32, x: inout T[..., n])", "0, i", "n"),
 }
 
 

@@ -49,10 +49,6 @@ NAMED = {
         "self.writer.assign(indices[-1], flat)",
         ("targets/test_language.py", "-k=test_grids_of_three_counts and x86-64-v3"),
     ),
-    "the step of a range before its stop": Named(
-        "pydotcompute/targets/llvm/statements.py", "if not isinstance(s.step, Const):", "if False:",
-        ("targets/test_atomic_values.py", "-k=from_the_left and x86-64-v3"),
-    ),
     "the changed sources told as the others": Named(
         "pydotcompute/cache/sources.py", "before.get(name) != now.get(name)", "before.get(name) == now.get(name)",
         ("cache/test_sources.py",),

@@ -113,8 +113,6 @@ class Statements:
         first, step, turn = (writer.names.fresh(base) for base in ("_start", "_step", "_turn"))
         writer.assign(first, self.expressions.text(s.start))
         stop = self.expressions.text(s.stop)
-        if not isinstance(s.step, Const):
-            stop = writer.held("_stop", stop)
         writer.assign(step, self.expressions.text(s.step))
         with self.turns(turn, f"turns({first}, {stop}, {step})"), self.iteration():
             self.head(s)

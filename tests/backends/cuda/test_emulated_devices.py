@@ -25,7 +25,7 @@ MEMBERS = (
     "cuda.runtime.getDeviceCount", "cuda.runtime.getDeviceProperties", "cuda.runtime.hostAlloc", "cuda.runtime.memGetInfo",
     "cuda.runtime.pointerGetAttributes", "cuda.runtime.setDevice", "cuda.runtime.streamSynchronize",
 )  # fmt: skip
-A_TEST, A_FILE = 120, 600  # seconds; what takes longer hangs, and fails with the place of every thread
+A_TEST, A_FILE = 300, 900  # seconds; what takes longer hangs, and fails with the place of every thread
 RENAMED = {"ptr": "pointer"}  # what the callers give by position
 
 

@@ -7,6 +7,7 @@ import pytest
 from tests.targets.cpu.compiled import agree, kernel, tree_of
 
 from pydotcompute.backends.cpu.levels import too_high
+from pydotcompute.targets.cpu.compiler import kernel_ir
 from pydotcompute.targets.cpu.lowering import lower
 
 LEVELS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
@@ -68,10 +69,27 @@ def test_no_update_is_lost(name, dtype, level):
         agree(k, {"m": m, "n": n, "b": bins}, threads, **given)
 
 
-@pytest.mark.parametrize("name, array", [("an output", "out"), ("a shared array", "h")])
-def test_updates_are_in_no_group(name, array):
+# name: signature, body, whether what it touches may be in the group; all that is touched is one array
+GROUPS = {
+    "an output": ("(n: int64) -> (out: T[n] = 0)", "for i in grid(n):\n    atomic_add(out, i // 2, 1)", False),
+    "a shared array": (
+        "(n: int64, m: int64) -> (out: T[m] = 0)",
+        "for r in blocks(m):\n    h = shared((7,), T)\n    for c in threads(n):\n        atomic_add(h, c // 2, 1)", False,
+    ),
+    "a local array": (
+        "(n: int64) -> (out: T[n] = 0)",
+        "for i in grid(n):\n    v = local((8,), T)\n    for q in range(8):\n        v[q] = i + q\n"
+        "    atomic_add(out, i, v[i % 8])", False,
+    ),
+    "elements that no other iteration touches": (
+        "(n: int64) -> (out: T[n] = 0)", "for i in grid(n):\n    out[i] = i", True
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_what_iterations_share_is_in_no_group(name):
     """Where no compiler of today makes vectors of such a loop, one of tomorrow may."""
-    signature, body = SHARED[name]
-    text = lower(tree_of(body, signature, types="{T: [float32]}")).text
-    updated = re.findall(rf"\b(load\w*|store\w*)\({array}\b", text)
-    assert set(updated) == {"load_local", "store_local"}, updated
+    signature, body, grouped = GROUPS[name]
+    text = kernel_ir(lower(tree_of(body, signature, types="{T: [float32]}")), "f.py")
+    assert ("!llvm.access.group" in text) == grouped
