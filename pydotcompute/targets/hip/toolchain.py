@@ -43,8 +43,8 @@ def architecture(target: str) -> str:
 @cache
 def architectures() -> tuple[str, ...]:
     """Those that the installed clang makes code for."""
-    code, _, said = _run(".", "clang", "-target", TRIPLE, "--print-supported-cpus")
-    return tuple(re.findall(r"^\s+(gfx[0-9a-f]{3,4})$", said, re.M)) if not code else ()
+    code, told, said = _run(".", "clang", "-target", TRIPLE, "-nogpulib", "--print-supported-cpus")
+    return tuple(re.findall(r"^\s+(gfx[0-9a-f]{3,4})$", told + said, re.M)) if not code else ()
 
 
 def code_object(text: str, arch: str, threads: int, what: str) -> bytes:
