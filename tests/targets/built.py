@@ -58,9 +58,9 @@ def marked(target: str, *more: Any) -> Any:
 every_target = pytest.mark.parametrize("target", [marked(target) for target in TARGETS])
 
 
-def every_target_and(*dtypes: str, of: tuple[str, ...] = TARGETS) -> pytest.MarkDecorator:
-    """Every target, or each of these, with each of these dtypes that it has."""
-    chosen = [(t, d) for t in of for d in dtypes if d == "bool" or d in registry.get(t).dtypes]
+def every_target_and(*dtypes: str) -> pytest.MarkDecorator:
+    """Every target with each of these dtypes that it has."""
+    chosen = [(t, d) for t in TARGETS for d in dtypes if d == "bool" or d in registry.get(t).dtypes]
     return pytest.mark.parametrize("target, dtype", [marked(*pair) for pair in chosen])
 
 
