@@ -128,7 +128,7 @@ def _value(tree: Tree, known: Mapping[str, Any]) -> Any:
     else:
         result = -values[0] if op == "neg" else FUNCTIONS[op](*values)
     if isinstance(result, int) and not -(2**63) <= result < 2**63:
-        raise ValueError("an integer beyond 64 bits")
+        raise OverflowError("an integer beyond 64 bits")
     return result
 
 

@@ -23,7 +23,8 @@ def fault(artifact: Artifact, site: int, call: int, extent: int, index: int) -> 
     file, line, column = places[site - 1]
     if axis == NO_MEMORY:
         place = f"{_path(artifact, file)}:{line}:{column}"
-        return AllocationError(f"{place}: no memory for {array}, of which each thread takes {index:,} bytes")
+        size = f"{index:,} bytes" if index < 2**63 - 1 else "more bytes than an address reaches"
+        return AllocationError(f"{place}: no memory for {array}, of which each thread takes {size}")
     of_axis = f" of axis {axis}" if rank > 1 else ""
     said = f"index {index}{of_axis} is outside {array}, which has {extent}"
     said = "the step of a range is 0" if axis == NO_STEP else said

@@ -6,9 +6,10 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any, Callable, Iterator, Mapping, NamedTuple, Protocol, Sequence
 
-from ..artifact.dimensions import evaluate, from_data
+from ..artifact.dimensions import Operation, evaluate, from_data, shown
 from ..artifact.launch import CHUNK_TERMS, MOST_CHUNKS, MOST_GRID, VIEW_LEVELS, WARP
 from ..artifact.signature import Parameter
+from ..errors import AllocationError
 from .program import follow, host_names
 
 ADDRESS = 4  # which word of an array that a raw kernel gets is its address
@@ -44,8 +45,17 @@ def launches(meta: Mapping[str, Any], names: Mapping[str, Any]) -> list[Launch]:
 
 
 def scratch_sizes(meta: Mapping[str, Any], names: Mapping[str, Any]) -> list[int]:
-    """Bytes of each scratch array of a call; names: its dimensions and integer scalars."""
-    return [int(evaluate(from_data(size), names)) for size in meta["scratch"]]
+    """Bytes of each scratch array of a call; names: its dimensions and integer scalars. Raises AllocationError."""
+    sizes = [from_data(size) for size in meta["scratch"]]
+    try:
+        return [int(evaluate(size, names)) for size in sizes]
+    except ValueError as error:
+        if not isinstance(error.__context__, OverflowError):
+            raise
+        given = shown(Operation("max", tuple(sizes)), names)
+        raise AllocationError(
+            f"no memory for the kernel's own arrays: they take more bytes than an address reaches, for {given}"
+        ) from None
 
 
 def _planned(item: Mapping[str, Any], names: Mapping[str, Any]) -> Launch | None:

@@ -156,8 +156,11 @@ def span(start: int, stop: int, step: int):
 
 
 def poisoned(second: bool, shape: tuple[int, ...], dtype: str) -> np.ndarray:
-    """A new kernel array, whose elements hold poison until they are written."""
-    array = np.empty([max(n, 0) for n in shape], dtypes.numpy_dtype(dtype))
+    """A new kernel array, whose elements hold poison until they are written. Raises MemoryError."""
+    try:
+        array = np.empty([max(n, 0) for n in shape], dtypes.numpy_dtype(dtype))
+    except ValueError as error:
+        raise MemoryError(f"no memory for an array of {' × '.join(map(str, shape))} {dtype}: {error}") from None
     poison(array, second)
     return array
 

@@ -3,7 +3,7 @@ block or thread that is under way has one, for its iterations one after the othe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
@@ -12,7 +12,22 @@ from ..artifact.dimensions import Operation, Tree, data, from_data, names
 from ..artifact.launch import CHUNK_TERMS, MOST_CHUNKS
 from ..artifact.signature import DTYPE_BYTES
 from ..ir.names import all_names
-from ..ir.tree import Assign, Binary, Call, Const, Convert, Expr, KernelTree, NewArray, Parallel, Unary, Var, walk
+from ..ir.tree import (
+    Assign,
+    Binary,
+    BoolOp,
+    Call,
+    Compare,
+    Const,
+    Convert,
+    Expr,
+    KernelTree,
+    NewArray,
+    Parallel,
+    Unary,
+    Var,
+    walk,
+)  # fmt: skip
 
 MOST_BLOCKS = 512  # of a launch with scratch
 MOST_THREADS = 1 << 16  # of one over a grid
@@ -41,6 +56,38 @@ def extents(tree: KernelTree, made: NewArray) -> tuple[Expr, ...]:
     return tuple(
         Const(n, "int64") if isinstance(n, int) else Call("max", (expression(n), zero), "int64") for n in made.shape
     )
+
+
+def beyond_int64(e: Expr) -> Expr | None:
+    """Whether a part of an extent has a value that int64 cannot hold; None where no part can."""
+
+    def either(conditions: Iterable[Expr | None]) -> Expr | None:
+        known = [c for c in conditions if c is not None]
+        return reduce(lambda a, b: BoolOp("or", a, b), known) if known else None
+
+    def of(op: str, one: Expr, other: Expr) -> Expr:
+        return Binary(op, one, other, "int64")
+
+    zero, least = Const(0, "int64"), Const(-(2**63), "int64")
+    match e:
+        case Unary(operand=x):
+            return either((beyond_int64(x), Compare("==", x, least)))
+        case Call(arguments=arguments):
+            return either(map(beyond_int64, arguments))
+        case Binary(op=op, left=x, right=y):
+            own: Expr | None = None
+            if op in "+-":  # the result's sign is that of neither operand, or of a difference not the first one's
+                other = of("^", y, e) if op == "+" else of("^", x, y)
+                own = Compare("<", of("&", of("^", x, e), other), zero)
+            elif op in ("*", "//"):
+                turned = BoolOp("and", Compare("==", x, Const(-1, "int64")), Compare("==", y, least))
+                if op == "*":
+                    wrong = BoolOp("and", Compare("!=", x, zero), Compare("!=", of("//", e, x), y))
+                    own = BoolOp("or", turned, wrong)
+                else:
+                    own = BoolOp("and", Compare("==", y, Const(-1, "int64")), Compare("==", x, least))
+            return either((beyond_int64(x), beyond_int64(y), own))
+    return None
 
 
 def flattened(tree: KernelTree) -> KernelTree:

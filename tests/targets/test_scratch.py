@@ -6,7 +6,9 @@ import pytest
 from tests.targets.built import agree, draw, every_target, loop
 
 from pydotcompute.artifact import abi
+from pydotcompute.artifact.dimensions import Operation, data
 from pydotcompute.backends import launch
+from pydotcompute.errors import AllocationError
 
 LOCAL = """
     def running(t, row, by):
@@ -155,3 +157,47 @@ def test_indices_and_memory_on_a_cpu():
     assert fault(3, -4, 0)[2:] == ("t", 1, 0, 0)
     for m, k in ((1 << 40, 1 << 10), (1 << 62, 4), (1 << 62, 1 << 62)):
         assert fault(m, k, 0)[2:4] == ("t", abi.NO_MEMORY)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "extent, beyond",
+    [
+        ("m * k", [(1 << 33, 1 << 31), (-(1 << 32), -(1 << 32)), (-1, -(1 << 63))]),
+        ("m * k // 2**61 + 4", [(1 << 32, 1 << 32), (-(1 << 33), -(1 << 33))]),
+        ("m + k", [(1 << 62, 1 << 62), (2**63 - 1, 1)]),
+        ("m - k + 4", [(1 << 62, -(1 << 62)), (0, -(1 << 63)), (2**63 - 4, 0)]),
+        ("m // k + 4", [(-(1 << 63), -1)]),
+        ("-m + 4", [(-(1 << 63), 0)]),
+    ],
+)
+def test_extents_beyond_64_bits(extent, beyond):
+    """What is proved of indices holds for numbers without end: no array may have the extent that is left of one."""
+    body = f"""
+    for i in grid(n):
+        t = local(({extent},), int64)
+        s = 0
+        for j in range(min({extent}, 5)):
+            t[j] = j
+        for j in range(min({extent}, 5)):
+            s += t[j]
+        out[i] = s
+    """
+    signature = "(m: int64, k: int64, n: int64) -> (out: int64[n])"
+    built = loop("cpu:x86-64-v3", signature, body)
+    for m, k in ((3, 2), (40, 3), (0, 1)):
+        out = agree(built, m, k, 2)
+        assert (out == sum(range(max(0, min(5, eval(extent)))))).all()
+    for m, k in beyond:
+        with pytest.raises(IndexError) as told:
+            built.call(m, k, 2)
+        assert told.value.args[:2] == ("t", abi.NO_MEMORY)
+
+
+def test_sizes_beyond_64_bits_on_a_device():
+    """The host works out how much the scratch of a launch takes."""
+    for size in (Operation("*", ("m", "m")), Operation("+", ("m", 1))):
+        meta = {"scratch": [8, data(size)]}
+        assert launch.scratch_sizes(meta, {"m": 3})[0] == 8
+        with pytest.raises(AllocationError, match=r"more bytes than an address reaches, for m = 92\d+"):
+            launch.scratch_sizes(meta, {"m": 2**63 - 1})

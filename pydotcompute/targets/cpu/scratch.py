@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from functools import reduce
 
 from ...artifact.signature import DTYPE_BYTES
-from ...ir.tree import KernelTree, NewArray
+from ...ir.tree import Const, KernelTree, NewArray, Select
 from ..llvm.faults import FAULTS
-from ..scratch import extents
+from ..scratch import beyond_int64, extents
 from .code import Code
+
+MOST = Const(2**63 - 1, "int64")
 
 
 class Scratch:
@@ -21,12 +23,15 @@ class Scratch:
         self.arrays, self.write, self.tree = code.arrays, code.expressions.text, tree
 
     def measure(self) -> None:
-        """The names of the extents."""
+        """The names of the extents. One that int64 cannot hold, or a part of which it cannot, is the largest number: of
+        so much there is no memory."""
         for a in self.made:
             names = self.arrays[a.name].extents
             for name, n, extent in zip(names, a.shape, extents(self.tree, a), strict=True):
-                if not isinstance(n, int):
-                    self.writer.assign(name, self.write(extent))
+                if isinstance(n, int):
+                    continue
+                beyond = beyond_int64(extent)
+                self.writer.assign(name, self.write(Select(beyond, MOST, extent, "int64") if beyond else extent))
 
     def allocate(self) -> None:
         """At the beginning of the function. Where there is no memory it ends, and the call is told."""
