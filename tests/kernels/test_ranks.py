@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pydotcompute.backends.cpu import levels
+from tests.emulator.environment import environment
 from tests.targets.opencl import run as opencl
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +26,15 @@ root, target, backend, ranks, *chosen = sys.argv[1:]
 lib = pydotcompute.load(root, target=target)
 most = 64 if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else 32
 ranks = [min(int(rank), most) for rank in ranks.split(",")] if ranks else range(most + 1)
-there = {"backend": backend} if backend else {}
+there, move, back, times, each = {}, np.array, np.asarray, 1, not chosen
+if backend == "cuda":  # arrays of an emulated device
+    from pydotcompute.backends.cuda.backend import CUDABackend
+    from tests.emulator import replay
+    device = CUDABackend()
+    move, back, times, each = device.to_device, device.to_host, 3, False  # the third time it is served without the rules
+    done = replay.install()
+elif backend:
+    there = {"backend": backend}
 counted = dict.fromkeys(("calls", "refused"), 0)
 
 def deeper(parameters, values, count):
@@ -34,30 +43,36 @@ def deeper(parameters, values, count):
     chosen = {p.name for p in loose}
     return {n: v.reshape((1,) * count + v.shape) if n in chosen else v for n, v in values.items()}
 
-def apart(array):
-    # the same values, two elements apart
-    return np.repeat(array, 2, -1)[..., ::2]
-
-def fresh(values, but=""):
-    return {n: np.array(v) if isinstance(v, np.ndarray) and n != but else v for n, v in values.items()}
+def given(values, apart=""):
+    # where they are taken; one may have its elements two apart
+    def laid(name, v):
+        return move(np.repeat(v, 2, -1))[..., ::2] if name == apart else move(v) if isinstance(v, np.ndarray) else v
+    return {n: laid(n, v) for n, v in values.items()}
 
 def same(got, wanted, what):
     got, wanted = ([v] if not isinstance(v, tuple) else v for v in (got, wanted))
     for g, w in zip(got, wanted, strict=True):
         assert (g is None) == (w is None), what
-        assert g is None or np.array_equal(np.asarray(g).ravel(), np.asarray(w).ravel(), equal_nan=g.dtype.kind in "fc"), what
+        assert g is None or np.array_equal(g.ravel(), w.ravel(), equal_nan=g.dtype.kind in "fc"), what
 
-def run(kernel, inputs, outputs, by_name, view=""):
-    # the results, then what the arguments hold; view: of which no copy is made
-    inputs, outputs = fresh(inputs, view), fresh(outputs)
+def host(array):
+    return None if array is None else np.array(back(array))
+
+def run(kernel, inputs, outputs, by_name, apart=""):
+    # the results, then what the arguments hold
+    inputs, outputs = given(inputs, apart), given(outputs)
     result = kernel(**inputs, **outputs) if by_name else kernel(*inputs.values(), *outputs.values())
     counted["calls"] += 1
     written = [inputs[p.name] for p in parameters if p.role == "inout"]
-    return (*(result if isinstance(result, tuple) else (result,)), *written)
+    return tuple(map(host, (*(result if isinstance(result, tuple) else (result,)), *written)))
 
-def refused(kernel, inputs, outputs, by_name, what, view=""):
+def equal(kernel, inputs, outputs, by_name, wanted, what, apart=""):
+    for _ in range(times):
+        same(run(kernel, inputs, outputs, by_name, apart), wanted, what)
+
+def refused(kernel, inputs, outputs, by_name, what, apart=""):
     try:
-        run(kernel, inputs, outputs, by_name, view)
+        run(kernel, inputs, outputs, by_name, apart)
     except ValueError:
         counted["refused"] += 1
         return
@@ -68,7 +83,7 @@ for name, declared in declare.load(root).kernels.items():
         continue
     kernel, parameters = lib[name], declared.signature.parameters
     loose = any(p.ellipsis for p in parameters)
-    for specialisation in declared.specialisations[: 1 if chosen else None]:
+    for specialisation in declared.specialisations[: None if each else 1]:
         params = dict(specialisation.params)
         dims = next(d for d, kind in cases_of(declared, specialisation, 0) if not kind and 3 <= np.prod(list(d.values())) < 5000)
         case = draw(declared, specialisation, dims, np.random.default_rng(0), root)
@@ -85,31 +100,28 @@ for name, declared in declare.load(root).kernels.items():
                         refused(call, more, {}, by_name, what)
                     refused(call, more, ours, by_name, what)
                     continue
-                for given in ({}, ours):
-                    same(run(call, more, given, by_name), wanted, what)
+                for outs in ({}, ours):
+                    equal(call, more, outs, by_name, wanted, what)
                 for p in parameters:
                     value = more.get(p.name)
                     if isinstance(value, np.ndarray) and value.size and value.shape[-1] > 1:
-                        view = {**more, p.name: apart(value)}
                         if p.layout == "C":
-                            refused(call, view, {}, by_name, (*what, p.name), p.name)
+                            refused(call, more, {}, by_name, (*what, p.name), p.name)
                         else:
-                            same(run(call, view, {}, by_name, p.name), wanted, (*what, p.name))
+                            equal(call, more, {}, by_name, wanted, (*what, p.name), p.name)
         flat = [p for p in parameters if p.is_array and p.is_input]
         if flat and all(p.ellipsis and not p.dims for p in flat):
             one = {n: v.reshape(-1)[:1] if isinstance(v, np.ndarray) else v for n, v in inputs.items()}
             none = {n: v.reshape(()) if isinstance(v, np.ndarray) else v for n, v in one.items()}
             for by_name in (False, True):
-                wanted = run(call, one, {}, by_name)
-                got = run(call, none, {}, by_name)
-                same(got, wanted, (name, "0-d"))
-print(counted["calls"], counted["refused"])
+                equal(call, none, {}, by_name, run(call, one, {}, by_name), (name, "0-d"))
+print(counted["calls"], counted["refused"], *(done.values() if backend == "cuda" else ()))
 """
 
 
-def run(folder, *words):
+def run(folder, *words, **more):
     command = [sys.executable, "-c", PROGRAM, str(folder), *words]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run(command, capture_output=True, text=True, **more)
     assert done.returncode == 0, done.stderr[-3000:]
     return map(int, done.stdout.split())
 
@@ -121,6 +133,12 @@ def test_every_rank(built, level):
         pytest.skip(levels.too_high(level))
     calls, refused = run(built, f"cpu:{level}", "", "")
     assert calls > 10_000 and refused > 10_000
+
+
+@pytest.mark.slow
+def test_every_rank_on_an_emulated_cuda_device(project, tmp_path):
+    calls, refused, interpreted, again = run(project, "cuda:compute_80", "cuda", "", "", env=environment(str(tmp_path)))
+    assert calls > 30_000 and refused > 5_000 and 50 < interpreted < again
 
 
 @pytest.mark.slow
