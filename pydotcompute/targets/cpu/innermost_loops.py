@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ...ir.tree import Const, For, Parallel, Reduce, While, walk
 from ..llvm.expressions import Expressions
-from ..llvm.faults import FAULTS, Faults
+from ..llvm.faults import Faults
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
 from .index_set_splitting import (
@@ -19,6 +19,7 @@ from .index_set_splitting import (
     does_nothing_else,
     index_conditions,
 )  # fmt: skip
+from .interruptions import leave_if_interrupted
 from .lifted_checks import LiftedChecks
 from .loop_reductions import Lanes, Reductions
 
@@ -46,7 +47,7 @@ class InnermostLoops:
             self.checks.write(loop, start, stop, lambda version: self._search(version, lanes, start, stop))
         elif loop.kind == "threads" and (count := _whole_vectors(loop)):
             self._each(loop, start, f"int64({count})", "independent_vectors")
-        elif not _few(loop) and (self.faults.any or loop.reductions and loop.kind != "threads"):
+        elif not _few(loop) and (self.faults.any if loop.kind == "threads" else loop.reductions):
             with self._pieces(start, stop) as (first, last):
                 self._whole(loop, first, last)
         else:
@@ -59,8 +60,7 @@ class InnermostLoops:
         first, last = (self.names.fresh(n) for n in ("_piece", "_piece_end"))
         writer.assign(first, start)
         with writer.while_(f"lt({first}, {stop})"):
-            with writer.if_(f"gt({first}, {start}) and interrupted({FAULTS})"):
-                writer.line("break")
+            leave_if_interrupted(writer, f"gt({first}, {start})")
             writer.assign(last, f"add({first}, minimum(sub({stop}, {first}), int64({PIECE})))")
             yield first, last
             writer.assign(first, last)
@@ -118,9 +118,7 @@ class InnermostLoops:
         number, first = (self.names.fresh(n) for n in ("_number", "_first"))
         with writer.for_(number, f"blocks_of(sub({stop}, {start}), int64({block}))"):
             self.faults.leave()
-            last = f"eq(band({number}, int64({_BLOCKS - 1})), int64({_BLOCKS - 1}))"
-            with writer.if_(f"{last} and interrupted({FAULTS})"):
-                writer.line("break")
+            leave_if_interrupted(writer, f"eq(band({number}, int64({_BLOCKS - 1})), int64({_BLOCKS - 1}))")
             writer.assign(first, f"at({number}, int64({block}), {start})")
             yield first, writer.held("_terms", f"minimum(int64({block}), sub({stop}, {first}))")
 

@@ -75,8 +75,7 @@ class Interruptions:
             writer.assign(watch.spent, f"add({watch.spent}, {watch.cost})")
             with writer.if_(f"gt({watch.spent}, int64({SLICE}))"):
                 writer.assign(watch.spent, "int64(0)")
-                with writer.if_(f"interrupted({FAULTS})"):
-                    writer.line("break")
+                leave_if_interrupted(writer)
 
     @contextmanager
     def turns(self, name: str, *bounds: str) -> Iterator[None]:
@@ -98,8 +97,7 @@ class Interruptions:
                 yield
             with writer.else_():
                 writer.assign(first, last)
-                with writer.if_(f"lt({first}, {stop}) and interrupted({FAULTS})"):
-                    writer.line("break")
+                leave_if_interrupted(writer, f"lt({first}, {stop})")
                 writer.line("continue")
             writer.line("break")
 
@@ -115,6 +113,12 @@ class Interruptions:
 
     def _calls_long(self, n: object) -> bool:
         return isinstance(n, CallHelper) and any(self._is_long(m) for s in self.helpers[n.helper].body for m in walk(s))
+
+
+def leave_if_interrupted(writer: Writer, condition: str = "") -> None:
+    """Where the condition holds: leave the loop that is written, if the call is to end."""
+    with writer.if_(" and ".join(filter(None, (condition, f"interrupted({FAULTS})")))):
+        writer.line("break")
 
 
 def walk_body(s: Loop) -> Iterator[object]:

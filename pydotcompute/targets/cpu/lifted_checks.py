@@ -70,7 +70,7 @@ class LiftedChecks:
                         writer.names.bind(held[e].name, held[e].name)
                 found = ((held.get(e, e), extent) for axis in checks for e, extent in axis)
                 tests |= dict.fromkeys(f"within({self.expressions.text(e)}, {extent})" for e, extent in found)
-                new[number] = tuple(held.get(axis[0][0], e) for e, axis in zip(indices, checks))
+                new[number] = tuple(held.get(axis[0][0], e) if axis else e for e, axis in zip(indices, checks))
 
             def certain(node: Any) -> Any:
                 if id(node) not in new:
@@ -79,7 +79,7 @@ class LiftedChecks:
                 value = {} if isinstance(node, Load) else {"value": certain(node.value)}
                 return replace(node, indices=indices, inside=True, **value)
 
-            with writer.if_(" and ".join(tests)):
+            with writer.if_(" and ".join(tests) or "True"):
                 iterations(replace(loop, body=tuple(map(certain, loop.body))))
             every = {id(node) for node in _unconditional(loop.body)}.issuperset(lifted)
             with writer.else_():
@@ -92,6 +92,7 @@ class LiftedChecks:
         if faults.sites.bounds or not faults.any or body_size(loop) > _LARGE or index in assigned(loop.body):
             return lifted
         names = self.writer.names
+        from_zero = not any(loop.ranges[-1:])
         ends = tuple(Var(f"{index}.{end}", "int64") for end in ("first", "last"))
         names.bind(ends[0].name, start)
         names.bind(ends[1].name, f"sub({stop}, int64(1))")
@@ -106,6 +107,9 @@ class LiftedChecks:
             checks: list[Checks] = []
             for e, extent in zip(node.indices, self.elements.arrays[node.array].extents):
                 e = substituted(e, known)
+                if from_zero and e == Var(index, "int64") and extent == self.expressions.text(loop.counts[-1]):
+                    checks.append([])  # of what the loop counts to
+                    continue
                 if any(isinstance(part, Var) and part.name in changed for part in walk(e)):
                     break
                 if is_cheap(e) and _slope(e, index) in (-1, 0, 1):

@@ -11,6 +11,7 @@ from ..llvm.expressions import Expressions
 from ..llvm.faults import Faults
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
+from ..sites import may_be_long
 from .innermost_loops import InnermostLoops
 from .loop_reductions import Lanes, Reductions
 from .loop_versioning import LoopVersioning
@@ -57,7 +58,8 @@ class Loops:
         writer.assign(first, f"sub({flat}, at({row}, {inner}, int64(0)))")
         self._unpack(outer, lanes.counts[:-1], row)
         with writer.while_(f"lt({flat}, {stop})"):
-            self.faults.leave()
+            if loop.kind == "threads" or may_be_long(loop):  # else a slice ends soon
+                self.faults.leave()
             writer.assign(last, f"minimum({inner}, add({first}, sub({stop}, {flat})))")
             for name, index in zip(loop.names, outer):
                 writer.assign(self.names.of(name), index)
