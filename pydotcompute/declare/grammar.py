@@ -151,8 +151,8 @@ class Reader:
         for token in tokens:
             if token.text not in QUALIFIERS:
                 raise self.fail(token, f"unknown word '{token.text}' before the dtype", near(token.text, QUALIFIERS))
-            if role != "in":
-                hint = "outputs are C-contiguous" if role == "out" else "scratch is C-contiguous"
+            if role != "in" and (role, token.text) != ("out", "strided"):
+                hint = "put it among the arguments, before '->'" if role == "out" else "scratch is C-contiguous"
                 raise self.fail(token, f"{_NOUNS[role][0]} cannot be {token.text}", hint)
         if tuple(t.text for t in tokens) not in ORDERS:
             together = " ".join(t.text for t in tokens)

@@ -55,12 +55,20 @@ def target_problem(text: str) -> tuple[str, str] | None:
     return f"unknown target '{text}'", "a target is written as cpu:x86-64-v3 or cuda:sm_90"
 
 
+# What is called otherwise here, or is one of these in memory.
+_DTYPES = {
+    "int": "int64", "uint": "uint64", "float": "float64", "double": "float64", "single": "float32", "half": "float16",
+    "complex": "complex128", "byte": "uint8", "datetime64": "int64, which takes datetime64 too",
+    "timedelta64": "int64, which takes timedelta64 too",
+}  # fmt: skip
+
+
 def dtype_problem(name: str, variables: Iterable[str] = ()) -> tuple[str, str] | None:
     """Why this is no dtype, nor one of these type variables (message, hint with the table), or None."""
     known = [*variables, *DTYPES]
     if name in known:
         return None
-    hint = near(name, known)
+    hint = f"write {_DTYPES[name]}" if name in _DTYPES else near(name, known)
     return f"unknown dtype '{name}'", f"{hint} dtypes: {', '.join(DTYPES)}" if hint.endswith("?") else hint
 
 

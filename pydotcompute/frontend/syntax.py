@@ -67,6 +67,7 @@ BUILTINS = {
 _ARRAY = "write `local((n,), T)` for an array of an iteration's own, or `temp (q: T[n])` in the signature"
 INSTEAD = {
     "prange": "write `for i in grid(n):`",
+    **dict.fromkeys(("syncthreads", "barrier", "syncwarp"), "leave it out: barriers are placed where they are needed"),
     "radians": "write `x * (pi / 180)`", "degrees": "write `x * (180 / pi)`", "square": "write `x * x`",
     "clip": "write `min(max(x, low), high)`", "mod": "write `x % y`", "divide": "write `x / y`",
     "mean": "write `sum(x[k] for k in range(n)) / n`", "dot": "write `sum(a[k] * b[k] for k in range(n))`",

@@ -20,6 +20,7 @@ CASES = [
     ("grid", "for j in §reversed(range(n)):\n        pass", "`reversed` is not part of the kernel language",
      "write `range(n - 1, -1, -1)`"),
     ("grid", "v = §radians(x[i])", "unknown function `radians`", "write `x * (pi / 180)`"),
+    ("grid", "§syncthreads()", "unknown function `syncthreads`", "leave it out: barriers are placed where they are needed"),
     ("grid", "v = §x.sum()", "`x.sum`: an attribute is not part of the kernel language",
      "write `sum(x[k] for k in range(n))`"),
     ("kernel", "v = §sum(x)", "`sum` takes one reduction", "write `sum(x[c] for c in grid(n))`"),

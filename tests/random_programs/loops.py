@@ -19,6 +19,8 @@ class Loops(Acting):
     def output(self, dims: tuple, written: str = "", dtype: str = "", **settings) -> Array:
         role = self.rng.choice(("out", "out", "inout")) if dims and not written and "TILE" not in dims else "out"
         layout = "strided" if role == "inout" and self.chance(0.3) else "C"
+        if role == "out" and dims and not written and self.steps.random() < 0.15:
+            layout = "strided"
         array = Array(self.name("o"), dtype or self.rng.choice(DTYPES), dims, role, layout, written=written, **settings)
         if role == "out" and not array.fill and self.chance(0.4):
             fills = {0: ("True", "False"), 1: ("0", "1", "100"), 2: ("0", "-inf", "0.5", "nan"), 3: ("0", "1+2j")}

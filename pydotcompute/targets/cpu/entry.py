@@ -111,7 +111,7 @@ def _is_servable(
         bound |= {"size", "rows"}
     kinds = {**dict.fromkeys(bound, "int"), **{name: type(value).__name__ for name, value in params.items()}}
     for p in parameters:
-        if p.dtype not in DTYPES or p.ellipsis and not leading or p.length:
+        if p.dtype not in DTYPES or p.ellipsis and not leading or p.length or p.role == "out" and p.layout != "C":
             return False
         if not all(kind(dim, kinds) == "int" for dim in p.dims or ()):
             return False
