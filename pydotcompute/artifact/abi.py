@@ -9,8 +9,10 @@ An artifact for a CPU is a shared object with two exports:
     METH_KEYWORDS: checks the arguments it knows how to check, fills the words, calls `run`; hands every other
     call unchanged to the Python callable in the exported variable `fallback`.
 
-and variables that the loader sets before the first call: `threads` (int32: at most so many), and those of `entry`
-(see targets/cpu/entry.py).
+and variables that the loader sets before the first call: `threads` (int32: at most so many), `python` (the addresses of
+what CPython exports, in the order of PYTHON: no object names anything of it, since a DLL could not leave that open;
+without them `run` and `run_unlocked` do the same, and look at no signals), and those of `entry` (see
+targets/cpu/entry.py).
 
 The words, in order:
     for each parameter of the signature
@@ -39,7 +41,14 @@ from .signature import Parameter
 
 # The number of this convention, and of those of devices (launch.py): a new one refuses every object made before. It
 # changes with whatever a loader and an object must agree on.
-CONVENTION = 4
+CONVENTION = 5
+PYTHON = (
+    "PyBool_Type", "PyComplex_Type", "PyErr_CheckSignals", "PyErr_Clear", "PyEval_RestoreThread", "PyEval_SaveThread",
+    "PyFloat_Type", "PyGILState_Ensure", "PyGILState_Release", "PyLong_AsLongLongAndOverflow", "PyLong_FromVoidPtr",
+    "PyLong_Type", "PyObject_RichCompareBool", "PyObject_Vectorcall", "PyTuple_GetItem", "PyTuple_New",
+    "PyTuple_SetItem", "PyTuple_Size", "PyUnicode_Compare", "Py_DecRef", "Py_IncRef", "_Py_NoneStruct",
+    "_Py_TrueStruct",
+)  # fmt: skip
 FAULT_WORDS = 6
 TOLD_WORDS = 4  # of these, what is told of an index
 NEXT_LOOK, CALLER = 4, 5  # the others, by their number; CALLER is 0 as long as no other thread takes part

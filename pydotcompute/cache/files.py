@@ -44,7 +44,7 @@ def read(folder: str, name: str, most: int, root: str | None = None) -> bytes:
     UntrustedCacheError.
     """
     path = f"{folder}/{name}"
-    if root is None:
+    if root is None or os.open not in os.supports_dir_fd:  # as on Windows
         return read_file(path, most)
     opened = []
     try:

@@ -8,13 +8,20 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
 import platform
 import time
 from typing import Callable, Iterator
 
+from ..errors import CompilerNotInstalledError
 from .files import read_file
+
+try:
+    import fcntl
+except ImportError:
+    raise CompilerNotInstalledError(
+        "nothing is built on this system, whose files cannot be locked: install a wheel that was built on Linux"
+    ) from None
 
 LOCK = "lock"
 HELD = "lock.held"  # the file that is there while somebody writes, where the kernel keeps no locks

@@ -12,6 +12,7 @@ from time import time
 from typing import TYPE_CHECKING
 
 from ..artifact import identity
+from ..artifact.cpu_levels import WINDOWS, system
 from ..errors import KernelNotBuiltError
 from . import files, trust
 from .layout import USED
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 
 DAY = 86400  # seconds
+COPY = "pydotcompute-"  # what the names of private copies begin with
 
 
 def read(artifact: Artifact) -> bytes:
@@ -80,18 +82,20 @@ def open_library(artifact: Artifact) -> ctypes.CDLL:
 
     Where memfds are missing or may not be executed, a private temporary file takes its place. One with debug
     information comes from its own file, once in a process, where nobody else can put another one in its place:
-    debuggers and profilers read it there. Every call maps the object anew, with variables of its own. Raises
-    KernelNotBuiltError.
+    debuggers and profilers read it there; so does each on Windows, which deletes no file that is loaded. Every call
+    maps the object anew, with variables of its own. Raises KernelNotBuiltError.
     """
     data = read(artifact)
-    if artifact.meta.get("debug_info") and (library := _load_file(artifact.path)):
+    in_place = artifact.meta.get("debug_info") or system() == WINDOWS
+    if in_place and (library := _load_file(artifact.path)):
         return library
+    if hasattr(os, "memfd_create"):
+        try:
+            return _load_sealed(data, artifact.kernel)
+        except OSError:  # said below, if the bytes are at fault
+            pass
     try:
-        return _load_sealed(data, artifact.kernel)
-    except (AttributeError, OSError):  # said below, if the bytes are at fault
-        pass
-    try:
-        return _load_temporary(data)
+        return _load_copy(data, artifact.suffix)
     except OSError as error:
         raise KernelNotBuiltError(
             f"{artifact}: {artifact.path} cannot be loaded ({error}); {artifact.remedy}"
@@ -104,7 +108,12 @@ def close_library(library: ctypes.CDLL) -> None:
 
     for name in [name for name, handle in _files.items() if handle == library._handle]:
         del _files[name]
-    ctypes.PyDLL(None).dlclose(ctypes.c_void_p(library._handle))  # which keeps the GIL
+    handle = ctypes.c_void_p(library._handle)
+    if system() == WINDOWS:  # by functions that keep the GIL
+        ctypes.PyDLL("kernel32").FreeLibrary(handle)
+        _remove(library._name)
+    else:
+        ctypes.PyDLL(None).dlclose(handle)
 
 
 def _load_sealed(data: bytes, name: str) -> ctypes.CDLL:
@@ -141,11 +150,11 @@ def _load_file(path: str) -> ctypes.CDLL | None:
         return None
 
 
-def _load_temporary(data: bytes) -> ctypes.CDLL:
+def _load_copy(data: bytes, suffix: str) -> ctypes.CDLL:
     import ctypes
     import tempfile
 
-    handle, path = tempfile.mkstemp(prefix="pydotcompute-", suffix=".so")
+    handle, path = tempfile.mkstemp(prefix=COPY, suffix=suffix)
     try:
         try:
             _write(handle, data)
@@ -153,7 +162,24 @@ def _load_temporary(data: bytes) -> ctypes.CDLL:
             os.close(handle)
         return ctypes.CDLL(path)
     finally:
-        os.unlink(path)
+        _remove(path)
+        _remove_old(os.path.dirname(path), suffix)
+
+
+def _remove(path: str) -> None:
+    """A copy, where that can be done: Windows does not while it is loaded."""
+    if os.path.basename(path).startswith(COPY):
+        try:
+            os.unlink(path)
+        except PermissionError:
+            pass
+
+
+def _remove_old(folder: str, suffix: str) -> None:
+    """Copies that could not be removed by processes which are gone."""
+    for entry in os.scandir(folder) if system() == WINDOWS else ():
+        if entry.name.startswith(COPY) and entry.name.endswith(suffix) and time() - entry.stat().st_mtime > DAY:
+            _remove(entry.path)
 
 
 def _write(handle: int, data: bytes) -> None:

@@ -45,7 +45,10 @@ def refuse(problem: str, remedy: str, folder: str, root: str) -> None:
 
 
 def fault(status: os.stat_result) -> str:
-    """Who else could write what has this status; empty if nobody."""
+    """Who else could write what has this status; empty if nobody. On Windows access lists say that, which nobody reads
+    here."""
+    if not hasattr(os, "geteuid"):
+        return ""
     if status.st_uid not in (os.geteuid(), 0):
         return f"it belongs to {_user(status.st_uid)}"
     if status.st_mode & 0o002:

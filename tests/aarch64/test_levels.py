@@ -3,7 +3,7 @@
 import pytest
 
 from pydotcompute.artifact import cpu_levels
-from pydotcompute.backends.cpu import levels
+from pydotcompute.backends.cpu import features, levels
 from pydotcompute.backends.cpu.backend import CPUBackend
 from pydotcompute.targets.registry import get, problem
 
@@ -24,8 +24,8 @@ def test_a_processor_that_lacks_one_feature_has_the_lower_level():
 def test_flags_stand_in_a_line_of_another_name(tmp_path):
     path = tmp_path / "cpuinfo"
     path.write_text("processor\t: 0\nFeatures\t: fp asimd fphp asimdhp\nCPU part\t: 0xd0c\n")
-    assert levels.linux_flags(str(path)) == {"fp", "asimd", "fphp", "asimdhp"}
-    assert levels.missing_features(["neon", "fp-armv8", "lse"], levels.linux_flags(str(path))) == ["lse"]
+    assert features.linux_flags(str(path)) == {"fp", "asimd", "fphp", "asimdhp"}
+    assert levels.missing_features(["neon", "fp-armv8", "lse"], features.linux_flags(str(path))) == ["lse"]
 
 
 @pytest.mark.parametrize(
@@ -45,5 +45,5 @@ def test_names():
     assert not problem("cpu:aarch64-v8.2") and target is get("cpu:x86-64-v3")
     assert problem("cpu:aarch64-v9")[1] == "did you mean 'cpu:aarch64'?"
     assert problem("cpu:arm64")[1] == "did you mean 'cpu:aarch64'?"
-    assert target.platforms("cpu:aarch64-v8.2+bounds") == ("manylinux_2_17_aarch64",)
+    assert target.platforms("cpu:aarch64-v8.2+bounds") == ("manylinux_2_17_aarch64", "musllinux_1_2_aarch64")
     assert {cpu_levels.architecture(level) for level in cpu_levels.LEVELS} == {"x86-64", "aarch64"}

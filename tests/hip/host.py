@@ -38,7 +38,7 @@ _KERNEL = re.compile(r"kernel void (\w+)\(([^)]*)\)")
 
 def missing() -> str:
     """Why nothing can be executed here; empty if it can."""
-    return toolchain.missing() or levels.too_high(LEVEL)
+    return toolchain.missing() or levels.unfit(LEVEL)
 
 
 class Program:

@@ -61,7 +61,7 @@ def compiled(level):
     options.loop_vectorization = options.slp_vectorization = True
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
-    return machine.emit_assembly(module), link("the functions", machine.emit_object(module))
+    return machine.emit_assembly(module), link("the functions", module.triple, machine.emit_object(module))
 
 
 @functools.cache

@@ -38,7 +38,7 @@ print(len(pydotcompute.library("pydotcompute")), pydotcompute.__file__)
 @pytest.mark.slow
 def test_the_wheel_ships_its_kernels_to_where_numpy_is_alone(built, tmp_path):
     wheel = made(ROOT, "build_wheel", tmp_path / "dist", **OWN)
-    assert wheel.name == f"pydotcompute-{pydotcompute.__version__}-py3-none-manylinux_2_17_x86_64.whl"
+    assert wheel.name == f"pydotcompute-{pydotcompute.__version__}-py3-none-manylinux_2_17_x86_64.musllinux_1_2_x86_64.whl"
     found = contents(wheel)
     assert {"pydotcompute/_bundle/manifest.json", "pydotcompute/packaging/skeleton/package/gitignore.in"} <= found.keys()
     assert {f"pydotcompute/docs/pages/{topic}.md" for topic in TOPICS} <= found.keys()

@@ -28,7 +28,7 @@ from support import (
 import pydotcompute
 from pydotcompute import StaleArtifactWarning
 from pydotcompute.targets.cpu.entry import entry_ir
-from pydotcompute.backends.cpu import levels
+from pydotcompute.backends.cpu import features, levels
 
 
 def test_a_library(tmp_path):
@@ -203,7 +203,7 @@ def test_which_says_what_would_run_and_why_nothing_else_would(tmp_path, monkeypa
         "[T=float32] for cpu:x86-64-v2+bounds: a build with checked bounds runs only where it is pinned",
         "[T=float32] for cuda:sm_90: this call runs on the backend 'cpu'; backend='cuda' moves it there",
         "[T=float32] for cpu:native: this processor lacks no-such-thing"
-        + ("" if "avx2" in levels.linux_flags() else ", avx2"),
+        + ("" if "avx2" in features.linux_flags() else ", avx2"),
         "[T=float64] for cpu:x86-64: the call has T=float32",
     }
     assert str(which).startswith(

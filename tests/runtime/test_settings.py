@@ -10,7 +10,7 @@ import pytest
 from support import edit_manifest, manifest_of, write_saxpy
 
 import pydotcompute
-from pydotcompute.backends.cpu import levels
+from pydotcompute.backends.cpu import features, levels
 from pydotcompute.artifact import machine
 from pydotcompute.calls import settings
 from pydotcompute.devices import pinned
@@ -115,7 +115,7 @@ def test_a_processor_that_lacks_one_feature_of_a_level_has_the_one_below(level, 
 
 
 def test_the_level_here_is_what_linux_says():
-    assert levels.level() == levels.linux_level_of(levels.linux_flags())
+    assert levels.level() == levels.linux_level_of(features.linux_flags())
 
 
 @pytest.mark.skipif(not shutil.which("qemu-x86_64"), reason="needs qemu-user")
@@ -160,7 +160,7 @@ def test_levels_of_linux_flags(tmp_path):
     v2 = "pni ssse3 sse4_1 sse4_2 popcnt cx16 lahf_lm".split()
     assert levels.linux_level_of(v2) == "x86-64-v2"
     assert levels.linux_level_of([*v2, *"avx avx2 fma f16c bmi1 bmi2 abm movbe".split()]) == "x86-64-v3"
-    assert levels.linux_flags(str(tmp_path / "none")) == frozenset()
+    assert features.linux_flags(str(tmp_path / "none")) == frozenset()
 
 
 def test_native_code_runs_where_every_feature_is_there():

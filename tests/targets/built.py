@@ -47,7 +47,7 @@ LACKS = {"opencl": run_opencl.missing, "hip": run_hip.missing}
 def marked(target: str, *more: Any) -> Any:
     """A parameter of a test, skipped where this processor or this environment cannot have the target."""
     own = registry.get(target)
-    reason = own.missing() or (levels.too_high(target.removeprefix("cpu:")) if own.name == "cpu" else "")
+    reason = own.missing() or (levels.unfit(target) if own.name == "cpu" else "")
     reason = reason or LACKS.get(own.name, str)()
     marks = [pytest.mark.skipif(bool(reason), reason=str(reason))]
     if target in ("cpu:x86-64-v2", "cpu:x86-64-v4", "opencl:1.2") or own.name == "hip":  # what v3 passes is mostly right for them

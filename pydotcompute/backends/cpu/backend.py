@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .kernel import CPUKernel
 
 NATIVE_RANK = len(cpu_levels.LEVELS)
+_LEVELS = frozenset(name for name in cpu_levels.NAMES if name != "cpu:native")
 
 
 class CPUBackend(Backend):
@@ -111,29 +112,30 @@ class CPUBackend(Backend):
         return f"did you mean '{close[0]}'?" if close else f"there are {', '.join(known)}"
 
     def unfit(self, target: str) -> str:
-        name = target.partition(":")[2].removesuffix("+bounds")
-        return levels.too_high(name) if name in cpu_levels.LEVELS else ""
+        return levels.unfit(target) if target.removesuffix("+bounds") in _LEVELS else ""
 
     def made_for_this_machine(self, target: str) -> bool:
         return target.removesuffix("+bounds") == "cpu:native"
 
     def usual_target(self) -> str:
-        return f"cpu:{levels.level() or 'native'}"
+        return levels.usual_target()
 
     def judge(self, artifact: Artifact) -> Verdict:
         """The highest level that this processor has comes first; `native` code, if it has all it needs, before it."""
-        wanted = artifact.target.partition(":")[2].removesuffix("+bounds")
-        if wanted == "native":
+        name = artifact.target.removesuffix("+bounds")
+        if name == "cpu:native":
             features = artifact.meta.get("features")
+            if artifact.suffix != cpu_levels.SUFFIXES.get(cpu_levels.system()):
+                return Verdict(reason="it was built on another system")
             if not isinstance(features, (list, tuple)):
                 return Verdict(reason="the manifest does not say which features it needs")
             missing = levels.missing_features(features)
             if missing:
                 return Verdict(reason=f"this processor lacks {', '.join(missing)}")
             return Verdict(NATIVE_RANK)
-        if wanted not in cpu_levels.LEVELS:
-            return Verdict(reason=f"the backend 'cpu' knows no level {wanted!r}")
-        return Verdict(cpu_levels.LEVELS.index(wanted), levels.too_high(wanted))
+        if name not in _LEVELS:
+            return Verdict(reason=f"the backend 'cpu' knows no level {name.partition(':')[2]!r}")
+        return Verdict(cpu_levels.LEVELS.index(cpu_levels.parts(name)[0]), levels.unfit(name))
 
     def load_kernel(self, artifact: Artifact) -> CPUKernel:
         """Load a shared object. Raises KernelNotBuiltError if it is damaged."""

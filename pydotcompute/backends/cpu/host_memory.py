@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 
+from ...artifact.cpu_levels import MACOS, WINDOWS, system
 from ...artifact.machine import cgroup_values
+from .features import sysctl
 
 VERSION_2 = ("memory.max", "memory.current", "memory.stat")
 VERSION_1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "memory.stat")
@@ -66,9 +68,21 @@ def _machine(meminfo: str) -> tuple[int, int]:
                     values[name] = 1024 * int(rest.split()[0])
     except OSError:
         pass
+    if not values and system() == WINDOWS:
+        return _windows()
     page = os.sysconf("SC_PAGE_SIZE")
     total = values.get("MemTotal") or page * os.sysconf("SC_PHYS_PAGES")
+    if not values and system() == MACOS:
+        return page * int.from_bytes(sysctl("vm.page_free_count"), "little"), total
     return values.get("MemAvailable", page * os.sysconf("SC_AVPHYS_PAGES")), total
+
+
+def _windows() -> tuple[int, int]:
+    import ctypes
+
+    status = (ctypes.c_uint64 * 8)(64)  # MEMORYSTATUSEX, whose first word has its size: total and free memory are next
+    ctypes.PyDLL("kernel32").GlobalMemoryStatusEx(status)
+    return status[2], status[1]
 
 
 def _inactive(stat: str) -> int:

@@ -29,6 +29,7 @@ class CPUKernel:
         try:
             self.run = _RUN(self.loaded[0].address("run_unlocked"))
             ctypes.c_int32.in_dll(self.library, "threads").value = threads
+            native.give_python(self.library)
         except ValueError as error:
             raise KernelNotBuiltError(
                 f"{artifact}: {artifact.path} is not a kernel ({error}); {artifact.remedy}"

@@ -6,7 +6,19 @@ from functools import cache
 from itertools import takewhile
 from typing import Callable, Collection, Mapping
 
-from ...artifact.cpu_levels import ARCHITECTURES, FLAGS, LEVELS, architecture, machine
+from ...artifact.cpu_levels import (
+    ARCHITECTURES,
+    FLAGS,
+    LEVELS,
+    MACOS,
+    PLATFORMS,
+    TITLES,
+    architecture,
+    machine,
+    name,
+    parts,
+    system,
+)
 
 # By NumPy's names, which have no older levels' features apart (every processor with AVX2 and FMA3 that lacks BMI or
 # LZCNT is caught where NumPy knows those names, from 2.4 on).
@@ -38,17 +50,29 @@ _LINUX_NAMES = {
 @cache
 def level() -> str:
     """The highest level of this processor, as NumPy found it when it was imported (the operating system's support for
-    wide registers included); else as /proc/cpuinfo has it. Empty: the architecture has none."""
-    features = _numpy_features()
-    return level_of(features, machine()) if features is not None else linux_level_of(linux_flags(), machine())
+    wide registers included), or as the system itself says. Empty: the architecture has none."""
+    known = _numpy_features()
+    found = [level_of(known, machine())] if known is not None else []
+    if not found or system() == MACOS and machine() == "aarch64":  # there NumPy says what it was compiled for
+        from .features import flags
+
+        found.append(linux_level_of(flags(), machine()))
+    return max(found, key=lambda one: LEVELS.index(one) if one else -1)
 
 
-def too_high(name: str) -> str:
-    """Why code for one of LEVELS cannot run on this processor; empty if it can."""
-    wanted, have = architecture(name), machine()
-    if wanted != have:
-        return f"this processor is {have}"
-    return "" if LEVELS.index(name) <= LEVELS.index(level()) else f"this processor has the level {level()}"
+def unfit(target: str) -> str:
+    """Why code for a target, one of LEVELS on some platform, cannot run on this machine; empty if it can."""
+    wanted, platform = parts(target)
+    if platform != system():
+        return f"this machine runs {TITLES.get(system(), system())}"
+    if architecture(wanted) != machine():
+        return f"this processor is {machine()}"
+    return "" if LEVELS.index(wanted) <= LEVELS.index(level()) else f"this processor has the level {level()}"
+
+
+def usual_target() -> str:
+    """What a user of this machine would build: its highest level, else code for this very processor."""
+    return name(level(), system()) if level() and machine() in PLATFORMS.get(system(), ()) else "cpu:native"
 
 
 def level_of(features: Mapping[str, bool], architecture: str = "x86-64") -> str:
@@ -61,9 +85,9 @@ def level_of(features: Mapping[str, bool], architecture: str = "x86-64") -> str:
     return _highest(architecture, has)
 
 
-def linux_level_of(flags: Collection[str], architecture: str = "x86-64") -> str:
+def linux_level_of(known: Collection[str], architecture: str = "x86-64") -> str:
     """The level of an architecture for the flags of /proc/cpuinfo; empty if it has none."""
-    return _highest(architecture, lambda name: all(flag in flags for flag in FLAGS[name]))
+    return _highest(architecture, lambda name: all(flag in known for flag in FLAGS[name]))
 
 
 def _highest(architecture: str, has: Callable[[str], bool]) -> str:
@@ -71,29 +95,20 @@ def _highest(architecture: str, has: Callable[[str], bool]) -> str:
     return (lowest, *takewhile(has, higher))[-1]
 
 
-def missing_features(features: Collection[str], flags: Collection[str] | None = None) -> list[str]:
-    """Those of LLVM's features ("avx2", "+bmi") that this processor does not have, or that cannot be told."""
-    flags = linux_flags() if flags is None else flags
+def missing_features(features: Collection[str], known: Collection[str] | None = None) -> list[str]:
+    """Those of LLVM's features ("avx2", "+bmi") that this processor does not have, or that cannot be told. known: its
+    flags."""
+    if known is None:
+        from .features import flags
+
+        known = flags()
     missing = []
     for feature in features:
         name = feature.removeprefix("+")
         candidates = (_LINUX_NAMES.get(name, name), name.replace("-", "_").replace(".", "_"))
-        if not feature.startswith("-") and name not in _IRRELEVANT and not any(c in flags for c in candidates):
+        if not feature.startswith("-") and name not in _IRRELEVANT and not any(c in known for c in candidates):
             missing.append(name)
     return missing
-
-
-@cache
-def linux_flags(path: str = "/proc/cpuinfo") -> frozenset[str]:
-    """The flags of the first processor."""
-    try:
-        with open(path) as file:
-            for line in file:
-                if line.startswith(("flags", "Features")):  # x86-64's and AArch64's word
-                    return frozenset(line.partition(":")[2].split())
-    except OSError:
-        pass
-    return frozenset()
 
 
 def _numpy_features() -> Mapping[str, bool] | None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
 
 import numpy as np
 
+from ...artifact import abi
 from ...artifact.signature import default_value
 from .loaded import box
 
@@ -227,6 +228,18 @@ def _digits(dtypes: Sequence[str], step: int, by_array: bool) -> list[int]:
         if "bfloat16" in dtypes:
             digits[NUMPY + BFLOAT16] = digits[BFLOAT16]
     return digits
+
+
+def give_python(library: ctypes.CDLL) -> None:
+    """Fill the table of what CPython exports. Raises ValueError where there is none."""
+    table = _python()
+    type(table).in_dll(library, "python")[:] = table
+
+
+@cache
+def _python() -> Any:
+    exported = (ctypes.c_char.in_dll(ctypes.pythonapi, name) for name in abi.PYTHON)
+    return (ctypes.c_void_p * len(abi.PYTHON))(*map(ctypes.addressof, exported))
 
 
 @cache

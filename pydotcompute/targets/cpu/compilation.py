@@ -7,6 +7,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from ...analysis.inside import unproved
+from ...artifact.cpu_levels import SUFFIXES, platform_of
 from ...errors import CompilationError, CompilerNotInstalledError
 from ...ir.tree import KernelTree
 from ..base import BOUNDS, Answer, Artifact, Clock, Inspection, Job, checked_tree
@@ -70,15 +71,18 @@ class Compilation(Inspection):
     def _answer(self) -> Answer:
         (tree, source, _), text, job, clock = self.lowered, self.text, self.job, self.clock
         clock.tick("numba")
-        entry = entry_ir(
-            tree.parameters, tree.symbols, tree.aliases, declared=job.kernel.signature.parameters,
-            types=tuple(job.kernel.types), requires=job.kernel.requires, params=dict(job.specialisation.params),
-            vendor=job.kernel.vendor.get("when", True) if job.kernel.vendor else None, checks=source.faults.any,
-            takes_long=may_take_long(tree),
-        )  # fmt: skip
+        entries = {
+            platform: entry_ir(
+                tree.parameters, tree.symbols, tree.aliases, declared=job.kernel.signature.parameters,
+                types=tuple(job.kernel.types), requires=job.kernel.requires, params=dict(job.specialisation.params),
+                vendor=job.kernel.vendor.get("when", True) if job.kernel.vendor else None, checks=source.faults.any,
+                takes_long=may_take_long(tree), platform=platform,
+            )
+            for platform in {platform_of(target) for target in job.targets}
+        }  # fmt: skip
         artifacts, failures = {}, {}
         started = perf_counter()
-        made_of = objects(job.kernel.name, text, job.targets, entry, job.linker, job.debug_info, clock.tick)
+        made_of = objects(job.kernel.name, text, job.targets, entries, job.linker, job.debug_info, clock.tick)
         for target, made in made_of:
             seconds, started = perf_counter() - started, perf_counter()
             if isinstance(made, CompilationError):
@@ -93,7 +97,7 @@ class Compilation(Inspection):
                 meta |= source.faults.told()
             else:  # there may be some that the declaration wants to be trusted
                 meta["unchecked"] = len(unproved(tree))
-            artifacts[target] = Artifact(made, ".so", meta, seconds)
+            artifacts[target] = Artifact(made, SUFFIXES[platform_of(target)], meta, seconds)
         return Answer(artifacts, failures, tuple(sorted(tree.aliases)), clock.phases)
 
     def listing(self, stage: str) -> Listing:

@@ -8,30 +8,31 @@ exports. Same tree, same tools: the same bytes, in any process and folder.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Callable, Iterator, Sequence
+from typing import Callable, Iterator, Mapping, Sequence
 
 import llvmlite.binding as llvm
 from llvmlite import ir
 from numba import types
 
+from ...artifact.cpu_levels import platform_of
 from ...errors import CompilationError, Position
 from ..llvm.line_table import LineTable, nowhere
 from ..llvm.numba_frontend import Refused, compile_functions
 from ..llvm.values import DTYPES
 from ..llvm.written import Written
 from . import float16
-from .elf import undefined_symbols
 from .fma import emulated, fma_ir
 from .link import link
 from .lowering import CpuSource
 from .namespace import namespace
-from .processors import has, lowest, target_machine, triple
+from .processors import export, has, lowest, parsed, target_machine, triple
 from .run import run_ir
 from .slices import NAMES, slices_ir
+from .undefined import undefined_symbols
 
+# Besides them what LLVM makes of loops on macOS, and what reaches a large stack on Windows.
 ALLOWED_SYMBOLS = frozenset((
-    "pthread_create", "pthread_join", "pthread_self", "clock_gettime", "handle_signals",
-    "malloc", "free", "memcpy", "memmove", "memset",
+    "malloc", "free", "memcpy", "memmove", "memset", "bzero", "__bzero", "memset_pattern16", "__chkstk",
 ))  # fmt: skip
 _REDUCES = "pydotcompute.reduces"  # what says of a module that loops of it do
 _WORDS = types.CPointer(types.int64)
@@ -42,13 +43,13 @@ _SIGNATURES = {
 
 
 def objects(
-    name: str, text: str, targets: Sequence[str], entry: str = "", linker: str = "",
+    name: str, text: str, targets: Sequence[str], entries: Mapping[str, str] = {}, linker: str = "",
     symbols: bool = False, tick: Callable[[str], None] = lambda phase: None,
 ) -> Iterator[tuple[str, bytes | CompilationError]]:  # fmt: skip
     """The shared object of each target (`cpu:x86-64-v3`, `cpu:native`, with `+bounds` or without), or why it has none.
 
-    text: by `kernel_ir`. entry: the native entry point, by `entry_ir`. linker: the setting. symbols: keep them, and
-    tables of lines. tick: is told what was done since the last time.
+    text: by `kernel_ir`. entries: the native entry point for each platform, by `entry_ir`. linker: the setting.
+    symbols: keep them, and tables of lines. tick: is told what was done since the last time.
     """
     for target in targets:
         made: bytes | CompilationError
@@ -56,10 +57,10 @@ def objects(
             code = emit_object(text, target, name)
             tick("LLVM")
             parts = [code, slices_object(target)]
-            if entry:
+            if entry := entries.get(platform_of(target)):
                 parts.append(entry_object(entry, target, name))
             tick("entry point")
-            made = link(f"{name} for {target}", *parts, linker=linker, symbols=symbols)
+            made = link(f"{name} for {target}", triple(target), *parts, linker=linker, symbols=symbols)
             tick("link")
         except CompilationError as error:
             made = error
@@ -129,12 +130,12 @@ def optimised(text: str, target: str, what: str) -> tuple[llvm.ModuleRef, llvm.T
     try:
         machine = target_machine(target)
         if "@llvm.fma." in text and not has("fma", target):
-            module = llvm.parse_assembly(emulated(text))
-            module.link_in(llvm.parse_assembly(fma_ir()))
+            module = parsed(emulated(text), target)
+            module.link_in(parsed(fma_ir(), target))
         else:
-            module = llvm.parse_assembly(text)
+            module = parsed(text, target)
         if f"@{float16.PREFIX}" in text:
-            module.link_in(llvm.parse_assembly(float16.float16_ir(has("f16c", target))))
+            module.link_in(parsed(float16.float16_ir(has("f16c", target)), target))
         for item in (*module.functions, *module.global_variables):
             if item.is_declaration or item.name == "run" or item.name.startswith("llvm."):
                 continue
@@ -159,7 +160,7 @@ def entry_object(entry_ir: str, target: str, what: str) -> bytes:
 
 def slices_object(target: str) -> bytes:
     """The relocatable object of what every kernel of a target's architecture shares; `threads` is visible."""
-    return _common_object(slices_ir(), lowest(target))
+    return _common_object(slices_ir(platform_of(target)), lowest(target))
 
 
 @lru_cache(256)
@@ -167,7 +168,7 @@ def _common_object(text: str, target: str) -> bytes:
     """Many kernels have one signature, and one text. Three passes take a third of the time of the whole pipeline, and
     a call is as fast."""
     machine = target_machine(target)
-    module = llvm.parse_assembly(text)
+    module = parsed(text, target)
     _prepare(module, machine, target)
     passes = llvm.create_new_module_pass_manager()
     passes.add_sroa_pass()
@@ -179,6 +180,7 @@ def _common_object(text: str, target: str) -> bytes:
 
 def _prepare(module: llvm.ModuleRef, machine: llvm.TargetMachine, target: str) -> None:
     module.triple, module.data_layout = triple(target), str(machine.target_data)
+    export(module, target)
     module.verify()
 
 

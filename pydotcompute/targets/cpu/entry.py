@@ -37,6 +37,7 @@ from typing import Collection, Iterable, Mapping, Sequence
 from llvmlite import ir
 
 from ...artifact import abi
+from ...artifact.cpu_levels import LINUX, WINDOWS
 from ...artifact.dimensions import Tree
 from ...artifact.signature import DTYPES, Parameter
 from .entry_arguments import (
@@ -72,6 +73,7 @@ def entry_ir(
     vendor: Tree | None = None,
     takes_long: bool = False,
     checks: bool = False,
+    platform: str = LINUX,
 ) -> str:
     """LLVM IR of a module that defines `entry` and its variables, and expects `run`.
 
@@ -80,10 +82,11 @@ def entry_ir(
     chosen, and the type variables. requires: conditions on dimensions, params and scalars; params: the values of this
     specialisation. vendor: the condition on them under which the callable in `vendor` gets a call's arguments, inputs
     then outputs, all checked, by position. Where an expression is more than `write` knows, `serve` hands every
-    call on. takes_long: a call may, whatever its dimensions are. checks: `run` looks at indices.
+    call on. takes_long: a call may, whatever its dimensions are. checks: `run` looks at indices. platform: whose
+    sizes C's types have.
     """
     optional = any(p.may_be_left_out for p in parameters)
-    code = Code((*VARIABLES, *["fault"] * checks, *["defaults"] * optional))
+    code = Code((*VARIABLES, *["fault"] * checks, *["defaults"] * optional), platform != WINDOWS)
     write_functions(code)
     _write_run(code)
     code.begin("serve", SERVE)
@@ -313,17 +316,19 @@ def _raise(code: Code, status: Value, fault: Value | None, results: Sequence[Val
 def _write_run(code: Code) -> None:
     """`handle_signals`, which `run` calls with the GIL or without, and `run_unlocked`."""
     code.begin("handle_signals", [], I32, own=False)
+    code.require(code.b.icmp_unsigned("!=", code.python("PyGILState_Ensure"), code.null))
     state = code.call("PyGILState_Ensure", I32)
     raised = code.call("PyErr_CheckSignals", I32)
     code.call("PyGILState_Release", VOID, state)
     code.b.ret(raised)
     code.end(lambda: ir.Constant(I32, 0))
     code.begin("run_unlocked", [PTR], I32, own=False)
+    code.require(code.b.icmp_unsigned("!=", code.python("PyEval_SaveThread"), code.null))
     thread = code.call("PyEval_SaveThread", PTR)
     status = code.call("run", I32, code.function.args[0])
     code.call("PyEval_RestoreThread", VOID, thread)
     code.b.ret(status)
-    code.end(lambda: ir.Constant(I32, 0))
+    code.end(lambda: code.call("run", I32, code.function.args[0]))
 
 
 def _run(code: Code, words: Value, dimensions: Sequence[Value], takes_long: bool) -> Value:

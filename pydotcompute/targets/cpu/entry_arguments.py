@@ -14,7 +14,7 @@ from ...artifact.dimensions import Tree
 from ...artifact.dtypes import STORED
 from ...artifact.signature import DTYPE_BYTES, Parameter
 from ...ir.dtypes import COMPLEX
-from .entry_code import ARRAY_NUMBERS, F32, F64, I1, I8, I32, I64, PTR, Code, Value, i64
+from .entry_code import F32, F64, I1, I8, I32, I64, OF_TIME, PTR, Code, Value, i64
 from .entry_types import read_number, require_array, whole_number
 
 CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
@@ -39,7 +39,7 @@ def read_array(code: Code, p: Parameter, item: Value) -> Array:
     descr = code.at(item, 56, PTR)
     number = code.at(descr, 28, I32)
     right = code.equal(number, code.type_number(p.dtype))
-    for other in ARRAY_NUMBERS.get(p.dtype, ())[1:]:
+    for other in (*code.numbers.get(p.dtype, ())[1:], *(OF_TIME if p.dtype == "int64" else ())):
         right = b.or_(right, code.equal(number, ir.Constant(I32, other)))
     code.require(right)
     if DTYPE_BYTES[p.dtype] > 1:
@@ -81,7 +81,7 @@ def read_scalar(code: Code, p: Parameter, item: Value, word: Value) -> Value | N
     if kind in ("int", "uint"):
         result = code.stack(I64)
         code.branch(
-            code.equal(type_, code.symbol("PyLong_Type")), lambda: code.put(whole_number(code, item), result),
+            code.equal(type_, code.python("PyLong_Type")), lambda: code.put(whole_number(code, item), result),
             lambda: code.put(read_number(code, item, kind)[0], result),
         )  # fmt: skip
         value, bits = code.get(result), 8 * DTYPE_BYTES[p.dtype]
@@ -96,7 +96,7 @@ def read_scalar(code: Code, p: Parameter, item: Value, word: Value) -> Value | N
     if kind == "float":
         real = code.stack(F64)
         code.branch(
-            code.equal(type_, code.symbol("PyFloat_Type")), lambda: code.put(code.at(item, 16, F64), real),
+            code.equal(type_, code.python("PyFloat_Type")), lambda: code.put(code.at(item, 16, F64), real),
             lambda: code.put(read_number(code, item, kind)[1], real),
         )  # fmt: skip
         return _put_float(code, code.get(real, F64), p.dtype, word, 0)

@@ -6,6 +6,7 @@ from typing import Callable, Sequence, TypeAlias
 
 from llvmlite import ir
 
+from ...artifact import abi
 from ..llvm.mathematics import defined
 from .dialect import CPU
 
@@ -15,14 +16,16 @@ F32, F64, VOID = ir.FloatType(), ir.DoubleType(), ir.VoidType()
 Value: TypeAlias = ir.Value
 
 
-TYPE_NUMBERS = {  # NumPy's, where long is 64 bits wide; two of them are int64, two uint64
-    "float16": (23,),
-    "bool": (0,), "int8": (1,), "int16": (3,), "int32": (5,), "int64": (7, 9), "uint8": (2,), "uint16": (4,),
-    "uint32": (6,), "uint64": (8, 10), "float32": (11,), "float64": (12,), "complex64": (14,), "complex128": (15,),
+_NUMBERS = {  # NumPy's, by whether C's long has 64 bits: where there are several, a new array has the first
+    True: {"int32": (5,), "uint32": (6,), "int64": (7, 9), "uint64": (8, 10)},
+    False: {"int32": (7, 5), "uint32": (8, 6), "int64": (9,), "uint64": (10,)},
+}
+_SAME_NUMBERS = {
+    "float16": (23,), "bool": (0,), "int8": (1,), "int16": (3,), "uint8": (2,), "uint16": (4,), "float32": (11,),
+    "float64": (12,), "complex64": (14,), "complex128": (15,),
 }  # fmt: skip
-
-# Of arrays: datetime64 and timedelta64 are int64 too. The number of bfloat16 is known where ml_dtypes is loaded.
-ARRAY_NUMBERS = {**TYPE_NUMBERS, "int64": (*TYPE_NUMBERS["int64"], 21, 22)}
+OF_TIME = (21, 22)  # datetime64 and timedelta64, which are int64 too
+# The number of bfloat16 is known where ml_dtypes is loaded.
 BFLOAT16 = 24  # what stands for it: its place among the `scalar_types`, behind which its number is
 
 
@@ -42,8 +45,13 @@ class Code:
 
     null = ir.Constant(PTR, None)
 
-    def __init__(self, variables: Sequence[str]):
+    def __init__(self, variables: Sequence[str], long_is_int64: bool = True):
+        self.numbers: dict[str, tuple[int, ...]] = {**_SAME_NUMBERS, **_NUMBERS[long_is_int64]}  # by dtype
         self.module = ir.Module("entry")
+        table = ir.ArrayType(PTR, len(abi.PYTHON))
+        self.table = ir.GlobalVariable(self.module, table, "python")
+        self.table.initializer = ir.Constant(table, None)
+        self.table.type = PTR  # llvmlite's own would be a typed pointer
         for name in variables:
             ir.GlobalVariable(self.module, PTR, name).initializer = self.null
 
@@ -73,11 +81,9 @@ class Code:
     def variable(self, name: str) -> Value:
         return self.b.load(self.module.globals[name], typ=PTR)
 
-    def symbol(self, name: str) -> Value:
-        """The address of something that the interpreter exports: a type, `None`, `True`."""
-        if name not in self.module.globals:
-            ir.GlobalVariable(self.module, I8, name).type = PTR  # llvmlite's own would be a typed pointer
-        return self.module.globals[name]
+    def python(self, name: str) -> Value:
+        """The address of something that the interpreter exports: a function, a type, `None`, `True`."""
+        return self.element(self.table, abi.PYTHON.index(name), PTR)
 
     def stack(self, type_: ir.Type, count: int = 1) -> Value:
         """Room on the stack for the whole call, wherever it is asked for."""
@@ -146,6 +152,8 @@ class Code:
 
     def call(self, name: str, result: ir.Type, *arguments: Value) -> Value:
         """A function of the interpreter's, or of the artifact's own."""
+        if name in abi.PYTHON:
+            return self.call_address(self.python(name), result, *arguments)
         function = self.module.globals.get(name)
         if function is None:
             function = ir.Function(self.module, ir.FunctionType(result, [a.type for a in arguments]), name)
@@ -157,7 +165,7 @@ class Code:
     def type_number(self, dtype: str) -> Value:
         """NumPy's number of a dtype, int32; -1 of bfloat16 where there is none yet."""
         if dtype != "bfloat16":
-            return ir.Constant(I32, TYPE_NUMBERS[dtype][0])
+            return ir.Constant(I32, self.numbers[dtype][0])
         return self.b.trunc(self.element(self.variable("scalar_types"), BFLOAT16 + 1, I64), I32)
 
     def float_of(self, dtype: str, bits: Value) -> Value:

@@ -63,7 +63,7 @@ def write_front(
     items = code.get(values, PTR)
 
     def look_for_none() -> None:
-        none = code.symbol("_Py_NoneStruct")
+        none = code.python("_Py_NoneStruct")
         absent = [code.equal(code.element(items, len(inputs) + k, PTR), none) for k in range(len(outputs))]
         code.put(_all_or_none(code, absent), given)
 
@@ -199,7 +199,7 @@ def _choice(code: Code, item: Value, param: int) -> Value:
             def equal() -> None:
                 # Of exactly these types a comparison runs nobody's code, and cannot fail.
                 type_ = code.at(item, 8, PTR)
-                plain = [code.equal(type_, code.symbol(name)) for name in ("PyLong_Type", "PyFloat_Type")]
+                plain = [code.equal(type_, code.python(name)) for name in ("PyLong_Type", "PyFloat_Type")]
                 alike = b.and_(b.or_(*plain), code.equal(type_, code.at(one, 8, PTR)))
                 code.branch(alike, compare_values)
 

@@ -75,7 +75,7 @@ def return_outputs(
     no place for it."""
     b = code.b
     if not outputs:
-        none = code.symbol("_Py_NoneStruct")
+        none = code.python("_Py_NoneStruct")
         code.call("Py_IncRef", VOID, none)
         b.ret(none)
         return

@@ -9,7 +9,7 @@ from llvmlite import ir
 
 from ...artifact.dtypes import STORED
 from ...artifact.signature import DTYPE_BYTES
-from .entry_code import BFLOAT16, F32, F64, I1, I32, I64, PTR, TYPE_NUMBERS, Code, Value, i64
+from .entry_code import BFLOAT16, F32, F64, I1, I32, I64, PTR, Code, Value, i64
 
 # What a digit of the table of specialisations is found by: the number of an array's dtype, the code of a scalar.
 CODES, PYTHON, NUMPY = 64, 32, 36  # how many there are; the first of Python's bool, int, float, complex; NumPy's first
@@ -73,7 +73,7 @@ def _write_number_code(code: Code) -> None:
     b, type_ = code.b, code.at(code.function.args[0], 8, PTR)
     for k, name in enumerate(PYTHON_TYPES):
         known, other = code.block("known"), code.block("other")
-        b.cbranch(code.equal(type_, code.symbol(name)), known, other)
+        b.cbranch(code.equal(type_, code.python(name)), known, other)
         b.position_at_end(known)
         b.ret(i64(PYTHON + k))
         b.position_at_end(other)
@@ -114,14 +114,14 @@ def _write_read_number(code: Code) -> None:
         b.ret(i64(RANKS[kind]))
 
     case("bool", PYTHON)
-    whole("bool", b.zext(code.equal(item, code.symbol("_Py_TrueStruct")), I64))
+    whole("bool", b.zext(code.equal(item, code.python("_Py_TrueStruct")), I64))
     case("uint", PYTHON + 1)
     whole("uint", whole_number(code, item))
     case("float", PYTHON + 2)
     real("float", code.at(item, 16, F64))
     case("complex", PYTHON + 3)
     real("complex", code.at(item, 16, F64), code.at(item, 24, F64))
-    for dtype, numbers in {**TYPE_NUMBERS, "bfloat16": (BFLOAT16,)}.items():
+    for dtype, numbers in {**code.numbers, "bfloat16": (BFLOAT16,)}.items():
         kind = dtype.rstrip("0123456789").removeprefix("b") if dtype != "bool" else dtype
         bits = 8 * DTYPE_BYTES[dtype]
         case(kind, *(NUMPY + n for n in numbers))

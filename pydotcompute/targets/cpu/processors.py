@@ -1,15 +1,35 @@
-"""What LLVM is told of each CPU target's processor."""
+"""What LLVM is told of each CPU target's processor and platform."""
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 import llvmlite.binding as llvm
 
-from ...artifact.cpu_levels import LEVELS, architecture, machine
+from ...artifact.cpu_levels import (
+    ARCHITECTURES,
+    LINUX,
+    MACOS,
+    NAMES,
+    WINDOWS,
+    architecture,
+    machine,
+    name,
+    parts,
+    platform_of,
+)
 from ...errors import CompilationError
 
-_TRIPLES = {"x86-64": "x86_64-unknown-linux-gnu", "aarch64": "aarch64-unknown-linux-gnu"}
+_TRIPLES = {  # macOS with the oldest version that code is made for
+    LINUX: {"x86-64": "x86_64-unknown-linux-gnu", "aarch64": "aarch64-unknown-linux-gnu"},
+    MACOS: {"x86-64": "x86_64-apple-macosx10.13.0", "aarch64": "arm64-apple-macosx11.0.0"},
+    WINDOWS: {"x86-64": "x86_64-pc-windows-gnu"},
+}
+# What the ABI of a platform asks of every function: that it can be unwound; on Windows that a large stack is reached
+# page by page, by a function of the system's; on Apple's that the frame pointer leads to the caller's.
+_ATTRIBUTES = {MACOS: 'uwtable "frame-pointer"="non-leaf"', WINDOWS: 'uwtable "probe-stack"="__chkstk"'}
+_HEAD = re.compile(r"^(define .*\)(?: (?:local_)?unnamed_addr)?(?: #\d+)?)", re.M)
 _PROCESSORS = {"aarch64": "generic", "aarch64-v8.2": "generic"}  # LLVM's, where it does not know the level's own name
 _FEATURES = {
     "x86-64-v4": "-prefer-256-bit,+prefer-no-gather,+prefer-no-scatter",
@@ -18,21 +38,34 @@ _FEATURES = {
 
 
 def level_of(target: str) -> str:
-    """`x86-64-v3` of `cpu:x86-64-v3+bounds`; `native`. Raises CompilationError for another name."""
-    level = target.removeprefix("cpu:").removesuffix("+bounds")
-    if level != "native" and level not in LEVELS:
-        known = ", ".join(f"cpu:{name}" for name in LEVELS)
-        raise CompilationError(f"no CPU target {target!r}: there are {known} and cpu:native")
-    return level
+    """`x86-64-v3` of `cpu:x86-64-v3@windows+bounds`; `native`. Raises CompilationError for another name."""
+    if target.removesuffix("+bounds") not in NAMES:
+        raise CompilationError(f"no CPU target {target!r}: there are {', '.join(NAMES)}")
+    return parts(target)[0]
 
 
 def triple(target: str) -> str:
     """Raises CompilationError."""
-    level = level_of(target)
+    level, platform = level_of(target), platform_of(target)
     own = machine() if level == "native" else architecture(level)
-    if own not in _TRIPLES:
-        raise CompilationError(f"no machine code can be made for this machine, which is {own}")
-    return _TRIPLES[own]
+    if own not in _TRIPLES.get(platform, {}):
+        raise CompilationError(f"no machine code can be made for this machine, which is {own} with {platform}")
+    return _TRIPLES[platform][own]
+
+
+def parsed(text: str, target: str) -> llvm.ModuleRef:
+    """The module of a text, with what the platform of a target asks of its functions."""
+    if attributes := _ATTRIBUTES.get(platform_of(target)):
+        text = _HEAD.sub(rf"\1 {attributes}", text)
+    return llvm.parse_assembly(text)
+
+
+def export(module: llvm.ModuleRef, target: str) -> None:
+    """Let what is visible of a module be found by its name; on Windows that has to be said."""
+    if platform_of(target) == WINDOWS:
+        for item in (*module.functions, *module.global_variables):
+            if not item.is_declaration and item.linkage.name == "external" and item.visibility.name == "default":
+                item.storage_class = "dllexport"
 
 
 def target_machine(target: str) -> llvm.TargetMachine:
@@ -49,18 +82,19 @@ def target_machine(target: str) -> llvm.TargetMachine:
 
 
 def lowest(target: str) -> str:
-    """The target of the lowest level of the same architecture."""
-    own = triple(target)
-    return next(name for name in (f"cpu:{level}" for level in LEVELS) if triple(name) == own)
+    """The target of the lowest level of the same architecture and platform."""
+    level, platform = parts(target)
+    own = machine() if level == "native" else architecture(level)
+    return name(ARCHITECTURES[own][0], platform)
 
 
 def has(feature: str, target: str) -> bool:
     """Whether a target's processors have instructions for a * b + c with one rounding ("fma"), and for conversions
     from and to float16 ("f16c"). Every one of AArch64 has both."""
-    if triple(target) == _TRIPLES["aarch64"]:
-        return True
     level = level_of(target)
-    return feature in host_cpu()[1] if level == "native" else level in ("x86-64-v3", "x86-64-v4")
+    if level == "native":
+        return machine() == "aarch64" or feature in host_cpu()[1]
+    return level in ("x86-64-v3", "x86-64-v4") or architecture(level) == "aarch64"
 
 
 def host_cpu() -> tuple[str, tuple[str, ...]]:

@@ -13,10 +13,10 @@ waiting for the GIL costs at most a hundredth of the time, but once a second.
 from __future__ import annotations
 
 from ...artifact import abi
+from .system_calls import system_calls_ir
 
 MAXIMUM_THREADS = 256
 PAUSE, LONGEST = 50_000_000, 1_000_000_000  # nanoseconds between two looks at signals: at least, and at most
-_CLOCK = 1  # CLOCK_MONOTONIC
 _CONTEXT = "{ ptr, ptr, ptr, i64, i64, i64, i64, ptr }"  # words, state, partials, next, units, slice, phase, faults
 NAMES = frozenset(("threads", "interrupted", "in_parts", "on_threads"))
 DECLARATIONS = """
@@ -30,25 +30,10 @@ _TEMPLATE = """
 @threads = global i32 1
 
 declare hidden i32 @body(ptr, ptr, ptr, ptr, ptr, i64, i64, i64, i64)
-declare i32 @pthread_create(ptr, ptr, ptr, ptr)
-declare i32 @pthread_join(i64, ptr)
-declare i64 @pthread_self()
-declare i32 @clock_gettime(i32, ptr)
 declare extern_weak hidden i32 @handle_signals()
 declare i64 @llvm.smax.i64(i64, i64)
 declare i64 @llvm.smin.i64(i64, i64)
 declare i64 @llvm.umin.i64(i64, i64)
-
-define internal i64 @now() {{
-  %time = alloca [2 x i64]
-  %failed = call i32 @clock_gettime(i32 {clock}, ptr %time)
-  %seconds = load i64, ptr %time
-  %rest.at = getelementptr i64, ptr %time, i64 1
-  %rest = load i64, ptr %rest.at
-  %whole = mul i64 %seconds, 1000000000
-  %result = add i64 %whole, %rest
-  ret i64 %result
-}}
 
 define hidden i64 @interrupted(ptr %faults) cold noinline {{
   %fault = load atomic i64, ptr %faults monotonic, align 8
@@ -62,7 +47,7 @@ whose:
   %single = icmp eq i64 %caller, 0
   br i1 %single, label %time, label %several
 several:
-  %self = call i64 @pthread_self()
+  %self = call i64 @this_thread()
   %own = icmp eq i64 %self, %caller
   br i1 %own, label %time, label %go_on
 time:
@@ -162,7 +147,7 @@ begin:
   %allowed.32 = load i32, ptr @threads
   %allowed.any = sext i32 %allowed.32 to i64
   %allowed = call i64 @llvm.smin.i64(i64 %allowed.any, i64 {maximum})
-  %self = call i64 @pthread_self()
+  %self = call i64 @this_thread()
   %caller.at = getelementptr i64, ptr %faults, i64 {caller}
   store i64 %self, ptr %caller.at
   %padded = add i64 %units, %slice
@@ -192,8 +177,7 @@ create:
   br i1 %enough, label %join_in, label %make
 make:
   %other = getelementptr [{maximum} x i64], ptr %others, i64 0, i64 %made
-  %failed = call i32 @pthread_create(ptr %other, ptr null, ptr @work, ptr %context)
-  %works = icmp eq i32 %failed, 0
+  %works = call i1 @begin_thread(ptr %other, ptr %context)
   br i1 %works, label %created, label %join_in
 created:
   %made.next = add i64 %made, 1
@@ -209,7 +193,7 @@ wait:
   %left.next = sub i64 %left, 1
   %one.at = getelementptr [{maximum} x i64], ptr %others, i64 0, i64 %left.next
   %one = load i64, ptr %one.at
-  %joined = call i32 @pthread_join(i64 %one, ptr null)
+  call void @join_thread(i64 %one)
   br label %join
 finish:
   ret void
@@ -217,9 +201,9 @@ finish:
 """
 
 
-def slices_ir() -> str:
+def slices_ir(platform: str) -> str:
     """LLVM IR of `interrupted`, `in_parts`, `on_threads` and the variable `threads`."""
-    return _TEMPLATE.format(
+    return system_calls_ir(platform) + _TEMPLATE.format(
         maximum=MAXIMUM_THREADS,
         context=_CONTEXT,
         parameters="ptr %words, ptr %state, ptr %partials, ptr %faults, i64 %units, i64 %slice, i64 %phase",
@@ -229,5 +213,4 @@ def slices_ir() -> str:
         interrupted=abi.INTERRUPTED,
         pause=PAUSE,
         longest=LONGEST,
-        clock=_CLOCK,
     )

@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 LLVM = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "llvm")
 
 
+# The tags of wheels that objects go into; macOS with its oldest version, as targets/cpu/processors.py names it.
+TAGS = {
+    (cpu_levels.LINUX, "x86-64"): ("manylinux_2_17_x86_64", "musllinux_1_2_x86_64"),
+    (cpu_levels.LINUX, "aarch64"): ("manylinux_2_17_aarch64", "musllinux_1_2_aarch64"),
+    (cpu_levels.MACOS, "x86-64"): ("macosx_10_13_x86_64",),
+    (cpu_levels.MACOS, "aarch64"): ("macosx_11_0_arm64",),
+    (cpu_levels.WINDOWS, "x86-64"): ("win_amd64",),
+}
 ON_X86_64 = ("cpu:x86-64-v2", "cpu:x86-64-v3", "cpu:x86-64-v4")
 ON_AARCH64 = ("cpu:aarch64", "cpu:aarch64-v8.2")
 
@@ -31,7 +39,7 @@ class CpuTarget(Target):
     # What nobody chose is for the machine that builds it.
     by_default = ON_AARCH64 if cpu_levels.machine() == "aarch64" else ON_X86_64
     default = "cpu:aarch64" if by_default is ON_AARCH64 else "cpu:x86-64-v3"
-    pattern = r"cpu:(?:x86-64(?:-v[234])?|aarch64(?:-v8\.2)?|native)"
+    pattern = r"cpu:(?:x86-64(?:-v[234])?(?:@(?:macos|windows))?|aarch64(?:-v8\.2)?(?:@macos)?|native)"
     examples = cpu_levels.NAMES
     dtypes = frozenset(DTYPES)
     has_bounds = True
@@ -50,20 +58,27 @@ class CpuTarget(Target):
         return cpu_levels.meant(text)
 
     def platforms(self, target: str) -> tuple[str, ...]:
-        # Its objects name no version of glibc and need no library but the one that every process has.
-        level = target.removeprefix("cpu:").removesuffix(BOUNDS)
+        # Its objects name no version of a C library, and of Linux's none at all: every process has one.
+        level, platform = cpu_levels.parts(target)
         own = cpu_levels.machine() if level == "native" else cpu_levels.architecture(level)
-        return (f"manylinux_2_17_{own.replace('-', '_')}",)
+        return TAGS[platform, own]
 
     def needs(self, target: str, meta: Mapping[str, Any]) -> tuple[str, ...]:
-        level = target.removeprefix("cpu:").removesuffix(BOUNDS)
+        level = cpu_levels.parts(target)[0]
         return cpu_levels.flags(level) if level in cpu_levels.LEVELS else super().needs(target, meta)
 
     def missing(self) -> str:
         return next((not_installed(module) for module in ("numba", "llvmlite") if find_spec(module) is None), "")
 
     def fields(self, kernel: Kernel, target: str) -> dict[str, str]:
-        return {"processor": processor()} if target.removesuffix(BOUNDS) == "cpu:native" else {}
+        if target.removesuffix(BOUNDS) == "cpu:native":
+            return {"processor": processor()}
+        # The setting names a linker for Linux alone.
+        linker = f"ziglang {tools.package_version('ziglang')}"
+        return {} if _is_for_linux(target) else {"linker of the platform": linker}
+
+    def lacks(self, target: str) -> str:
+        return "" if _is_for_linux(target) or find_spec("ziglang") else not_installed("ziglang")
 
     def tools(self, linker: str = "") -> dict[str, str]:
         linked = tools.command_version(linker) if linker else f"ziglang {tools.package_version('ziglang')}"
@@ -92,6 +107,10 @@ class CpuTarget(Target):
 
 
 TARGET = CpuTarget()
+
+
+def _is_for_linux(target: str) -> bool:
+    return cpu_levels.platform_of(target) == cpu_levels.LINUX
 
 
 def not_installed(module: str) -> str:

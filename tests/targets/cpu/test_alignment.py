@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.targets.cpu.compiled import kernel
 
-from pydotcompute.backends.cpu.levels import too_high
+from pydotcompute.backends.cpu.levels import unfit
 
 
 def odd(n, dtype):
@@ -18,8 +18,8 @@ def odd(n, dtype):
 @pytest.mark.parametrize("level", ["x86-64-v2", "x86-64-v3", "x86-64-v4"])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128", "int16"])
 def test_no_more_than_the_parts_of_an_element(dtype, level):
-    if too_high(level):
-        pytest.skip(too_high(level))
+    if unfit(level):
+        pytest.skip(unfit(level))
     body = "for i in grid(n):\n    out[i] = x[i] + y[i]"
     made = kernel(body, "(x: T[n], y: T[n]) -> (out: T[n])", types=f"{{T: [{dtype}]}}", target=f"cpu:{level}")
     for n in (1, 2, 3, 8, 67):

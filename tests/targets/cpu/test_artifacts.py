@@ -11,7 +11,7 @@ import pytest
 from tests.targets.cpu.compiled import agree, compiled, kernel, load, tree_of
 
 from pydotcompute.targets.cpu import compiler as cpu, link
-from pydotcompute.targets.cpu.elf import undefined_symbols
+from pydotcompute.targets.cpu.undefined import undefined_symbols
 from pydotcompute.targets.cpu.lowering import lower
 from pydotcompute.errors import CompilationError
 from pydotcompute.ir.tree import Call, Parallel, Store
@@ -70,7 +70,8 @@ def code():
 def test_no_paths_names_or_needs(code):
     for target, object_ in code.items():
         assert set(undefined_symbols(object_)) <= {
-            "pthread_create", "pthread_join", "pthread_self", "clock_gettime", "memset", "memcpy",
+            "pthread_create", "pthread_join", "pthread_self", "pthread_attr_init", "pthread_attr_setstacksize",
+            "pthread_attr_destroy", "clock_gettime", "memset", "memcpy",
         }, target  # fmt: skip
         for word in (b"somewhere", b"numba", b"compute", b"/tmp", b"exp"):
             assert word not in object_, (target, word)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.targets.cpu.compiled import agree, kernel, tree_of
 
-from pydotcompute.backends.cpu.levels import too_high
+from pydotcompute.backends.cpu.levels import unfit
 from pydotcompute.targets.cpu.compiler import kernel_ir
 from pydotcompute.targets.cpu.lowering import lower
 
@@ -55,8 +55,8 @@ SHARED = {
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", SHARED)
 def test_no_update_is_lost(name, dtype, level):
-    if too_high(level):
-        pytest.skip(too_high(level))
+    if unfit(level):
+        pytest.skip(unfit(level))
     signature, body = SHARED[name]
     k = kernel(body, signature, types=f"{{T: [{dtype}]}}", target=f"cpu:{level}")
     rng = np.random.default_rng(0)
