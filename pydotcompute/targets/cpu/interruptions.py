@@ -59,11 +59,12 @@ class Interruptions:
             spent = self.around[-1].spent if self.around else self.writer.held("_spent", "int64(0)")
             known = set() if self.in_helper else self.known
             cost = cost_of(s.body, known, self.write, self.helpers, scalar=4)
-            if isinstance(s, For) and not any(map(self._is_long, walk_body(s))):
+            settled = not any(self._is_open(n, known) for n in walk_body(s))
+            if isinstance(s, For) and settled:
                 part = self.writer.held("_part", f"maximum(floordiv_integer(int64({SLICE}), {cost}), int64(1))")
                 watch = _Watch(spent if self.around else "", cost, part)
             else:
-                watch = _Watch(spent, cost, settled=not any(self._is_open(n, known) for n in walk_body(s)))
+                watch = _Watch(spent, cost, settled=settled)
         self.around.append(watch)
         write()
         self.around.pop()
