@@ -114,6 +114,14 @@ def test_arrays_in_a_context_and_queue_of_the_users():
         kernel(2.0, backend().to_device(np.zeros(100, "f4")), x)
 
 
+def test_parts_of_arrays_and_rows_whose_length_is_an_expression():
+    body = "for i, j in grid(m, n):\n    out[i, j + 1] = x[i, j] + y[i, j + 1]\nfor i in grid(m):\n    out[i, 0] = y[i, 0]"
+    kernel = Library(loop("(x: strided T[m, n], y: T[m, n + 1]) -> (out: T[m, n + 1])", body, TYPES))
+    x, y = np.arange(60, dtype="f4").reshape(6, 10), np.arange(12, dtype="f4").reshape(3, 4) / 8
+    out = kernel(backend().to_device(x)[1:6:2, 3:9:2], backend().to_device(y))
+    same(backend().to_host(out), np.concatenate([y[:, :1], x[1:6:2, 3:9:2] + y[:, 1:]], axis=1), "out")
+
+
 def test_what_a_call_refuses():
     kernel = Library(loop(SIGNATURE, AXPY, TYPES))
     x = backend().to_device(np.arange(100, dtype="f4"))
@@ -252,7 +260,6 @@ except BackendNotAvailableError as error:
 
 def test_pyopencl_is_imported_only_when_a_backend_is_made():
     run("import sys, pydotcompute.backends.opencl; assert 'pyopencl' not in sys.modules")
-    run(
-        "import sys; sys.modules['pyopencl'] = None\n"
-        "from pydotcompute.backends.opencl.backend import unavailable\nprint(unavailable())"
-    )
+    code = "from pydotcompute.backends.opencl.backend import unavailable\nprint(unavailable())"
+    told = run(f"import sys; sys.modules['pyopencl'] = None\n{code}")
+    assert "pyopencl is not installed; " in told and "pip install " in told
