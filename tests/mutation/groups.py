@@ -98,7 +98,7 @@ GROUPS = {
     ),
     "backends": Group(
         ("backends/cuda/*.py", "backends/opencl/*.py"),
-        ("backends/cuda", "targets/opencl/test_backend.py"),
+        ("backends/cuda", "targets/opencl/test_backend.py", "targets/opencl/test_functions.py"),
         ("targets/opencl",),
     ),
     "math": Group(

@@ -16,9 +16,8 @@ def cuda_devices(cupy: Any) -> tuple[DeviceInfo, ...]:
         properties = runtime.getDeviceProperties(number)
         with on(number):
             free, total = runtime.memGetInfo()
-        name = properties["name"]
         found.append(DeviceInfo(
-            number, name.decode() if isinstance(name, bytes) else str(name), int(total), int(free),
+            number, properties["name"].decode(), int(total), int(free),
             (int(properties["major"]), int(properties["minor"])), bool(properties["integrated"]),
         ))  # fmt: skip
     return tuple(found)

@@ -116,6 +116,22 @@ def test_functions(backend, draw):
         backend.launch_kernel(kernel, (3,), (32,), *there, result)
 
 
+@pytest.mark.parametrize("wrong, error, told", [
+    (lambda b: b.to_host(b.allocate(70)), TypeError, "argument 1 must be a CuPy array, got numpy.ndarray"),
+    (lambda b: 3.0, TypeError, "argument 1 must be a CuPy array, got float"),
+    (lambda b: b.allocate(70, "f8"), TypeError, "argument 1 must be float32, 1 dimension; got float64"),
+    (lambda b: b.allocate((7, 10)), ValueError, r"argument 1 must be float32, 1 dimension; got shape \(7, 10\)"),
+    (lambda b: b.allocate(140)[::2], ValueError, r"argument 1 must be C-contiguous; got strides \(8,\)"),
+])  # fmt: skip
+def test_arguments_that_a_function_was_not_compiled_for(backend, wrong, error, told):
+    kernel = backend.compile_kernel(add, ("float32[::1]",) * 3)
+    c = backend.allocate(70)
+    launched = len(_machine.devices[0].launched)
+    with pytest.raises(error, match=told):
+        backend.launch_kernel(kernel, (3,), (32,), c, wrong(backend), c)
+    assert len(_machine.devices[0].launched) == launched
+
+
 def test_a_fault_of_an_earlier_launch_is_raised_where_somebody_waits(backend):
     a = backend.allocate(40)
     backend.launch_kernel(beyond, (2,), (32,), a)

@@ -99,6 +99,8 @@ def test_calls_with_arrays_that_are_there():
     given = backend().allocate(1000)
     assert kernel(2.0, *there, out=given) is given
     same(backend().to_host(given), backend().to_host(out), "given")
+    one = there[0].reshape(1, 1000)[:, 3:4]  # an axis of one element has any stride
+    same(backend().to_host(kernel(2.0, one, one)), 3 * x[3:4].reshape(1, 1), "one")
     same(backend().to_host(kernel(2.0, there[0], there[1], out=there[1])), backend().to_host(out), "in place")
 
 
@@ -171,7 +173,7 @@ def test_a_compiled_kernel_is_found_again_and_a_damaged_one_is_not_believed():
         return backend().to_host(Library(built)(2.0, x, x)).tolist()
 
     assert result() == [15, 15, 15]
-    for damaged in (b"", kept[:-1], kept[:100], kept[:64] + b"\0" + kept[65:], b"garbage" * 100):
+    for damaged in (b"", kept[:-1], kept[:100], kept[:64] + b"\0" + kept[65:], b"garbage" * 100, sha256(b"").encode()):
         with open(path, "wb") as file:
             file.write(damaged)
         assert result() == [15, 15, 15]
