@@ -124,6 +124,14 @@ def test_parts_of_arrays_and_rows_whose_length_is_an_expression():
     same(backend().to_host(out), np.concatenate([y[:, :1], x[1:6:2, 3:9:2] + y[:, 1:]], axis=1), "out")
 
 
+def test_a_fault_in_a_loop_that_the_host_runs_is_told():
+    body = "for t in range(2):\n    for i in grid(n):\n        scatter(out, k[i], x[i])"
+    kernel = Library(loop("(k: int64[n], x: T[n]) -> (out: T[n] = 0)", body, TYPES))
+    with pytest.raises(IndexError, match="index 9 is outside out, which has 3"):
+        kernel(backend().to_device(np.array([0, 1, 9])), backend().to_device(np.ones(3, "f4")))
+        backend().synchronize()
+
+
 def test_what_a_call_refuses():
     kernel = Library(loop(SIGNATURE, AXPY, TYPES))
     x = backend().to_device(np.arange(100, dtype="f4"))
