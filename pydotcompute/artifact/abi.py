@@ -54,6 +54,7 @@ TOLD_WORDS = 4  # of these, what is told of an index
 NEXT_LOOK, CALLER = 4, 5  # the others, by their number; CALLER is 0 as long as no other thread takes part
 INTERRUPTED = -1  # in the first of them: the exception is set already
 NO_MEMORY = -1  # in place of an axis: there was no memory for an array of the kernel's own; the index is its bytes
+TOO_MANY = -3  # likewise: a loop goes round more often than the device counts; the index is how often
 NO_STEP = -2  # in place of an axis: the step of a range is 0; the extent and the index say nothing
 # No call has an array with as many elements, dims of 0 left out: index arithmetic that is proved not to wrap relies on
 # it. Memory is never that large; views that repeat their elements, and empty arrays, may say they are.

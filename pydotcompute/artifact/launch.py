@@ -57,5 +57,9 @@ MOST_THREADS = 1024  # of a block
 MOST_BLOCK = (1024, 1024, 64)
 MOST_GRID = (2**31 - 1, 65535, 65535)
 
+# Where a device's code counts in 32 bits, the most that a launch counts to, and the elements of an array: what a step
+# of a loop adds to it still fits.
+MOST_INDEX = 2**31 - 1 - 2**26
+
 CLAIMED, KERNEL, SITE, CALL, EXTENT, INDEX, READY = range(7)
 SLOT_WORDS = 8

@@ -7,7 +7,7 @@ from _thread import allocate_lock
 from typing import Any
 
 from ..artifact import launch
-from ..artifact.abi import NO_MEMORY, NO_STEP
+from ..artifact.abi import NO_MEMORY, NO_STEP, TOO_MANY
 from ..cache.manifest import Artifact
 from ..errors import AllocationError
 
@@ -25,6 +25,9 @@ def fault(artifact: Artifact, site: int, call: int, extent: int, index: int) -> 
         place = f"{_path(artifact, file)}:{line}:{column}"
         size = f"{index:,} bytes" if index < 2**63 - 1 else "more bytes than an address reaches"
         return AllocationError(f"{place}: no memory for {array}, of which each thread takes {size}")
+    if axis == TOO_MANY:
+        place = f"{artifact.root}/{file}:{line}:{column}"
+        return IndexError(f"{place}: a loop that goes round {index:,} times, and this device counts to {extent:,}")
     of_axis = f" of axis {axis}" if rank > 1 else ""
     said = f"index {index}{of_axis} is outside {array}, which has {extent}"
     said = "the step of a range is 0" if axis == NO_STEP else said

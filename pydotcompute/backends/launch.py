@@ -226,6 +226,11 @@ def array_words(array: Any, rank: int, address: Callable[[Any], int]) -> list[in
     return [0, 0, total, item, address(array), *shape, *strides]
 
 
+def unit(dtype: Any) -> int:
+    """Bytes of one element of memory where a complex number has two."""
+    return dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize
+
+
 def fits(shape: Sequence[int], strides: Sequence[int], own: int, leading: Sequence[int]) -> bool:
     """Whether an array can be passed as it lies; otherwise a contiguous copy can."""
     return len(merged(shape, strides, own, leading)) <= VIEW_LEVELS + 1

@@ -27,9 +27,11 @@ KNOWN = {
     "rocm": Known("ROCm", 90, "rocm:ROCmBackend", dlpack=(10,)),
     "metal": Known("Metal", 80),
     "opencl": Known("OpenCL", 70, "opencl:OpenCLBackend", ("pyopencl.array",)),
-    "webgpu": Known("WebGPU", 60),
+    "webgpu": Known("WebGPU", 60, "webgpu:WebGPUBackend", (f"{__package__}.webgpu.arrays",)),
     HOST: Known("CPU", 0, "cpu:CPUBackend"),
 }
+
+ALIASES = {"wgpu": "webgpu"}  # other words for some of these
 
 
 @cache

@@ -11,6 +11,7 @@ from ..declare.model import Kernel, Specialisation
 from ..errors import BackendNotAvailableError
 from ..interpreter.runtime import poisoned
 from ..runtime.kernel import Kernel as Callable
+from ..targets.registry import get
 from . import comparable, draw, measure, memory
 from .expected import Expected
 from .verdict import BEFORE, DIFFERS, ORDER, OUTSIDE, RAISED, UNWRITTEN, WRONG, counted
@@ -120,7 +121,7 @@ def findings(
             told = f"'{name}': {counted(missing, 'element')} {_were(missing)} not written, or only added to"
             agree, _ = _agreement(kernel, name, runs[0][name], expected)
             yield Found(told, cause=UNWRITTEN, about=name, agree=agree)
-        else:
+        elif kind not in get(target).loses:
             yield from _values(kernel, name, [run[name] for run in runs], kind, expected, list(written).index(name))
 
 

@@ -136,7 +136,7 @@ def _say_problems(plan: Any, told: Collection[str] = ()) -> None:
     for text in dict.fromkeys(str(error) for kernel, error in first.items() if kernel not in told):
         say(text)
     for name in plan.impossible:
-        say(f"{name}: only CUDA targets can have it (it is raw, or of float16), and none of them is built here")
+        say(f"{name}: no target that is built here can have it: it is raw, or of dtypes that they do not have")
 
 
 def _show_plan(project: Any, plan: Any, options: argparse.Namespace) -> int:

@@ -77,7 +77,7 @@ def set_backend_priority(names: Iterable[str] | None) -> _Priority:
     """
     if isinstance(names, str):
         raise TypeError(f"the priority is a list of names, got {names!r}; write [{names!r}]")
-    order = None if names is None else tuple(str(name) for name in names)
+    order = None if names is None else tuple(registry.own_name(str(name)) for name in names)
     if order is not None:
         known = registry.all_names()
         if not order:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..artifact.machine import at_fork
 from ..backends.base import Backend
-from ..backends.names import HOST, KNOWN, recognised
+from ..backends.names import ALIASES, HOST, KNOWN, recognised
 from ..calls import foreign
 from ..errors import AllocationError, BackendFallbackWarning, BackendNotAvailableError
 
@@ -101,6 +101,7 @@ def get_backend(name: str = "auto", require_bytes: int | None = None) -> Backend
             raise ValueError(f"require_bytes must be at least 0, got {require_bytes}")
     if name == "auto":
         return _first_available(require_bytes)
+    name = own_name(name)
     if name not in _registered and name not in _known() and name not in KNOWN:
         raise ValueError(no_such(name))
     backend = _instance(name)
@@ -111,6 +112,11 @@ def get_backend(name: str = "auto", require_bytes: int | None = None) -> Backend
         if reason:
             raise AllocationError(f"the backend '{name}' {reason}") from cause
     return backend
+
+
+def own_name(name: str) -> str:
+    """The name that a backend has, by it or by another word for it."""
+    return name if name in _registered else ALIASES.get(name, name)
 
 
 def backend_names() -> list[str]:

@@ -15,6 +15,7 @@ from ..declare.table import DECLARATION, KERNEL
 from ..ir import math
 from ..ir.functions import CONSTANTS, FUNCTIONS, WORDS
 from ..ir.operations import BINARY, COMPARISONS, CONNECTIVES, FUNCTIONAL, REDUCTIONS, UNARY, Operator
+from ..targets.base import Target
 from ..targets.registry import every
 
 KINDS = {"b": "bool", "i": "int", "f": "float", "c": "complex"}
@@ -88,7 +89,12 @@ def words() -> str:
 def dtypes() -> str:
     """Which dtypes arrays and scalars may have for which target."""
     targets = list(every())
-    rows = [(f"`{d}`", *("yes" if d in target.dtypes else "no" for target in targets)) for d in DTYPES]
+
+
+    def has(target: Target, dtype: str) -> str:
+        return "no" if dtype not in target.dtypes else "scalars" if dtype in target.scalars else "yes"
+
+    rows = [(f"`{d}`", *(has(target, d) for target in targets)) for d in DTYPES]
     return table(("dtype", *(f"`{target.name}`" for target in targets)), rows)
 
 

@@ -161,11 +161,14 @@ class Target(ABC):
     by_default: ClassVar[tuple[str, ...]] = ()  # names that are built where a declaration says nothing
     expected: ClassVar[str] = ""  # how its names are written; empty: the nearest example says it
     dtypes: ClassVar[frozenset[str]] = frozenset(DTYPES)  # of arrays and scalars
+    scalars: ClassVar[frozenset[str]] = frozenset()  # those of them that no array has
     raw: ClassVar[str] = ""  # the module whose use marks a body as this target's own Python; empty: it takes none
     comments: ClassVar[Mapping[str, str]] = {}  # suffix of artifacts that are text → what begins a comment there
     has_bounds: ClassVar[bool] = False  # whether it can check every index (`--bounds`)
     has_blocks: ClassVar[bool] = False  # whether it runs blocks of threads, as a declaration's `launch` says
     has_debug_info: ClassVar[bool] = False  # whether its artifacts can have tables of lines (`--debug-info`)
+    # Kinds of cases of `check` in which it may not keep floats as the language has them → what it may lose there.
+    loses: ClassVar[Mapping[str, str]] = {}
     stages: ClassVar[Mapping[str, str]] = {}  # what `inspect` has listings of → what that is
     # distributions whose version reaches the artifacts; of several names the installed one counts
     distributions: ClassVar[Mapping[str, tuple[str, ...]]]
@@ -199,7 +202,10 @@ class Target(ABC):
             return f"a body of {rendered.raw}. is for another backend"
         types = dict(specialisation.types)
         lacking = {types.get(p.dtype, p.dtype) for p in kernel.signature.parameters} - self.dtypes
-        return f"{', '.join(sorted(lacking))} cannot be had on '{self.name}'" if lacking else ""
+        if lacking:
+            return f"{', '.join(sorted(lacking))} cannot be had on '{self.name}'"
+        wide = {types.get(p.dtype, p.dtype) for p in kernel.signature.parameters if p.is_array} & self.scalars
+        return f"arrays of {', '.join(sorted(wide))} cannot be had on '{self.name}'" if wide else ""
 
     def lacks(self, target: str) -> str:
         """Why the installed tools cannot make this one of its targets, all that `missing` says apart; empty if they

@@ -112,11 +112,16 @@ def checked(declaration: Declaration, keep_going: bool = False) -> Declaration:
     used = {target.name: target for target in map(get, targets)}
     refused = dict(declaration.refused)
     for kernel in declaration.kernels.values():
-        for dtype, at in _dtypes(kernel):
-            if not any(dtype in target.dtypes for target in used.values()):
-                other = next((target.default for target in every() if dtype in target.dtypes), None)
+        for dtype, at, of_array in _dtypes(kernel):
+
+            def has(target: Target, dtype: str = dtype, of_array: bool = of_array) -> bool:
+                return dtype in (target.dtypes - target.scalars if of_array else target.dtypes)
+
+            if not any(map(has, used.values())):
+                other = next((target.default for target in every() if has(target)), None)
                 hint = f"add one to targets: {other}" if other else ""
-                message = f"{dtype} cannot be had on any of the targets: {', '.join(targets)}"
+                what = f"arrays of {dtype}" if any(dtype in target.dtypes for target in used.values()) else dtype
+                message = f"{what} cannot be had on any of the targets: {', '.join(targets)}"
                 error = DeclarationError(message, at, hint)
                 if not keep_going:
                     raise error
@@ -125,14 +130,15 @@ def checked(declaration: Declaration, keep_going: bool = False) -> Declaration:
     return replace(declaration, targets=targets, kernels=kernels, refused=refused)
 
 
-def _dtypes(kernel: Kernel) -> Iterator[tuple[str, Position]]:
-    """Every dtype that a kernel's arguments may have, and where that is written."""
+def _dtypes(kernel: Kernel) -> Iterator[tuple[str, Position, bool]]:
+    """Every dtype that a kernel's arguments may have, where that is written, and whether arrays have it."""
+    arrays = {p.dtype for p in kernel.signature.parameters if p.is_array}
     for variable, dtypes in kernel.types.items():
         for dtype in dtypes:
-            yield dtype, kernel.positions.get(f"types.{variable}.{dtype}", kernel.at)
+            yield dtype, kernel.positions.get(f"types.{variable}.{dtype}", kernel.at), variable in arrays
     for p in kernel.signature.parameters:
         if p.dtype not in kernel.types:
-            yield p.dtype, kernel.positions.get(f"signature.{p.name}", kernel.at)
+            yield p.dtype, kernel.positions.get(f"signature.{p.name}", kernel.at), p.is_array
 
 
 def default_targets() -> tuple[str, ...]:

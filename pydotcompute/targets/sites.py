@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..artifact.abi import NO_MEMORY, NO_STEP
+from ..artifact.abi import NO_MEMORY, NO_STEP, TOO_MANY
 from ..errors import Position
 from ..ir.tree import (
     Access,
@@ -78,6 +78,10 @@ class Sites:
         assert node.at is not None
         site = node.at.place, "", 0, NO_STEP
         return 1 + self.sites.index(site) if site in self.sites else self._new((site,))
+
+    def too_many(self, at: Position) -> int:
+        """The same for a loop that goes round too often for the target."""
+        return self._new(((at.place, "", 1, TOO_MANY),))
 
     def _new(self, site: tuple[Site, ...]) -> int:
         self.sites += site

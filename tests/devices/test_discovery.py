@@ -46,7 +46,7 @@ def test_every_backend_is_listed_with_its_devices_or_the_reason():
     assert device.total_memory == total and abs(device.free_memory - free) < total / 10
     assert device.compute_capability is None and device.unified_memory is False
     assert found.pop("cuda").error == "there is no driver"
-    for name in ("rocm", "opencl"):  # as the machine has a driver, or not
+    for name in ("rocm", "opencl", "webgpu"):  # as the machine has a driver, or not
         info = found.pop(name)
         assert info.available == bool(info.devices) == (not info.error)
     for name, info in found.items():

@@ -97,9 +97,12 @@ GROUPS = {
         ("jit/test_edits.py",),
     ),
     "backends": Group(
-        ("backends/cuda/*.py", "backends/opencl/*.py"),
-        ("backends/cuda", "targets/opencl/test_backend.py", "targets/opencl/test_functions.py"),
-        ("targets/opencl",),
+        ("backends/cuda/*.py", "backends/opencl/*.py", "backends/webgpu/*.py"),
+        (
+            "backends/cuda", "targets/opencl/test_backend.py", "targets/opencl/test_functions.py",
+            "targets/webgpu/test_backend.py",
+        ),
+        ("targets/opencl", "targets/webgpu"),
     ),
     "math": Group(
         ("ir/math/*.py", "targets/llvm/mathematics.py", "targets/llvm/lanes.py"),

@@ -21,27 +21,40 @@ from pydotcompute.backends.cpu import levels
 from pydotcompute.cache.manifest import KernelRecord, SpecialisationRecord
 from pydotcompute.calls import arguments, arrays
 from pydotcompute.declare.model import Kernel, Rendered, Specialisation
-from pydotcompute.errors import CompilationError
+from pydotcompute.errors import CompilationError, DeclarationError
 from pydotcompute.frontend.build import build_tree
 from pydotcompute.interpreter import execute as interpret
-from pydotcompute.ir.tree import KernelTree
+from pydotcompute.ir.tree import Atomic, KernelTree, walk
 from pydotcompute.targets import registry
 from pydotcompute.targets.base import Artifact, Clock, Job
 from tests.targets.cpu import run as run_cpu
 from tests.targets.cuda import run as run_ptx
 from tests.targets.hip import run as run_hip
 from tests.targets.opencl import run as run_opencl
+from tests.targets.webgpu import run as run_webgpu
 
 POISON = 0xA5
-TARGETS = ("cpu:x86-64-v2", "cpu:x86-64-v3", "cpu:x86-64-v4", "cuda:compute_80", "opencl:1.2", "hip:gfx1100")
+TARGETS = (
+    "cpu:x86-64-v2", "cpu:x86-64-v3", "cpu:x86-64-v4", "cuda:compute_80", "opencl:1.2", "hip:gfx1100", "webgpu",
+)  # fmt: skip
 RUNS: dict[str, Callable[[Built, dict[str, Any], arguments.Call, int], None]] = {
     "cpu": run_cpu.run,
     "cuda": run_ptx.run,
     "opencl": run_opencl.run,
     "hip": run_hip.run,
+    "webgpu": run_webgpu.run,
 }
 # Why a device's code cannot be executed here; empty: it can.
-LACKS = {"opencl": run_opencl.missing, "hip": run_hip.missing}
+LACKS = {"opencl": run_opencl.missing, "hip": run_hip.missing, "webgpu": run_webgpu.missing}
+
+
+MOST_WGSL = 60_000  # bytes
+# What WGSL lacks, and how a build says so. A kernel that computes in it must be refused so, and no other.
+LACKING = {
+    "float64": "is float64, which WGSL does not have|computes in float64, which WGSL does not have",
+    "complex128": "is complex128, which WGSL does not have|computes in complex128, which WGSL does not have",
+    "atomics of 64 bits": "atomic updates of u?int64, which WGSL does not have",
+}
 
 
 def marked(target: str, *more: Any) -> Any:
@@ -50,7 +63,7 @@ def marked(target: str, *more: Any) -> Any:
     reason = own.missing() or (levels.unfit(target) if own.name == "cpu" else "")
     reason = reason or LACKS.get(own.name, str)()
     marks = [pytest.mark.skipif(bool(reason), reason=str(reason))]
-    if target in ("cpu:x86-64-v2", "cpu:x86-64-v4", "opencl:1.2") or own.name == "hip":  # what v3 passes is mostly right for them
+    if target in ("cpu:x86-64-v2", "cpu:x86-64-v4", "opencl:1.2", "webgpu") or own.name == "hip":  # what v3 passes is mostly right for them
         marks.append(pytest.mark.slow)
     return pytest.param(target, *more, marks=marks)
 
@@ -58,9 +71,9 @@ def marked(target: str, *more: Any) -> Any:
 every_target = pytest.mark.parametrize("target", [marked(target) for target in TARGETS])
 
 
-def every_target_and(*dtypes: str) -> pytest.MarkDecorator:
-    """Every target with each of these dtypes that it has."""
-    chosen = [(t, d) for t in TARGETS for d in dtypes if d == "bool" or d in registry.get(t).dtypes]
+def every_target_and(*dtypes: str, but: tuple[tuple[str, str], ...] = ()) -> pytest.MarkDecorator:
+    """Every target with each of these dtypes that it has, but for these pairs."""
+    chosen = [(t, d) for t in TARGETS for d in dtypes if d == "bool" or d in registry.get(t).dtypes and (t, d) not in but]
     return pytest.mark.parametrize("target, dtype", [marked(*pair) for pair in chosen])
 
 
@@ -165,11 +178,31 @@ def declaration(signature: str, body: str, *more: str) -> str:
 def compiled(target: str, kernel: Kernel, specialisation: Specialisation, rendered: Rendered) -> Built:
     with tempfile.TemporaryDirectory() as folder:
         job = Job(kernel, specialisation, rendered, (target,), folder)
+        if target == "webgpu" and not rendered.raw and (found := lacking(kernel, specialisation, rendered)):
+            with pytest.raises(DeclarationError, match="|".join(LACKING[what] for what in found)) as refused:
+                registry.get(target).compile(job, Clock())
+            pytest.skip(f"refused by name, as it has to be: {refused.value}")
         answer = registry.get(target).compile(job, Clock())
+    if target == "webgpu" and (size := len(answer.artifacts[target].data)) > MOST_WGSL:
+        pytest.skip(
+            f"built, but not run: lavapipe puts every function into its place, and takes minutes for the {size} bytes of "
+            "this, which join what other tests have one by one"
+        )
     if answer.failures:
         raise CompilationError("; ".join(answer.failures.values()))
     tree = None if rendered.raw else check(build_tree(kernel, specialisation, rendered))
     return built(target, kernel, specialisation, tree, answer.artifacts[target])
+
+
+def lacking(kernel: Kernel, specialisation: Specialisation, rendered: Rendered) -> list[str]:
+    """Which of LACKING a kernel computes in."""
+    tree = build_tree(kernel, specialisation, rendered)
+    roots = (*tree.body, *(s for helper in tree.helpers for s in helper.body))
+    nodes = [node for root in roots for node in walk(root)]
+    dtypes = {getattr(node, "type", None) or getattr(node, "dtype", None) for node in nodes} | {p.dtype for p in tree.parameters}
+    found = [dtype for dtype in ("float64", "complex128") if dtype in dtypes]
+    wide = any(isinstance(node, Atomic) and node.value.type.endswith("int64") for node in nodes)
+    return [*found, *["atomics of 64 bits"] * wide]
 
 
 def built(
@@ -212,6 +245,13 @@ def same(got: np.ndarray, wanted: np.ndarray, what: str, *inputs: np.ndarray) ->
     at = np.flatnonzero(~np.asarray(equal).reshape(-1))[:4]
     found = [[a.reshape(-1)[k] for a in (*inputs, got, wanted)] for k in at]
     assert not len(at), f"{what}: {found} (arguments, got, wanted)"
+
+
+def kept(target: str, x: np.ndarray) -> np.ndarray:
+    """Numbers without those that a target may not keep: denormals are zeros."""
+    if "extreme" not in registry.get(target).loses or x.dtype.kind != "f":
+        return x
+    return np.where(np.abs(x) < np.finfo(x.dtype).tiny, np.copysign(x.dtype.type(0), x), x)
 
 
 def draw(*shape: int, dtype: str = "f4", seed: int = 0) -> np.ndarray:

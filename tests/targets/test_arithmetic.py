@@ -5,7 +5,7 @@ import itertools
 
 import numpy as np
 import pytest
-from tests.targets.built import every_target, every_target_and, loop, same
+from tests.targets.built import every_target, every_target_and, kept, loop, same
 
 from pydotcompute.targets import registry
 
@@ -34,7 +34,7 @@ def agree(target, dtype, expressions, *more):
     body += "\n".join(f"    o{k}[i] = {e}" for k, e in enumerate(expressions))
     built = loop(target, f"(x: {dtype}[n], y: {dtype}[n]) -> ({outputs})", body, *more)
     pairs = list(itertools.product(extremes(dtype), repeat=2))
-    x, y = (np.array([p[k] for p in pairs], dtype) for k in (0, 1))
+    x, y = (kept(target, np.array([p[k] for p in pairs], dtype)) for k in (0, 1))
     got, wanted = built.call(x, y), built.python(x, y)
     for k, expression in enumerate(expressions):
         same(got[k], wanted[k], f"{dtype} {expression}", x, y)
@@ -54,6 +54,8 @@ def test_floats(target, dtype):
     operations += ["floor(a)", "ceil(a)", "trunc(a)", "round(a)", "sign(a)", "sqrt(a)", "copysign(a, b)", "fma(a, b, a)"]
     operations += ["where(isnan(a) or isinf(b), a, b)", "1.0 if isfinite(a) and not isnan(b) else a"]
     operations += ["1 if a < b else 2", "1 if a <= b else 2", "1 if a != b else 2", "1 if a == b else 2"]
+    if registry.get(target).loses:  # one rounding is not sure there
+        operations.remove("fma(a, b, a)")
     agree(target, dtype, operations, "fastmath: []")
 
 
@@ -113,6 +115,6 @@ def test_remainders_of_any_floats(target, dtype):
     rng = np.random.default_rng(0)
     bits = np.uint32 if dtype == "float32" else np.uint64
     far = [rng.integers(0, np.iinfo(bits).max, 1000, bits, endpoint=True).view(dtype) for _ in range(2)]
-    x, y = (np.concatenate([v, rng.normal(size=1000).astype(dtype)]) for v in far)
+    x, y = (kept(target, np.concatenate([v, rng.normal(size=1000).astype(dtype)])) for v in far)
     for what, got, wanted in zip(("quotient", "remainder"), built.call(x, y), built.python(x, y)):
         same(got, wanted, what, x, y)

@@ -9,14 +9,9 @@ from typing import Any
 import numpy as np
 
 from ...artifact.signature import Parameter
-from ..launch import view
+from ..launch import unit, view
 
 PASSED = {"bool": np.uint8}  # scalars that no kernel may be given as they are
-
-
-def unit(dtype: np.dtype) -> int:
-    """Bytes of one element of memory: a complex number has two."""
-    return dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize
 
 
 def arguments(

@@ -65,5 +65,5 @@ _VOTE = [
 FAULTS: Mapping[str, Any] = {
     "words": "thread_faults *_faults", "in_range": "index_in_range", "none": "_faults->own == 0", "begin": _begin,
     "share": _SHARE, "vote": _VOTE, "together": "_faults->ended == 0",
-    "prologue": PROLOGUE,
+    "prologue": lambda of_call: PROLOGUE,
 }  # fmt: skip

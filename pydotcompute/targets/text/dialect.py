@@ -39,12 +39,30 @@ class Dialect:
     # What checks of indices say there; empty: nothing is checked. "words": a function's parameter, the thread's words;
     # "in_range": a function; "none": the condition that this thread had no fault; "begin": statements of a kernel;
     # "share", "vote", "together": statements and a condition by which the threads of a block know the same (loops.py);
-    # "prologue": of a file.
+    # "prologue": lines of a file, by whether launches of a call tell each other.
     faults: Mapping[str, Any] = field(default_factory=dict)
+    index: str = "int64"  # the dtype of what the printer itself counts: extents, strides, places of threads
+    emulated: frozenset[str] = frozenset()  # integers whose operators and conversions are functions of the library
+    orders_bools: bool = True  # whether < is for them too
+    doubtful: frozenset[str] = frozenset()  # dtypes whose own comparisons may take NaN for impossible: the library's
+    internal: frozenset[str] = frozenset()  # dtypes of the library's functions alone, which no kernel gets
+    has_pointers: bool = True  # else arrays are variables of the file, and an offset tells where one begins
+    is_lazy: bool = True  # whether of a choice's two values only the one that is needed is evaluated
+    # Where compilers reassociate sums, by dtype the function around one that they must leave as it is.
+    exact: Mapping[str, str] = field(default_factory=dict)
+    # Where there are no pointers, a module with `update` and `scatter`: texts by (scalars, …, array, place, value).
+    atomics: Any = None
+    # Where rounding errors cannot be carried along, what long sums of floats are: a module with `begin`, `include` and
+    # `total`, texts by (scalars, dtype, name of the sum, …).
+    sums: Any = None
 
-    def cast(self, dtype: str, text: str) -> str:
+    def cast(self, dtype: str, text: str, source: str) -> str:
         """A conversion that keeps the value, or wraps integers: what the language's own does."""
         return f"({self.types[dtype]})({text})"
+
+    def negated(self, dtype: str, text: str) -> str:
+        """The negative of a number; of an unsigned one, modulo its range."""
+        return f"(-{text})"
 
     def choose(self, condition: str, then: str, otherwise: str) -> str:
         """One of two values; the other is not needed, and may be evaluated."""
@@ -57,3 +75,54 @@ class Dialect:
     def element(self, dtype: str) -> str:
         """The type of one element of memory; a complex element takes two."""
         return self.elements.get(dtype) or self.types[dtype]
+
+    # ------------------------------------------------------------------------- declarations, as writer.py wants them
+
+    def variable(self, name: str, kind: str, value: str = "") -> str:
+        """A variable of a type, which begins with a value or is set later."""
+        return f"{kind} {name} = {value};" if value else f"{kind} {name};"
+
+    def constant_of(self, name: str, kind: str, value: str) -> str:
+        """A name for a value."""
+        return f"const {kind} {name} = {value};"
+
+    def member(self, name: str, kind: str) -> str:
+        """Of a struct."""
+        return f"{kind} {name};"
+
+    def parameter(self, name: str, kind: str) -> str:
+        return f"const {kind} {name}"
+
+    def function(self, result: str, name: str, parameters: list[str]) -> str:
+        """The head of a function; `result` is its type."""
+        return f"{result} {name}({', '.join(parameters) or 'void'})"
+
+    def struct(self, name: str) -> tuple[str, str]:
+        """What stands before the braces of a struct, and after them."""
+        return "typedef struct", f" {name};"
+
+    def advance(self, name: str, dtype: str, step: str) -> str:
+        """A counter's next value; a step of "1" is one."""
+        return f"++{name}" if step == "1" else f"{name} += {step}"
+
+    def below(self, dtype: str, x: str, y: str) -> str:
+        """Whether a counter has not come to its end."""
+        return f"{x} < {y}"
+
+    # --------------------------------------------------------------------------- of a language without pointers
+
+    def word(self, dtype: str, number: int) -> str:
+        """A scalar argument that begins at this word."""
+        raise NotImplementedError
+
+    def words(self, dtype: str) -> int:
+        """How many words it has."""
+        return 2 if dtype in self.emulated else 1
+
+    def declarations(self, layout: Any) -> list[str]:
+        """The variables of a file."""
+        raise NotImplementedError
+
+    def memory(self, name: str, space: str, dtype: str, count: int) -> str:
+        """An array of so many elements of memory, of the block's or the thread's own."""
+        return f"{self.spaces[space]} {self.element(dtype)} {name}[{count}];".lstrip()

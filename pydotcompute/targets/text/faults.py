@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ...ir.tree import Access, CallHelper, CheckStep
+from ...ir.tree import Access, CallHelper, CheckStep, Expr
 from ..sites import Sites, is_short
-from .arrays import Array
+from .arrays import Argument, Array
 from .scalars import Scalars
 from .writer import Writer
 
@@ -34,11 +34,11 @@ class Faults:
 
     def parameters(self, w: Writer) -> list[str]:
         """What a helper takes for it."""
-        return [self.scalars.dialect.faults["words"], w.parameter("int64", CALL)] if self.any else []
+        return [*self._words("words"), w.parameter(self.scalars.index, CALL)] if self.any else []
 
     def arguments(self, e: CallHelper, w: Writer, in_helper: bool) -> list[str]:
         """What a call of a helper gives."""
-        return [FAULTS, CALL if in_helper else self._number(self.sites.call(e, w.at))] if self.any else []
+        return [*self._own(), CALL if in_helper else self._number(self.sites.call(e, w.at))] if self.any else []
 
     def condition(self, node: Access, array: Array, indices: Sequence[str], w: Writer, in_helper: bool) -> str:
         """That the indices are inside; what is not is told."""
@@ -49,8 +49,10 @@ class Faults:
     def step(self, s: CheckStep, text: str, w: Writer, in_helper: bool) -> None:
         """Tell of a step that is 0, as of an index of 1 where there is one element."""
         if self.any:
-            with w.when(f"{text} == {self._number(0)}"):
-                told = FAULTS, self._number(self.sites.step(s)), self._call(s, w, in_helper), *map(self._number, (1, 1))
+            scalars, dtype = self.scalars, s.step.type
+            with w.when(scalars.compare("==", dtype, text, scalars.constant(0, dtype))):
+                one = self._number(1), scalars.constant(1, "int64")
+                told = *self._own(), self._number(self.sites.step(s)), self._call(s, w, in_helper), *one
                 w.statement(f"{self.scalars.dialect.faults['in_range']}({', '.join(told)})")
 
     def load(
@@ -58,42 +60,62 @@ class Faults:
     ) -> str:
         """A load where the indices are inside, else 0."""
         s, own = self.scalars, (len(array.extents), len(array.strides or ()), bool(array.view), bool(slot))
-        key = (array.dtype, array.space, array.constant, array.strides is None, *own)
+        pointer = [array.pointer] if s.dialect.has_pointers else []
+        key = (array.dtype, array.space, array.constant, array.strides is None, *own, "" if pointer else array.pointer)
         if key not in self.loads:
             self.loads[key] = s.names.fresh("load_checked")
             s.texts.append(self._written(self.loads[key], array, bool(slot)))
         site = self._number(self.sites.site(node, array.name, w.at))
-        where = [array.pointer, *array.integers, *filter(None, [slot])]
-        given = [FAULTS, site, self._call(node, w, in_helper), *where, *indices]
+        where = [*pointer, *array.integers, *filter(None, [slot])]
+        given = [*self._own(), site, self._call(node, w, in_helper), *where, *indices]
         return f"{self.loads[key]}({', '.join(given)})"
+
+    def counted(self, e: Expr, text: str, w: Writer, in_helper: bool) -> str:
+        """How often a loop goes round, where that may be more than the printer counts to: then not at all, and it is
+        told."""
+        at = e.at or w.at
+        assert at is not None
+        given = [*self._own(), self._number(self.sites.too_many(at)), CALL if in_helper else self._number(0), text]
+        return f"{self.scalars.dialect.faults['count']}({', '.join(given)})"
 
     def _written(self, name: str, array: Array, slot: bool) -> list[str]:
         s, w = self.scalars, Writer(self.scalars.dialect, self.scalars.names)
         integers = [f"a{k}" for k in range(len(array.integers))]
         indices = [f"i{k}" for k in range(len(array.extents))]
-        own = array.rebound("p", integers)
-        parameters = [s.dialect.faults["words"], *(w.parameter("int64", n) for n in ("_site", CALL))]
-        parameters += [w.pointer(array.space, array.dtype, "p", array.constant)]
-        parameters += [w.parameter("int64", n) for n in (*integers, *["slot"] * slot, *indices)]
+        own = array.rebound("p" if s.dialect.has_pointers else array.pointer, integers)
+        parameters = [*self._words("words"), *(w.parameter(s.index, n) for n in ("_site", CALL))]
+        if s.dialect.has_pointers:
+            parameters += [w.pointer(array.space, array.dtype, "p", array.constant)]
+        parameters += [w.parameter(s.index, n) for n in (*integers, *["slot"] * slot)]
+        parameters += [w.parameter("int64", n) for n in indices]
         sites = [f"_site + {self._number(k)}" if k else "_site" for k in range(len(indices))]
         with w.function(s.type(array.dtype), name, parameters):
             with w.when(self._inside(own, sites, CALL, indices)):
-                place = "slot" if slot else own.offset(s, indices)
-                w.give(s.dialect.load(array.dtype, array.space, "p", place))
+                inside = [s.convert(n, "int64", s.index) for n in indices]
+                place = "slot" if slot else own.offset(s, inside)
+                w.give(s.dialect.load(array.dtype, array.memory, own.pointer, place))
             w.give(s.constant(0, array.dtype))
         return w.lines
 
     def _inside(self, array: Array, sites: Iterable[str], call: str, indices: Sequence[str]) -> str:
-        check = self.scalars.dialect.faults["in_range"]
+        check, own = self.scalars.dialect.faults["in_range"], self._own()
         parts = zip(sites, array.extents, indices, strict=True)
-        return " && ".join(f"{check}({FAULTS}, {at}, {call}, {extent}, {index})" for at, extent, index in parts)
+        return " && ".join(f"{check}({', '.join((*own, at, call, extent, index))})" for at, extent, index in parts)
+
+    def _words(self, key: str) -> list[str]:
+        """What the dialect says of a thread's words, if they are a parameter there."""
+        return list(filter(None, [self.scalars.dialect.faults[key]]))
+
+    def _own(self) -> list[str]:
+        """A thread's words as an argument."""
+        return [FAULTS] if self.scalars.dialect.faults["words"] else []
 
     def _call(self, node: Access | CheckStep, w: Writer, in_helper: bool) -> str:
         number = self.sites.caller(node, w.at)
         return CALL if in_helper and not number else self._number(number)
 
     def _number(self, value: int) -> str:
-        return self.scalars.constant(value, "int64")
+        return self.scalars.constant(value, self.scalars.index)
 
     # -------------------------------------------------------------------------------------------------- kernels
 
@@ -101,6 +123,11 @@ class Faults:
         """The parameters of a kernel that gets so many of the words for faults."""
         slot, of_call = (w.pointer("global", "int64", name) for name in (SLOT, OF_CALL))
         return [slot, w.parameter("int64", NUMBER), of_call][:count]
+
+    def arguments_given(self, count: int) -> list[Argument]:
+        """The same where a language has no pointers."""
+        words = [(SLOT, "uint32", True), (NUMBER, self.scalars.index, False), (OF_CALL, "uint32", True)]
+        return [Argument(("fault", k), name, dtype, memory) for k, (name, dtype, memory) in enumerate(words[:count])]
 
     def begin(self, w: Writer, of_call: bool, shared: bool) -> None:
         """A thread's words, at the beginning of a kernel; shared: and those of its block."""

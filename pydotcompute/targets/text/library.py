@@ -73,7 +73,7 @@ def _shl(s: Scalars, dtype: str, name: str) -> list[str]:
     t, low, high = s.type(dtype), *limits(dtype)
     bits = (high - low).bit_length()
     count = f"y >= 0 && y < {bits}" if _signed(dtype) else f"y < {bits}"
-    shifted = s.wrapped(dtype, f"{s.unsigned(dtype, 'x')} << {s.dialect.cast('uint32', 'y')}")
+    shifted = s.wrapped(dtype, f"{s.unsigned(dtype, 'x')} << {s.dialect.cast('uint32', 'y', dtype)}")
     return _function(t, name, f"{t} x, {t} y", f"return {count} ? {shifted} : ({t})0;")
 
 

@@ -16,10 +16,13 @@ from math import prod
 
 from ...analysis.barriers import barriers
 from ...artifact.launch import CHUNK_TERMS, MOST_CHUNKS
-from ...ir.tree import Atomic, Const, For, If, KernelTree, Load, Parallel, Scatter, Stmt, Store, Unary, While, walk
+from ...ir.tree import Atomic, Const, For, If, KernelTree, Parallel, Scatter, Stmt, Store, Unary, While, walk
+from ..geometry import assigned
 from ..lane import Lane
 from ..sites import ends_alone, is_short, may_be_long
 from .faults import Faults
+from .geometry import set_up
+from .private import private_widths, slots_of, touches_private
 from .reductions import Reductions, spread
 from .statements import Statements
 from .writer import Writer
@@ -40,14 +43,16 @@ class Loops:
         self.points = barriers(tree, reductions_synchronise=True)
         self.widths = private_widths(tree)
         self.votes = False
+        inside = assigned((tree.main,)) if tree.main else set()
+        self.known = {name: value for name, value in set_up(tree).items() if name not in inside}
 
     # ----------------------------------------------------------------------------------------------- small texts
 
     def number(self, value: int) -> str:
-        return self.scalars.constant(value, "int64")
+        return self.scalars.constant(value, self.scalars.index)
 
     def held(self, base: str, text: str) -> str:
-        return self.writer.hold(base, "int64", text)
+        return self.writer.hold(base, self.scalars.index, text)
 
     def counts(self, s: Parallel) -> tuple[str, ...]:
         """How many iterations along each index; a count below 0 is none."""
@@ -56,8 +61,8 @@ class Loops:
             if isinstance(count, Const) and isinstance(count.value, int):
                 found.append(self.number(max(count.value, 0)))
             else:
-                text = self.expressions.text(count)
-                held = self.held("_count", self.scalars.call("max", "int64", text, self.number(0)))
+                text = self.expressions.count(count, self.known)
+                held = self.held("_count", self.scalars.call("max", self.scalars.index, text, self.number(0)))
                 alone = self.faults.any and s.kind != "threads"
                 found.append(self.held("_count", self.faults.none(held)) if alone else held)
         return tuple(found)
@@ -70,9 +75,10 @@ class Loops:
         left, w = flat, self.writer
         for k in range(len(names) - 1, 0, -1):
             quotient = self.held("_quotient", f"{left} / {widths[k]}")
-            w.assign(self.expressions.names.of(names[k]), f"{left} - {quotient} * {widths[k]}")
+            rest = f"{left} - {quotient} * {widths[k]}"
+            w.assign(self.expressions.names.of(names[k]), self.scalars.counted(rest))
             left = quotient
-        w.assign(self.expressions.names.of(names[0]), left)
+        w.assign(self.expressions.names.of(names[0]), self.scalars.counted(left))
 
     def gather(self) -> None:
         """Where all threads of a block come by alike: what the dialect wants to have said of that."""
@@ -92,7 +98,7 @@ class Loops:
     def over_groups(self, base: str, stop: str, body: Callable[[str], None]) -> None:
         """A loop over all groups of the launch."""
         name, d = self.writer.names.fresh(base), self.scalars.dialect
-        with self.writer.count(name, "int64", d.group[0], stop, d.groups[0], self.together()):
+        with self.writer.count(name, self.scalars.index, d.group[0], stop, d.groups[0], self.together()):
             self.vote()
             body(name)
 
@@ -102,13 +108,13 @@ class Loops:
         w = self.writer
         if long and self.faults.shares:
             part, length = w.names.fresh("_part"), self.number(PART * self.block)
-            with w.count(part, "int64", first, stop, length, self.together()):
+            with w.count(part, self.scalars.index, first, stop, length, self.together()):
                 self.vote()
-                last = self.held("_last", self.scalars.call("min", "int64", stop, f"{part} + {length}"))
+                last = self.held("_last", self.scalars.call("min", self.scalars.index, stop, f"{part} + {length}"))
                 self.over_threads(part, last, body)
             return
         run = w.names.fresh("_run")
-        with w.count(run, "int64", first, stop, self.number(self.block)):
+        with w.count(run, self.scalars.index, first, stop, self.number(self.block)):
             self.gather()
             where = self.held("_at", f"{run} + {self.thread}")
             with w.when(f"{where} < {stop}"):
@@ -135,12 +141,13 @@ class Loops:
             axis = len(counts) - 1 - k
             run = w.names.fresh("_run")
             first, step = f"{d.group[axis]} * {d.size[axis]}", f"{d.groups[axis]} * {d.size[axis]}"
-            with w.count(run, "int64", first, counts[k], step, self.faults.goes_on()):
+            with w.count(run, self.scalars.index, first, counts[k], step, self.faults.goes_on()):
+                where = self.held("_at", f"{run} + {d.local[axis]}")
                 if names[k]:
-                    w.assign(names[k], f"{run} + {d.local[axis]}")
+                    w.assign(names[k], self.scalars.counted(where))
                 else:
-                    names[k] = self.held("_leading", f"{run} + {d.local[axis]}")
-                with w.when(f"{names[k]} < {counts[k]}"):
+                    names[k] = where
+                with w.when(f"{where} < {counts[k]}"):
                     level(k + 1)
 
         if len(counts) == 1:
@@ -154,8 +161,8 @@ class Loops:
         """Names of: the number of iterations, of chunks, and of iterations in a chunk. By the counts alone."""
         s, number = self.scalars, self.number
         total, unit = self.product(counts), CHUNK_TERMS * self.block
-        wanted = s.call("max", "int64", f"({total} + {number(unit - 1)}) / {number(unit)}", number(1))
-        chunks = self.held("_chunks", s.call("min", "int64", wanted, number(MOST_CHUNKS)))
+        wanted = s.call("max", self.scalars.index, f"({total} + {number(unit - 1)}) / {number(unit)}", number(1))
+        chunks = self.held("_chunks", s.call("min", self.scalars.index, wanted, number(MOST_CHUNKS)))
         share = self.held("_share", f"({total} + {chunks} - {number(1)}) / {chunks}")
         size = number(self.block)
         return total, chunks, self.held("_length", f"({share} + {number(self.block - 1)}) / {size} * {size}")
@@ -167,11 +174,11 @@ class Loops:
 
         def one(chunk: str) -> None:
             lanes = self.reductions.open(s.reductions)
-            end = self.scalars.call("min", "int64", total, f"({chunk} + {self.number(1)}) * {length}")
+            end = self.scalars.call("min", self.scalars.index, total, f"({chunk} + {self.number(1)}) * {length}")
             last, first = self.held("_last", end), self.held("_first", f"{chunk} * {length}")
 
             def iteration(where: str) -> None:
-                self.reductions.position = lambda: where
+                self.reductions.position = lambda: self.scalars.counted(where)
                 self.unpack(s.names, counts, where)
                 self.statements.write(s.body)
 
@@ -230,7 +237,7 @@ class Loops:
         there are no chunks."""
         total, one = self.product(counts), self.number(1)
         length = self.held("_length", f"({total} + {self.number(MOST_CHUNKS - 1)}) / {self.number(MOST_CHUNKS)}")
-        most = self.scalars.call("max", "int64", length, one)
+        most = self.scalars.call("max", self.scalars.index, length, one)
         return total, self.held("_chunks", f"({total} + {length} - {one}) / {most}"), length
 
     def reduce_blocks(self, s: Parallel, partial: list[tuple[str, str]]) -> None:
@@ -240,10 +247,10 @@ class Loops:
 
         def one(chunk: str) -> None:
             block = w.names.fresh("_block")
-            lanes = self.reductions.open(s.reductions, position=block)
-            end = self.scalars.call("min", "int64", total, f"({chunk} + {self.number(1)}) * {length}")
+            lanes = self.reductions.open(s.reductions, position=self.scalars.counted(block))
+            end = self.scalars.call("min", self.scalars.index, total, f"({chunk} + {self.number(1)}) * {length}")
             last, first = self.held("_last", end), self.held("_first", f"{chunk} * {length}")
-            with w.count(block, "int64", first, last, "1", self.together()):
+            with w.count(block, self.scalars.index, first, last, "1", self.together()):
                 self.vote()
                 self.unpack(s.names, counts, block)
                 self.at_block_level(s.body, ())
@@ -323,7 +330,8 @@ class Loops:
 
         def iteration(where: str) -> None:
             self.unpack(s.names, widths, where)
-            names = [self.expressions.names.of(n) for n in s.names]
+            index = self.scalars.index
+            names = [self.scalars.convert(self.expressions.names.of(n), "int64", index) for n in s.names]
             inside = [f"{n} < {c}" for n, c in zip(names[1:], counts[1:], strict=True)]
             if padded:
                 with self.writer.when(" && ".join(inside)):
@@ -350,7 +358,7 @@ class Loops:
         slot = w.names.fresh("_slot")
         outer = self.expressions.slot
         slots = self.number(slots_of(self.widths[len(counts)], self.block))
-        with w.count(slot, "int64", self.number(0), slots, "1"):
+        with w.count(slot, self.scalars.index, self.number(0), slots, "1"):
             self.expressions.slot = slot
             where = self.held("_at", f"{slot} * {self.number(self.block)} + {self.thread}")
             with w.when(f"{where} < {total}"):
@@ -361,7 +369,7 @@ class Loops:
         text = names[0]
         for name, count in zip(names[1:], counts[1:], strict=True):
             text = f"({text} * {count} + {name})"
-        self.reductions.position = lambda: text
+        self.reductions.position = lambda: self.scalars.counted(text)
         self.statements.write(s.body)
 
     def widths_of(self, counts: tuple[str, ...]) -> tuple[str, ...]:
@@ -371,28 +379,6 @@ class Loops:
         result = [counts[0]]
         for count, extent in zip(counts[1:], private[1:], strict=True):
             known = self.number(extent)
-            wider = count if count == known else self.held("_width", self.scalars.call("max", "int64", count, known))
-            result.append(wider)
+            wider = self.scalars.call("max", self.scalars.index, count, known)
+            result.append(count if count == known else self.held("_width", wider))
         return tuple(result)
-
-
-def private_widths(tree: KernelTree) -> dict[int, tuple[int, ...]]:
-    """rank of private arrays → their largest extents."""
-    widths: dict[int, tuple[int, ...]] = {}
-    for a in tree.arrays.values():
-        if a.kind == "private":
-            widths[len(a.fixed)] = tuple(map(max, widths.get(len(a.fixed), a.fixed), a.fixed))
-    return widths
-
-
-def slots_of(shape: tuple[int, ...], block: int) -> int:
-    """How many elements of a private array of these extents a thread has."""
-    size = 1
-    for n in shape:
-        size *= n
-    return -(-size // block)
-
-
-def touches_private(s: Parallel, tree: KernelTree) -> bool:
-    private = {a.name for a in tree.arrays.values() if a.kind == "private"}
-    return any(isinstance(n, (Load, Store, Scatter)) and n.array in private for n in walk(s))

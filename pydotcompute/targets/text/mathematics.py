@@ -52,6 +52,7 @@ def _written(s: Scalars, helper: Helper, name: str) -> list[str]:
         s.features.add("float64")
     own = Names((), lambda word: False)  # names of ours, which mean nothing else anywhere
     expressions = Expressions(s, own, {}, call, False, w)
+    expressions.exact = s.dialect.exact
     parameters = [w.parameter(p.type, own.of(p.name)) for p in helper.parameters]
     with w.function(s.type(helper.types[0]), name, parameters):
         for local, dtype in declared(helper.body, {}).items():

@@ -8,7 +8,8 @@ share: bytes of each array.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...artifact.dimensions import Tree
@@ -17,25 +18,29 @@ from ...artifact.launch import MOST_CHUNKS
 from ...artifact.signature import DTYPE_BYTES
 from ...errors import DeclarationError, Position
 from ...ir.from_zero import from_zero
+from ...ir.math import FUNCTIONS as LISTED
 from ...ir.names import all_names
 from ...ir.storage import BITS, in_bits
-from ...ir.tree import Assign, Const, KernelTree, Parallel, Stmt, walk
+from ...ir.tree import Assign, Binary, Call, Const, KernelTree, Node, Parallel, Stmt, walk
 from ..lane import lane_dtypes
 from ..names import Names
 from ..phases import split
 from ..scans import Chunks, lowered
 from ..scratch import extents, flattened, largest, planned
 from ..sites import Sites
-from .arrays import Argument, arguments_of, arrays_of
+from .arrays import Argument, arguments_of, arrays_of, dimension
 from .dialect import Dialect
 from .expressions import Expressions
 from .faults import NAMES, Faults
 from .geometry import grid, threads
-from .loops import Loops, private_widths, slots_of
+from .intervals import Intervals
+from .layout import Layout
+from .loops import Loops
+from .private import private_widths, slots_of
 from .reductions import Reductions
-from .scalars import PARTS, Scalars
+from .scalars import FLOATS, PARTS, Scalars
 from .statements import Helpers, Statements, declared
-from .writer import Writer
+from .writer import Writer, elements
 
 CHUNKS = Chunks(most=1024, least=32, of_block=128)  # of a scan, each of which a thread does
 
@@ -51,6 +56,7 @@ class Source:
     features: frozenset[str]  # "float64", "int64_atomics", …: what a device must have
     program: tuple[Any, ...] = ()  # where the host follows control: see artifact/launch.py
     sites: Sites | None = None  # by which faults are numbered, where the dialect checks
+    layout: Layout | None = None  # of a language without pointers
 
 
 def emit(
@@ -61,7 +67,10 @@ def emit(
     Raises DeclarationError for what the dialect cannot say, naming the line.
     """
     refuse_missing(tree, dialect)
-    tree = flattened(in_bits(lowered(from_zero(tree), CHUNKS)))
+    counted = from_zero(tree)
+    scanned = lowered(counted, CHUNKS)
+    exact = dialect.exact if scanned is not counted else {}  # a scan carries its rounding errors along
+    tree = flattened(in_bits(scanned))
     parts = split(tree)
     taken = all_names(tree) | (parts.names if parts else set())
     names = Names(taken, lambda name: name in NAMES or dialect.is_reserved(name), only_ascii=True)
@@ -70,13 +79,18 @@ def emit(
     faults = Faults(scalars, sites)
     kernels = parts.kernels if parts else (tree,)
     programs = [
-        _Program(kernel, dialect, launch or {}, params or {}, names, scalars, faults, bool(parts)) for kernel in kernels
+        _Program(kernel, dialect, launch or {}, params or {}, names, scalars, faults, bool(parts), exact)
+        for kernel in kernels
     ]
     written = [(program, *program.functions()) for program in programs]
     functions = [w for program, own, _ in written for w in (*program.helpers.functions, *own)]
     features = frozenset(scalars.features.union(*(program.features() for program in programs)))
-    checks = ["", *dialect.faults["prologue"]] if faults.any else []
-    head = [*dialect.prologue(features), *checks, "", *(line for text in scalars.texts for line in (*text, ""))]
+    of_call = any(program.told > 2 for program in programs)
+    checks = ["", *dialect.faults["prologue"](of_call)] if faults.any else []
+    layout = None if dialect.has_pointers else scalars.layout
+    variables = ["", *dialect.declarations(layout)] if layout else []
+    library = [line for text in scalars.texts for line in (*text, "")]
+    head = [*dialect.prologue(features), *variables, *checks, "", *library]
     lines = list(head)
     positions: list[Position | None] = [None] * len(head)
     for w in functions:
@@ -89,18 +103,21 @@ def emit(
         (_, _, launches), = written
         return Source(
             text, tuple(positions[: len(lines)]), arguments[0], tuple(launches), scratch[0], shared, features,
-            sites=sites if faults.any else None,
+            sites=sites if faults.any else None, layout=layout,
         )  # fmt: skip
     most = max(map(len, scratch))  # which phases share: each is done before the next
     sizes = [largest([own[k] for own in scratch if k < len(own)]) for k in range(most)]
     each, steps = parts.launches([launches for _, _, launches in written], arguments, most)
     told = sites if faults.any else None
-    return Source(text, tuple(positions[: len(lines)]), (), each, (*sizes, *parts.sizes), shared, features, steps, told)
+    return Source(
+        text, tuple(positions[: len(lines)]), (), each, (*sizes, *parts.sizes), shared, features, steps, told, layout
+    )  # fmt: skip
 
 
 def refuse_missing(tree: KernelTree, dialect: Dialect) -> None:
     """Raise DeclarationError for a dtype that the language does not have."""
-    known = (*dialect.types, *(STORED if BITS in dialect.types else ()))
+    own = tuple(dtype for dtype in dialect.types if dtype not in dialect.internal)
+    known = (*own, *(STORED if BITS in dialect.types else ()))
     for p in tree.parameters:
         if p.dtype not in known:
             raise DeclarationError(
@@ -115,12 +132,26 @@ def refuse_missing(tree: KernelTree, dialect: Dialect) -> None:
                     f"{tree.name} computes in {dtype}, which {dialect.name} does not have", node.at,
                     f"it has {', '.join(known)}",
                 )  # fmt: skip
+            function, operand = _elementary(node)
+            if function and (function, operand) not in dialect.functions and function not in dialect.library:
+                told = f"{tree.name} needs {function} of {operand}, which there is not in {dialect.name}"
+                raise DeclarationError(told, node.at)
+
+
+def _elementary(node: Node) -> tuple[str, str]:
+    """The elementary function of floats that a node needs, and of what; two empty texts for none."""
+    match node:
+        case Call(function=function, arguments=(*_, last)) if function in LISTED:
+            return function, PARTS.get(last.type, last.type)
+        case Binary(op="**", type=dtype) if dtype in FLOATS:
+            return "pow", dtype
+    return "", ""
 
 
 class _Program:
     def __init__(
         self, tree: KernelTree, dialect: Dialect, launch: dict[str, Any], params: dict[str, Any], names: Names,
-        scalars: Scalars, faults: Faults, split: bool,
+        scalars: Scalars, faults: Faults, split: bool, exact: Mapping[str, str],
     ):  # fmt: skip
         self.tree, self.dialect, self.launch, self.params = tree, dialect, launch, params
         self.main = tree.main
@@ -128,8 +159,9 @@ class _Program:
         self.before, self.after = tree.body[:where], tree.body[where + 1 :]
         self.names, self.scalars = names, scalars
         contract = "contract" in tree.fastmath or "fast" in tree.fastmath
-        self.helpers = Helpers(tree, self.scalars, contract, lambda: Writer(dialect, self.names), faults)
-        self.faults = faults
+        self.limits: list[Tree] = []  # what a launch must not count beyond, where the dialect counts in few bits
+        self.helpers = Helpers(tree, self.scalars, contract, lambda: Writer(dialect, self.names), faults, self.limits)
+        self.faults, self.exact = faults, exact
         self.contract = contract
         self.block = threads(tree, self.launch, self.params)
         self.reduced = self.main.reductions if self.main else ()
@@ -139,6 +171,8 @@ class _Program:
         self.arguments = arguments_of(tree, self.names, self.scalars)
         self.partial = self.partials()
         self.own = {a.name: self.names.fresh("_scratch") for a in tree.arrays.values() if a.scratch}
+        if not dialect.has_pointers:
+            self.arrays |= {of: replace(self.arrays[of], pointer=name) for of, name in self.own.items()}
         self.plan = planned(tree, grid(tree, self.launch, self.params), self.block)
         self.shared = 0
 
@@ -156,7 +190,8 @@ class _Program:
         def add(name: str, body, block: int | None, grid: dict[str, Any]) -> None:
             functions.append(self.function(name, body, block))
             item = {"entry": name, "block": block or self.block, "grid": grid}
-            launches.append(item | {"fixed": True} if block else item)
+            limits = {"limits": list(dict.fromkeys(self.limits))} if self.limits else {}
+            launches.append(item | {"fixed": True} | limits if block else item | limits)
 
         entry = self.names.of(self.tree.name)
         add(entry, self.write_main, self.block if fixed else None, self.plan.grid)
@@ -191,24 +226,30 @@ class _Program:
         inner = Writer(d, names, 1)
         thread = names.fresh("_thread")
         expressions = Expressions(
-            self.scalars, names, self.arrays, self.helpers.call, self.contract, inner, self.faults
+            self.scalars, names, self.arrays, self.helpers.call, self.contract, inner, self.faults,
+            intervals=Intervals(self.tree, self.tree.body, limits=self.limits),
         )  # fmt: skip
+        expressions.exact = self.exact
         reductions = Reductions(inner, expressions, block or self.block, thread)
         loops = Loops(self.tree, inner, Statements(inner, expressions, reductions), reductions, self.faults)
         used = body(loops)
-        parameters = [*(self.parameter(a, w) for a in self.parameters()), *self.faults.given(w, self.told)]
+        parameters: list[str] = []
+        if d.has_pointers:
+            parameters = [*(self.parameter(a, w) for a in self.parameters()), *self.faults.given(w, self.told)]
         with w.block(d.entry(name, parameters, block)):
+            if not d.has_pointers:
+                self.take(w, name)
             self.bind(w)
             if self.told:
                 self.faults.begin(w, self.told > 2, loops.votes)
             if any(thread in line for line in inner.lines):
-                w.constant(thread, "int64", d.local[0])
+                w.constant(thread, d.index, d.local[0])
             for local, dtype in declared(used, self.helpers.helpers).items():
                 w.declare(names.of(local), dtype)
             self.make_arrays(w, used, expressions)
             exchanged = sorted(reductions.exchanged)
             for dtype, number in exchanged:
-                w.array("shared", reductions.shared(dtype, number), dtype, reductions.block)
+                self.make(w, reductions.shared(dtype, number), "shared", "shared", dtype, reductions.block)
             w.lines += inner.lines
             w.positions += inner.positions
         own = sum(DTYPE_BYTES[a.dtype] * _size(a.fixed) for a in self.tree.arrays.values()
@@ -229,11 +270,33 @@ class _Program:
         alone = array is not None and array.constant and array.name not in shared
         return w.pointer("global", a.dtype, a.name, array is not None and array.constant, alone)
 
+    def take(self, w: Writer, entry: str) -> None:
+        """Names for the arguments of a kernel of a language without pointers, and the buffers that it needs."""
+        layout, place = self.scalars.layout, 0
+        for a in [*self.parameters(), *self.faults.arguments_given(self.told)]:
+            if a.is_memory:
+                array = self.arrays.get(a.what[1]) if a.what[0] == "data" else None
+                own = next((self.arrays[of] for of, name in self.own.items() if name == a.name), None)
+                found = array or own
+                memory = found.memory if found else "updated_global" if a.what[0] == "fault" else "global"
+                layout.buffer(entry, a.name, a.dtype, memory)
+                continue
+            dtype = "uint8" if a.dtype == "bool" else a.dtype
+            w.constant(a.name, dtype, self.dialect.word(dtype, place))
+            place += self.dialect.words(dtype)
+        layout.words = max(layout.words, place)
+        layout.bindings.setdefault(entry, [])
+        for symbol in self.tree.symbols:
+            text = self.scalars.convert(self.names.of(symbol), "int64", self.scalars.index)
+            w.constant(dimension(symbol, self.names, self.scalars), self.scalars.index, text)
+
     def bind(self, w: Writer) -> None:
         """The user's names for what the arguments hold."""
         for p in self.tree.parameters:
             if p.in_memory:
                 array = self.arrays[p.name]
+                if array.start:
+                    continue
                 start = f"{self.names.part(p.name, 'data')} + {self.names.part(p.name, 'start')}"
                 w.point("global", p.dtype, array.pointer, start, array.constant)
             elif p.name not in self.tree.symbols:
@@ -253,13 +316,23 @@ class _Program:
             if a.scratch:
                 for name, n, extent in zip(array.extents, a.shape, extents(self.tree, a), strict=True):
                     if not isinstance(n, int):
-                        w.constant(name, "int64", expressions.text(extent))
+                        w.constant(name, d.index, expressions.index(extent))
                 each = " * ".join((*array.extents, *["2"] * (a.dtype in PARTS)))
                 number = d.group[0] if a.kind == "shared" else f"({d.group[0]} * {d.size[0]} + {d.local[0]})"
-                w.point("global", a.dtype, array.pointer, f"{self.own[a.name]} + {number} * {each}", False)
+                if array.start:
+                    w.constant(array.start, d.index, f"{number} * {each}")
+                else:
+                    w.point("global", a.dtype, array.pointer, f"{self.own[a.name]} + {number} * {each}", False)
                 continue
             count = slots_of(widths[len(a.fixed)], self.block) if a.kind == "private" else _size(a.fixed)
-            w.array(array.space, array.pointer, a.dtype, count)
+            self.make(w, array.pointer, array.space, array.memory, a.dtype, count)
+
+    def make(self, w: Writer, name: str, space: str, memory: str, dtype: str, count: int) -> None:
+        """Memory of the block's or the thread's own."""
+        if self.dialect.has_pointers:
+            w.array(space, name, dtype, count)
+        else:
+            self.scalars.layout.array(name, memory, dtype, elements(dtype, count))
 
     # ---------------------------------------------------------------------------------------------------- bodies
 

@@ -22,7 +22,7 @@ RADIX = 16
 
 def spread(s: Scalars, dtype: str, at: str) -> str:
     """Where an element lies in memory that holds one after the other: a complex one takes two places."""
-    return f"({at}) * {s.constant(2, 'int64')}" if dtype in PARTS else at
+    return f"({at}) * {s.constant(2, s.index)}" if dtype in PARTS else at
 
 
 class Reductions:
@@ -43,6 +43,8 @@ class Reductions:
             w.variable(lane.value, lane.dtype, s.constant(REDUCTIONS[r.op].identity(lane.dtype), lane.dtype))
             if lane.positioned:
                 w.variable(lane.extra, "int64", s.constant(-1, "int64"))
+            elif lane.compensated and s.dialect.sums:
+                w.statement(s.dialect.sums.begin(s, lane.dtype, lane.extra))
             elif lane.compensated:
                 w.variable(lane.extra, lane.dtype, s.constant(0, lane.dtype))
             lanes.append(lane)
@@ -52,13 +54,15 @@ class Reductions:
     def serially(self, s: Reduce, write: Callable[[Iterable[Stmt]], None]) -> None:
         """A reduction of a thread's own, one term after the other."""
         w, outer = self.writer, self.position
-        count = w.hold("_count", "int64", self.expressions.text(s.count))
+        e = self.expressions
+        counter = e.counter(s.count)
+        count = w.hold("_count", counter, e.text(s.count) if counter == "int64" else e.index(s.count))
         lanes = self.open((s.reduction,), plain=s.short)
         name, turn = self.expressions.names.of(s.name), w.names.fresh("_turn")
         self.position = lambda: name
         also = self.expressions.faults.goes_on() if self.expressions.faults else ""
-        with w.count(turn, "int64", self.scalars.constant(0, "int64"), count, "1", also):
-            w.assign(name, turn)
+        with w.count(turn, counter, self.scalars.constant(0, counter), count, "1", also):
+            w.assign(name, self.scalars.convert(turn, counter, "int64"))
             write(s.body)
         self.settle(lanes)
         self.finish(lanes)
@@ -67,7 +71,10 @@ class Reductions:
     def settle(self, lanes: list[Lane]) -> None:
         """The thread's part of each sum with its error."""
         for lane in lanes:
-            if lane.compensated:
+            if lane.compensated and self.scalars.dialect.sums:
+                total = self.scalars.dialect.sums.total(self.scalars, lane.dtype, lane.extra)
+                self.writer.assign(lane.value, total)
+            elif lane.compensated:
                 self.writer.assign(lane.value, self.scalars.call("settled", lane.dtype, lane.value, lane.extra))
 
     def accumulate(self, s: Accumulate) -> None:
@@ -82,6 +89,9 @@ class Reductions:
         w, value = self.writer, lane.value
         if not lane.compensated:
             w.assign(value, self.scalars.combine(lane.reduction.op, lane.dtype, value, text))
+            return
+        if self.scalars.dialect.sums:
+            w.statement(self.scalars.dialect.sums.include(self.scalars, lane.dtype, lane.extra, text))
             return
         term = w.hold("_term", lane.dtype, text)
         total = w.hold("_total", lane.dtype, f"{value} + {term}")
@@ -121,7 +131,7 @@ class Reductions:
         width = self.block
         while width > RADIX:
             step = -(-width // RADIX)
-            with w.when(f"{self.thread} < {s.constant(step, 'int64')}"):
+            with w.when(f"{self.thread} < {s.constant(step, s.index)}"):
                 for lane in lanes:
                     self.fold(lane, homes, step, width, self.thread)
                     for name, _ in lane.parts:
@@ -138,7 +148,7 @@ class Reductions:
         count = -(-width // step)
 
         def read(k: int) -> list[str]:
-            at = s.constant(k * step, "int64")
+            at = s.constant(k * step, s.index)
             at = at if not first else f"{first} + {at}" if k else first
             found = []
             for name, dtype in lane.parts:
@@ -146,7 +156,7 @@ class Reductions:
                 if k * step + step > width:  # in the last round there may be none
                     nothing = -1 if name == lane.extra else REDUCTIONS[lane.reduction.op].identity(dtype)
                     none = s.constant(nothing, dtype)
-                    text = s.dialect.choose(f"{at} < {s.constant(width, 'int64')}", text, none)
+                    text = s.dialect.choose(f"{at} < {s.constant(width, s.index)}", text, none)
                 found.append(text)
             return found
 

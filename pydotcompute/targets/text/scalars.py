@@ -5,10 +5,19 @@ from __future__ import annotations
 from ...ir.dtypes import INTEGER_BITS, integer_range
 from ..names import Names
 from .dialect import Dialect
+from .layout import Layout
 
 FLOATS = ("float32", "float64")
 PARTS = {"complex64": "float32", "complex128": "float64"}
 _EXACT_INTEGERS = ("floor", "ceil", "trunc", "round", "conj", "real")
+_EMULATED = {"+": "plus", "-": "minus", "*": "times", "/": "divided"}
+_COMPARED = {  # the function that says it or its contrary, and whether of the operands swapped
+    "==": ("same", False), "!=": ("same", False), "<": ("below", False), ">": ("below", True), ">=": ("below", False),
+    "<=": ("below", True),
+}  # fmt: skip
+_CERTAIN = {  # the same of floats, of which NaN is neither below nor above
+    **_COMPARED, ">=": ("upto", True), "<=": ("upto", False),
+}  # fmt: skip
 _BOOLS = {"+": "||", "|": "||", "*": "&&", "&": "&&", "^": "!=", "-": "!="}
 
 
@@ -21,6 +30,7 @@ class Scalars:
         self.needed: dict[tuple[str, str], str] = {}
         self.texts: list[list[str]] = []  # of those functions, what they call before them
         self.features: set[str] = set()
+        self.layout = Layout()
 
     # ---------------------------------------------------------------------------------------------- functions
 
@@ -51,42 +61,49 @@ class Scalars:
 
     def unary(self, op: str, dtype: str, x: str) -> str:
         if op == "not":
-            return f"(!{x})" if dtype == "bool" else f"({x} == {self.constant(0, dtype)})"
+            return f"(!{x})" if dtype == "bool" else self.compare("==", dtype, x, self.constant(0, dtype))
         if op == "~":
             return f"(!{x})" if dtype == "bool" else self.narrow(dtype, f"~{x}")
+        if dtype in self.dialect.emulated:
+            return self.call("negative", dtype, x)
         if dtype in INTEGER_BITS:
-            plain = dtype in self.dialect.wrapping
-            return f"(-{x})" if plain else self.wrapped(dtype, f"-{self.unsigned(dtype, x)}")
+            negated = self.dialect.negated
+            if dtype in self.dialect.wrapping:
+                return negated(dtype, x)
+            return self.wrapped(dtype, negated(self.wide(dtype), self.unsigned(dtype, x)))
         return f"(-{x})"
 
     def narrow(self, dtype: str, text: str) -> str:
         """The result of an integer operation that may have been done in a wider type."""
-        return f"({text})" if INTEGER_BITS[dtype] >= 32 else self.dialect.cast(dtype, text)
+        return f"({text})" if INTEGER_BITS[dtype] >= 32 else self.dialect.cast(dtype, text, dtype)
 
     def unsigned(self, dtype: str, text: str) -> str:
         """An integer in the unsigned type in which its arithmetic wraps."""
-        return self.dialect.cast(self.wide(dtype), text) if self.wide(dtype) != dtype else text
+        return self.dialect.cast(self.wide(dtype), text, dtype) if self.wide(dtype) != dtype else text
 
     def wide(self, dtype: str) -> str:
         return "uint64" if INTEGER_BITS[dtype] == 64 else "uint32"
 
     def wrapped(self, dtype: str, text: str) -> str:
         """Back from there."""
-        return self.dialect.cast(dtype, text) if self.wide(dtype) != dtype else f"({text})"
+        return self.dialect.cast(dtype, text, self.wide(dtype)) if self.wide(dtype) != dtype else f"({text})"
 
     def binary(self, op: str, dtype: str, x: str, y: str, count: int | None = None) -> str:
         """count: of a shift, where it is known."""
         if dtype == "bool":
             return f"({x} {_BOOLS[op]} {y})"
+        if dtype in self.dialect.emulated and op in _EMULATED:
+            return self.call(_EMULATED[op], dtype, x, y)
         if dtype in INTEGER_BITS:
             if op in "+-*" and op != "**":
                 return self.wrapped(dtype, f"{self.unsigned(dtype, x)} {op} {self.unsigned(dtype, y)}")
             if op in "&|^":
                 return self.narrow(dtype, f"{x} {op} {y}")
-            if op in ("<<", ">>") and 0 <= (count or -1) < INTEGER_BITS[dtype]:
+            if op in ("<<", ">>") and dtype not in self.dialect.emulated and 0 <= (count or -1) < INTEGER_BITS[dtype]:
+                by = self.constant(count, "uint32")
                 if op == "<<":
-                    return self.wrapped(dtype, f"{self.unsigned(dtype, x)} << {count}")
-                return self.narrow(dtype, f"{x} >> {count}")
+                    return self.wrapped(dtype, f"{self.unsigned(dtype, x)} << {by}")
+                return self.narrow(dtype, f"{x} >> {by}")
             named = {"//": "floordiv", "%": "mod", "<<": "shl", ">>": "shr", "**": "power"}[op]
             return self.call(named, dtype, x, y)
         if op in ("//", "%"):
@@ -105,6 +122,15 @@ class Scalars:
         if dtype in PARTS:
             same = self.call("same", dtype, x, y)
             return same if op == "==" else f"(!{same})"
+        ordered = dtype != "bool" or op in ("==", "!=") or self.dialect.orders_bools
+        if dtype in self.dialect.emulated or not ordered:
+            function, swapped = _COMPARED[op]
+            found = self.call(function, dtype, *((y, x) if swapped else (x, y)))
+            return f"(!{found})" if op in ("!=", "<=", ">=") else found
+        if dtype in self.dialect.doubtful:
+            function, swapped = _CERTAIN[op]
+            found = self.call(function, dtype, *((y, x) if swapped else (x, y)))
+            return f"(!{found})" if op == "!=" else found
         return f"({x} {op} {y})"
 
     # ------------------------------------------------------------------------------------------- conversions
@@ -120,16 +146,33 @@ class Scalars:
                 parts = [self.convert(one, part, PARTS[target]) for one in (real, imaginary)]
                 return self.dialect.pair(target, *parts)
             if target == "bool":
-                return f"({real} != {self.constant(0, part)} || {imaginary} != {self.constant(0, part)})"
+                return f"({self.truth(part, real)} || {self.truth(part, imaginary)})"
             return self.convert(real, part, target)
         if target in PARTS:
             part = PARTS[target]
             return self.dialect.pair(target, self.convert(text, source, part), self.constant(0, part))
         if target == "bool":
-            return f"({text} != {self.constant(0, source)})"
+            return self.truth(source, text)
         if target in INTEGER_BITS and source in FLOATS:
             return self.call(f"saturate_{target}", source, text)
-        return text if source == target else self.dialect.cast(target, text)
+        if source in self.dialect.emulated or target in self.dialect.emulated:
+            return self.call(f"to_{target}", source, text)
+        return self.dialect.cast(target, text, source)
+
+    def truth(self, dtype: str, text: str) -> str:
+        """Whether a number is not 0; NaN is not."""
+        if dtype in self.dialect.doubtful:
+            return self.call("truth", dtype, text)
+        return self.compare("!=", dtype, text, self.constant(0, dtype))
+
+    @property
+    def index(self) -> str:
+        """The dtype of what the printer itself counts."""
+        return self.dialect.index
+
+    def counted(self, text: str) -> str:
+        """What the printer has counted, as an integer of the user's."""
+        return self.convert(text, self.index, "int64")
 
     # ---------------------------------------------------------------------------------------- listed functions
 

@@ -32,6 +32,7 @@ from ...ir.tree import (
 from .arrays import Array
 from .expressions import Expressions
 from .faults import Faults
+from .intervals import Intervals
 from .reductions import Reductions
 from .scalars import Scalars
 from .writer import Writer
@@ -88,6 +89,11 @@ class Statements:
                 if s.orelse:
                     with w.otherwise():
                         inside(s.orelse)
+            case While() if e.branches(s.condition):
+                with w.repeat(e.scalars.constant(True, "bool"), also):
+                    with w.when(e.scalars.unary("not", "bool", e.text(s.condition))):
+                        w.leave()
+                    inside(s.body)
             case While():
                 with w.repeat(e.text(s.condition), also):
                     inside(s.body)
@@ -115,19 +121,26 @@ class Statements:
         """A loop that the body's own assignments to its name do not change, over a number of iterations that cannot
         wrap; a step of 0 runs nothing."""
         w, e = self.writer, self.expressions
-        name, dtype = e.names.of(s.name), s.start.type
-        start, stop = w.hold("_start", dtype, e.text(s.start)), w.hold("_stop", dtype, e.text(s.stop))
+        name, of_name = e.names.of(s.name), s.start.type
+        dtype = e.counter(s.start, s.stop, s.step)
+        text = e.text if dtype == of_name else e.index
+
+        def index(counter: str) -> str:
+            return e.scalars.convert(counter, dtype, of_name)
+
+        start, stop = w.hold("_start", dtype, text(s.start)), w.hold("_stop", dtype, text(s.stop))
         turn = w.names.fresh("_turn")
         if isinstance(s.step, Const) and s.step.value == 1:
             with w.count(turn, dtype, start, stop, "1", also):
-                w.assign(name, turn)
+                w.assign(name, index(turn))
                 inside(s.body)
             return
-        step, wide = w.hold("_step", dtype, e.text(s.step)), e.scalars.wide(dtype)
+        step, wide = w.hold("_step", dtype, text(s.step)), e.scalars.wide(dtype)
         turns = w.hold("_turns", wide, e.scalars.call("turns", dtype, start, stop, step))
         with w.count(turn, wide, e.scalars.constant(0, wide), turns, "1", also):
-            unsigned = e.scalars.unsigned
-            w.assign(name, e.scalars.wrapped(dtype, f"{unsigned(dtype, start)} + {turn} * {unsigned(dtype, step)}"))
+            moved = e.scalars.binary("*", wide, turn, e.scalars.unsigned(dtype, step))
+            moved = e.scalars.binary("+", wide, e.scalars.unsigned(dtype, start), moved)
+            w.assign(name, index(e.scalars.wrapped(dtype, moved)))
             inside(s.body)
 
     def give(self, s: Return) -> None:
@@ -168,9 +181,11 @@ class Helpers:
     first."""
 
     def __init__(
-        self, tree: KernelTree, scalars: Scalars, contract: bool, writer: Callable[[], Writer], faults: Faults
-    ):
+        self, tree: KernelTree, scalars: Scalars, contract: bool, writer: Callable[[], Writer], faults: Faults,
+        limits: list,
+    ):  # fmt: skip
         self.helpers = {h.name: h for h in tree.helpers}
+        self.tree, self.limits = tree, limits
         self.scalars, self.contract, self.new_writer, self.faults = scalars, contract, writer, faults
         self.made: dict[tuple, str] = {}
         self.functions: list[Writer] = []
@@ -186,7 +201,7 @@ class Helpers:
         for a in e.arguments:
             if isinstance(a, ArrayName):
                 array = within.array(a)
-                arguments += [array.pointer, *array.integers]
+                arguments += [array.pointer, *array.integers] if self.scalars.dialect.has_pointers else array.integers
             else:
                 arguments.append(within.text(a))
         arguments += self.faults.arguments(e, within.writer, within.in_helper)
@@ -202,8 +217,11 @@ class Helpers:
             array = given.pop(0)
             pointer = names.fresh(names.of(p.name))
             own = [names.fresh(f"{pointer}_{k}") for k in range(len(array.integers))]
-            parameters.append(w.pointer(array.space, array.dtype, pointer, array.constant))
-            parameters += [w.parameter("int64", text) for text in own]
+            if self.scalars.dialect.has_pointers:
+                parameters.append(w.pointer(array.space, array.dtype, pointer, array.constant))
+            else:
+                pointer = array.pointer
+            parameters += [w.parameter(self.scalars.index, text) for text in own]
             arrays[p.name] = array.rebound(pointer, own)
         parameters += self.faults.parameters(w)
         struct = together = ""
@@ -212,7 +230,11 @@ class Helpers:
             if struct not in self.structs:
                 self.structs.add(struct)
                 w.struct(struct, helper.types)
-        expressions = Expressions(self.scalars, names, arrays, self.call, self.contract, w, self.faults, True)
+        scalars = [p.name for p in helper.parameters if p.rank is None]
+        expressions = Expressions(
+            self.scalars, names, arrays, self.call, self.contract, w, self.faults, True,
+            Intervals(self.tree, helper.body, scalars, self.limits),
+        )  # fmt: skip
         w.at = helper.at
         result = struct or self.scalars.type(helper.types[0])
         with w.function(result, name, parameters):

@@ -39,11 +39,11 @@ class Writer:
 
     def declare(self, name: str, dtype: str) -> None:
         """A variable that is set later."""
-        self.line(f"{self.dialect.types[dtype]} {name};")
+        self.line(self.dialect.variable(name, self.dialect.types[dtype]))
 
     def variable(self, name: str, dtype: str, text: str) -> None:
         """A variable that begins with a value."""
-        self.line(f"{self.dialect.types[dtype]} {name} = {bare(text)};")
+        self.line(self.dialect.variable(name, self.dialect.types[dtype], bare(text)))
 
     def hold(self, base: str, dtype: str, text: str) -> str:
         """The value of an expression under a fresh name."""
@@ -53,13 +53,11 @@ class Writer:
 
     def constant(self, name: str, dtype: str, text: str) -> None:
         """A name for the value of an expression."""
-        self.line(f"const {self.dialect.types[dtype]} {name} = {bare(text)};")
+        self.line(self.dialect.constant_of(name, self.dialect.types[dtype], bare(text)))
 
     def array(self, space: str, name: str, dtype: str, count: int) -> None:
         """Memory of the block's or the thread's own, for so many elements."""
-        parts = 2 if dtype.startswith("complex") else 1
-        kept = self.dialect.spaces[space]
-        self.line(f"{kept} {self.dialect.element(dtype)} {name}[{max(count, 1) * parts}];".lstrip())
+        self.line(self.dialect.memory(name, space, dtype, elements(dtype, count)))
 
     def pointer(self, space: str, dtype: str, name: str, constant: bool = False, alone: bool = False) -> str:
         """A parameter, or the head of a declaration: where elements lie. alone: nothing else reaches them."""
@@ -67,7 +65,7 @@ class Writer:
         return f"{' '.join(word for word in words if word)} *{'restrict ' * alone}{name}"
 
     def parameter(self, dtype: str, name: str) -> str:
-        return f"const {self.dialect.types[dtype]} {name}"
+        return self.dialect.parameter(name, self.dialect.types[dtype])
 
     def point(self, space: str, dtype: str, name: str, text: str, constant: bool) -> None:
         """A name for where elements lie."""
@@ -77,20 +75,20 @@ class Writer:
 
     def function(self, result: str, name: str, parameters: list[str]):
         """A function: `result` is its type as text, or a struct's name."""
-        return self.block(f"{result} {name}({', '.join(parameters) or 'void'})")
+        return self.block(self.dialect.function(result, name, parameters))
 
     def struct(self, name: str, dtypes: tuple[str, ...]) -> None:
         """A type with the members r0, r1, … for several results."""
-        with self.block("typedef struct", f" {name};"):
+        with self.block(*self.dialect.struct(name)):
             for k, dtype in enumerate(dtypes):
-                self.declare(f"r{k}", dtype)
+                self.line(self.dialect.member(f"r{k}", self.dialect.types[dtype]))
         self.line("")
 
     def declare_struct(self, struct: str, name: str) -> None:
-        self.line(f"{struct} {name};")
+        self.line(self.dialect.variable(name, struct))
 
     def hold_struct(self, struct: str, name: str, text: str) -> None:
-        self.line(f"const {struct} {name} = {text};")
+        self.line(self.dialect.constant_of(name, struct, text))
 
     def scope(self):
         """Statements whose names nothing outside has."""
@@ -115,10 +113,11 @@ class Writer:
 
     def count(self, name: str, dtype: str, first: str, stop: str, step: str, also: str = ""):
         """A loop from first up to stop, which does not change; also: as long as that holds."""
-        kind = self.dialect.types[dtype]
-        advance = f"++{name}" if step == "1" else f"{name} += {step}"
-        condition = f"({name} < {stop}) & ({also})" if also else f"{name} < {stop}"
-        return self.block(f"for ({kind} {name} = {first}; {condition}; {advance})")
+        d = self.dialect
+        condition = d.below(dtype, name, stop)
+        condition = f"({condition}) & ({also})" if also else condition
+        begin = d.variable(name, d.types[dtype], first)
+        return self.block(f"for ({begin} {condition}; {d.advance(name, dtype, step)})")
 
     def leave(self) -> None:
         self.line("break;")
@@ -131,6 +130,11 @@ class Writer:
 
     def barrier(self) -> None:
         self.line(f"{self.dialect.barrier};")
+
+
+def elements(dtype: str, count: int) -> int:
+    """Of memory, for so many of a dtype: none is taken for one, and a complex one has two."""
+    return max(count, 1) * (2 if dtype.startswith("complex") else 1)
 
 
 def bare(text: str) -> str:
