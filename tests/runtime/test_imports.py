@@ -44,7 +44,7 @@ def run(program: str, *args: str) -> str:
 
 ALLOWED_OURS = {
     "artifact", "artifact.abi", "artifact.dimensions", "artifact.dtypes", "artifact.identity", "artifact.machine",
-    "artifact.remedies", "artifact.signature", "artifact.cpu_levels",
+    "artifact.remedies", "artifact.signature", "artifact.cpu_levels", "artifact.targets",
     "backends", "backends.base", "backends.cpu", "backends.cpu.backend",
     "backends.cpu.kernel", "backends.cpu.levels", "backends.cpu.loaded", "backends.cpu.native", "backends.names", "cache",
     "cache.files", "cache.json_text", "cache.layout", "cache.manifest", "cache.objects", "cache.records",
