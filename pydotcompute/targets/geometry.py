@@ -9,7 +9,7 @@ from typing import Any
 
 from ..artifact.dimensions import Operation, Tree, evaluate
 from ..errors import DeclarationError
-from ..ir.tree import Binary, Call, Const, Convert, Expr, Stmt, Unary, Var, walk
+from ..ir.tree import Binary, Call, Compare, Const, Convert, Expr, Select, Stmt, Unary, Var, walk
 
 
 def assigned(body: Iterable[Stmt]) -> set[str]:
@@ -50,6 +50,10 @@ def expression(e: Expr, known: Mapping[str, Tree | None]) -> Tree | None:
             return Operation("if", (Operation("==", (divisor, 0)), 0, some))
         case Call(function="min" | "max" as name, arguments=(left, right), type="int64"):
             return operation(name, left, right)
+        case Select(condition=Compare(op=op, left=left, right=right), then=then, otherwise=otherwise, type="int64"):
+            met, one, other = operation(op, left, right), expression(then, known), expression(otherwise, known)
+            if left.type == right.type == "int64" and None not in (met, one, other):
+                return Operation("if", (met, one, other))
     return None
 
 

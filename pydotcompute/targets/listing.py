@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 from difflib import SequenceMatcher
+from functools import cache
 from typing import TYPE_CHECKING, Callable, Iterable, Iterator, NamedTuple, Sequence
 
-from ..errors import Position
+from ..errors import CompilerNotInstalledError, Position
 
 if TYPE_CHECKING:
     from ..declare.model import Rendered
@@ -92,3 +94,14 @@ def aligned(lines: Sequence[str], twin: Sequence[Line], shape: Callable[[str], s
     other = len(lines) - same
     note = f"{other} of {len(lines)} lines have no place: with a table of lines the compiler makes other ones there"
     return Listing(tuple(map(Line, lines, places)), (note,) if other else ())
+
+
+@cache
+def objdump() -> str:
+    """The path of a disassembler. Raises CompilerNotInstalledError, naming the package that brings it."""
+    for name in ("llvm-objdump", *(f"llvm-objdump-{version}" for version in range(30, 10, -1)), "objdump"):
+        if path := shutil.which(name):
+            return path
+    raise CompilerNotInstalledError(
+        "objects are read by llvm-objdump, which is not installed: Debian's and Ubuntu's package llvm brings it"
+    )

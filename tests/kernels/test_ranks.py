@@ -137,7 +137,7 @@ def test_every_rank(built, level):
 
 @pytest.mark.slow
 def test_every_rank_on_an_emulated_cuda_device(project, tmp_path):
-    calls, refused, interpreted, again = run(project, "cuda:compute_80", "cuda", "", "", env=environment(str(tmp_path)))
+    calls, refused, interpreted, again = run(project, "cuda:compute_80", "cuda", "", env=environment(str(tmp_path)))
     assert calls > 30_000 and refused > 5_000 and 50 < interpreted < again
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import tempfile
-from functools import cache
 
-from ...errors import CompilationError, CompilerNotInstalledError
-from ..listing import Line, Listing, place_of
+from ...errors import CompilationError
+from ..listing import Line, Listing, objdump, place_of
 
 INSTRUCTIONS = ("-d", "-l", "--no-show-raw-insn")
 CONSTANTS = ("-s", "-j", ".rodata")
@@ -47,14 +45,3 @@ def _told(*arguments: str) -> str:
     if done.returncode and "not found" not in done.stderr:  # GNU's, of a section that is not there
         raise CompilationError(f"{os.path.basename(objdump())}: {done.stderr.strip() or 'it says nothing'}")
     return done.stdout.expandtabs(8)
-
-
-@cache
-def objdump() -> str:
-    """The path of a disassembler. Raises CompilerNotInstalledError, naming the package that brings it."""
-    for name in ("llvm-objdump", *(f"llvm-objdump-{version}" for version in range(30, 10, -1)), "objdump"):
-        if path := shutil.which(name):
-            return path
-    raise CompilerNotInstalledError(
-        "objects are read by llvm-objdump, which is not installed: Debian's and Ubuntu's package llvm brings it"
-    )

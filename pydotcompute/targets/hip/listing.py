@@ -9,8 +9,7 @@ import tempfile
 from collections.abc import Sequence
 
 from ...errors import CompilationError, Position
-from ..cpu.disassembly import objdump
-from ..listing import Line, Listing, aligned
+from ..listing import Line, Listing, aligned, objdump
 
 _FUNCTION = re.compile(r"(\w+):\s*; @")
 _LOCATION = re.compile(r"\s*\.loc\s+\d+ (\d+)")

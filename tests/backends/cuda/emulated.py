@@ -14,7 +14,7 @@ import cupy
 import numpy as np
 
 from pydotcompute.backends.cuda import (
-    context as cuda_context, copies as cuda_copies, driver as cuda_driver, fault_slot, launch_code,
+    context as cuda_context, copies as cuda_copies, driver as cuda_driver, fault_slot, launch_cache, launch_code,
 )  # fmt: skip
 from pydotcompute.devices import registry
 from tests.ptx import Memory, Module
@@ -72,6 +72,7 @@ class Emulated:
             (cupy.cuda.driver, "launchKernel", self.launch_packed),
             (launch_code, "get_current_stream", lambda: SimpleNamespace(ptr=0)),
             (cupy.cuda.driver, "ctxGetCurrent", lambda: PRIMARY + self.current),
+            (launch_cache, "here", lambda: PRIMARY + self.current),
             (cupy.cuda.driver, "ctxSetCurrent", lambda context: setattr(self, "current", context - PRIMARY)),
             (cuda_context, "primary_context", lambda number: PRIMARY + number),
             (runtime, "setDevice", lambda number: setattr(self, "current", number)),
