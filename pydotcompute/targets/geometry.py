@@ -21,8 +21,8 @@ def assigned(body: Iterable[Stmt]) -> set[str]:
 
 
 def expression(e: Expr, known: Mapping[str, Tree | None]) -> Tree | None:
-    """An int64 expression of a kernel as a tree for the launch, which wraps as in the kernel; None if it is made of
-    more than that."""
+    """An int64 expression of a kernel, or two of them compared, as a tree for the launch, which wraps as in the kernel;
+    None if it is made of more than that."""
 
     def operation(op: str, *parts: Expr) -> Tree | None:
         values = [value for part in parts if (value := expression(part, known)) is not None]
@@ -50,10 +50,10 @@ def expression(e: Expr, known: Mapping[str, Tree | None]) -> Tree | None:
             return Operation("if", (Operation("==", (divisor, 0)), 0, some))
         case Call(function="min" | "max" as name, arguments=(left, right), type="int64"):
             return operation(name, left, right)
-        case Select(condition=Compare(op=op, left=left, right=right), then=then, otherwise=otherwise, type="int64"):
-            met, one, other = operation(op, left, right), expression(then, known), expression(otherwise, known)
-            if left.type == right.type == "int64" and None not in (met, one, other):
-                return Operation("if", (met, one, other))
+        case Compare(op=op, left=left, right=right) if left.type == right.type == "int64":
+            return operation(op, left, right)
+        case Select(condition=condition, then=then, otherwise=otherwise, type="int64"):
+            return operation("if", condition, then, otherwise)
     return None
 
 
