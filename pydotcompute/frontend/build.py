@@ -19,6 +19,14 @@ def build_tree(kernel: Kernel, specialisation: Specialisation, rendered: Rendere
     for a name that is unknown or not set, and for types that do not fit.
     """
     module = modules.parse(kernel, specialisation, rendered)
+    try:
+        return _built(module)
+    except RecursionError:
+        raise limits.too_deep(kernel.name, module.position(module.function)) from None
+
+
+def _built(module: modules.Module) -> tree.KernelTree:
+    kernel = module.kernel
     instances = helpers.Instances(module)
     s = _scope(module, instances.parts)
     body = without_docstring(module.function.body)
@@ -42,7 +50,7 @@ def build_tree(kernel: Kernel, specialisation: Specialisation, rendered: Rendere
         helpers=tuple(instances.built.values()),
         body=tuple(built),
         fastmath=kernel.fastmath,
-        requires=tuple(substituted(condition, dict(specialisation.params)) for condition in kernel.requires),
+        requires=tuple(substituted(condition, module.params) for condition in kernel.requires),
         unchecked=kernel.unchecked,
         disjoint=kernel.disjoint,
     )

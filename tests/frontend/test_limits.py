@@ -36,6 +36,21 @@ def doubling(levels):
     return f"def h0(x):\n    return x * 2\n\n{helpers}def k(x, out):\n    for i in grid(n):\n        out[i] = h{levels}(x[i])\n"
 
 
+def calling(helpers, terms):
+    """Helpers that call one another, each call within a sum of so many terms."""
+    sums = "".join(f"def h{k}(x):\n    return h{k - 1}(x){' + x' * terms}\n\n" for k in range(1, helpers))
+    return f"def h0(x):\n    return x\n\n{sums}def k(x, out):\n    for i in grid(n):\n        out[i] = h{helpers - 1}(x[i])\n"
+
+
+def acting(helpers, conditions):
+    """Helpers that store, whose statements stand where they are called, one within another."""
+    text = "def h0(v, i, out):\n    out[i] = v\n\n"
+    for k in range(1, helpers):
+        ifs = "".join(f"{'    ' * (c + 1)}if v > {c}:\n" for c in range(conditions))
+        text += f"def h{k}(v, i, out):\n{ifs}{'    ' * (conditions + 1)}h{k - 1}(v, i, out)\n\n"
+    return f"{text}def k(x, out):\n    for i in grid(n):\n        out[i] = 0\n        h{helpers - 1}(x[i], i, out)\n"
+
+
 def nested(turns, line=""):
     begin = "".join(f"{{% for {name} in range({turns}) %}}" for name in "abc")
     return f"def k(x, out):\n    for i in grid(n):\n{begin}{line}{'{% endfor %}' * 3}        out[i] = x[i]\n"
@@ -66,6 +81,8 @@ HUGE = [
     (body(*["v = v * 2 + 1"] * 10_000), None, "'k' has 10,004 lines once it is rendered, and at most 2,000"),
     (f"    params: {FULL}\n{body()}", None, "these are 25,600,000,000 specialisations, and a kernel may have 10,000"),
     (TEMPLATED, doubling(21), "the helpers of `k` have 25,165,816 parts when each stands where it is called"),
+    *((TEMPLATED, calling(*sizes), "`k` is nested too deep: helpers that call helpers") for sizes in ((150, 0), (4, 190))),
+    (TEMPLATED, acting(3, 50), "statements nested more than 64 deep, with those of helpers where they are called"),
     (TEMPLATED, nested(1000), TURNS),
     (TEMPLATED, "{% for a in 'x' * 10**6 %}{% for b in 'x' * 10**6 %}{% endfor %}{% endfor %}", TURNS),
     (TEMPLATED, MACROS, TURNS),
@@ -89,6 +106,7 @@ def test_what_never_ends_or_multiplies_is_told_at_once(tmp_path, entry, template
     (body("while v < 9:", "    v = v + 1"), None),
     (body(*["v = v * 2 + 1"] * 1_500), None),
     (TEMPLATED, doubling(6)),
+    (TEMPLATED, calling(40, 0)), (TEMPLATED, acting(3, 30)),
     (body(*("  " * k + f"for j{k} in range(2):" for k in range(11)), "  " * 11 + "v = v + 1"), None),
     (TEMPLATED, nested(10, "        # line\n")),
     (TEMPLATED, f"def k(x, out):\n    for {INDICES} in grid({'1, ' * 31}n):\n        out[i31] = x[i31]\n"),
