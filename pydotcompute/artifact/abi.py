@@ -41,7 +41,7 @@ from .signature import Parameter
 
 # The number of this convention, and of those of devices (launch.py): a new one refuses every object made before. It
 # changes with whatever a loader and an object must agree on.
-CONVENTION = 5
+CONVENTION = 6
 PYTHON = (
     "PyBool_Type", "PyComplex_Type", "PyErr_CheckSignals", "PyErr_Clear", "PyEval_RestoreThread", "PyEval_SaveThread",
     "PyFloat_Type", "PyGILState_Ensure", "PyGILState_Release", "PyLong_AsLongLongAndOverflow", "PyLong_FromVoidPtr",

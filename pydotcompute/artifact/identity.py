@@ -1,22 +1,26 @@
 """What an object says it is: one line, in text its first one, as a comment; of machine code its last, behind the rest.
 
-    pydotcompute object: convention 1, saxpy[T=float32] for cpu:x86-64-v3, signature 3f1c…
+    pydotcompute object: convention 1, saxpy[T=float32] for cpu:x86-64-v3, signature 3f1c…, metadata 90ab…
 
-The signature is the digest of what decides the words of a call. The loader compares the line with what it was told to
-load, so that an object that is taken for another, or called in another way than it was made for, is refused. The key
-is not in it: a changed comment does not change the bytes of an object.
+The signature is the digest of what decides the words of a call and which calls there are; that of the metadata is over
+what a backend needs to launch it. The loader compares the line with what it was told to load, so that an object that is
+taken for another, or called in another way than it was made for, is refused. The key is not in it: a changed comment
+does not change the bytes of an object, so neither are the lines of what the metadata says of the source.
 """
 
 from __future__ import annotations
 
-from typing import Callable, Sequence
+from typing import Any, Callable, Mapping, Sequence
 
 from . import abi
-from .dimensions import data
+from .dimensions import Tree, data
 from .signature import Parameter
 
 MARK = "pydotcompute object: "
 MOST = 4096  # bytes of the line
+MOST_LEVELS = 200  # of the metadata: more than any that is made
+SHOWN = ("places", "resources", "tools")  # of the metadata: nothing that a call needs
+OF_LINES = ("sites", "calls")  # lists, in each of which a line and a column come first
 
 
 def title(kernel: str, specialisation: str) -> str:
@@ -26,13 +30,31 @@ def title(kernel: str, specialisation: str) -> str:
 
 def line(
     kernel: str, specialisation: str, target: str, parameters: Sequence[Parameter], symbols: Sequence[str],
-    sha256: Callable[[bytes], str],
+    sha256: Callable[[bytes], str], requires: Sequence[Tree] = (), meta: Mapping[str, Any] = {},
 ) -> str:  # fmt: skip
-    """The line of an object. parameters: with concrete dtypes."""
-    signature = sha256(repr([[_parameter(p) for p in parameters], list(symbols)]).encode())
+    """The line of an object. parameters: with concrete dtypes; requires: the conditions on its calls."""
+    calls = [[_parameter(p) for p in parameters], list(symbols), *map(data, requires)]
+    signature, metadata = (sha256(repr(part).encode("utf-8", "replace")) for part in (calls, _needed(meta)))
     what = title(kernel, specialisation)
-    said = f"{MARK}convention {abi.CONVENTION}, {what} for {target}, signature {signature}"
+    said = f"{MARK}convention {abi.CONVENTION}, {what} for {target}, signature {signature}, metadata {metadata}"
     return said.encode("ascii", "backslashreplace").decode()
+
+
+def _needed(meta: Mapping[str, Any]) -> Any:
+    """What a call needs of the metadata, the same before it was written as JSON and after."""
+    needed = {name: value for name, value in meta.items() if name not in SHOWN}
+    for name in OF_LINES:
+        if isinstance(found := needed.get(name), (list, tuple)):
+            needed[name] = [one[2:] if isinstance(one, (list, tuple)) else one for one in found]
+    return _plain(needed)
+
+
+def _plain(value: Any, levels: int = MOST_LEVELS) -> Any:
+    if isinstance(value, (list, tuple)) and levels:
+        return [one if type(one) in (str, int) else _plain(one, levels - 1) for one in value]
+    if isinstance(value, dict) and levels:
+        return [(name, _plain(value[name], levels - 1)) for name in sorted(value)]
+    return None if isinstance(value, (list, tuple, dict)) else value
 
 
 def _parameter(p: Parameter) -> list[object]:
@@ -70,10 +92,13 @@ def difference(found: str, wanted: str) -> str:
         return f"is called by {theirs[0]}, this program calls by {ours[0]}"
     if theirs[1] != ours[1]:
         return f"is {theirs[1]}"
-    return "was made for another signature"
+    if theirs[2] != ours[2]:
+        return "was made for another signature"
+    return "was made with other metadata than its record has"
 
 
-def _parts(said: str) -> tuple[str, str, str]:
+def _parts(said: str) -> tuple[str, str, str, str]:
     convention, _, rest = said.removeprefix(MARK).partition(", ")
+    rest, _, metadata = rest.rpartition(", ")
     what, _, signature = rest.rpartition(", ")
-    return convention, what, signature
+    return convention, what, signature, metadata

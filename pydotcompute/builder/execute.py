@@ -112,7 +112,7 @@ def jobs_of(plan: Plan, items: list[Item], rendered: str, linker: str) -> list[J
 def keep(item: Item, answer: Answer, target: str, outcome: Outcome, cache: str, store: Store) -> Result:
     """Write the object, then its record; only then does it count as made."""
     artifact = answer.artifacts[target]
-    data = bind(artifact.data, item.said, get(backend_of(target)).comments.get(artifact.suffix, ""))
+    data = bind(artifact.data, item.said(artifact.meta), get(backend_of(target)).comments.get(artifact.suffix, ""))
     name, size = write_object(cache, data, artifact.suffix), len(data)
     entry = {
         "object": name, "suffix": artifact.suffix, "size": size, "key": item.key, "stale": "", "meta": artifact.meta,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Callable, Iterable, Mapping, NamedTuple
 
 from ..artifact import identity
@@ -74,10 +75,9 @@ class Item:
     def name(self) -> Name:
         return (self.kernel.name, str(self.specialisation), self.target)
 
-    @property
-    def said(self) -> str:
-        """The line of its object."""
-        return said(self.kernel, self.specialisation, self.target)
+    def said(self, meta: Mapping[str, Any]) -> str:
+        """The line of its object, of which this is the metadata."""
+        return said(self.kernel, self.specialisation, self.target, meta)
 
     @property
     def reason(self) -> str:
@@ -186,7 +186,7 @@ def make_plan(
                     fields |= debug_fields(kernel, rendered[place])
                 sources = source_digests(kernel, rendered[place])
                 new_key = key(fields)
-                line = said(kernel, specialisation, target)
+                line = partial(said, kernel, specialisation, target)
                 reasons = why_stale(fault, entry, new_key, fields, sources, history, line)
                 found = usable_record(fault, history(new_key), line) if reasons and wanted else None
                 items.append(
@@ -195,11 +195,13 @@ def make_plan(
     return Plan(declaration, wanted_targets, bounds, manifest, tuple(items), rendered, unrendered, asked)
 
 
-def said(kernel: Kernel, specialisation: Specialisation, target: str) -> str:
-    """The line by which an object says what it is."""
+def said(kernel: Kernel, specialisation: Specialisation, target: str, meta: Mapping[str, Any]) -> str:
+    """The line by which an object with this metadata says what it is."""
     types = dict(specialisation.types)
     concrete = [p._replace(dtype=types.get(p.dtype, p.dtype)) for p in kernel.signature.parameters]
-    return identity.line(kernel.name, str(specialisation), target, concrete, kernel.signature.symbols, sha256)
+    return identity.line(
+        kernel.name, str(specialisation), target, concrete, kernel.signature.symbols, sha256, kernel.requires, meta
+    )
 
 
 def key_fields(
@@ -247,13 +249,14 @@ def why_stale(
     fields: Mapping[str, str],
     sources: Mapping[str, str],
     history: Callable[[str], dict[str, Any] | None],
-    line: str,
+    line: Callable[[Mapping[str, Any]], str],
 ) -> tuple[Reason, ...]:
-    """Why the manifest's entry does not serve; empty if it does. line: of the object (artifact/identity.py)."""
+    """Why the manifest's entry does not serve; empty if it does. line: of an object (artifact/identity.py), from its
+    metadata."""
     if entry is None:
         return (Reason("not built"),)
     if entry["key"] == new_key:
-        problem = fault(entry["object"], entry["suffix"], entry["size"], line)
+        problem = fault(entry["object"], entry["suffix"], entry["size"], line(entry["meta"]))
         return (Reason("missing" if "missing" in problem else "damaged", problem),) if problem else ()
     record = history(entry["key"])
     if record is None:
@@ -283,13 +286,14 @@ def source_note(record: Mapping[str, Any], sources: Mapping[str, str]) -> str:
 
 
 def usable_record(
-    fault: Callable[[str, str, int, str], str], record: Mapping[str, Any] | None, line: str
+    fault: Callable[[str, str, int, str], str], record: Mapping[str, Any] | None,
+    line: Callable[[Mapping[str, Any]], str],
 ) -> dict[str, Any] | None:
     """The record of an artifact that was made before under this key, if its object is still there and intact."""
     if record is None or not _is_record(record):
         return None
     entry = record["entry"]
-    if fault(entry["object"], entry["suffix"], entry["size"], line):
+    if fault(entry["object"], entry["suffix"], entry["size"], line(entry["meta"])):
         return None
     return dict(record)
 

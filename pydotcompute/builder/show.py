@@ -73,7 +73,7 @@ class Shown:
         if self.item.reasons:
             return f"what was built is out of date ({self.item.reason}); this is what a build would make"
         made = self.inspection.made
-        data = bind(made.data, self.item.said, self.target.comments.get(made.suffix, ""))
+        data = bind(made.data, self.item.said(made.meta), self.target.comments.get(made.suffix, ""))
         if sha256(data) == entry["object"]:
             return f"made again, byte by byte the object {entry['object'][:12]} of the cache"
         return f"made again, and other than the object {entry['object'][:12]} of the cache, though nothing says why"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Mapping, NamedTuple
 
 from ..artifact import identity, remedies
-from ..artifact.dimensions import Tree, from_data, text as expression
+from ..artifact.dimensions import Tree, from_data, names, text as expression
 from ..artifact.identity import title
 from ..artifact.signature import DTYPES, Parameter, Signature
 from ..artifact.targets import backend_of
@@ -38,6 +38,7 @@ class Artifact(NamedTuple):
     meta: dict[str, Any]
     parameters: tuple[Parameter, ...]  # with concrete dtypes
     symbols: tuple[str, ...]
+    requires: tuple[Tree, ...] = ()
 
     def __str__(self) -> str:
         return f"{title(self.kernel, self.specialisation)} for {self.target}"
@@ -55,8 +56,9 @@ class Artifact(NamedTuple):
     def said(self) -> str:
         """The line that its object must have."""
         return identity.line(
-            self.kernel, self.specialisation, self.target, self.parameters, self.symbols, files.sha256
-        )
+            self.kernel, self.specialisation, self.target, self.parameters, self.symbols, files.sha256, self.requires,
+            self.meta,
+        )  # fmt: skip
 
     @property
     def file(self) -> str:
@@ -211,14 +213,20 @@ def _kernel(entry: dict[str, Any], name: str, folder: str, root: str) -> KernelR
     if not parameters or len({p.name for p in parameters}) < len(parameters):
         raise ValueError("its parameters are none, or two of one name")
     symbols = tuple(map(_text, entry["symbols"]))
+    requires = tuple(map(from_data, entry.get("requires", ())))
+    declared_types = {k: tuple(map(_dtype, v)) for k, v in entry.get("types", {}).items()}
+    declared_params = {k: tuple(v) for k, v in entry.get("params", {}).items()}
+    _check_names(parameters, symbols, requires, declared_types, declared_params)
     specialisations = {}
     for label, s in entry["specializations"].items():
         types = {k: _dtype(v) for k, v in s["types"].items()}
+        _check_choice(label, types, declared_types, s["params"], declared_params)
         concrete = tuple(p._replace(dtype=_dtype(types.get(p.dtype, p.dtype))) for p in parameters)
         artifacts = tuple(
             Artifact(
                 folder, root, name, label, target, digest(a["object"]), _suffix(a["suffix"]), _size(a["size"]),
-                _text(a["key"]), _text(a.get("stale", "")), dict(a.get("meta", {})), concrete, symbols,
+                _text(a["key"]), _text(a.get("stale", "")), _meta(a.get("meta", {})), concrete, symbols,
+                requires,
             )
             for target, a in s["artifacts"].items()
         )  # fmt: skip
@@ -231,9 +239,9 @@ def _kernel(entry: dict[str, Any], name: str, folder: str, root: str) -> KernelR
         name,
         _text(entry.get("doc", "")),
         Signature(_text(entry["signature"]), parameters, symbols),
-        {k: tuple(map(_dtype, v)) for k, v in entry.get("types", {}).items()},
-        {k: tuple(v) for k, v in entry.get("params", {}).items()},
-        tuple(map(from_data, entry.get("requires", ()))),
+        declared_types,
+        declared_params,
+        requires,
         specialisations,
         _vendor(entry.get("vendor", {}).get("call", "")),
         _optional(entry.get("vendor", {}).get("when")),
@@ -242,10 +250,52 @@ def _kernel(entry: dict[str, Any], name: str, folder: str, root: str) -> KernelR
     )
 
 
+def _check_names(
+    parameters: tuple[Parameter, ...], symbols: tuple[str, ...], requires: tuple[Tree, ...],
+    types: Mapping[str, tuple[str, ...]], params: Mapping[str, Any],
+) -> None:  # fmt: skip
+    """Every symbol must get its value from an argument, and every name in an expression be one that has a value."""
+    scalars = {p.name: types.get(p.dtype, (p.dtype,)) for p in parameters if p.is_input and not p.is_array}
+    bound = {name for name, dtypes in scalars.items() if any("int" in dtype for dtype in dtypes)}
+    for p in parameters:
+        if p.is_input:
+            bound |= {dim for dim in p.dims or () if isinstance(dim, str)}
+        if p.ellipsis:
+            bound.add("rows" if p.dims else "size")
+    dims = {name for p in parameters for dim in p.dims or () for name in names(dim)}
+    conditions = {name for tree in requires for name in names(tree)}
+    known = bound | params.keys()
+    if unknown := (dims - known) | (conditions - known - scalars.keys()) | (set(symbols) - bound):
+        raise ValueError(f"nothing gives {', '.join(sorted(unknown))} a value")
+
+
+def _check_choice(
+    label: str, types: Mapping[str, str], declared_types: Mapping[str, tuple[str, ...]], params: Mapping[str, Any],
+    declared_params: Mapping[str, tuple[Any, ...]],
+) -> None:  # fmt: skip
+    """A specialisation must have one of the declared choices, and be called so: its objects are bound to the name."""
+    chosen, declared = {**types, **params}, {**declared_types, **declared_params}
+    if chosen.keys() != declared.keys() or any(value not in declared[name] for name, value in chosen.items()):
+        raise ValueError(f"{chosen} is not one of the choices of types and params")
+    if sorted(label.split(",")) != (sorted(f"{name}={value}" for name, value in chosen.items()) or ["-"]):
+        raise ValueError(f"{label!r} is not the name of {chosen}")
+
+
+def _meta(found: Any) -> dict[str, Any]:
+    """What a backend needs is compared with the object when that is loaded; only places in the source are not in it."""
+    meta = dict(found)
+    if "sites" in meta and len(meta["places"]) != len(meta["sites"]) + len(meta["calls"]):
+        raise ValueError("it does not say where its indices stand")
+    for file, line, column in meta.get("places", ()):
+        if not isinstance(file, str) or type(line) is not int or type(column) is not int:
+            raise ValueError(f"{[file, line, column]} is not a place")
+    return meta
+
+
 def _parameter(p: dict[str, Any]) -> Parameter:
     dims = p["dims"]
     if dims is not None:
-        dims = tuple(map(from_data, dims))
+        dims = tuple(map(from_data, _list(dims)))
         if any(isinstance(dim, (bool, float)) for dim in dims):
             raise ValueError(f"{list(dims)} are not dimensions")
     fill, length = p.get("fill"), p.get("length")
@@ -259,6 +309,12 @@ def _parameter(p: dict[str, Any]) -> Parameter:
         _text(p["name"]), _text(p["dtype"]), dims, role, ellipsis, layout,
         fill if fill is None else _text(fill), length if length is None else _text(length),
     )  # fmt: skip
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError(f"{value!r} is not a list")
+    return value
 
 
 def _text(value: Any) -> str:

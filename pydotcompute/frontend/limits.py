@@ -1,5 +1,5 @@
-"""What is not compiled, because a compiler would not come to its end: helpers that multiply, and what is nested too deep,
-each statement of a helper that is no function where it is called."""
+"""What is not compiled, because a compiler would not come to its end: helpers that multiply, and what is nested too
+deep, with each statement of a helper that is no function where it is called."""
 
 from __future__ import annotations
 

@@ -7,9 +7,10 @@ from typing import Mapping, NamedTuple
 from ..artifact import remedies
 from ..artifact.dimensions import Tree
 from ..artifact.identity import title
-from ..backends.base import Backend
+from ..backends.base import Backend, Verdict
 from ..backends.names import HOST
 from ..cache.manifest import Artifact, KernelRecord, SpecialisationRecord, target_words
+from ..cache.records import FAULTS, brief
 from ..errors import KernelNotBuiltError
 
 
@@ -97,7 +98,7 @@ def choose(
             elif artifact.target in refused:
                 reason = refused[artifact.target]
             else:
-                rank, reason = backend.judge(artifact)
+                rank, reason = _judged(backend, artifact)
             if reason:
                 rejected.append(Rejected(specialisation.name, artifact.target, reason))
             else:
@@ -109,6 +110,17 @@ def choose(
     ]
     missing = "" if best else _missing(record, chosen, backend, pinned, place, rejected)
     return Which(record.name, chosen.name, backend.name, best, (*lower, *rejected), missing)
+
+
+def _judged(backend: Backend, artifact: Artifact) -> Verdict:
+    """Raises KernelNotBuiltError where the backend can make nothing of what the record says of an artifact: only when
+    its object is loaded is that compared with it."""
+    try:
+        return backend.judge(artifact)
+    except FAULTS as error:
+        raise KernelNotBuiltError(
+            f"{artifact}: its record is damaged ({brief(error)}); {artifact.remedy}"
+        ) from error
 
 
 def require(which: Which) -> Artifact:

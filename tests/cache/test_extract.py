@@ -29,7 +29,7 @@ def extract(capsys, *arguments):
 
 
 def test_the_object_as_it_is_kept(project, capsys):
-    assert extract(capsys, "axpy", "-t", PTX, "-o", "axpy.bin") == (0, "", f"axpy.bin: axpy - {PTX}, 1.1 KB\n")
+    assert extract(capsys, "axpy", "-t", PTX, "-o", "axpy.bin") == (0, "", f"axpy.bin: axpy - {PTX}, 1.2 KB\n")
     assert (project / "axpy.bin").read_bytes() == AXPY == Cache(project).read("axpy", "-", PTX)
     code, out, err = extract(capsys, "sum", "-", "--target", V3, "--output", "axpy.bin", "--json")
     assert code == 0 and err == f"sum - {V3} is out of date: source changed (body)\n"

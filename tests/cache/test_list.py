@@ -56,7 +56,7 @@ def test_the_table_has_size_age_and_state(project, capsys):
     assert head == ["kernel", "specialization", "target", "size", "made", "used", "object"]
     assert [row[:3] for row in cells] == [[name, "-", target] for name, target in sorted(SIZES)]
     by_name = {(row[0], row[2]): row[3:] for row in cells}
-    assert by_name["axpy", V2][:3] == ["3.1 KB", "4 d", "-"] and len(by_name["axpy", V2]) == 4
+    assert by_name["axpy", V2][:3] == ["3.2 KB", "4 d", "-"] and len(by_name["axpy", V2]) == 4
     assert by_name["axpy", V3][1] == "-" and by_name["axpy", V3][4] == "object missing"
     assert by_name["sum", V2][4] == "stale"
 

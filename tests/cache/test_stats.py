@@ -57,15 +57,15 @@ def test_as_text(project, capsys):
     captured = capsys.readouterr()
     assert captured.out.splitlines() == [
         "kernel  artifacts     size  build  used",
-        "sum             2  25.3 KB  0.2 s     -",
-        "axpy            2  12.3 KB  3.8 s     -",
+        "sum             2  25.4 KB  0.2 s     -",
+        "axpy            2  12.4 KB  3.8 s     -",
         "",
         "target           artifacts     size  build  used",
-        "cuda:compute_80          1  20.1 KB  0.2 s     -",
-        "cpu:x86-64-v3            1   9.1 KB  2.2 s     -",
-        "cpu:x86-64-v2            2   8.3 KB  1.5 s     -",
+        "cuda:compute_80          1  20.2 KB  0.2 s     -",
+        "cpu:x86-64-v3            1   9.2 KB  2.2 s     -",
+        "cpu:x86-64-v2            2   8.4 KB  1.5 s     -",
     ]
-    assert captured.err == ("4 artifacts, 1 of them stale, 37.5 KB, 4.0 s, 1 not known; 1 file that none uses, 836 B\n")
+    assert captured.err == ("4 artifacts, 1 of them stale, 37.8 KB, 4.0 s, 1 not known; 1 file that none uses, 911 B\n")
 
 
 def test_without_a_history_nothing_is_guessed(project, capsys):

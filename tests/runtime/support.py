@@ -170,10 +170,10 @@ def kernel_entry(name, parameters, artifacts, types=None, params=None, requires=
     }  # fmt: skip
 
 
-def bound(data: bytes, kernel, parameters, label="-", target="cpu:x86-64", symbols=None) -> bytes:
+def bound(data: bytes, kernel, parameters, label="-", target="cpu:x86-64", symbols=None, requires=()) -> bytes:
     """An object that says what it is. parameters: with concrete dtypes."""
     symbols = symbols_of(parameters) if symbols is None else symbols
-    return identity.bind(data, identity.line(kernel, label, target, parameters, symbols, files.sha256), "")
+    return identity.bind(data, identity.line(kernel, label, target, parameters, symbols, files.sha256, requires), "")
 
 
 def signature_text(parameters) -> str:
@@ -207,6 +207,7 @@ def write_kernel(
     from itertools import product
 
     types = types or {}
+    requires = [tree(r, "condition") for r in more.get("requires", ())]
     artifacts, objects, symbols = {}, [], tuple(s for s in symbols_of(parameters) if s not in (params or {}))
     declared = {name: value if isinstance(value, list) else [value] for name, value in (params or {}).items()}
     for choice in product(*types.values(), *declared.values()):
@@ -219,11 +220,11 @@ def write_kernel(
             aliases,
             declared=parameters,
             types=tuple(types),
-            requires=[tree(r, "condition") for r in more.get("requires", ())],
+            requires=requires,
             params=constants,
         )
         label = ",".join(f"{k}={v}" for k, v in (*chosen.items(), *constants.items())) or "-"
-        data = bound(shared_object(entry, body), name, concrete, label, target, symbols)
+        data = bound(shared_object(entry, body), name, concrete, label, target, symbols, requires)
         objects.append(data)
         artifacts[label] = (chosen, constants, aliases, {target: data})
     kernels = {name: kernel_entry(name, parameters, artifacts, types, declared, symbols=symbols, **more)}

@@ -51,7 +51,7 @@ def backend() -> OpenCLBackend:
 def artifact_of(made: Built) -> Artifact:
     """What was just made, put into a cache of its own."""
     chosen, symbols = made.specialisation, made.record.signature.symbols
-    said = identity.line(made.record.name, chosen.name, TARGET, chosen.parameters, symbols, sha256)
+    said = identity.line(made.record.name, chosen.name, TARGET, chosen.parameters, symbols, sha256, meta=made.meta)
     data = identity.bind(made.data, said, "//")
     meta = made.meta | {"places": [["k", *at[:2]] for at in (*made.meta.get("sites", ()), *made.meta.get("calls", ()))]}
     artifact = Artifact(
