@@ -54,6 +54,8 @@ def main(arguments: list[str] | None = None) -> int:
     except SystemExit as error:  # argparse, for --help and for mistakes
         return error.code if isinstance(error.code, int) else 2
     except Exception as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):  # as Python 3.11 gives it on where it makes a class
+            return _end("interrupted", 130)
         return _report(error)
 
 

@@ -74,14 +74,19 @@ def attempts(root, whole):
         yield f"cache {name}", lambda name=name: command("cache", name, "-C", str(root))
     yield "explain", lambda: command("explain", "one", "-C", str(root))
     if whole:
+        packed, written = str(root.parent / "packed"), str(root.parent / "written")
         yield "call of the bundle", lambda: call(root / "bundle")
-        yield "config", lambda: command("config", "-C", str(root))
-        yield "show", lambda: command("show", "two", "--source", "-C", str(root))
-        yield "export", lambda: command("cache", "export", str(root.parent / "packed"), "-C", str(root))
-        yield "bundle", lambda: command("build", "-C", str(root), "--bundle", str(root / "bundle"))
+        yield "holes of the bundle", lambda: command("check", "--bundle", str(root / "bundle"))
+        for words in (
+            ("config",), ("show", "two", "--source"), ("check", "two", "--case", "size=1"), ("cache", "dir"),
+            ("cache", "show", "one"), ("cache", "extract", "two", "-o", written), ("cache", "export", packed),
+            ("cache", "import", packed), ("report", "-o", written), ("build", "--check"),
+            ("build", "--bundle", str(root / "bundle")),
+        ):  # fmt: skip
+            yield " ".join(words[:2]), lambda words=words: command(*words, "-C", str(root))
     yield "build", lambda: command("build", "-C", str(root))
     if whole:
-        yield "prune", lambda: command("cache", "prune", "-C", str(root))
+        yield "prune", lambda: command("cache", "prune", "--unused", "-C", str(root))
     yield "call after it", lambda: call(root)
 
 

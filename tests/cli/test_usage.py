@@ -269,3 +269,13 @@ def test_ctrl_c_while_the_program_starts_is_one_word(tmp_path, module):
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (130, "interrupted\n")
+
+
+def test_ctrl_c_while_a_class_is_made_is_one_word(monkeypatch, capsys):
+    """Python 3.11 makes a RuntimeError of it."""
+    class Part:
+        def __set_name__(self, owner, name):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("pydotcompute.cli._run", lambda given: type("Whole", (), {"part": Part()}))
+    assert (main(["config"]), capsys.readouterr().err) == (130, "interrupted\n")
