@@ -204,7 +204,7 @@ def narrowed(s: Scalars, dtype: str, name: str) -> list[str]:
     return _lines(
         f"{name}(x: {_P})", "f32",
         "let sign = x.y & 2147483648u;", "let e = i32((x.y >> 20u) & 2047u) - 896i;",
-        "if (e > 1100i) {",
+        "if (e == 1151i) {",
         "    return bitcast<f32>(sign | 2139095040u | u32(((x.y & 1048575u) | x.x) != 0u) << 22u);", "}",
         "if (e >= 255i) {", "    return bitcast<f32>(sign | 2139095040u);", "}",
         "let drop = 29i + max(1i - e, 0i);",
