@@ -73,11 +73,11 @@ class Program:
             memory[start + one.offset : start + one.offset + one.size] = np.frombuffer(given, np.uint8)
         sizes = (ctypes.c_uint * 6)(*grid, *block)
         place = ctypes.c_void_p(memory.ctypes.data + start)
-        assert not _driver().host_launch(self.library[f"run_{name}"], place, sizes, seed), "a barrier is not for all"
+        assert not driver().host_launch(self.library[f"run_{name}"], place, sizes, seed), "a barrier is not for all"
 
 
 @functools.cache
-def _driver() -> ctypes.CDLL:
+def driver() -> ctypes.CDLL:
     path = os.path.join(FOLDER, "libwork_items.so")
     source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "work_items.c")
     command = [sys.executable, "-m", "ziglang", "cc", "-O2", "-shared", "-fPIC", "-o", path, source]
@@ -86,7 +86,7 @@ def _driver() -> ctypes.CDLL:
 
 
 def _compiled(text: str) -> str:
-    _driver()
+    driver()
     folder = tempfile.mkdtemp(dir=FOLDER)
     with open(os.path.join(folder, "kernel.cl"), "w") as file:
         file.write(f"{BUILTINS}\n{HEADER}{text}")

@@ -46,6 +46,8 @@ class Dialect:
     orders_bools: bool = True  # whether < is for them too
     doubtful: frozenset[str] = frozenset()  # dtypes whose own comparisons may take NaN for impossible: the library's
     internal: frozenset[str] = frozenset()  # dtypes of the library's functions alone, which no kernel gets
+    alone: str = "restrict "  # before the name of a pointer to what nothing else reaches
+    members: str = ""  # the name under which a kernel gets its scalars as members of a struct; "": each is a parameter
     has_pointers: bool = True  # else arrays are variables of the file, and an offset tells where one begins
     is_lazy: bool = True  # whether of a choice's two values only the one that is needed is evaluated
     # Where compilers reassociate sums, by dtype the function around one that they must leave as it is.
@@ -108,6 +110,10 @@ class Dialect:
     def below(self, dtype: str, x: str, y: str) -> str:
         """Whether a counter has not come to its end."""
         return f"{x} < {y}"
+
+    def gathered(self, struct: str) -> str:
+        """The parameter of a kernel that is a struct of this name, see `members`."""
+        raise NotImplementedError
 
     # --------------------------------------------------------------------------- of a language without pointers
 

@@ -119,14 +119,10 @@ class Faults:
 
     # -------------------------------------------------------------------------------------------------- kernels
 
-    def given(self, w: Writer, count: int) -> list[str]:
-        """The parameters of a kernel that gets so many of the words for faults."""
-        slot, of_call = (w.pointer("global", "int64", name) for name in (SLOT, OF_CALL))
-        return [slot, w.parameter("int64", NUMBER), of_call][:count]
-
-    def arguments_given(self, count: int) -> list[Argument]:
-        """The same where a language has no pointers."""
-        words = [(SLOT, "uint32", True), (NUMBER, self.scalars.index, False), (OF_CALL, "uint32", True)]
+    def given(self, count: int) -> list[Argument]:
+        """What a kernel gets that takes so many of the words for faults."""
+        word = "int64" if self.scalars.dialect.has_pointers else "uint32"
+        words = [(SLOT, word, True), (NUMBER, self.scalars.index, False), (OF_CALL, word, True)]
         return [Argument(("fault", k), name, dtype, memory) for k, (name, dtype, memory) in enumerate(words[:count])]
 
     def begin(self, w: Writer, of_call: bool, shared: bool) -> None:

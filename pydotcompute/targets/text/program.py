@@ -9,7 +9,7 @@ share: bytes of each array.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...artifact.dimensions import Tree
@@ -57,6 +57,7 @@ class Source:
     program: tuple[Any, ...] = ()  # where the host follows control: see artifact/launch.py
     sites: Sites | None = None  # by which faults are numbered, where the dialect checks
     layout: Layout | None = None  # of a language without pointers
+    given: Mapping[str, tuple[Argument, ...]] = field(default_factory=dict)  # by kernel, what it gets
 
 
 def emit(
@@ -98,19 +99,21 @@ def emit(
         positions += [*w.positions, None]
     text, shared = "\n".join(lines).rstrip("\n") + "\n", max(program.shared for program in programs)
     arguments = [program.described() for program in programs]
+    given = {entry: own for program in programs for entry, own in program.given.items()}
     scratch = [program.scratch() for program in programs]
     if parts is None:
         (_, _, launches), = written
         return Source(
             text, tuple(positions[: len(lines)]), arguments[0], tuple(launches), scratch[0], shared, features,
-            sites=sites if faults.any else None, layout=layout,
+            sites=sites if faults.any else None, layout=layout, given=given,
         )  # fmt: skip
     most = max(map(len, scratch))  # which phases share: each is done before the next
     sizes = [largest([own[k] for own in scratch if k < len(own)]) for k in range(most)]
     each, steps = parts.launches([launches for _, _, launches in written], arguments, most)
     told = sites if faults.any else None
     return Source(
-        text, tuple(positions[: len(lines)]), (), each, (*sizes, *parts.sizes), shared, features, steps, told, layout
+        text, tuple(positions[: len(lines)]), (), each, (*sizes, *parts.sizes), shared, features, steps, told, layout,
+        given,
     )  # fmt: skip
 
 
@@ -175,6 +178,7 @@ class _Program:
             self.arrays |= {of: replace(self.arrays[of], pointer=name) for of, name in self.own.items()}
         self.plan = planned(tree, grid(tree, self.launch, self.params), self.block)
         self.shared = 0
+        self.given: dict[str, tuple[Argument, ...]] = {}  # by kernel, what it gets
 
     def partials(self) -> list[tuple[str, str]]:
         """(memory, dtype) of the partial values of chunks."""
@@ -233,12 +237,16 @@ class _Program:
         reductions = Reductions(inner, expressions, block or self.block, thread)
         loops = Loops(self.tree, inner, Statements(inner, expressions, reductions), reductions, self.faults)
         used = body(loops)
-        parameters: list[str] = []
-        if d.has_pointers:
-            parameters = [*(self.parameter(a, w) for a in self.parameters()), *self.faults.given(w, self.told)]
+        given = self.given[name] = (*self.parameters(), *self.faults.given(self.told))
+        parameters = [self.parameter(a, w) for a in given if a.is_memory or not d.members] if d.has_pointers else []
+        members = [a for a in given if not a.is_memory] if d.members else []
+        if members:
+            parameters.insert(0, self.gather(w, name, members))
         with w.block(d.entry(name, parameters, block)):
             if not d.has_pointers:
                 self.take(w, name)
+            for a in members:
+                w.constant(a.name, passed(a), f"{d.members}.{a.name}")
             self.bind(w)
             if self.told:
                 self.faults.begin(w, self.told > 2, loops.votes)
@@ -264,16 +272,25 @@ class _Program:
 
     def parameter(self, a: Argument, w: Writer) -> str:
         if not a.is_memory:
-            return w.parameter("uint8" if a.dtype == "bool" else a.dtype, a.name)
+            return w.parameter(passed(a), a.name)
         array = self.arrays.get(a.what[1]) if a.what[0] == "data" else None
         shared = {name for pair in self.tree.aliases for name in pair}
         alone = array is not None and array.constant and array.name not in shared
         return w.pointer("global", a.dtype, a.name, array is not None and array.constant, alone)
 
+    def gather(self, w: Writer, kernel: str, members: list[Argument]) -> str:
+        """A struct of a kernel's scalars, and the parameter in which it gets one."""
+        struct = self.names.fresh(f"{kernel}_scalars")
+        with w.block(*self.dialect.struct(struct)):
+            for a in members:
+                w.line(self.dialect.member(a.name, self.dialect.types[passed(a)]))
+        w.line("")
+        return self.dialect.gathered(struct)
+
     def take(self, w: Writer, entry: str) -> None:
         """Names for the arguments of a kernel of a language without pointers, and the buffers that it needs."""
         layout, place = self.scalars.layout, 0
-        for a in [*self.parameters(), *self.faults.arguments_given(self.told)]:
+        for a in self.given[entry]:
             if a.is_memory:
                 array = self.arrays.get(a.what[1]) if a.what[0] == "data" else None
                 own = next((self.arrays[of] for of, name in self.own.items() if name == a.name), None)
@@ -281,9 +298,8 @@ class _Program:
                 memory = found.memory if found else "updated_global" if a.what[0] == "fault" else "global"
                 layout.buffer(entry, a.name, a.dtype, memory)
                 continue
-            dtype = "uint8" if a.dtype == "bool" else a.dtype
-            w.constant(a.name, dtype, self.dialect.word(dtype, place))
-            place += self.dialect.words(dtype)
+            w.constant(a.name, passed(a), self.dialect.word(passed(a), place))
+            place += self.dialect.words(passed(a))
         layout.words = max(layout.words, place)
         layout.bindings.setdefault(entry, [])
         for symbol in self.tree.symbols:
@@ -364,6 +380,11 @@ class _Program:
         with loops.writer.when(f"{loops.thread} == {loops.number(0)}"):
             loops.statements.write(self.after)
         return (*self.before, *reduced, *self.after)
+
+
+def passed(a: Argument) -> str:
+    """The dtype in which a kernel gets a scalar."""
+    return "uint8" if a.dtype == "bool" else a.dtype
 
 
 def _size(shape: tuple[int, ...]) -> int:

@@ -62,7 +62,7 @@ class Writer:
     def pointer(self, space: str, dtype: str, name: str, constant: bool = False, alone: bool = False) -> str:
         """A parameter, or the head of a declaration: where elements lie. alone: nothing else reaches them."""
         words = [self.dialect.spaces[space], "const" * constant, self.dialect.element(dtype)]
-        return f"{' '.join(word for word in words if word)} *{'restrict ' * alone}{name}"
+        return f"{' '.join(word for word in words if word)} *{self.dialect.alone * alone}{name}"
 
     def parameter(self, dtype: str, name: str) -> str:
         return self.dialect.parameter(name, self.dialect.types[dtype])
