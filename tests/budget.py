@@ -24,7 +24,7 @@ SLOW = (
     "targets/cpu/test_arithmetic.py", "targets/cpu/test_artifacts.py", "targets/cpu/test_fastmath.py",
     "targets/cpu/test_language.py", "targets/cpu/test_reductions.py", "targets/cpu/test_scatter.py",
     "targets/cpu/test_views.py", "targets/storage/", "targets/test_index_checks.py", "targets/test_scatter.py", "targets/test_ordering.py",
-    "house/test_budget.py", "math/test_loops.py", "targets/cuda/", "targets/hip/", "targets/opencl/", "targets/webgpu/", "targets/test_arithmetic.py", "targets/test_parallel_counts.py",
+    "house/test_budget.py", "math/test_loops.py", "targets/cuda/", "targets/hip/", "targets/metal/", "targets/opencl/", "targets/webgpu/", "targets/test_arithmetic.py", "targets/test_parallel_counts.py",
     "targets/test_complex", "targets/test_powers", "targets/test_random_programs.py", "targets/test_ranges",
     "targets/test_reductions",
 )  # fmt: skip

@@ -20,12 +20,13 @@ class Known(NamedTuple):
     types: tuple[str, ...] = ()  # the modules whose arrays are its own
     protocol: str = ""  # an attribute of other packages' arrays that it takes for what they are
     dlpack: tuple[int, ...] = ()  # the device types of DLPack that it takes
+    built: str = ""  # without a home: the target that artifacts are built for all the same
 
 
 KNOWN = {
     "cuda": Known("CUDA", 100, "cuda:CUDABackend", ("cupy",), "__cuda_array_interface__", (2, 13)),
     "rocm": Known("ROCm", 90, "rocm:ROCmBackend", dlpack=(10,)),
-    "metal": Known("Metal", 80),
+    "metal": Known("Metal", 80, built="metal:2.4"),
     "opencl": Known("OpenCL", 70, "opencl:OpenCLBackend", ("pyopencl.array",)),
     "webgpu": Known("WebGPU", 60, "webgpu:WebGPUBackend", (f"{__package__}.webgpu.arrays",)),
     HOST: Known("CPU", 0, "cpu:CPUBackend"),

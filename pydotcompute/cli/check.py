@@ -148,12 +148,13 @@ def _check_settings() -> None:
     """What every program that loads kernels refuses is refused here, before anything runs."""
     from ..calls import settings
     from ..devices.pinned import target
+    from ..errors import BackendNotAvailableError
     from . import UsageError
 
     try:
         target(None)
         settings.threads()
-    except ValueError as error:
+    except (ValueError, BackendNotAvailableError) as error:
         raise UsageError(str(error)) from None
 
 

@@ -7,13 +7,15 @@ import re
 from typing import Mapping
 
 from ..artifact.targets import backend_of
-from .registry import all_names, no_such, own_class
+from ..errors import BackendNotAvailableError
+from .registry import all_names, no_such, not_yet, own_class
 
 
 def target(explicit: str | None, environment: Mapping[str, str] = os.environ) -> str | None:
     """The pinned target, from the argument or else the environment; None: the best that runs here.
 
-    Raises ValueError for what is not a target, whether or not anything is built for it.
+    Raises ValueError for what is not a target, whether or not anything is built for it; BackendNotAvailableError for
+    one that no backend runs yet.
     """
     text, origin = (explicit, "target") if explicit is not None else (environment.get("PYDOTCOMPUTE_TARGET"), "")
     if not text and explicit is None:
@@ -26,4 +28,6 @@ def target(explicit: str | None, environment: Mapping[str, str] = os.environ) ->
     why = backend.unknown(text) if backend is not None else "" if owner in all_names() else no_such(owner)
     if why:
         raise ValueError(f"{name} is not a target: {why}")
+    if why := not_yet(owner):
+        raise BackendNotAvailableError(f"{name}: {why}")
     return text

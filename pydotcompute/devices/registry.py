@@ -187,12 +187,19 @@ def _place(name: str) -> int:
     return KNOWN[name].priority if name in KNOWN else DEFAULT_PRIORITY
 
 
+def not_yet(name: str) -> str:
+    """Why a name that a place is kept for has no backend; empty if it has one."""
+    return "" if name in _registered or name in _known() else _not_yet(name)
+
+
 def _not_yet(name: str) -> str:
     if name not in KNOWN:
         return f"there is no backend '{name}' any more"
+    built = KNOWN[name].built
+    waits = f"it waits for a machine to be tried on: artifacts for {built} can be built, nothing here runs them; "
     return (
-        f"this version of pydotcompute has no {KNOWN[name].title} backend; one may be brought by a package or by "
-        f"register_backend('{name}', …)"
+        f"this version of pydotcompute has no {KNOWN[name].title} backend; {waits if built else ''}one may be brought "
+        f"by a package or by register_backend('{name}', …)"
     )
 
 

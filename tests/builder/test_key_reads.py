@@ -21,8 +21,8 @@ version: 1
 kernels:
   rows:
     doc: every row in its own way
-    signature: "(a: T, x: strided T[..., n], k: int64[n], m: int64) -> (out: T[..., n], count: int64[m] = 0)"
-    types: {T: [float32, float64]}
+    signature: "(a: T, x: strided T[..., n], k: int64[n], m: int64) -> (out: T[..., n], count: int32[m] = 0)"
+    types: {T: [float64, float32]}
     params: {WIDTH: [2, 3]}
     requires: ["n > 0", "WIDTH < 9"]
     launch: {block: 64, grid: 8}
@@ -31,7 +31,7 @@ kernels:
 
   product:
     signature: "(a: T[m, k], b: T[k, n]) -> (out: T[m, n])"
-    types: {T: [float32, float64]}
+    types: {T: [float64, float32]}
     vendor: {call: matmul, when: "m * n > 99"}
     fastmath: [nsz]
     body: |
@@ -72,7 +72,7 @@ RAW = """\
       if i < x.shape[0]:
           out[i] = x[i] * {{ SCALE }}
 """
-TARGETS = ("cpu:x86-64-v2", "cpu:x86-64-v3+bounds", "cuda:compute_80", "cuda:sm_75", "opencl:1.2", "hip:gfx90a")
+TARGETS = ("cpu:x86-64-v2", "cpu:x86-64-v3+bounds", "cuda:compute_80", "cuda:sm_75", "opencl:1.2", "hip:gfx90a", "metal:2.4")
 # What messages alone are told with: code that checks indices blames places in the rendered text.
 # Of a job: its parts above, the target, the folder that sources are shown in, the linker, which is among the tools, and
 # whether it has debug information, which has fields of its own (tests/cli/test_debug_info.py).

@@ -30,6 +30,7 @@ from pydotcompute.targets.base import Artifact, Clock, Job
 from tests.targets.cpu import run as run_cpu
 from tests.targets.cuda import run as run_ptx
 from tests.targets.hip import run as run_hip
+from tests.targets.metal import run as run_metal
 from tests.targets.opencl import run as run_opencl
 from tests.targets.webgpu import run as run_webgpu
 
@@ -43,9 +44,11 @@ RUNS: dict[str, Callable[[Built, dict[str, Any], arguments.Call, int], None]] = 
     "opencl": run_opencl.run,
     "hip": run_hip.run,
     "webgpu": run_webgpu.run,
+    "metal": run_metal.run,
 }
 # Why a device's code cannot be executed here; empty: it can.
-LACKS = {"opencl": run_opencl.missing, "hip": run_hip.missing, "webgpu": run_webgpu.missing}
+LACKS = {"opencl": run_opencl.missing, "hip": run_hip.missing, "webgpu": run_webgpu.missing,
+         "metal": run_metal.missing}  # fmt: skip
 
 
 MOST_WGSL = 60_000  # bytes
@@ -63,7 +66,7 @@ def marked(target: str, *more: Any) -> Any:
     reason = own.missing() or (levels.unfit(target) if own.name == "cpu" else "")
     reason = reason or LACKS.get(own.name, str)()
     marks = [pytest.mark.skipif(bool(reason), reason=str(reason))]
-    if target in ("cpu:x86-64-v2", "cpu:x86-64-v4", "opencl:1.2", "webgpu") or own.name == "hip":  # what v3 passes is mostly right for them
+    if target in ("cpu:x86-64-v2", "cpu:x86-64-v4", "opencl:1.2", "webgpu") or own.name in ("hip", "metal"):  # what v3 passes is mostly right for them
         marks.append(pytest.mark.slow)
     return pytest.param(target, *more, marks=marks)
 
