@@ -296,7 +296,7 @@ class CUDABackend(Backend):
         except self._cupy.cuda.memory.OutOfMemoryError as error:
             free, total = self.get_memory_info()
             raise AllocationError(
-                f"{kernel}: no memory on {self.title} device {self._number} for what it returns ({error}); "
+                f"{kernel}: no memory on {self.title} device {self._number} for its outputs and scratch ({error}); "
                 f"{free} of {total} bytes are free"
             ) from error
         except (driver.CUDADriverError, runtime.CUDARuntimeError) as error:
