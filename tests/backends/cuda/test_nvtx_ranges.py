@@ -79,11 +79,10 @@ with pytest.MonkeyPatch.context() as patch:
 def test_a_tool_hears_each_call(tmp_path):
     (tmp_path / "kernels.yaml").write_text(KERNELS)
     (tmp_path / "tool.c").write_text(TOOL)
-    plain = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": str(tmp_path), "ZIG_LOCAL_CACHE_DIR": str(tmp_path)}
     compiler = [sys.executable, "-m", "ziglang", "cc", "-shared", "-fPIC", "tool.c", "-o", "tool.so"]
-    subprocess.run(compiler, cwd=tmp_path, env=plain, check=True, capture_output=True)
+    subprocess.run(compiler, cwd=tmp_path, check=True, capture_output=True)
     subprocess.run([sys.executable, "-m", "pydotcompute", "build", "-q"], cwd=tmp_path, check=True)
-    plain |= {"NVTX_INJECTION64_PATH": str(tmp_path / "tool.so"), "PYTHONPATH": str(ROOT)}
+    plain = {**os.environ, "NVTX_INJECTION64_PATH": str(tmp_path / "tool.so"), "PYTHONPATH": str(ROOT)}
 
     def heard(**more):
         command = [sys.executable, "-c", PROGRAM, str(tmp_path)]
