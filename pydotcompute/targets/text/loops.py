@@ -4,8 +4,9 @@ between them.
 Every loop that goes over more than the threads at hand goes round as often in each thread of a block, with a condition
 around the body: so a compiler for a processor sees that it may do neighbouring threads at once.
 
-Threads of a block that wait for each other end such loops together: they vote at the head of each turn whether one of
-them had an index outside. They vote too before what one thread does for long.
+Threads of a block that wait for each other end the loops around that together: they vote at the head of each turn
+whether one of them had an index outside. They vote too before what one thread does for long. A loop over threads, in
+which nobody waits, each of them ends alone.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from .reductions import Reductions, spread
 from .statements import Statements
 from .writer import Writer
 
-PART = 64  # turns of a loop over threads between two votes
+FEW = 64  # turns of a loop over threads that are not worth ending
 
 
 class Loops:
@@ -102,20 +103,13 @@ class Loops:
             self.vote()
             body(name)
 
-    def over_threads(self, first: str, stop: str, body: Callable[[str], None], long: bool = False) -> None:
-        """Positions from first on, dealt to the threads of the block. long: there may be so many that they end where
-        there was a fault, and body may have one."""
+    def over_threads(self, first: str, stop: str, body: Callable[[str], None], also: str = "") -> None:
+        """Positions from first on, dealt to the threads of the block. also: as long as that holds, of each thread."""
         w = self.writer
-        if long and self.faults.shares:
-            part, length = w.names.fresh("_part"), self.number(PART * self.block)
-            with w.count(part, self.scalars.index, first, stop, length, self.together()):
-                self.vote()
-                last = self.held("_last", self.scalars.call("min", self.scalars.index, stop, f"{part} + {length}"))
-                self.over_threads(part, last, body)
-            return
         run = w.names.fresh("_run")
-        with w.count(run, self.scalars.index, first, stop, self.number(self.block)):
-            self.gather()
+        with w.count(run, self.scalars.index, first, stop, self.number(self.block), also):
+            if not also:
+                self.gather()
             where = self.held("_at", f"{run} + {self.thread}")
             with w.when(f"{where} < {stop}"):
                 body(where)
@@ -182,7 +176,7 @@ class Loops:
                 self.unpack(s.names, counts, where)
                 self.statements.write(s.body)
 
-            self.over_threads(first, last, iteration, True)
+            self.over_threads(first, last, iteration, self.faults.goes_on())
             self.reductions.combine(lanes)
             self.keep(lanes, chunk, partial)
 
@@ -342,15 +336,20 @@ class Loops:
         if touches_private(s, self.tree):
             self.in_slots(s, counts, widths, iteration)
         else:
-            self.over_threads(self.number(0), self.product((counts[0], *widths[1:])), iteration, self.may_be_many(s))
+            self.over_threads(
+                self.number(0), self.product((counts[0], *widths[1:])), iteration, self.goes_on(s)
+            )
         if lanes:
             self.reductions.combine(lanes)
             self.reductions.finish(lanes)
 
-    def may_be_many(self, s: Parallel) -> bool:
-        """Whether a loop may have more turns than there are between two votes."""
+    def goes_on(self, s: Parallel) -> str:
+        """What each thread's turns of a loop go on by, unless they are few: that it had no fault. A vote of all threads
+        would be a barrier in a loop in the loop over groups, whose compilation takes PoCL five times as long with each
+        such loop."""
         counts = [c.value for c in s.counts if isinstance(c, Const) and isinstance(c.value, int)]
-        return len(counts) < len(s.counts) or prod(counts) > PART * self.block
+        few = len(counts) == len(s.counts) and prod(counts) <= FEW * self.block
+        return "" if few else self.faults.goes_on()
 
     def in_slots(self, s: Parallel, counts, widths, iteration: Callable[[str], None]) -> None:
         """The iterations of a thread by the places of its elements of private arrays."""
