@@ -108,6 +108,12 @@ class Backend(ABC):
             return (DeviceInfo(0, self.name, None),)
         return (DeviceInfo(0, self.name, total, free),)
 
+    @property
+    def device_name(self) -> str:
+        """What its device is called: what was measured there is kept by this name. Unless overridden, that of the first
+        of `devices`."""
+        return self.devices()[0].name
+
     def supports_feature(self, feature: str) -> bool:
         """Whether it has a feature such as "async", "streams" or "shared_memory"; none unless overridden."""
         return False

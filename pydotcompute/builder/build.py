@@ -168,6 +168,7 @@ def build(project: Project, request: Request, report: Callable[[Any], None]) -> 
         trust.require_folder(project.cache, project.root)
         plan = project.plan(request)
         if not is_settled(project, plan):
+            _tell_of_untuned(project, plan)
             make_folders(project.cache)
             with locked(project.cache, project.say):
                 plan = _build_locked(project, request, plan, outcome, report)
@@ -181,6 +182,17 @@ def build(project: Project, request: Request, report: Callable[[Any], None]) -> 
     except OSError as error:
         raise BuildError(explain_os_error(error, project.cache)) from error
     return plan, outcome
+
+
+def _tell_of_untuned(project: Project, plan: Plan) -> None:
+    """Of kernels of this build that list params under `tune`, and of which nothing was measured."""
+    asked = [kernel for kernel in project.declaration.kernels.values() if kernel.name in plan.asked]
+    if names := [kernel.name for kernel in asked if kernel.tune and not kernel.tuned]:
+        few = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        project.say(
+            f"nothing was measured for what {few} may tune, so the first declared values serve; "
+            f"pydotcompute bench --subject declared --tune -C {project.root} finds the fastest"
+        )
 
 
 def _is_current(plan: Plan, outcome: Outcome) -> bool:

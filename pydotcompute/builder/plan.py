@@ -51,7 +51,7 @@ class Reason(NamedTuple):
         return f"{self.what or 'something'} changed" if self.kind == "changed" else self.kind
 
 
-SHOWN_BY_NAME = ("source", "processor", "interface", "lines")  # digests and long lists say nothing to a reader
+SHOWN_BY_NAME = ("source", "processor", "interface", "lines", "tuned")  # digests and long lists say nothing to a reader
 # fields that another one decides: not worth a word beside it
 FOLLOWS = {"interface": "signature", "lines": "flag debug-info"}
 
@@ -218,6 +218,8 @@ def key_fields(
         "params": canonical(specialisation.params),
         "requires": canonical(list(kernel.requires)),
         "vendor": canonical(kernel.vendor),  # an entry point hands such calls on
+        **({"tune": canonical(kernel.tune)} if kernel.tune else {}),  # it chooses by size
+        **({"tuned": canonical(kernel.tuned)} if kernel.tuned else {}),
         "source": digest(rendered.text),
         "flag raw": rendered.raw or "no",
         "flag inline": "yes" if rendered.inline else "no",

@@ -136,6 +136,8 @@ def header(kernel: Kernel) -> dict[str, Any]:
         "signature": kernel.signature.text,
         "types": {name: list(dtypes) for name, dtypes in kernel.types.items()},
         "params": {name: list(values) for name, values in kernel.params.items()},
+        **({"tune": list(kernel.tune)} if kernel.tune else {}),
+        **({"tuned": kernel.tuned} if kernel.tuned else {}),
         "requires": list(map(data, kernel.requires)),
         "vendor": {key: data(value) for key, value in kernel.vendor.items()},
         "parameters": [parameter_entry(parameter) for parameter in kernel.signature.parameters],

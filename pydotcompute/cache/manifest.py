@@ -90,6 +90,10 @@ class SpecialisationRecord(NamedTuple):
     failed: dict[str, str] = {}  # target → why the last build of it came to nothing
 
 
+# types ("T=float32", or "-") → target → device → size class (artifact/size_classes.py) → values by param
+Tuned = dict[str, dict[str, dict[str, dict[str, dict[str, Any]]]]]
+
+
 class KernelRecord(NamedTuple):
     name: str
     doc: str
@@ -102,6 +106,13 @@ class KernelRecord(NamedTuple):
     vendor_when: Tree | None = None  # the condition under which it does so in the kernel's place; none: always
     targets: tuple[str, ...] = ()  # the declared ones
     reference: tuple[str, ...] = ()  # NumPy expressions, or one FILE:FUNCTION, for machines that no artifact is for
+    tune: tuple[str, ...] = ()  # params whose values calls get by their size, where they name none
+    tuned: Tuned = {}
+
+    @property
+    def by_size(self) -> tuple[str, ...]:
+        """The params that have no one default: calls that name none of them get values by device and size."""
+        return self.tune if self.tuned else ()
 
     def specialisation(self, types: dict[str, str], params: dict[str, Any]) -> SpecialisationRecord | None:
         """That of these types and params, if there is one."""
@@ -115,7 +126,10 @@ class KernelRecord(NamedTuple):
         lines += [f"  {name}: {', '.join(dtypes)}" for name, dtypes in self.types.items()]
         for name, (default, *others) in self.params.items():
             choices = "".join(f" or {other}" for other in others)
-            lines.append(f"  {name}={default}{choices and f' (the default){choices}'}")
+            if name in self.by_size:
+                lines.append(f"  {name}={default}{choices}, where a call names none by its size and the device")
+            else:
+                lines.append(f"  {name}={default}{choices and f' (the default){choices}'}")
         lines += [f"  requires {expression(condition)}" for condition in self.requires]
         if self.signature.outputs:
             lines += ["", "Outputs that are not given are allocated; what is returned are the outputs."]
@@ -247,6 +261,8 @@ def _kernel(entry: dict[str, Any], name: str, folder: str, root: str) -> KernelR
         _optional(entry.get("vendor", {}).get("when")),
         tuple(map(_text, entry.get("targets", ()))),
         tuple(map(_text, entry.get("reference", ()))),
+        tuple(map(_text, entry.get("tune", ()))),
+        _tuned(entry),
     )
 
 
@@ -290,6 +306,19 @@ def _meta(found: Any) -> dict[str, Any]:
         if not isinstance(file, str) or type(line) is not int or type(column) is not int:
             raise ValueError(f"{[file, line, column]} is not a place")
     return meta
+
+
+def _tuned(entry: dict[str, Any]) -> Tuned:
+    tune, params, found = entry.get("tune", ()), entry.get("params", {}), entry.get("tuned", {})
+    if unknown := {*tune} - params.keys():
+        raise ValueError(f"{', '.join(map(str, unknown))} under tune is no param")
+    for targets in found.values():
+        for devices in targets.values():
+            for classes in devices.values():
+                for values in classes.values():
+                    if {*values} != {*tune} or any(value not in params[name] for name, value in values.items()):
+                        raise ValueError(f"{values} are not values of {', '.join(tune) or 'no params'}")
+    return dict(found)
 
 
 def _parameter(p: dict[str, Any]) -> Parameter:

@@ -101,11 +101,15 @@ def assign(
     return values, chosen
 
 
-def check(record: KernelRecord, values: Mapping[str, Any], chosen: Mapping[str, Any], arrays: Any) -> Call:
+def check(
+    record: KernelRecord, values: Mapping[str, Any], chosen: Mapping[str, Any], arrays: Any,
+    tuned: Callable[[dict[str, str], dict[str, Any]], Mapping[str, Any]] | None = None,
+) -> Call:
     """Everything that can be wrong with the values of a call.
 
-    values: by parameter, as `assign` gives them. Raises TypeError, ValueError or OverflowError naming the argument;
-    KernelNotBuiltError if the specialisation is in no manifest.
+    values: by parameter, as `assign` gives them. tuned: from the types and the arrays, the values of those params that
+    a kernel lists under `tune`, where the call names none of them. Raises TypeError, ValueError or OverflowError naming
+    the argument; KernelNotBuiltError if the specialisation is in no manifest.
     """
     kernel, signature = record.name, record.signature
     plain = {
@@ -113,6 +117,8 @@ def check(record: KernelRecord, values: Mapping[str, Any], chosen: Mapping[str, 
         for p in signature.parameters if p.name in values and p.in_memory
     }  # fmt: skip
     types = _choose_types(record, values, plain)
+    if tuned and not any(name in chosen for name in record.by_size):
+        chosen = {**chosen, **tuned(types, plain)}
     params = _choose_params(record, chosen)
     label = ",".join(f"{name}={value}" for name, value in (*types.items(), *params.items())) or "-"
     specialisation = record.specialisation(types, params)

@@ -7,7 +7,7 @@ import os
 import re
 from typing import Any, Collection, Mapping, Sequence
 
-from ..artifact.dimensions import Tree
+from ..artifact.dimensions import Tree, names as names_of
 from ..artifact.signature import Signature
 from ..errors import Position
 from . import expressions, possible
@@ -41,6 +41,16 @@ def counted(values: int) -> str:
     return "1 value" if values == 1 else f"{values} values"
 
 
+def _arguments(source: str, function: str) -> list[str]:
+    """Of a function that a file of Python defines; none where it is made otherwise, or the file is wrong."""
+    try:
+        defined = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
+    except (SyntaxError, ValueError):
+        return []
+    found = [node.args for node in defined if node.name == function]
+    return [a.arg for args in found for a in (*args.posonlyargs, *args.args, *args.kwonlyargs)]
+
+
 class Entry:
     """One entry of `kernels:`, once its signature is known; each method checks one key and returns what it says."""
 
@@ -72,6 +82,38 @@ class Entry:
             if why := possible.unsuited(found[-1], scalars):
                 raise self.document.error(item, f"no call can succeed: {why}", "write another expression")
         return tuple(found)
+
+    def tune(self) -> tuple[str, ...]:
+        for item in (node := self.node.get("tune")) and node.value or ():
+            name = item.value
+            if name not in self.params:
+                raise self.document.error(item, f"'{name}' is not a param", near(name, self.params))
+            if len(self.params[name]) == 1:
+                raise self.document.error(
+                    item, f"'{name}' has one value, so there is none to choose", f"write params: {{{name}: [32, 16]}}"
+                )
+            if where := self._mentions(name):
+                hint = f"take {name} out of it, or out of tune"
+                raise self.document.error(item, f"'{name}' changes more than speed: {where} mentions it", hint)
+        return tuple(item.value for item in node.value) if node else ()
+
+    def _mentions(self, name: str) -> str:
+        """Where a caller sees which value a param has; empty if nowhere. Scratch is the kernel's own."""
+        for p in self.signature.parameters:
+            if p.role != "temp" and any(name in names_of(dim) for dim in p.dims or ()):
+                return f"the shape of '{p.name}'"
+        if any(name in names_of(condition) for condition in self.requires()):
+            return "requires"
+        if (node := self.node.get("reference")) is None:
+            return ""
+        for text in [node.value] if isinstance(node.value, str) else [item.value for item in node.value]:
+            if function := FILE_FUNCTION.fullmatch(text.strip()):
+                path = project_file(self.root, "templates", *function[1].split("/"))
+                if os.path.isfile(path) and name in _arguments(read(path, yaml=False).text, function[2]):
+                    return "the reference"
+            elif re.search(rf"\b{re.escape(name)}\b", text):
+                return "the reference"
+        return ""
 
     def vendor(self) -> dict[str, Tree]:
         if not (node := self.node.get("vendor")):

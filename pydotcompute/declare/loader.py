@@ -13,6 +13,7 @@ from .excerpt import Excerpt
 from .model import Declaration, Kernel
 from .signatures import parse_signature
 from .table import KERNEL, KERNEL_NAME, WITHOUT_KERNELS
+from .tuned import with_tuned
 
 MOST_SPECIALISATIONS = 10_000  # of a kernel
 
@@ -49,6 +50,7 @@ def load(root: str | os.PathLike, keep_going: bool = False) -> Declaration:
             refused |= dict.fromkeys(_names(name, node), error)
         else:
             kernels |= {kernel.name: kernel for kernel in members}
+    kernels = with_tuned(root, kernels, refused)
     places = tuple(document.at(node) for node in targets)
     return Declaration(document.path, root, tuple(map(plain, targets)), kernels, refused, places)
 
@@ -89,6 +91,7 @@ def _kernels(document: Document, root: str, name: str, key: Node, node: Node, li
     positions |= {f"signature.{p}": document.at(text, offset) for p, offset in parsed.offsets.items()}
     shared = dict(
         signature=signature, types=types, params=params, requires=entry.requires(), vendor=entry.vendor(),
+        tune=entry.tune(),
         launch=entry.launch(), fastmath=tuple(values.get("fastmath", ("contract",))), tolerance=values.get("tolerance"),
         inputs=entry.inputs(), sizes=entry.sizes(), work=entry.work(), special=values.get("special", True),
         unordered=entry.unordered(), disjoint=entry.disjoint(), unchecked=values.get("unchecked", False),

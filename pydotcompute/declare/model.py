@@ -35,6 +35,7 @@ class Kernel:
     signature: Signature
     types: dict[str, tuple[str, ...]]
     params: dict[str, tuple[int | float | bool, ...]]  # the first value is the default
+    tune: tuple[str, ...]  # params that change no result: which value a call gets is found by measuring
     requires: tuple[Tree, ...]
     vendor: dict[str, Tree]  # "call": who else computes the same, a function of NumPy's and CuPy's; "when": where so
     body: str | None  # the text of `body:`, or
@@ -52,6 +53,7 @@ class Kernel:
     unchecked: bool  # whether indices that are not proved to be inside are not looked at
     special: bool  # whether the reference is meant for NaN, infinities and -0.0 as inputs
     at: Position = field(compare=False)
+    tuned: dict[str, Any] = field(default_factory=dict)  # what templates/tuned.yaml says of it (tuned.py)
     # of each key's value ("body"), and of parameters ("signature.x")
     positions: dict[str, Position] = field(default_factory=dict, compare=False)
     source: Sequence[str] = field(default=(), compare=False, repr=False)  # its lines of kernels.yaml (excerpt.py)

@@ -70,6 +70,10 @@ KERNEL = Record(
             ),
             "compile-time constants: {TILE: 32}, or a list to choose from, the first is the default",
         ),
+        "tune": Key(
+            ListOf(Text("a param"), "a list of params", 1, unique=True),
+            "params that change no result, for bench --tune to find the fastest values of: [TILE]",
+        ),
         "requires": Key(
             ListOf(Text("a condition"), "a list of conditions"),
             'conditions on dimensions, params and scalar arguments: ["n % 2 == 0", "low < high"]',

@@ -176,9 +176,11 @@ def _device_arguments(record: KernelRecord) -> Iterator[str]:
 
 def _params(record: KernelRecord) -> tuple[str, ...]:
     """The keywords that every call takes: params, and where it is to run."""
-    listed = [f"{name}: Literal[{', '.join(map(repr, choices))}] = {choices[0]!r}"
-              if not any(isinstance(choice, float) for choice in choices) else f"{name}: float = {choices[0]!r}"
-              for name, choices in record.params.items()]  # fmt: skip
+    listed = []
+    for name, choices in record.params.items():
+        floats = any(isinstance(choice, float) for choice in choices)
+        kind = "float" if floats else f"Literal[{', '.join(map(repr, choices))}]"
+        listed.append(f"{name}: {kind} = {repr(choices[0]) if name not in record.by_size else '...'}")
     return ("*", *listed, "backend: str = ...", "stream: Any = None")
 
 

@@ -36,6 +36,7 @@ class Which(NamedTuple):
     missing: str
     vendor: str = ""  # "numpy.matmul": what serves the call instead of an artifact
     reference: str = ""  # why the kernel's declared reference serves the call
+    tuned: str = ""  # of a kernel with params that are tuned: which values they have, and why
 
     @property
     def target(self) -> str | None:
@@ -66,6 +67,8 @@ class Which(NamedTuple):
     def __str__(self) -> str:
         head = title(self.kernel, self.specialization)
         lines = [f"{head} runs as {self.target}: {self.artifact.path}" if self.artifact else self.missing]
+        if self.tuned:
+            lines.append(f"  {self.tuned}")
         if self.waits:
             lines.append("  a call waits for the device: what it computes decides what is launched next")
         if self.reference:

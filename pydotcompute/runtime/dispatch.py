@@ -26,6 +26,7 @@ from .choice import Which, choose, require
 
 if TYPE_CHECKING:
     from ..calls.arguments import Call
+    from .tuned import Choice
 
 _lock = RLock()  # one for all: a first call is rare, and nothing waits while it holds it
 
@@ -40,7 +41,7 @@ def _before_fork() -> None:
     from ..backends.cpu import kernel  # noqa: F401
     from ..cache.files import sha256
     from ..calls import arguments, words  # noqa: F401
-    from . import transfer, vendor  # noqa: F401
+    from . import transfer, tuned, vendor  # noqa: F401
 
     sha256(b"")  # which imports where that is
 
@@ -64,6 +65,7 @@ class Dispatcher:
         self.refused: dict[tuple[str, str, Backend], str] = {}  # (specialisation, target, backend) → why not loaded
         self._entry: Callable[[], Any] = lambda: None
         self.glanced = False
+        self.tuned: dict[tuple[Any, ...], tuple[Choice, ...]] = {}  # (backend, dtypes) → by size class
         self.launch_cache: Any = None  # serves calls like an earlier one, or says NotImplemented
         self.poison: Callable[[str], Any] | None = None  # what scratch that has no fill is to hold, by dtype
 
@@ -198,7 +200,7 @@ class Dispatcher:
         """
         record = self.record
         types: dict[str, str] = {}
-        if self.pinned is not None and not get_backend(HOST).owns(self.pinned):
+        if record.by_size or self.pinned is not None and not get_backend(HOST).owns(self.pinned):
             return False
         for p, value in zip(record.signature.parameters, args):
             if p.is_array:
@@ -217,27 +219,52 @@ class Dispatcher:
                 return self.entry is not None
         return False
 
-    def checked(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], moved: bool = False) -> tuple[Call, Backend]:
+    def checked(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], moved: Backend | None = None
+    ) -> tuple[Call, Backend]:
         """The call with everything checked but whether it is built; and the backend that its arrays belong to.
 
-        moved: host arrays will be brought to another backend, which a pinned target may be of."""
+        moved: the backend that host arrays will be brought to, which a pinned target may be of."""
         from ..calls import arguments
 
         record = self.record
         values, chosen = arguments.assign(record.name, record.signature, record.params, args, kwargs)
-        backend = self._backend(values, moved)
-        return arguments.check(record, values, chosen, backend.arrays), backend
+        backend = self._backend(values, moved is not None)
+        runs = moved if moved and backend.name == HOST else backend
+        tuned = partial(self._tuned, runs) if record.by_size else None
+        return arguments.check(record, values, chosen, backend.arrays, tuned), backend
+
+    def _tuned(self, backend: Backend, types: dict[str, str], plain: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What a call of these types with these arrays gets for the params that are tuned."""
+        from . import tuned
+
+        return tuned.of_call(self._by_size(backend, types), self.record, plain).params
+
+    def _by_size(self, backend: Backend, types: Mapping[str, str]) -> tuple[Choice, ...]:
+        """What calls of these types get, by size class."""
+        from .tuned import choices
+
+        key = (backend, *types.values())
+        if key not in self.tuned:
+            first = next((s for s in self.record.specialisations.values() if s.types == types), None)
+            target = self._choose(first, backend).target if first else None
+            self.tuned[key] = choices(self.record, types, target, backend.device_name)
+        return self.tuned[key]
 
     def which(self, *args: Any, **kwargs: Any) -> Which:
         """The artifact that a call with these arguments would run, and why every other one would not."""
-        named = kwargs.pop("backend", None)
+        named, moved = kwargs.pop("backend", None), None
         kwargs.pop("stream", None)
-        call, backend = self.checked(args, kwargs, named is not None)
-        if named is not None and backend.name == HOST:
+        if named is not None:
             from .transfer import backend_named
 
-            backend = backend_named(self.record, named)  # the arrays would be moved there
+            moved = backend_named(self.record, named)
+        call, backend = self.checked(args, kwargs, moved)
+        if moved and backend.name == HOST:
+            backend = moved  # the arrays would be moved there
         found = self._choose(call.specialisation, backend)
+        if self.record.tune:
+            found = found._replace(tuned=self._why(call, backend, {*kwargs}))
         if self._has_reference(found, backend):
             from .reference import reason
 
@@ -251,6 +278,18 @@ class Dispatcher:
             if backend.vendor and (lacking := backend.vendor_lacks()):
                 return found.without(f"{backend.vendor}.{self.record.vendor}", lacking)
         return found
+
+    def _why(self, call: Call, backend: Backend, named: set[str]) -> str:
+        """Which values the params have that are tuned, and why."""
+        from .tuned import Choice, of_call
+
+        types, params = call.specialisation.types, call.specialisation.params
+        own = {name: params[name] for name in self.record.tune}
+        if named.intersection(own):
+            return str(Choice(own, "as the call says"))
+        if not self.record.by_size:
+            return str(Choice(own, "the first declared, as nothing was measured"))
+        return str(of_call(self._by_size(backend, types), self.record, call.values))
 
     def _backend(self, values: Mapping[str, Any], moved: bool) -> Backend:
         owners: dict[str, str] = {}
@@ -326,7 +365,9 @@ class Dispatcher:
 
             serve = vendor.function(self.record, get_backend(HOST), self.pinned)
         known = self.entry
-        entry = loaded.bind(known, self.record, specialisation, self.call, serve)
+        by_size = self._by_size(get_backend(HOST), specialisation.types) if self.record.by_size else ()
+        preferred = [choice.params for choice in by_size]
+        entry = loaded.bind(known, self.record, specialisation, self.call, serve, preferred)
         if known is None and entry is not None:
             self._entry = ref(entry)
             self.prepend(entry.function)

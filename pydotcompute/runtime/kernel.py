@@ -104,10 +104,11 @@ class Kernel(partial[Any]):
         import inspect
 
         kind, absent = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
-        signature, params = self._record.signature, self._record.params
+        signature, own = self._record.signature, self._record.by_size
+        params = {name: ... if name in own else choices[0] for name, choices in self._record.params.items()}
         given = (*signature.inputs, *signature.outputs)
         listed = [inspect.Parameter(p.name, kind, default=_default(p, absent)) for p in given]
-        listed += [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=c[0]) for n, c in params.items()]
+        listed += [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=d) for n, d in params.items()]
         return inspect.Signature(listed)
 
     def __repr__(self) -> str:

@@ -90,5 +90,5 @@ def test_agree(data):
 
 def test_every_key_is_described():
     kernel = declare.schema()["properties"]["kernels"]["additionalProperties"]
-    assert len(kernel["properties"]) == 20
+    assert len(kernel["properties"]) == 21
     assert all(part["description"] for part in kernel["properties"].values())

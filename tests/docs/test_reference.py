@@ -24,6 +24,14 @@ kernels:
       for i in grid(size):
           out[i] = P * x[i]
     reference: 2 * x
+  tried:
+    signature: "(x: T[...]) -> (out: T[...])"
+    types: {T: [float32]}
+    params: {Q: [1, 2]}
+    tune: [Q]
+    body: |
+      for i in grid(size):
+          out[i] = x[i]
   wrong:
     signature: "(x: float32[n]) -> (out: float32[n])"
     body: |
@@ -31,6 +39,7 @@ kernels:
           out[i] = 2 * x[i]
     reference: 3 * x
 """
+TUNED = "version: 1\nkernels: {tried: {T=float32: {cpu:x86-64-v2: {processor: {small: {Q: 2}}}}}}\n"
 LATER = """\
   later:
     signature: "(x: float32[...]) -> (out: float32[...])"
@@ -67,6 +76,8 @@ def printed(tmp_path_factory):
     """Command → the keys that it prints, of a project with all that there may be."""
     root = tmp_path_factory.mktemp("json")
     (root / "kernels.yaml").write_text(KERNELS)
+    (root / "templates").mkdir()
+    (root / "templates" / "tuned.yaml").write_text(TUNED)
 
     def call(*words):
         done = subprocess.run(
@@ -83,6 +94,7 @@ def printed(tmp_path_factory):
         "extract": ("good", "-o", "good.so"),
     }.items():  # fmt: skip
         found[f"cache {name}"] = call("cache", name, *more)
+    found["cache show"] |= call("cache", "show", "tried")
     (root / "kernels.yaml").write_text(KERNELS.replace("= 2 * x[i]", "= 5 * x[i]") + LATER)
     found["show"] = call("show", "good", "--tree") | call("show", "good")
     found["show"] |= call("show", "good", "--cost") | call("show", "good", "--cost", "-t", "cuda:sm_90")

@@ -146,7 +146,7 @@ def shared_object(*texts: str) -> bytes:
     return subprocess.run(link, input=machine.emit_object(module), capture_output=True, check=True).stdout
 
 
-def kernel_entry(name, parameters, artifacts, types=None, params=None, requires=(), doc="", symbols=None):
+def kernel_entry(name, parameters, artifacts, types=None, params=None, requires=(), doc="", symbols=None, **more):
     """One kernel of a manifest. artifacts: {specialisation label: (types, params, aliases, {target: bytes})}."""
     symbols = symbols_of(parameters) if symbols is None else symbols
     written = [
@@ -155,7 +155,7 @@ def kernel_entry(name, parameters, artifacts, types=None, params=None, requires=
     return {
         "doc": doc, "signature": signature_text(parameters), "types": types or {}, "params": params or {},
         "requires": [dimensions.data(tree(r, "condition")) for r in requires],
-        "parameters": written, "symbols": list(symbols),
+        "parameters": written, "symbols": list(symbols), **more,
         "specializations": {
             label: {
                 "types": chosen, "params": constants, "aliases": [list(pair) for pair in aliases],
@@ -213,7 +213,7 @@ def write_kernel(
     for choice in product(*types.values(), *declared.values()):
         chosen, constants = dict(zip(types, choice)), dict(zip(declared, choice[len(types) :]))
         concrete = [p._replace(dtype=chosen.get(p.dtype, p.dtype)) for p in parameters]
-        body = run(chosen) if run else recorder(concrete, symbols)
+        body = run({**chosen, **constants}) if run else recorder(concrete, symbols)
         entry = entry_ir(
             concrete,
             symbols,
@@ -222,6 +222,7 @@ def write_kernel(
             types=tuple(types),
             requires=requires,
             params=constants,
+            tuned="tune" in more,
         )
         label = ",".join(f"{k}={v}" for k, v in (*chosen.items(), *constants.items())) or "-"
         data = bound(shared_object(entry, body), name, concrete, label, target, symbols, requires)

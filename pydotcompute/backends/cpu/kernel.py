@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import TYPE_CHECKING, Any, Callable, NoReturn
+from typing import TYPE_CHECKING, Any, Callable, Mapping, NoReturn, Sequence
 
 from ...artifact import abi
 from ...artifact.identity import title
@@ -62,19 +62,20 @@ class CPUKernel:
 
     def bind(
         self, entry: native.Entry | None, record: KernelRecord, specialisation: SpecialisationRecord,
-        fallback: Callable, vendor: Callable | None = None,
+        fallback: Callable, vendor: Callable | None = None, tuned: Sequence[Mapping[str, Any]] = (),
     ) -> native.Entry | None:  # fmt: skip
         """Join the native entry point of a kernel, which the first of its specialisations brings; None where this
         interpreter or artifact has none.
 
-        What it does not serve, it gives to `fallback`; to `vendor` the calls that are faster there.
+        What it does not serve, it gives to `fallback`; to `vendor` the calls that are faster there. tuned: the params
+        of calls that name none of those that are tuned, by size class.
         """
         if native.problem():
             return entry
         native.find_bfloat16()
         entry = entry or native.Entry(record)
         fault = self.raise_fault if "sites" in self.artifact.meta else None
-        entry.add(self.loaded, specialisation, fallback, vendor, fault)
+        entry.add(self.loaded, specialisation, fallback, vendor, fault, tuned)
         return entry
 
     def raise_fault(self, address: int) -> NoReturn:

@@ -15,7 +15,8 @@ import ctypes
 import sys
 from _weakref import ref
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -88,17 +89,22 @@ class Entry:
         inputs, outputs = record.signature.inputs, record.signature.outputs
         self.names = [sys.intern(n) for n in (*(p.name for p in (*inputs, *outputs)), *sorted(record.params))]
         types, params = sorted(record.types), sorted(record.params)
+        # Of a tuned param the first digit is that it is not named: no value of a call is this one.
+        unnamed = {name: [object()] for name in record.by_size}
+        self.values = {name: [*unnamed.get(name, ()), *record.params[name]] for name in params}
+        self.unnamed = [*unnamed]
+        self.by_size: dict[int, Any] = {}  # by that number: the `serve` of each size class
         steps, number = {}, 1
         for name in (*types, *params):
             steps[name] = number
-            number *= len(record.types.get(name) or record.params[name])
+            number *= len(record.types.get(name) or self.values[name])
         self.steps = steps
         decided = {p.dtype for p in inputs if p.is_array}
         digits = [_digits(record.types[name], steps[name], name in decided) for name in types]
-        self.values = [_addresses(record.params[name]) for name in params]
+        self.places = [_addresses(self.values[name]) for name in params]
         choices: list[int] = []
-        for name, values in zip(params, self.values):
-            choices += (len(record.params[name]), steps[name], ctypes.addressof(values))
+        for name, places in zip(params, self.places):
+            choices += (len(self.values[name]), steps[name], ctypes.addressof(places))
         self.table = (ctypes.c_void_p * number)()
         self.defaults = [default_value(p.fill, p.dtype) for p in inputs if p.fill is not None]
         self.arrays = {
@@ -111,11 +117,12 @@ class Entry:
 
     def add(
         self, loaded: np.ndarray, specialisation: SpecialisationRecord, fallback: Callable,
-        vendor: Callable | None = None, fault: Callable | None = None,
+        vendor: Callable | None = None, fault: Callable | None = None, tuned: Sequence[Mapping[str, Any]] = (),
     ) -> None:  # fmt: skip
         """Let an artifact, `Loaded` in a box, serve the calls of its specialisation. What it does not serve goes to
         `fallback`; calls of the sizes for which the artifact was told so go to `vendor`; `fault` gets the address of a
-        call's fault words. None of these may lead to the function."""
+        call's fault words. None of these may lead to the function. tuned: by size class, the params of calls that name
+        none of those that are tuned."""
         library = loaded[0].library
 
         def variable(symbol: str) -> Any:
@@ -133,12 +140,28 @@ class Entry:
         self.held += (loaded, fallback, vendor, fault)
         chosen = {name: self.record.types[name].index(dtype) for name, dtype in specialisation.types.items()}
         for name, value in specialisation.params.items():
-            chosen[name] = self.record.params[name].index(value)
-        number = sum(self.steps[name] * digit for name, digit in chosen.items())
-        self.table[number] = loaded[0].address("serve")
+            chosen[name] = self.values[name].index(value)
+        serve = loaded[0].address("serve")
+        # Who names some tuned params gets the first value of the others.
+        first = [name for name in self.unnamed if chosen[name] == 1]
+        for count in range(len(first) + 1):
+            for left_out in combinations(first, count):
+                if not left_out or count < len(self.unnamed):
+                    self.table[self._number({**chosen, **dict.fromkeys(left_out, 0)})] = serve
+        if tuned:
+            number = self._number({**chosen, **dict.fromkeys(self.unnamed, 0)})
+            sizes = self.by_size.setdefault(number, (ctypes.c_void_p * len(tuned))())
+            variable("by_size").value = ctypes.addressof(sizes)
+            for k, params in enumerate(tuned):
+                if all(specialisation.params[name] == value for name, value in params.items()):
+                    sizes[k] = serve
+            self.table[number] = self.table[number] or loaded[0].address("serve_by_size")
         if self.method is None:
             text, doc = self.record.name.encode(), self.record.doc.encode()
             self.method = _MethodDef(text, loaded[0].address("entry"), METH_FASTCALL | METH_KEYWORDS, doc)
+
+    def _number(self, digits: Mapping[str, int]) -> int:
+        return sum(self.steps[name] * digit for name, digit in digits.items())
 
     @property
     def function(self) -> Callable[..., Any]:

@@ -76,7 +76,7 @@ class Compilation(Inspection):
                 tree.parameters, tree.symbols, tree.aliases, declared=job.kernel.signature.parameters,
                 types=tuple(job.kernel.types), requires=job.kernel.requires, params=dict(job.specialisation.params),
                 vendor=job.kernel.vendor.get("when", True) if job.kernel.vendor else None, checks=source.faults.any,
-                takes_long=may_take_long(tree), platform=platform,
+                takes_long=may_take_long(tree), tuned=bool(job.kernel.tune), platform=platform,
             )
             for platform in {platform_of(target) for target in job.targets}
         }  # fmt: skip

@@ -22,6 +22,8 @@ The loader sets these exported variables before the first call:
     choices        for each param: how many values it may have, what each adds to that number, and their address
     defaults       where scalars may be left out: address of the addresses of what these are then
     table          address of the `serve` of each specialisation by that number, or 0
+    by_size        where calls that name no tuned param get its value by their size: address of the `serve` of each
+                   size class, or 0; `serve_by_size` goes there
 
 Beside them are what `run` calls and what calls it: `handle_signals` lets Python handle signals, −1 where that raised;
 `run_unlocked` is `run` without the GIL, for who holds it.
@@ -52,6 +54,7 @@ from .entry_code import F64, I1, I32, I64, PTR, VOID, Code, Value, i64
 from .entry_expressions import Number, kind, truth, write
 from .entry_front import SERVE, write_front
 from .entry_outputs import fill, new_array, return_outputs
+from .entry_sizes import write_serve_by_size
 from .entry_types import write_functions
 
 VARIABLES = (
@@ -73,6 +76,7 @@ def entry_ir(
     vendor: Tree | None = None,
     takes_long: bool = False,
     checks: bool = False,
+    tuned: bool = False,
     platform: str = LINUX,
 ) -> str:
     """LLVM IR of a module that defines `entry` and its variables, and expects `run`.
@@ -82,11 +86,12 @@ def entry_ir(
     chosen, and the type variables. requires: conditions on dimensions, params and scalars; params: the values of this
     specialisation. vendor: the condition on them under which the callable in `vendor` gets a call's arguments, inputs
     then outputs, all checked, by position. Where an expression is more than `write` knows, `serve` hands every
-    call on. takes_long: a call may, whatever its dimensions are. checks: `run` looks at indices. platform: whose
-    sizes C's types have.
+    call on. takes_long: a call may, whatever its dimensions are. checks: `run` looks at indices. tuned: some params
+    may be chosen by size. platform: whose sizes C's types have.
     """
     optional = any(p.may_be_left_out for p in parameters)
-    code = Code((*VARIABLES, *["fault"] * checks, *["defaults"] * optional), platform != WINDOWS)
+    more = ("fault",) * checks + ("defaults",) * optional + ("by_size",) * tuned
+    code = Code((*VARIABLES, *more), platform != WINDOWS)
     write_functions(code)
     _write_run(code)
     code.begin("serve", SERVE)
@@ -98,6 +103,8 @@ def entry_ir(
         code.b.branch(code.refuse)
     call = code.function.args[2:]
     code.end(lambda: code.call("PyObject_Vectorcall", PTR, code.variable("fallback"), *call))
+    if tuned:
+        write_serve_by_size(code, parameters)
     write_front(code, declared or parameters, types, params or {})
     return str(code.module)
 
