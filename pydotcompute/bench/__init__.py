@@ -12,6 +12,7 @@ class Subject(NamedTuple):
     summary: str
     compared: str  # the figure that --compare goes by; with "-" before it where less is better
     options: tuple[str, ...] = ()  # what its `measure` takes besides `rounds`
+    more: tuple[str, ...] = ()  # what else the command line takes: "tune" measures by tune.py, "plot" draws by plot.py
 
 
 _PROJECT = ("directory", "targets", "kernels")
@@ -21,7 +22,10 @@ SUBJECTS = {
         "start", "a process that imports and calls a kernel, against one that imports NumPy", "-times", ("limit",)
     ),
     "kernels": Subject("kernels", "kernels on one thread, against NumPy and Numba", "times as fast", _PROJECT),
-    "declared": Subject("declared", "kernels at the sizes that they declare, against their reference", "-µs", _PROJECT),
+    "declared": Subject(
+        "declared", "kernels at the sizes that they declare, against their reference", "-µs", _PROJECT,
+        ("tune", "plot"),
+    ),
     "functions": Subject(
         "functions", "exp, sin, … on one thread, against NumPy", "times as fast", ("targets", "functions")
     ),

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Collection
 
 from ..errors import KernelNotBuiltError
 
@@ -42,9 +42,9 @@ def copy(directory: str, root: str) -> None:
         shutil.copytree(templates, os.path.join(root, "templates"))
 
 
-def pydotcompute(arguments: list[str]) -> str:
-    """What the program prints. Raises KernelNotBuiltError with what it says where it fails."""
+def pydotcompute(arguments: list[str], accepted: Collection[int] = (0,)) -> str:
+    """What the program prints. Raises KernelNotBuiltError with what it says where its exit code is another."""
     done = subprocess.run([sys.executable, "-m", "pydotcompute", *arguments], capture_output=True, text=True)
-    if done.returncode:
+    if done.returncode not in accepted:
         raise KernelNotBuiltError(done.stderr.strip())
     return done.stdout

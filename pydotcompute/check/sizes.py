@@ -23,13 +23,13 @@ def cases(kernel: Kernel, specialisation: Specialisation, seed: int) -> Iterator
 
     `size` and `rows` stand for the number of elements, or of rows, of its `...`.
     """
-    free = _free(kernel)
+    free = free_symbols(kernel)
     seen = set()
     drawn = (dims for dims in _drawn(free, seed) if len(free) > 1 or _is_small(kernel, specialisation, dims))
     for dims in itertools.chain(kernel.sizes.get("check", ()), drawn):
         dims = {symbol: int(dims.get(symbol, 1)) for symbol in free}
         key = tuple(dims.values())
-        if key not in seen and _allowed(kernel, specialisation, dims):
+        if key not in seen and allowed(kernel, specialisation, dims):
             seen.add(key)
             yield dims
 
@@ -41,10 +41,11 @@ def _is_small(kernel: Kernel, specialisation: Specialisation, dims: dict[str, in
     try:
         return all(np.prod(shape, dtype=float) <= LARGEST for shape in shapes)
     except ValueError:
-        return True  # a division by zero, which `_allowed` leaves to the call
+        return True  # a division by zero, which `allowed` leaves to the call
 
 
-def _free(kernel: Kernel) -> tuple[str, ...]:
+def free_symbols(kernel: Kernel) -> tuple[str, ...]:
+    """The dimensions that a size has to name: of `rows` and `size`, which are the same, `rows` alone."""
     symbols = kernel.signature.symbols
     return tuple(s for s in symbols if s != "size" or "rows" not in symbols)
 
@@ -70,7 +71,7 @@ def _drawn(free: tuple[str, ...], seed: int) -> Iterator[dict[str, int]]:
     yield {symbol: 65_537 if symbol == long else 3 for symbol in free}
 
 
-def _allowed(kernel: Kernel, specialisation: Specialisation, dims: dict[str, int]) -> bool:
+def allowed(kernel: Kernel, specialisation: Specialisation, dims: dict[str, int]) -> bool:
     """Whether `requires` of dimensions and params hold, and no output would have a negative size."""
     names = {**dict(specialisation.params), **complete(kernel, dims)}
     expressions = [d for p in kernel.signature.parameters for d in p.dims or () if not isinstance(d, int)]

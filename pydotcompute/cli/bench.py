@@ -4,6 +4,7 @@
   pydotcompute bench --subject start --limit 1.25 6
   pydotcompute bench --subject functions --function exp -t cpu:x86-64-v3
   pydotcompute bench --subject declared --json > then.json; pydotcompute bench --subject declared --compare then.json
+  pydotcompute bench --subject declared --tune  write templates/tuned.yaml: the fastest values of params
 
 What is measured is named by --subject, never by a bare word: those are for names of kernels, and a project may call
 one 'build'. Kernels of the project in DIR are measured by 'kernels', 'declared' and 'build'; 'calls', 'start' and those
@@ -15,6 +16,7 @@ subjects:
 from __future__ import annotations
 
 import argparse
+import os
 from typing import Any
 
 from ..bench import SUBJECTS, compare, one_thread
@@ -25,7 +27,7 @@ __doc__ += "\n".join(f"  {name:14}{subject.summary}" for name, subject in SUBJEC
 # options of some subjects alone: what each is called on the command line
 SPECIAL = {
     "directory": "-C", "targets": "-t", "functions": "--function", "kernels": "--kernel", "elements": "--elements",
-    "limit": "--limit",
+    "limit": "--limit", "tune": "--tune", "plot": "--plot",
 }  # fmt: skip
 
 
@@ -42,6 +44,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--kernel", dest="kernels", metavar="KERNEL", action="append", help="this kernel; repeatable (default: all)"
     )
     parser.add_argument("--elements", type=_positive, help="how many elements arrays have (default: 10⁸)")
+    parser.add_argument(
+        "--tune", action="store_true", default=None,
+        help="find the fastest values of the params that kernels list under tune, and write templates/tuned.yaml",
+    )  # fmt: skip
+    parser.add_argument(
+        "--plot", metavar="FILE", help="draw the roofline, and bars by peer: FILE.png or FILE.svg"
+    )
     parser.add_argument("--compare", metavar="OLD.json", help="beside the figures that --json gave then")
     parser.add_argument(
         "--threshold", type=_times, default=1.2, help="fail where something is so many times slower (default: 1.2)"
@@ -62,7 +71,12 @@ def run(options: argparse.Namespace) -> int:
     subject = SUBJECTS[options.subject]
     given = {name: value for name in SPECIAL if (value := getattr(options, name)) is not None}
     _check_options(options.subject, given)
-    module = import_module(f"..bench.{subject.module}", __package__)
+    tune, plot = given.pop("tune", False), given.pop("plot", None)
+    if tune and (options.compare or plot):
+        raise UsageError("--tune gives no figures to compare or to draw: measure them without it")
+    if plot:
+        _check_plot(plot)
+    module = import_module(f"..bench.{'tune' if tune else subject.module}", __package__)
     if "functions" in given:
         check_names(given["functions"], module.RANGES, "function", "pydotcompute bench --subject functions")
     lists = ("targets", "functions", "kernels")
@@ -97,6 +111,10 @@ def run(options: argparse.Namespace) -> int:
         return 1
     if options.json:
         print_json({"version": 1, "subject": options.subject, "columns": columns, "figures": rows})
+    if plot:
+        from ..bench.plot import draw
+
+        draw(rows, plot)
     for row in rows:
         if "failed" in row:
             say(row["failed"])
@@ -107,9 +125,27 @@ def _check_options(name: str, given: dict[str, Any]) -> None:
     from . import UsageError
 
     for option in given:
-        if option not in SUBJECTS[name].options:
-            of = ", ".join(other for other, subject in SUBJECTS.items() if option in subject.options)
+        if option not in (*SUBJECTS[name].options, *SUBJECTS[name].more):
+            of = ", ".join(n for n, subject in SUBJECTS.items() if option in (*subject.options, *subject.more))
             raise UsageError(f"{SPECIAL[option]} does not apply to --subject {name}; it is for {of}")
+
+
+def _check_plot(path: str) -> None:
+    """Said before anything is measured, which may take minutes."""
+    from importlib.util import find_spec
+
+    from ..artifact.remedies import install
+    from ..bench.plot import FORMATS
+    from ..errors import CompilerNotInstalledError
+    from . import UsageError
+
+    if os.path.splitext(path)[1][1:] not in FORMATS or os.path.isdir(path):
+        raise UsageError(f"--plot {path}: expected a file that ends with {' or '.join(f'.{one}' for one in FORMATS)}")
+    if not os.path.isdir(folder := os.path.dirname(path) or "."):
+        raise UsageError(f"--plot {path}: there is no folder {folder}")
+    if find_spec("matplotlib") is None:
+        told = install("bench", "matplotlib")
+        raise CompilerNotInstalledError(f"--plot needs matplotlib, which is not installed: {told}")
 
 
 def _positive(text: str) -> int:

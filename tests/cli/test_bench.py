@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -153,12 +154,19 @@ DECLARED = SAXPY.replace("build:", "saxpy:") + """\
 def test_declared_sizes_and_what_they_took_before(tmp_path, capsys):
     (tmp_path / "kernels.yaml").write_text(DECLARED)
     where = ("-C", str(tmp_path), "--rounds", "5")
-    rows = figures(capsys, "declared", *where)
+    picture = tmp_path / "roof.svg"
+    rows = figures(capsys, "declared", *where, "--plot", str(picture))
     assert [(r["kernel"], r["sizes"]) for r in rows] == [("saxpy", "size=1000"), ("saxpy", "size=2000")]
     for row, n in zip(rows, (1000, 2000), strict=True):
         assert row["GB/s"] == pytest.approx(8 * n / row["µs"] / 1e3) and row["Gop/s"] == pytest.approx(row["GB/s"] / 8)
         assert row["times as fast"] == pytest.approx(row["reference µs"] / row["µs"]) and row["of a copy"] > 0
         assert row["of matmul"] > 0
+    said = re.findall(r"<text [^>]*>([^<]+)</text>", picture.read_text())
+    roofs = [max(r["GB/s"] / r["of a copy"] for r in rows), max(r["Gop/s"] / r["of matmul"] for r in rows)]
+    assert {"roofline", f"a copy: {roofs[0]:.3g} GB/s", f"matmul: {roofs[1]:.3g} Gop/s", "ours", "reference"} <= {*said}
+    for row in rows:
+        share = max(row["of a copy"], row["of matmul"])
+        assert {f"saxpy {share:.0%}", f"saxpy T=float32 {row['sizes']} cpu:x86-64-v3"} <= {*said}
     then = tmp_path / "then.json"
 
     def compared(change, *more):
@@ -181,6 +189,36 @@ def test_a_project_that_declares_no_sizes(tmp_path, capsys):
     code, out, err = call(capsys, "--subject", "declared", "-C", str(tmp_path))
     assert (code, out) == (1, "")
     assert err == "no kernel declares sizes to measure\n  add sizes: {bench: [{n: 1e6}]} to one\n"
+
+
+PLOT = ("--subject", "declared", "--plot")
+
+
+def test_a_picture_is_refused_before_anything_is_measured(tmp_path, capsys, monkeypatch):
+    (tmp_path / "kernels.yaml").write_text(DECLARED)
+    for name in ("roof.pdf", "png", "."):
+        code, out, err = call(capsys, *PLOT, name, "-C", str(tmp_path))
+        expected = f"pydotcompute: --plot {name}: expected a file that ends with .png or .svg\n"
+        assert (code, out, err) == (2, "", expected)
+    code, _, err = call(capsys, *PLOT, "nowhere/roof.svg", "-C", str(tmp_path))
+    assert code == 2 and err == "pydotcompute: --plot nowhere/roof.svg: there is no folder nowhere\n"
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    code, out, err = call(capsys, *PLOT, "roof.svg", "-C", str(tmp_path))
+    assert (code, out) == (1, "") and re.fullmatch(
+        r"--plot needs matplotlib, which is not installed: .*pip install .*(\[bench\]|matplotlib)'?\n", err
+    )
+
+
+@pytest.mark.slow
+def test_rows_without_operations_and_without_peers_are_drawn(tmp_path):
+    from pydotcompute.bench.plot import draw
+
+    row = {"kernel": "copied", "specialization": "-", "sizes": "n=3", "target": "cpu", "µs": 2.0, "GB/s": 9.0, "of a copy": 0.5}
+    for name in ("one.svg", "two.svg", "one.png"):
+        draw([row], str(tmp_path / name))
+    text = (tmp_path / "one.svg").read_text()
+    assert text == (tmp_path / "two.svg").read_text() and (tmp_path / "one.png").read_bytes()[1:4] == b"PNG"
+    assert "no kernel declares its operations" in text and ">copied n=3 cpu<" in text and ">reference<" not in text
 
 
 def test_a_kernel_is_compared_whatever_became_of_its_occupancy(tmp_path):
