@@ -70,6 +70,9 @@ def test_calls_that_name_no_value_get_the_fastest_for_their_size(tmp_path):
     for n, name in EDGES.items():
         assert ran(k, np.ones(n, "f4")) == tuple(MEASURED[name].values())
     assert ran(k, np.ones(2**17, "f8")) == (2, False), "nothing was measured for float64: the first declared"
+    both = project(tmp_path / "both", on(HERE) | on(HERE, types="T=float64"))
+    for n, name in EDGES.items():  # half as many elements of 8 bytes
+        assert ran(both, np.ones(n // 2 + n % 2, "f8")) == tuple(MEASURED[name].values())
 
 
 def test_a_value_that_is_named_is_taken_and_the_others_are_the_first(tmp_path):
