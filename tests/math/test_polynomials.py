@@ -6,13 +6,12 @@ import minimax
 import pytest
 
 FILES = ("exponential", "logarithm", "hyperbolic", "inverse", "special", "power", "roots", "trigonometric", "circular")
-_OTHERS = {"SIN_64": "SIN", "COS_64": "COS"}
 
 
 def table(name):
     for file in FILES:
         module = importlib.import_module(f"pydotcompute.ir.math.{file}")
-        for known in (f"_{name}", _OTHERS.get(name, name)):
+        for known in (f"_{name}", name):
             if hasattr(module, known):
                 return getattr(module, known)
     raise AssertionError(f"no file has {name}")

@@ -26,15 +26,19 @@ from .storage import STORAGE
 
 _FILES = (exponential, hyperbolic, inverse, logarithm, power, roots, special, trigonometric)
 FUNCTIONS = {name: by_dtype for file in _FILES for name, by_dtype in file.FUNCTIONS.items()}
+_CIRCULAR = ("sin", "cos", "tan")
 _WITHIN_2 = "exp exp2 expm1 log log2 log10 log1p sin cos rsqrt hypot cbrt pow".split()
 
 
 @cache
-def helpers(name: str, dtype: str) -> tuple[Helper, ...]:
+def helpers(name: str, dtype: str, has_float64: bool = True) -> tuple[Helper, ...]:
     """The helper NAME_DTYPE of a listed function, or of one of STORAGE, after those that it calls. KeyError: there is
-    none."""
+    none. has_float64: of the target; without it sin, cos and tan of float32 reduce in integers, as large ones do."""
     if name in STORAGE:
         return (traced(f"{name}_{dtype}", STORAGE[name][1], [("x", dtype)]),)
+    if name in _CIRCULAR and dtype == "float32" and not has_float64:
+        made = traced(f"{name}_{dtype}", circular.NARROW.large(name), [("x", dtype)])
+        return (*circular.NARROW.called, made)
     parameters = [(parameter, dtype) for parameter in LISTED[name].arguments]
     made = traced(f"{name}_{dtype}", FUNCTIONS[name][dtype], parameters)
     return (*_called_by(name, dtype), made)
@@ -46,10 +50,10 @@ def bound(name: str, dtype: str) -> int:
 
 
 def _called_by(name: str, dtype: str) -> tuple[Helper, ...]:
-    if name not in ("sin", "cos", "tan"):
+    if name not in _CIRCULAR:
         return ()
-    wide = traced(f"large_{name}_float64", circular.large(name), [("x", "float64")])
+    wide = traced(f"large_{name}_float64", circular.WIDE.large(name), [("x", "float64")])
     if dtype == "float64":
-        return *circular.CALLED, wide
+        return *circular.WIDE.called, wide
     narrowed = traced(f"large_{name}_float32", lambda x: narrow(called(wide, widen(x))), [("x", "float32")])
-    return *circular.CALLED, wide, narrowed
+    return *circular.WIDE.called, wide, narrowed

@@ -27,21 +27,10 @@ from .bits import (
     shift_left,
     widen,
 )
-from .circular import COS, SIN
+from .circular import COS_32, COS_64, SIN_32, SIN_64
 from .constants import pi, pieces
 from .formats import FLOAT32, FLOAT64, Format
 
-# sin(r) = r + r z P(z), cos(r) = 1 - z/2 + z² P(z), z = r²
-_SIN_32 = (
-    -0.16666655242443085,
-    0.00833215843886137,
-    -0.00019514957966748625,
-)
-_COS_32 = (
-    0.04166664555668831,
-    -0.0013887312961742282,
-    2.4432785721728578e-05,
-)
 _LIMIT = 2.0**20
 _MAGIC, _INVERSE = FLOAT64.magic, np.float64(2 / math.pi)
 _FIRST, _SECOND, _THIRD, _FOURTH = (np.float64(-part) for part in pieces(pi(200) / 2, 33, 33, 33, 53))
@@ -82,8 +71,8 @@ _HALF_32, _ONE_32 = np.float32(0.5), np.float32(1)
 @scalar
 def _sine_and_cosine32(r: Value) -> tuple[Value, Value]:
     z = r * r
-    cosine = fmuladd(z * z, polynomial(z, _COS_32), fmuladd(z, -_HALF_32, _ONE_32))
-    return fmuladd(r * z, polynomial(z, _SIN_32), r), cosine
+    cosine = fmuladd(z * z, polynomial(z, COS_32), fmuladd(z, -_HALF_32, _ONE_32))
+    return fmuladd(r * z, polynomial(z, SIN_32), r), cosine
 
 
 @scalar
@@ -92,8 +81,8 @@ def _sine_and_cosine64(r: Value, tail: Value) -> tuple[Value, Value]:
     half = z * _HALF
     whole = _ONE - half
     lost = (_ONE - whole) - half
-    cosine = whole + (lost + fmuladd(z * z, polynomial(z, COS), -r * tail))
-    return r + fmuladd(r * z, polynomial(z, SIN), tail), cosine
+    cosine = whole + (lost + fmuladd(z * z, polynomial(z, COS_64), -r * tail))
+    return r + fmuladd(r * z, polynomial(z, SIN_64), tail), cosine
 
 
 def _functions(f: Format) -> dict[str, Function]:
@@ -150,8 +139,8 @@ def _functions(f: Format) -> dict[str, Function]:
         """In float64: sine, cosine and quotient would add up their errors."""
         r, n = _reduced32(x)
         z = r * r
-        sine = fmuladd(r * z, polynomial(z, _SIN_32), r)
-        cosine = fmuladd(z * z, polynomial(z, _COS_32), fmuladd(z, -_HALF, _ONE))
+        sine = fmuladd(r * z, polynomial(z, SIN_32), r)
+        cosine = fmuladd(z * z, polynomial(z, COS_32), fmuladd(z, -_HALF, _ONE))
         odd = shift_left(n, to_top) < none
         result = narrow(select(odd, -cosine, sine) / select(odd, sine, cosine))
         return rare_tan(x, select(x == zero, x, result))

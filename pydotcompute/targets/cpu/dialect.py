@@ -23,7 +23,7 @@ LOCK = "pydotcompute.lock"
 
 def word_of_inverse(b, k):
     """Word k of the bits of 1 / 2 pi, from memory."""
-    words, name = circular.WORDS, circular.WORD.name
+    words, name = circular.WIDE.words, circular.WIDE.word.name
     table = b.module.globals.get(name)
     if table is None:
         table = ir.GlobalVariable(b.module, ir.ArrayType(I64, len(words)), name)
@@ -46,7 +46,7 @@ class CpuDialect(Dialect):
     grouped: bool = True
 
     linkage, pure = "linkonce_odr", lanes.PURE
-    helpers = {circular.WORD.name: word_of_inverse, circular.UPPER_HALF.name: upper_half}
+    helpers = {circular.WIDE.word.name: word_of_inverse, circular.WIDE.upper_half.name: upper_half}
 
     # ------------------------------------------------------------------------------------------------ arithmetic
 

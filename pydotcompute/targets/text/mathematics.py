@@ -20,7 +20,7 @@ def template(function: str) -> Template:
     """The listed function as an entry of a library."""
 
     def made(s: Scalars, dtype: str, name: str) -> list[str]:
-        *called, helper = math.helpers(function, dtype)
+        *called, helper = math.helpers(function, dtype, "float64" not in s.dialect.emulated)
         for other in called:
             _define(s, other)
         return _written(s, helper, name)

@@ -19,11 +19,7 @@ def test_that_most_kernels_fit():
     assert len({name for name, _ in FITTING}) > 0.8 * len(names)
 
 
-# Its sine and cosines at once, each of which test_mathematics.py runs alone, take lavapipe's compiler minutes.
-LONG = {"hillshade"}
-
-
-@pytest.mark.parametrize("target, name, label", [marked("webgpu", *pair) for pair in FITTING if pair[0] not in LONG])
+@pytest.mark.parametrize("target, name, label", [marked("webgpu", *pair) for pair in FITTING])
 def test_kernel_agrees_with_the_reference(target, name, label):
     kernel, specialisation = named(name, label)
     found = cases(kernel, specialisation, 30_000)
