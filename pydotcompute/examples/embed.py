@@ -1,6 +1,6 @@
 """Sentence embeddings with all-MiniLM-L6-v2, and the sentences that are nearest to a question.
 
-    python -m pydotcompute.examples.embed ["a question"] [--file sentences.txt] [--backend cpu | cuda]
+    python -m pydotcompute.examples.embed ["a question"] [--file sentences.txt] [--backend cpu | cuda | opencl | …]
 
 Without --file the sentences are what the modules of Python's standard library say of themselves.
 """
@@ -25,7 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m pydotcompute.examples.embed", description=__doc__.split("\n")[0])
     parser.add_argument("question", nargs="?", default=QUESTION)
     parser.add_argument("--file", help="sentences, one a line, in UTF-8")
-    parser.add_argument("--backend", default="cpu", help="cpu (default), cuda, or auto")
+    parser.add_argument("--backend", default="cpu", help="cpu (default), cuda, rocm, opencl, webgpu, or auto")
     parser.add_argument("--count", type=int, default=5, help="how many of the nearest are printed (default: 5)")
     options = parser.parse_args(arguments)
     if not options.question.strip():

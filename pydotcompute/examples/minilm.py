@@ -140,7 +140,7 @@ class Encoder:
         k = self.kernels
 
         def rows(table: Any, numbers: Sequence[int]) -> Any:
-            return k.gather(table, self.put(np.asarray(numbers, np.int64)))
+            return k.gather(table, self.put(np.asarray(numbers, np.int32)))
 
         words = rows(self.words, [token for one in tokens for token in one])
         places = rows(self.positions, [place for one in tokens for place in range(len(one))])

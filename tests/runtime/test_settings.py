@@ -65,13 +65,14 @@ def test_targets():
     assert pinned.target(None, {}) is None and pinned.target(None, {"PYDOTCOMPUTE_TARGET": ""}) is None
     assert pinned.target("cpu:x86-64-v3", {"PYDOTCOMPUTE_TARGET": "cpu:native"}) == "cpu:x86-64-v3"
     assert pinned.target(None, {"PYDOTCOMPUTE_TARGET": "cpu:x86-64-v2+bounds"}) == "cpu:x86-64-v2+bounds"
-    for wrong in ("", "cpu", "CPU:x", "cpu:", 3):
+    assert pinned.target("webgpu", {}) == pinned.target(None, {"PYDOTCOMPUTE_TARGET": "webgpu"}) == "webgpu"
+    for wrong in ("", "cpu", "CPU:x", "cpu:", "wgpu", "opencl", "webgpu:", 3):
         with pytest.raises(ValueError, match="is not a target; write one such as cpu:x86-64-v3"):
             pinned.target(wrong, {})
     for wrong, meant in (("cpu:x86-64-v9", "did you mean 'cpu:x86-64-v[2-4]'"), ("cpu:x86-64-v9+bounds", "did you mean"),
                          ("cpu:avx2", "did you mean 'cpu:x86-64-v3'"), ("cpu:Haswell+bounds", "did you mean 'cpu:x86-64-v3'"),
                          ("cpu:v4", "did you mean 'cpu:x86-64-v4'"), ("cpu:pentium", "there are cpu:x86-64, "), ("cuda:sm_", "cuda:compute_NN"),
-                         ("cuda:80", "cuda:compute_NN"), ("opencl:3", "there is opencl:1.2$"),
+                         ("cuda:80", "cuda:compute_NN"), ("opencl:3", "there is opencl:1.2$"), ("webgpu:2", "there is webgpu$"),
                          ("rust:1", "there is no backend 'rust'; there are: auto, cuda, ")):  # fmt: skip
         with pytest.raises(ValueError, match=meant):
             pinned.target(wrong, {})

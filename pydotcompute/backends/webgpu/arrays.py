@@ -55,6 +55,15 @@ class WebGPUArray:
         moved = host.address(seen) - BASE
         return WebGPUArray(self.device, seen.shape, self.dtype, self.buffer, moved, seen.strides)
 
+    def reshape(self, *shape: Any) -> WebGPUArray:
+        """A view of another shape, of which one size may be -1. Raises ValueError where the sizes do not fit, or the
+        array is not C-contiguous."""
+        if self.size and self.strides != contiguous_strides(self.shape, self.dtype.itemsize):
+            raise ValueError("an array on a WebGPU device that is not C-contiguous has no view of another shape")
+        seen = np.broadcast_to(np.empty((), bool), self.shape) if not self.size else np.asarray(_Place(self))
+        wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+        return WebGPUArray(self.device, seen.reshape(wanted).shape, self.dtype, self.buffer, self.offset)
+
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("an array without dimensions has no length")

@@ -11,8 +11,11 @@ from cupy import _machine
 
 import pydotcompute
 from pydotcompute import KernelNotBuiltError, get_backend
+from pydotcompute.backends import backend_of
 from pydotcompute.backends.cuda.backend import CUDABackend
 from pydotcompute.devices.registry import backend_names
+from tests.targets.opencl import run as opencl
+from tests.targets.webgpu import run as webgpu
 
 
 def run(*args, **environment):
@@ -129,3 +132,13 @@ def test_operations(library, backend, draw, monkeypatch):
     assert total.shape == () and operations.div(there, total).device.id == 1
     assert pydotcompute.to_backend(there, "cuda") is there
     assert pydotcompute.to_backend(there, backend).device.id == 0
+
+
+def test_arrays_go_to_the_devices_of_others_and_come_back(backend, draw):
+    x = draw(6, 7)
+    for name in [n for n, missing in (("opencl", opencl.missing), ("webgpu", webgpu.missing)) if not missing()]:
+        there = pydotcompute.to_backend(backend.to_device(x), name)
+        assert backend_of(there).name == name
+        back = pydotcompute.to_backend(there, backend)
+        assert type(back) is cupy.ndarray
+        np.testing.assert_array_equal(backend.to_host(back), x)

@@ -49,6 +49,20 @@ def test_views_are_seen_as_numpy_sees_them():
         there[6]
 
 
+def test_another_shape_is_a_view():
+    x = np.arange(24, dtype="f4").reshape(2, 3, 4)
+    there = backend().to_device(x)
+    for shape in ((6, 4), (-1,), (4, -1, 2), (24,)):
+        for seen in (there.reshape(shape), there.reshape(*shape)):
+            assert seen.buffer is there.buffer
+            same(backend().to_host(seen), x.reshape(shape), str(shape))
+    same(backend().to_host(there[1:].reshape(-1)), x[1:].reshape(-1), "a part")
+    assert backend().allocate((0, 3)).reshape(3, 0).shape == (3, 0)
+    for wrong in (lambda: there.reshape(5, 5), lambda: there.reshape(-1, -1), lambda: there.T.reshape(-1)):
+        with pytest.raises(ValueError):
+            wrong()
+
+
 def test_new_arrays_are_zeros():
     for dtype in ("float32", "complex64", "bool"):
         assert not backend().to_host(backend().allocate((3, 5), dtype)).any()
