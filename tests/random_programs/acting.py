@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from .elements import bare
 from .scope import Array, Scope
 from .scratch import Scratch
-from .values import DTYPES, Expr, Retry
+from .values import Expr, Retry
 
 _NAMES = ("i", "j", "g")
 _TABLE = [
@@ -54,10 +54,10 @@ class Acting(Scratch):
     def write_actor(self, name: str) -> None:
         parameters, words = [], []
         for _ in range(self.rng.randint(0, 2)):
-            parameters.append(Array(self.name("u"), self.rng.choice(DTYPES), None))
+            parameters.append(Array(self.name("u"), self.rng.choice(self.has.dtypes), None))
             words.append(parameters[-1].name)
             self.scope.add(Expr(words[-1], parameters[-1].dtype), mutable=self.chance(0.5))
-        own = Array(self.name("y"), self.rng.choice(DTYPES), (), "own", swapped=self.chance(0.5))
+        own = Array(self.name("y"), self.rng.choice(self.has.dtypes), (), "own", swapped=self.chance(0.5))
         extents = tuple(self.name("n") for _ in range(self.rng.choice((1, 1, 2))))
         own.dims = extents if self.chance(0.5) else (f"len({own.name})", *extents[1:])
         both = [own] + [Array(self.name("y"), own.dtype, own.dims, "own", swapped=True)] * own.swapped
@@ -67,7 +67,7 @@ class Acting(Scratch):
         words += [d for d in own.dims if d in extents]
         self.scope.arrays += both
         self.scope.positive |= set(own.dims)
-        result, makes = self.rng.choice(("", *self.rng.sample(DTYPES, 2))), self.chance(0.3)
+        result, makes = self.rng.choice(("", *self.rng.sample(self.has.dtypes, 2))), self.chance(0.3)
         with self.block(f"def {name}({', '.join(words)}):", self.scope):
             if makes:
                 self.own_array()
@@ -134,8 +134,8 @@ class Acting(Scratch):
 
     def write_sweep(self, dims: tuple) -> None:
         """A helper with parallel loops, for two arrays of the call: it reads one anywhere and writes the other."""
-        dtype, name = self.rng.choice(DTYPES), f"sweep{len(self.sweeps)}"
-        v, w, factor = self.name("y"), self.name("y"), Array(self.name("u"), self.rng.choice(DTYPES), None)
+        dtype, name = self.rng.choice(self.has.dtypes), f"sweep{len(self.sweeps)}"
+        v, w, factor = self.name("y"), self.name("y"), Array(self.name("u"), self.rng.choice(self.has.dtypes), None)
         result = self.rng.choice(("", "any", "max", "argmin"))
         parameters = [Array(v, dtype, dims, swapped=True), Array(w, dtype, dims, swapped=True), factor]
         names = _NAMES[: len(dims)]

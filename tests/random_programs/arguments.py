@@ -133,11 +133,15 @@ def arrange(flat: np.ndarray, shape: tuple[int, ...], layout: str, rng: np.rando
 
 def draw_arguments(program, dims: dict, params: dict, rng: np.random.Generator, special: float = 0.15) -> dict:
     """Every argument by name; outputs hold random values, which their fills replace."""
+    def drawn(p: Array, count: int, special: float) -> np.ndarray:
+        usual = not program.has.is_exact and (p.stored in STORED or np.dtype(p.stored).kind in "fc")
+        return values(p.stored, count, rng, p.data, 0 if usual else special)
+
     leading = split(dims.get("size", dims.get("rows", 0)), rng)
     found = {}
     for p in program.parameters:
         if p.dims is None:
-            value = dims[p.name] if p.name in dims else values(p.stored, 1, rng, p.data, special=0.3)[0]
+            value = dims[p.name] if p.name in dims else drawn(p, 1, 0.3)[0]
             if p.default and rng.random() < 0.4:
                 value = fill_value(p.default, p.stored)
             found[p.name] = np.dtype(p.stored).type(value)
@@ -147,7 +151,7 @@ def draw_arguments(program, dims: dict, params: dict, rng: np.random.Generator, 
             keep = rng.random(len(shape)) < 0.75
             shape = tuple(n if k or n != 1 and not n else 1 for n, k in zip(shape, keep))
             shape = shape[int(rng.integers(0, len(shape) + 1)) :] if rng.random() < 0.3 else shape
-        flat = values(p.stored, int(np.prod(shape)), rng, p.data, special)
+        flat = drawn(p, int(np.prod(shape)), special)
         found[p.name] = arrange(flat, shape, p.layout, rng)
     widen(program, found, leading)
     return found

@@ -8,7 +8,7 @@ from dataclasses import replace
 from .elements import bare
 from .counters import Counters
 from .scope import Array, Scope
-from .values import DTYPES, INTEGERS, Expr, Retry
+from .values import Expr, Retry
 
 _NAMES = ("c", "d", "f")
 
@@ -50,7 +50,7 @@ class Blocks(Counters):
         old = [(target, array) for other, target, array in self.pool if other == dims and self.chance(0.5)]
         updated = []
         for array in self.scope.arrays:
-            if array.role == "shared" and array.dtype in INTEGERS and self.chance(0.25):
+            if array.role == "shared" and array.dtype in self.has.integers and self.chance(0.25):
                 updated.append((array, self.rng.choice(("add", "min", "max"))))
         private = [a for a in self.arrays if a.role == "private" and a.dims == dims]
         taken = [a for a, _ in updated]
@@ -97,7 +97,7 @@ class Blocks(Counters):
     # ------------------------------------------------------------------------------------------------- arrays
 
     def shared_array(self) -> None:
-        any_kind = self.rng.choice((*DTYPES, *INTEGERS)), self.shape(6), self.rng.choice((1, 1, 2))
+        any_kind = self.rng.choice((*self.has.dtypes, *self.has.integers)), self.shape(6), self.rng.choice((1, 1, 2))
         dtype, dims, count = self.wanted_by_actors() or any_kind
         if self.chance(0.3) and "TILE" in self.params:
             dims = ("TILE", *dims[1:])
@@ -111,7 +111,7 @@ class Blocks(Counters):
 
     def private_array(self) -> None:
         dims = self.pick([d for d in self.thread_dims if all(isinstance(n, int) or n == "TILE" for n in d)])
-        array = Array(self.name("p"), self.rng.choice(DTYPES), dims, "private")
+        array = Array(self.name("p"), self.rng.choice(self.has.dtypes), dims, "private")
         self.new_array(array)
         self.arrays.append(array)
 
@@ -158,7 +158,7 @@ class Blocks(Counters):
         dims = self.rng.choice(self.thread_dims)
         scope = self.thread_scope(dims, [])
         dtype, text, sizes = self.rounded_sum("threads", _NAMES[: len(dims)], tuple(map(str, dims)), scope)
-        total, size = self.plain_output(self.block_dims, dtype), self.plain_output(self.block_dims, "float64")
+        total, size = self.plain_output(self.block_dims, dtype), self.plain_output(self.block_dims, self.has.widest)
         place = ", ".join(self.block_names)
         self.line(f"{total.name}[{place}] = {text}")
         self.line(f"{size.name}[{place}] = {sizes}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .elements import bare
 from .loops import Loops
 from .scope import Array
-from .values import DTYPES, INTEGERS, Expr, Retry
+from .values import Expr, Retry
 
 
 class Counters(Loops):
@@ -19,14 +19,14 @@ class Counters(Loops):
         if self.chance(0.35):
             step, count = self.rng.choice((1, 1, 2)), Array(self.name("o"), "int64", (), "out", fill="0")
             most = " * ".join(map(str, dims if step == 1 else (step, *dims)))
-            kept = [Array(self.name("o"), self.rng.choice(DTYPES), ("?",), "out", fill="0") for _ in range(self.rng.randint(1, 2))]
+            kept = [Array(self.name("o"), self.rng.choice(self.has.dtypes), ("?",), "out", fill="0") for _ in range(self.rng.randint(1, 2))]
             for array in kept:
                 array.written = f"<= {most}: {count.name}" if self.chance(0.4) else most
             self.arrays += [*kept, count]
             self.unordered.append(tuple(a.name for a in kept))
             self.counters.append((count, kept, step))
         if self.chance(0.35):
-            array = Array(self.name("h"), self.rng.choice((*INTEGERS, "float32")), dims, "inout")
+            array = Array(self.name("h"), self.rng.choice((*self.has.integers, "float32")), dims, "inout")
             self.arrays.append(array)
             place = names[0] if len(names) == 1 else f"({', '.join(names)})"
             self.own_atomics.append((array, place, self.rng.choice(("add", "min", "max"))))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from .scope import Array, Extent, Scope
-from .values import DTYPES, Expr, Retry, common, literal, rank
+from .values import Expr, Retry, Table, common, literal, rank
 
 _SMALL = (0, 1, 2, 3, 4, 5, 7, 8, -1, -2, -3)
 _LARGE = (31, 32, 63, 64, 100, 127, -128, 128, 255, 256, 32767, 65535, 2**31 - 1, -(2**31), 2**32, 2**63 - 1, -(2**63))
@@ -17,6 +17,7 @@ class Elements:
 
     rng: Random
     scope: Scope
+    has: Table
     type_variables: dict[str, str]
     helpers: list
     kind: int  # that is wanted
@@ -33,8 +34,14 @@ class Elements:
         if kind == 1:
             return literal(self.rng.choice(_SMALL if self.chance(0.8) else _LARGE))
         if kind == 2:
-            return literal(self.rng.choice(_FLOATS))
-        return literal(self.rng.choice((1j, 2.5j, 0j)))
+            return self.had(self.rng.choice(_FLOATS if self.has.is_exact else _FLOATS[:-3]))
+        return self.had(self.rng.choice((1j, 2.5j, 0j)))
+
+    def had(self, value: float | complex) -> Expr:
+        """A literal, of a type where one alone would be of another."""
+        made = literal(value)
+        dtype = "float32" if made.rank == 2 else "complex64"
+        return made if made.dtype in self.has.dtypes else Expr(f"{dtype}({bare(made.text)})", dtype)
 
     def leaf_literal_0(self, depth: int) -> Expr:
         return self.literal_of(0)
@@ -45,6 +52,8 @@ class Elements:
     def leaf_literal_2(self, depth: int) -> Expr:
         if self.chance(0.1):
             name = self.rng.choice(("inf", "nan", "pi", "e"))
+            if not self.has.is_exact:
+                raise Retry
             return Expr(name, "float64", True)
         return self.literal_of(2)
 
@@ -72,7 +81,7 @@ class Elements:
         load = Expr(self.element(array, depth), array.dtype, array.weak)
         if load.rank == kind:
             return load
-        return self.cast(load, self.rng.choice([d for d in DTYPES if rank(d) == kind]))
+        return self.cast(load, self.rng.choice([d for d in self.has.dtypes if rank(d) == kind]))
 
     def pick(self, items):
         if not items:

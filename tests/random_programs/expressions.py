@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .elements import Elements, bare
-from .values import COMPLEX, DTYPES, FLOATS, Expr, Retry, common, fits, folded, literal, rank, real_of
+from .values import Expr, Retry, common, fits, folded, literal, rank, real_of
 
 LONGEST = 110  # characters of an expression
 
@@ -23,7 +23,7 @@ class Expressions(Elements):
                 made = getattr(self, method)(depth)
             except Retry:
                 continue
-            if made.rank == kind and len(made.text) < LONGEST:
+            if made.rank == kind and len(made.text) < LONGEST and self.has.allows(made):
                 return made
         return self.literal_of(kind)
 
@@ -32,13 +32,13 @@ class Expressions(Elements):
 
     def typed(self, dtype: str, depth: int) -> Expr:
         """A strong expression of exactly this dtype."""
-        made = self.expr(rank(dtype) if self.chance(0.8) or dtype in COMPLEX else self.rng.randint(0, 2), depth)
+        made = self.expr(rank(dtype) if self.chance(0.8) or dtype in self.has.complexes else self.rng.randint(0, 2), depth)
         return self.cast(made, dtype)
 
     def storable(self, dtype: str, depth: int) -> Expr:
         """What may be stored into an element of this dtype: anything that converts."""
         made = (
-            self.expr(rank(dtype), depth) if self.chance(0.7) else self.of_any_kind(depth, 3 if dtype in COMPLEX else 2)
+            self.expr(rank(dtype), depth) if self.chance(0.7) else self.of_any_kind(depth, 3 if dtype in self.has.complexes else 2)
         )
         if made.value is not None and rank(dtype) == 1 and made.rank <= 1 and not fits(made.value, dtype):
             return self.cast(made, dtype)
@@ -123,7 +123,7 @@ class Expressions(Elements):
         return f"{helper.name}({', '.join(arguments)})"
 
     def convert(self, kind: int, depth: int) -> Expr:
-        dtype = self.rng.choice([d for d in DTYPES if rank(d) == kind])
+        dtype = self.rng.choice([d for d in self.has.dtypes if rank(d) == kind])
         source = self.rng.choice((0, 1, 1, 2, 2, 3))
         made = self.expr(source, depth - 1)
         if source == 3 and kind in (1, 2):
@@ -234,7 +234,7 @@ class Expressions(Elements):
     # ------------------------------------------------------------------------------------------------- floats
 
     def arithmetic_2(self, depth: int) -> Expr:
-        op = self.rng.choice(("+", "-", "*", "+", "-", "*", "/", "/", "//", "%"))
+        op = self.rng.choice(("+", "-", "*", "+", "-", "*", "/", "/", "//", "%") if self.has.is_exact else "+-")
         kinds = (2, 1 if self.chance(0.3) else 2) if op != "/" else self.rng.choice(((2, 2), (1, 1), (2, 1)))
         made = self.binary(op, *(self.expr(kind, depth - 1) for kind in kinds))
         if made.value is not None and abs(made.value) == float("inf"):
@@ -249,6 +249,8 @@ class Expressions(Elements):
 
     def constant_power(self, kind: int, depth: int, exponents: tuple[str, ...]) -> Expr:
         """What is products and a square root, to the bit."""
+        if not self.has.is_exact:
+            raise Retry
         base = self.expr(kind, depth - 1)
         if base.value is not None:
             raise Retry
@@ -269,10 +271,12 @@ class Expressions(Elements):
         """fma and copysign; a NaN's sign is nobody's, so the second argument of copysign is an element or literal."""
         a = self.expr(2, depth - 1)
         if self.chance(0.4):
-            sign = self.pick([x for x in self.scope.arrays if x.role == "in" and x.dtype in FLOATS])
+            sign = self.pick([x for x in self.scope.arrays if x.role == "in" and x.dtype in self.has.floats])
             b = Expr(self.element(sign, 0), sign.dtype)
             dtype, weak = common(a, b)
             return Expr(f"copysign({bare(a.text)}, {b.text})", dtype, weak)
+        if not self.has.is_exact:
+            raise Retry
         parts = a, self.expr(2, depth - 1), self.expr(2 if self.chance(0.8) else 1, depth - 1)
         dtype, weak = common(*parts)
         return Expr(f"fma({', '.join(bare(p.text) for p in parts)})", dtype, weak)
@@ -292,11 +296,11 @@ class Expressions(Elements):
     # ------------------------------------------------------------------------------------------------ complex
 
     def arithmetic_3(self, depth: int) -> Expr:
-        op = self.rng.choice(("+", "-", "*", "/"))
+        op = self.rng.choice(("+", "-", "*", "/") if self.has.is_exact else "+-")
         return self.binary(op, self.expr(3, depth - 1), self.expr(self.rng.choice((3, 3, 2, 1)), depth - 1))
 
     def of_parts(self, depth: int) -> Expr:
-        dtype = self.rng.choice(COMPLEX)
+        dtype = self.rng.choice(self.has.complexes)
         parts = [self.expr(self.rng.choice((1, 2, 2)), depth - 1) for _ in range(2)]
         return Expr(f"{self.dtype_name(dtype)}({', '.join(bare(p.text) for p in parts)})", dtype)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .elements import bare
 from .functions import Functions
 from .scope import Array
-from .values import DTYPES, FLOATS, Expr
+from .values import Expr
 
 
 class Forms(Functions):
@@ -24,7 +24,7 @@ class Forms(Functions):
         names = ("i", "j", "g", "w")[: len(dims)]
         found = self.begin_accumulators(accumulators)
         if rounded := accumulators and self.chance(0.4):
-            rounded = self.name("s"), self.name("s"), self.rng.choice(FLOATS)
+            rounded = self.name("s"), self.name("s"), self.rng.choice(self.has.floats)
             self.line(f"{rounded[0]} = 0")
             self.line(f"{rounded[1]} = 0")
         scope = self.loop_scope(names, dims)
@@ -71,11 +71,11 @@ class Forms(Functions):
             term = self.name()
             self.line(f"{term} = {bare(self.typed(dtype, 2).text)}")
             self.line(f"{total} += {term}")
-            self.line(f"{sizes} += abs(float64({term}))")
+            self.line(f"{sizes} += abs({self.has.widest}({term}))")
             for name, op in self.accumulators:
                 self.update(name, op)
         count = " * ".join(map(str, dims))
-        for name, kind in ((total, dtype), (sizes, "float64")):
+        for name, kind in ((total, dtype), (sizes, self.has.widest)):
             array = Array(self.name("o"), kind, (), "out")
             self.arrays.append(array)
             self.line(f"{array.name}[()] = {name}")
@@ -98,7 +98,7 @@ class Forms(Functions):
         self.place = "after"
         targets = []
         for _ in range(self.rng.randint(1, 3)):
-            array = self.output((), dtype=self.rng.choice(DTYPES))
+            array = self.output((), dtype=self.rng.choice(self.has.dtypes))
             array.layout = "C"
             targets.append(Expr(f"{array.name}[()]", array.dtype))
         self.scope.targets = targets
@@ -151,7 +151,7 @@ class Forms(Functions):
         scope = self.loop_scope(self.block_names, dims)
         scope.scalars = [v for v in scope.scalars if v.text not in [name.text for name, _ in found]]
         if dims[0] == "rows":
-            array = self.plain_output(("rows", "n"), self.rng.choice(DTYPES))
+            array = self.plain_output(("rows", "n"), self.rng.choice(self.has.dtypes))
             self.pool.append((("n",), Expr(f"{array.name}[r, c]", array.dtype), array))
         else:
             self.targets_of(scope, self.block_names, dims, self.rng.randint(0, 2))
@@ -168,7 +168,7 @@ class Forms(Functions):
         if self.block_dims != ("rows",):
             return super().new_thread_outputs(scope, names, dims)
         if dims == ("n",):  # the only shape that fits `T[..., n]`
-            array = self.plain_output(("rows", "n"), self.rng.choice(DTYPES))
+            array = self.plain_output(("rows", "n"), self.rng.choice(self.has.dtypes))
             scope.targets.append(Expr(f"{array.name}[r, c]", array.dtype))
             self.pool.append((dims, scope.targets[-1], array))
 
@@ -184,7 +184,7 @@ class Forms(Functions):
         self.place = "blocks"
         with self.block(f"for r in blocks((n + {width} - 1) // {width}):", scope):
             self.new_thread_outputs = lambda *arguments: None
-            array = Array(self.name("t"), self.rng.choice(DTYPES), (width,), "shared")
+            array = Array(self.name("t"), self.rng.choice(self.has.dtypes), (width,), "shared")
             self.new_array(array)
             self.scope.arrays.append(array)
             self.statements(self.rng.randint(0, 3))

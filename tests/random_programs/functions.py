@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from .elements import bare
 from .scans import Scans
-from .values import COMPLEX, FLOATS
 
 ELEMENTARY = {
     1: "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh erf erfc rsqrt cbrt".split(),
@@ -17,7 +16,7 @@ EXPONENTS = ("0.3", "complex64(0.5, -1)", "2.5", "-1.5", "complex128(0, 1)", "-3
 class Functions(Scans):
     def elementary_store(self) -> None:
         """A listed function that rounds, of exact arguments, into an output of its own."""
-        if self.leading or self.aside or not self.scope.indices or "r" in self.scope.scalars or self.form == "tiles":
+        if not self.has.is_exact or self.leading or self.aside or not self.scope.indices or "r" in self.scope.scalars or self.form == "tiles":
             return self.store()
         names = [
             n
@@ -29,7 +28,7 @@ class Functions(Scans):
             return self.store()
         if self.chance(0.3):
             return self.complex_store(names, dims)
-        dtype = self.rng.choice(FLOATS)
+        dtype = self.rng.choice(self.has.floats)
         count = self.rng.choice((1, 1, 2))
         parts = ", ".join(bare(self.typed(dtype, 2).text) for _ in range(count))
         array = self.plain_output(dims, dtype)
@@ -39,7 +38,7 @@ class Functions(Scans):
 
     def complex_store(self, names: list[str], dims: tuple) -> None:
         """The same of complex numbers, powers of all kinds too."""
-        dtype, function = self.rng.choice(COMPLEX), self.rng.choice((*OF_COMPLEX, "**"))
+        dtype, function = self.rng.choice(self.has.complexes), self.rng.choice((*OF_COMPLEX, "**"))
         value = bare(self.typed(dtype, 2).text)
         text = f"{function}({value})" if function != "**" else f"({value}) ** {self.rng.choice(EXPONENTS)}"
         array = self.plain_output(dims, dtype)

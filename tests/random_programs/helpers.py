@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .elements import bare
 from .scope import Array, Scope
-from .values import DTYPES, Expr
+from .values import Expr
 
 
 @dataclass
@@ -38,7 +38,7 @@ def _one(program, name: str, kernel: Scope) -> Helper:
     rng = program.rng
     parameters, words, scope = [], [], Scope()
     for _ in range(rng.randint(1, 3)):
-        parameter = Array(program.name("u"), rng.choice(DTYPES), None)
+        parameter = Array(program.name("u"), rng.choice(program.has.dtypes), None)
         parameters.append(parameter)
         words.append(parameter.name)
         scope.add(Expr(parameter.name, parameter.dtype), mutable=program.chance(0.5))
@@ -52,7 +52,7 @@ def _one(program, name: str, kernel: Scope) -> Helper:
         scope.arrays.append(parameter)
         scope.positive |= set(extents)
     program.scope = scope
-    results = tuple(rng.choice(DTYPES) for _ in range(rng.choice((1, 1, 1, 2, 3))))
+    results = tuple(rng.choice(program.has.dtypes) for _ in range(rng.choice((1, 1, 1, 2, 3))))
     with program.block(f"def {name}({', '.join(words)}):", scope):
         table = ["local_name", "local_name", "augment", "reassign", "branch", "for_loop", "while_loop", "swap", "pair"]
         program.statements(rng.randint(0, 3), table)

@@ -7,7 +7,7 @@ import re
 from .elements import Elements
 from .helpers import write_helpers
 from .scope import Array, Scope
-from .values import DTYPES, FLOATS, INTEGERS, STORED, Expr, rank
+from .values import STORED, Expr, rank
 
 _DEFAULTS = {0: ("True", "False"), 1: ("0", "1", "100"), 2: ("0", "-inf", "0.5", "nan", "-2.5e-3"), 3: ("0", "1+2j")}
 
@@ -32,8 +32,8 @@ class Inputs(Elements):
                 )
                 shape = tuple(d for d in shape if d not in ("size", "rows", "TILE")) or (self.rng.randint(1, 5),)
                 layout = "strided" if self.chance(0.2) else "C"
-            dtype = self.rng.choice((*DTYPES, *FLOATS, *INTEGERS, *self.type_variables.values()))
-            data = "small" if dtype in FLOATS and self.chance(0.5) else "any"
+            dtype = self.rng.choice((*self.has.dtypes, *self.has.floats, *self.has.integers, *self.type_variables.values()))
+            data = "small" if dtype in self.has.floats and self.chance(0.5) else "any"
             array = Array(self.name("x"), dtype, shape, "in", layout, shape[:1] in (("size",), ("rows",)), data=data)
             longer = len(shape) == 1 and shape[0] in (*symbols, *self.extents) and not (array.ellipsis or self.style)
             if longer and self.chance(0.2):
@@ -43,7 +43,7 @@ class Inputs(Elements):
         if not {a.dtype for a in self.arrays} & {*self.type_variables.values()}:
             self.type_variables = {}
         for _ in range(self.rng.choice((0, 0, 1, 1, 2))):
-            scalar = Array(self.name("a"), self.rng.choice((*DTYPES, "int64", "int64")), None)
+            scalar = Array(self.name("a"), self.rng.choice((*self.has.dtypes, "int64", "int64")), None)
             self.arrays.append(scalar)
             self.scope.add(Expr(scalar.name, scalar.dtype), mutable=False)
         if self.chance(0.25) and not self.style:
@@ -71,7 +71,7 @@ class Inputs(Elements):
             elif self.chance(0.5) and any(symbol in (a.dims or ()) for a in self.arrays):
                 self.arrays.insert(0, Array(symbol, self.rng.choice(("int64", "int64", "int32")), None))
             else:
-                self.arrays.insert(0, Array(self.name("x"), self.rng.choice(DTYPES), (symbol,)))
+                self.arrays.insert(0, Array(self.name("x"), self.rng.choice(self.has.dtypes), (symbol,)))
 
     def begin(self, dims: tuple) -> None:
         self.main = dims
@@ -84,12 +84,12 @@ class Inputs(Elements):
         if self.chance(0.25):
             self.constant_tuple()
         for _ in range(self.rng.choice((0, 0, 0, 1, 2)) if not self.style else 0):
-            array = Array(self.name("h"), self.rng.choice((*INTEGERS, "float32")), (self.rng.randint(1, 9),), "inout")
+            array = Array(self.name("h"), self.rng.choice((*self.has.integers, "float32")), (self.rng.randint(1, 9),), "inout")
             array.data = "small" if array.dtype == "float32" else "any"
             self.arrays.append(array)
             self.atomics.append((array, self.rng.choice(("add", "min", "max"))))
         for _ in range(self.rng.choice((0, 0, 1)) if not self.style else 0):
-            array = Array(self.name("h"), self.rng.choice(DTYPES), (self.rng.randint(1, 9),), "inout")
+            array = Array(self.name("h"), self.rng.choice(self.has.dtypes), (self.rng.randint(1, 9),), "inout")
             self.arrays.append(array)
             self.atomics.append((array, "scatter"))
         if self.chance(0.4):
@@ -102,7 +102,7 @@ class Inputs(Elements):
 
     def constant_tuple(self) -> None:
         """Constants to be indexed: plain numbers, or some of them converted to one type."""
-        name, count, dtype = self.name("w"), self.rng.randint(1, 4), self.rng.choice(("int64", *FLOATS, "float64"))
+        name, count, dtype = self.name("w"), self.rng.randint(1, 4), self.rng.choice(("int64", *self.has.floats, "float64"))
         values = [self.rng.choice(("0", "1", "5", "100") if dtype == "int64" else ("0.25", "1.0", "7", "-2.5"))
                   for _ in range(count)]  # fmt: skip
         weak = dtype in ("int64", "float64")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .acting import Acting
 from .elements import bare, place_of, stored
 from .scope import Array, Scope
-from .values import COMPLEX, DTYPES, FLOATS, INTEGERS, Expr, Retry, adopted, rank
+from .values import Expr, Retry, adopted, rank
 
 _REDUCTIONS = ("sum", "min", "max", "any", "all", "argmin", "argmax")
 
@@ -21,7 +21,7 @@ class Loops(Acting):
         layout = "strided" if role == "inout" and self.chance(0.3) else "C"
         if role == "out" and dims and not written and self.steps.random() < 0.15:
             layout = "strided"
-        array = Array(self.name("o"), dtype or self.rng.choice(DTYPES), dims, role, layout, written=written, **settings)
+        array = Array(self.name("o"), dtype or self.rng.choice(self.has.dtypes), dims, role, layout, written=written, **settings)
         if role == "out" and not array.fill and self.chance(0.4):
             fills = {0: ("True", "False"), 1: ("0", "1", "100"), 2: ("0", "-inf", "0.5", "nan"), 3: ("0", "1+2j")}
             array.fill = self.rng.choice(fills[rank(array.dtype)])
@@ -58,7 +58,7 @@ class Loops(Acting):
         """An output scattered into at `p[i]`, where p is a permutation."""
         places = next((a for a in self.arrays if a.data == "places" and a.dims == (extent,)), None)
         if places is None:
-            places = Array(self.name("x"), "int64", (extent,), data="places")
+            places = Array(self.name("x"), self.has.place, (extent,), data="places")
             self.arrays.insert(0, places)
             scope.arrays.append(places)
         array = self.output((extent,))
@@ -118,7 +118,7 @@ class Loops(Acting):
             term = self.of_any_kind(2)
             result = Expr("", "bool", True)
         elif op == "sum":
-            dtype = self.rng.choice(("bool", *INTEGERS, *FLOATS, *FLOATS, *COMPLEX))
+            dtype = self.rng.choice(("bool", *self.has.integers, *self.has.floats, *self.has.floats, *self.has.complexes))
             term = self.small(dtype) if rank(dtype) > 1 else self.typed(dtype, 2)
             result = Expr("", "int64" if dtype == "bool" else adopted(dtype))
         else:
@@ -153,11 +153,11 @@ class Loops(Acting):
     def rounded_sum(
         self, kind: str, names: tuple[str, ...], counts: tuple[str, ...], scope: Scope
     ) -> tuple[str, str, str]:
-        """(dtype, text of a sum that rounds, text of the sum of its terms' sizes in float64)."""
-        dtype = self.rng.choice(FLOATS)
+        """(dtype, text of a sum that rounds, text of the sum of its terms' sizes in the widest float)."""
+        dtype = self.rng.choice(self.has.floats)
         outer, self.scope = self.scope, scope
         term = self.typed(dtype, 2)
         test = f" if {self.condition(1)}" if self.chance(0.3) else ""
         self.scope = outer
         loop = f"for {', '.join(names)} in {kind}({self.counted(counts, some=True)}){test}"
-        return dtype, f"sum({term.text} {loop})", f"sum(abs(float64({bare(term.text)})) {loop})"
+        return dtype, f"sum({term.text} {loop})", f"sum(abs({self.has.widest}({bare(term.text)})) {loop})"

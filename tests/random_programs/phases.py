@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from .blocks import Blocks
 from .scope import Array
-from .values import DTYPES, Expr
+from .values import Expr
 
 _NAMES = ("i", "j", "g")
 _PLAIN = [
@@ -57,7 +57,7 @@ class Phases(Blocks):
     def scalar_outputs(self) -> None:
         """Outputs without dimensions, to store into between the loops."""
         for _ in range(self.rng.randint(0, 2)):
-            array = self.output((), dtype=self.rng.choice(DTYPES))
+            array = self.output((), dtype=self.rng.choice(self.has.dtypes))
             array.layout = "C"
             target = Expr(f"{array.name}[()]", array.dtype)
             self.scope.targets.append(target)

@@ -9,7 +9,7 @@ from .helpers import Helper
 from .inputs import Inputs
 from .scope import Scope
 from .text import Text
-from .values import DTYPES
+from .values import EVERY, Table
 
 _FORMS = (
     "grid", "blocks", "grid_reduction", "phases", "grid", "blocks", "whole", "sequential", "blocks", "tiles", "phases",
@@ -20,8 +20,8 @@ _FORMS = (
 class Program(Forms, Inputs, Text):
     """`entry` is its text in kernels.yaml, `template` that of its template, if it has one."""
 
-    def __init__(self, seed: int, name: str = "k", form: str = "", style: str = ""):
-        self.rng, self.seed, self.kernel, self.style = Random(seed), seed, name, style
+    def __init__(self, seed: int, name: str = "k", form: str = "", style: str = "", has: Table = EVERY):
+        self.rng, self.seed, self.kernel, self.style, self.has = Random(seed), seed, name, style, has
         self.side, self.steps = Random(f"narrow {seed}"), Random(f"steps {seed}")
         self.lines, self.indent, self.count, self.skips, self.budget = (
             [],
@@ -35,8 +35,10 @@ class Program(Forms, Inputs, Text):
         self.pool, self.views, self.block_names, self.block_dims, self.thread_dims = [], [], (), (), []
         self.place = "set-up"
         self.params = {"TILE": self.rng.choice(([4], [3, 8]))} if self.chance(0.25) else {}
-        self.type_variables = {"T": self.rng.choice(DTYPES)} if self.chance(0.5) else {}
+        self.type_variables = {"T": self.rng.choice(self.has.dtypes)} if self.chance(0.5) else {}
         self.fastmath = "[]" if self.chance(0.85) else None
+        if not has.is_exact:
+            self.fastmath = None
         self.form = form or _FORMS[seed % len(_FORMS)]
         self.counts, self.swaps, self.actors, self.sweeps = [], 0, [], []
         self.unordered, self.counters, self.own_atomics, self.aside = [], [], [], False

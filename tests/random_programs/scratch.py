@@ -8,7 +8,7 @@ from dataclasses import replace
 from .elements import bare
 from .scope import Array, Extent, Scope
 from .statements import Statements
-from .values import DTYPES, Expr, Retry, rank
+from .values import Expr, Retry, rank
 
 _NAMES = ("i", "j", "g", "w")
 _FILLS = {0: ("True", "False"), 1: ("0", "1", "100"), 2: ("0", "-inf", "0.5", "nan"), 3: ("0", "1+2j")}
@@ -71,7 +71,7 @@ class Scratch(Statements):
 
     def own_array(self) -> None:
         """A local array, or two alike, filled before they are read."""
-        dtype, dims, count = self.wanted_by_actors() or (self.rng.choice(DTYPES), self.shape(4), self.rng.choice((1, 1, 2)))
+        dtype, dims, count = self.wanted_by_actors() or (self.rng.choice(self.has.dtypes), self.shape(4), self.rng.choice((1, 1, 2)))
         first = Array(self.name("a"), dtype, dims, "local")
         text = self.narrow(first) if dtype == "float32" else self.dtype_name(dtype)
         made = [first] + [replace(first, name=self.name("a")) for _ in range(1, count)]
@@ -115,7 +115,7 @@ class Scratch(Statements):
         """Arrays of the call, each filled by its declaration or by a loop of this kind at the top level."""
         for _ in range(self.rng.choice((0, 1, 1, 2))):
             shape = self.rng.choice((dims, dims, dims[:1], self.shape(5, arguments=False)))
-            self.arrays_of_the_call(self.rng.choice(DTYPES), shape, kind, self.rng.choice((1, 1, 2, 3)))
+            self.arrays_of_the_call(self.rng.choice(self.has.dtypes), shape, kind, self.rng.choice((1, 1, 2, 3)))
 
     def arrays_of_the_call(self, dtype: str, shape: tuple, kind: str, count: int) -> None:
         first = Array(self.name("q"), dtype, shape, "temp")

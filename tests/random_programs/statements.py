@@ -8,7 +8,7 @@ from typing import Iterator
 from .elements import bare, place_of, stored
 from .expressions import Expressions
 from .scope import Array, Scope
-from .values import COMPLEX, DTYPES, FLOATS, INTEGERS, Expr, Retry, adopted, common, fits, literal, rank
+from .values import Expr, Retry, adopted, common, fits, literal, rank
 
 
 class Statements(Expressions):
@@ -90,7 +90,7 @@ class Statements(Expressions):
         self.scope.add(Expr(name, value.dtype, value.weak), not value.weak)
 
     def several(self) -> None:
-        value = self.typed(self.rng.choice(DTYPES), 2)
+        value = self.typed(self.rng.choice(self.has.dtypes), 2)
         a, b = self.name(), self.name()
         self.line(f"{a} = {b} = {bare(value.text)}")
         for name in (a, b):
@@ -123,7 +123,7 @@ class Statements(Expressions):
             self.line(f"{a.text}, {b.text} = {bare(self.typed(b.dtype, 1).text)}, {bare(self.typed(a.dtype, 1).text)}")
 
     def pair(self) -> None:
-        values = [self.typed(self.rng.choice(DTYPES), 2) for _ in range(2)]
+        values = [self.typed(self.rng.choice(self.has.dtypes), 2) for _ in range(2)]
         names = [self.name(), self.name()]
         self.line(f"{', '.join(names)} = {', '.join(bare(v.text) for v in values)}")
         for name, value in zip(names, values):
@@ -168,7 +168,7 @@ class Statements(Expressions):
 
     def small(self, dtype: str) -> Expr:
         """A whole number between -32 and 32 in a float or complex dtype: sums of these are exact in any order."""
-        arrays = [a for a in self.scope.arrays if a.data == "small" and a.dtype in FLOATS]
+        arrays = [a for a in self.scope.arrays if a.data == "small" and a.dtype in self.has.floats]
         text = f"popcount({bare(self.cast(self.expr(1, 1), 'int16').text)})"
         if arrays and self.chance(0.8):
             with suppress(Retry):
@@ -221,7 +221,7 @@ class Statements(Expressions):
 
     def adopting_name(self) -> None:
         """`v = 0` that takes the type of what is added to it later."""
-        dtype, name = self.rng.choice((*INTEGERS, *FLOATS, *COMPLEX)), self.name()
+        dtype, name = self.rng.choice((*self.has.integers, *self.has.floats, *self.has.complexes)), self.name()
         self.line(f"{name} = {self.rng.choice(('0', '1', '200') if rank(dtype) == 1 else ('0', '0.5', '1.0'))}")
         if self.chance(0.5):
             with self.block(f"for {self.name('q')} in range({self.rng.randint(0, 3)}):"):
@@ -230,13 +230,13 @@ class Statements(Expressions):
             with self.block(f"if {bare(self.condition(1))}:"):
                 self.line(f"{name} = {bare(self.typed(dtype, 2).text)}")
         if rank(dtype) == 1 and self.chance(0.4):  # another size of integer, which the name holds too
-            small = [d for d in INTEGERS if d != "uint64" and (d[0] == "u" or dtype[0] == "i")]
+            small = [d for d in self.has.integers if d != "uint64" and (d[0] == "u" or dtype[0] == "i")]
             value = bare(self.typed(self.rng.choice(small), 2).text)
             self.line(f"{name} {self.rng.choice(('+=', '^=', '-='))} {value}")
         self.scope.add(Expr(name, adopted(dtype)))
 
     def branches_that_set(self) -> None:
-        dtype, name = self.rng.choice(DTYPES), self.name()
+        dtype, name = self.rng.choice(self.has.dtypes), self.name()
         for header in (f"if {bare(self.condition(2))}:", "else:"):
             with self.block(header):
                 self.statements(self.rng.randint(0, 1))
@@ -328,7 +328,7 @@ class Statements(Expressions):
         """Set the scalars that the next loop reduces into."""
         found = []
         for _ in range(count):
-            dtype = self.rng.choice(("bool", *INTEGERS, *FLOATS, *FLOATS, *COMPLEX))
+            dtype = self.rng.choice(("bool", *self.has.integers, *self.has.floats, *self.has.floats, *self.has.complexes))
             ops = {0: "& | ^", 1: "+ * & | ^ min max", 2: "+ + * min max", 3: "+"}[rank(dtype)].split()
             op, name = self.rng.choice(ops), self.name("s")
             start = literal(self.chance(0.5)) if dtype == "bool" else literal(self.rng.choice((0, 1, 2)))

@@ -25,6 +25,41 @@ _FOLD = {
 }  # fmt: skip
 
 
+class Table(NamedTuple):
+    """What a program may be of. is_exact: whether floats are what IEEE 754 says, NaN and products before sums too."""
+
+    dtypes: tuple[str, ...] = DTYPES
+    is_exact: bool = True
+
+    @property
+    def integers(self) -> tuple[str, ...]:
+        return tuple(d for d in INTEGERS if d in self.dtypes)
+
+    @property
+    def floats(self) -> tuple[str, ...]:
+        return tuple(d for d in FLOATS if d in self.dtypes)
+
+    @property
+    def complexes(self) -> tuple[str, ...]:
+        return tuple(d for d in COMPLEX if d in self.dtypes)
+
+    @property
+    def place(self) -> str:
+        """Of arrays of indices."""
+        return "int64" if "int64" in self.dtypes else "int32"
+
+    @property
+    def widest(self) -> str:
+        return self.floats[-1]
+
+    def allows(self, made: Expr) -> bool:
+        """Whether a value can be computed: a literal in whatever it meets, integers in any width."""
+        return made.dtype in self.dtypes or made.rank <= 1 or made.value is not None
+
+
+EVERY = Table()
+
+
 class Retry(Exception):
     """What was begun here cannot be written: try something else."""
 

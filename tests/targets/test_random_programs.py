@@ -1,5 +1,5 @@
-"""Random programs on GPUs agree with the language's interpreter: the PTX, its threads in random order, OpenCL C, and what
-code objects are made of.
+"""Random programs on GPUs agree with the language's interpreter: the PTX, its threads in random order, OpenCL C, what
+code objects are made of, and WGSL, of programs that compute in what it has.
 
 PYDOTCOMPUTE_RANDOM_PROGRAMS=N checks N programs instead of a few, PYDOTCOMPUTE_RANDOM_SEED=S begins at that seed.
 """
@@ -11,14 +11,24 @@ import numpy as np
 import pytest
 
 from pydotcompute import declare
+from pydotcompute.targets import registry
 from tests.random_programs.arguments import as_called, draw_sizes
 from tests.random_programs.differential import Trial, contracted, write
 from tests.random_programs.program import Program
-from tests.targets.built import compiled, marked
+from tests.random_programs.values import DTYPES, Table
+from tests.targets.built import compiled, lacking, marked
 
 FIRST = int(os.environ.get("PYDOTCOMPUTE_RANDOM_SEED", 0)) or 20_000
 SEEDS = range(FIRST, FIRST + int(os.environ.get("PYDOTCOMPUTE_RANDOM_PROGRAMS", 16)))
-TARGETS = ("cuda:compute_80", "opencl:1.2", "hip:gfx942")
+# Of which programs, and how many of them: the Nth part.
+TARGETS = {"cuda:compute_80": 1, "opencl:1.2": 1, "hip:gfx942": 2, "webgpu": 2}
+
+
+def program_for(target, seed):
+    """One of the dtypes that the target has."""
+    own = registry.get(target)
+    dtypes = tuple(d for d in DTYPES if d == "bool" or d in own.dtypes - own.scalars)
+    return Program(seed, "k", has=Table(dtypes, is_exact=not own.loses))
 
 
 class Project:
@@ -43,9 +53,9 @@ class Project:
         return self.built[tuple(params.items())].call(*given, **named, **params, seed=self.seed)
 
 
-@pytest.mark.parametrize("target, seed", [marked(target, seed) for target in TARGETS for seed in (SEEDS if "hip" not in target else SEEDS[::2])])
+@pytest.mark.parametrize("target, seed", [marked(target, seed) for target, part in TARGETS.items() for seed in SEEDS[::part]])
 def test_random_programs_agree(tmp_path, target, seed):
-    program = Program(seed, "k")
+    program = program_for(target, seed)
     project = Project(program, target, tmp_path)
     rng = np.random.default_rng(seed)
     for (_, specialisation), tree in project.trees.items():
@@ -58,3 +68,14 @@ def test_random_programs_agree(tmp_path, target, seed):
             if not contracted(tree):
                 wanted = trial.interpreted("forward")
                 trial.agree(got, wanted, f"{target} against the interpreter\n{program.entry}", exact=False)
+
+
+def test_most_programs_are_of_what_wgsl_has(tmp_path):
+    fitting = 0
+    for seed in SEEDS:
+        program = program_for("webgpu", seed)
+        write([program], tmp_path)
+        kernel = declare.load(tmp_path).kernels[program.kernel]
+        chosen = kernel.specialisations[0]
+        fitting += not lacking(kernel, chosen, declare.render(kernel, chosen, "webgpu", tmp_path))
+    assert fitting > 0.6 * len(SEEDS)
