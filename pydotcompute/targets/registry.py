@@ -91,6 +91,8 @@ def problem(text: str) -> tuple[str, str] | None:
     if meant := next(filter(None, (t.meant(text) for t in every())), ""):
         return f"unknown target '{text}'", f"did you mean '{meant}'?"
     hint = target.expected if target is not None else ""
+    if text in ("gpu", "gpus"):
+        hint = f"targets for GPUs are {', '.join(t.default for t in every() if t.has_blocks)}"
     return f"unknown target '{text}'", hint or near(text, [e for t in every() for e in t.examples])
 
 

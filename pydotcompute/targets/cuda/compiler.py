@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 from ...artifact.dimensions import data
 from ...declare.model import Kernel, Rendered, Specialisation
 from ...errors import CompilationError
+from .. import budget
 from . import nvvm as cuda_nvvm, ptxas as cuda_ptxas, toolchain as cuda_toolchain
 from .line_table import located
 from .lowering import CudaSource
@@ -107,25 +108,13 @@ def _maker(ptx_for: Callable[[str], str], meta: dict[str, Any], name: str, lines
             ptx, about["ptx_version"], used = cuda_ptxas.lowered(texts[arch], arch)
             data = ptx.encode("ascii")
         about["resources"] = {entry: r._asdict() for entry, r in used.items()}
-        check_budget(about["resources"], launch, name, arch)
+        for entry, own in used.items():
+            budget.check(launch, own.registers, own.spill_stores + own.spill_loads, f"{name} for sm_{arch}: {entry}")
         if note := spilled(about["resources"], launch):
             about["note"] = note
         return CudaArtifact(data, ".cubin" if form == "sm" else ".ptx", about)
 
     return make
-
-
-def check_budget(resources: dict[str, dict[str, int]], launch: dict[str, Any], name: str, arch: str) -> None:
-    """Refuse what uses more than the declaration allows: `registers` a thread, `spills` in bytes a thread."""
-    for entry, used in resources.items():
-        spills = used["spill_stores"] + used["spill_loads"]
-        for key, found in (("registers", used["registers"]), ("spills", spills)):
-            allowed = launch.get(key)
-            if allowed is not None and found > int(allowed):
-                what = f"{found} registers" if key == "registers" else f"{found} bytes of spills"
-                raise CompilationError(
-                    f"{name} for sm_{arch}: {entry} needs {what} a thread, and launch.{key} allows {allowed}"
-                )
 
 
 def spilled(resources: dict[str, dict[str, int]], launch: dict[str, Any]) -> str:

@@ -40,7 +40,7 @@ class Compilation(Inspection):
             started = perf_counter()
             try:
                 arch = toolchain.architecture(target)
-                data, meta = compile_source(source, arch, unchecked, str(job))
+                data, meta = compile_source(source, arch, unchecked, str(job), job.kernel.launch)
             except CompilationError as error:  # of this target alone
                 failures[target] = str(error)
                 continue

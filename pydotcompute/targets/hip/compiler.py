@@ -4,19 +4,23 @@
     shared                          bytes of shared memory of a block, at most
     sites, calls                    what is numbered where indices are checked: targets/sites.py; else unchecked
     resources                       {entry: RESOURCES}: of a thread, a wavefront or a block, as code_object.py says
-    note                            where the registers of a thread did not suffice: what is spilled
+    note                            where the registers of a thread did not suffice and the declaration sets no limit:
+                                    what is spilled
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ...artifact.dimensions import data
+from .. import budget
 from ..text.program import Source
 from . import toolchain
 from .code_object import kernels
 
 SUFFIX = ".hsaco"
+SPILLED = 4  # bytes of a thread's register
 RESOURCES = (
     "vector_registers", "scalar_registers", "shared", "private", "vector_spills", "scalar_spills", "lanes"
 )  # fmt: skip
@@ -27,14 +31,20 @@ def most_threads(source: Source) -> int:
     return max(one["block"] for one in source.launches)
 
 
-def compile_source(source: Source, arch: str, unchecked: int, what: str) -> tuple[bytes, dict[str, Any]]:
-    """The code object for an architecture, and what is said of it. what: what messages call it. Raises
-    CompilationError, CompilerNotInstalledError."""
+def compile_source(
+    source: Source, arch: str, unchecked: int, what: str, launch: Mapping[str, Any]
+) -> tuple[bytes, dict[str, Any]]:
+    """The code object for an architecture, and what is said of it. what: what messages call it; launch: the
+    declaration's. Raises CompilationError, also where a thread takes more than that allows, and
+    CompilerNotInstalledError."""
     made = toolchain.code_object(source.text, arch, most_threads(source), what)
     used = {
         name: {key: getattr(kernel, key) for key in RESOURCES} for name, kernel in sorted(kernels(made).items())
     }  # fmt: skip
-    spilled = [f"{name} spills {own['vector_spills']} registers" for name, own in used.items() if own["vector_spills"]]
+    for name, own in used.items():
+        budget.check(launch, own["vector_registers"], SPILLED * own["vector_spills"], f"{what} for {arch}: {name}")
+    spills = {name: own["vector_spills"] for name, own in used.items() if own["vector_spills"] and "spills" not in launch}
+    spilled = [f"{name} spills {number} registers a thread" for name, number in spills.items()]
     return made, {
         "arguments": [list(a) for a in source.arguments],
         "launches": list(source.launches),
@@ -43,5 +53,5 @@ def compile_source(source: Source, arch: str, unchecked: int, what: str) -> tupl
         "resources": used,
         **(source.sites.told() if source.sites else {"unchecked": unchecked}),
         **({"program": list(source.program)} if source.program else {}),
-        **({"note": "; ".join(spilled)} if spilled else {}),
+        **({"note": f"{'; '.join(spilled)}: launch.spills sets a limit"} if spilled else {}),
     }  # fmt: skip

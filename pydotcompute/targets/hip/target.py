@@ -30,6 +30,9 @@ class HIPTarget(Target):
         targets = os.path.dirname(HERE)
         return (HERE, *(os.path.join(targets, name) for name in ("opencl", "text")))
 
+    def meant(self, text: str) -> str:
+        return self.default if text in ("rocm", "amd", "amdgpu") else ""
+
     def missing(self) -> str:
         from .toolchain import missing
 

@@ -33,6 +33,9 @@ class WebGPUTarget(Target):
     def code(self) -> tuple[str, ...]:
         return (HERE, os.path.join(os.path.dirname(HERE), "text"))
 
+    def meant(self, text: str) -> str:
+        return self.default if text in ("wgpu", "wgsl", "vulkan") else ""
+
     def missing(self) -> str:
         return ""  # wgpu compiles
 

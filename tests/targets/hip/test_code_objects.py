@@ -95,6 +95,28 @@ def test_atomics_of_every_dtype_are_assembled(arch, dtype):
     assert code_object.kernels(made.data)
 
 
+CROWDED = "\n".join([
+    "for i in grid(n):", *(f"    v{k} = x[i, {k}]" for k in range(66)),
+    *(f"    out[i, {k}] = v{(k * 7 + 3) % 66} / v{k}" for k in range(66)),
+])  # fmt: skip
+
+
+def test_what_a_thread_may_take():
+    def crowded(limits):
+        signature = "(x: float64[n, 66]) -> (out: float64[n, 66])"
+        return loop("hip:gfx90a", signature, CROWDED, f"launch: {{block: 1024{limits}}}")
+
+    made = crowded("")
+    used = made.meta["resources"]["k"]
+    spilled = 4 * used["vector_spills"]
+    assert spilled and used["private"] >= spilled and "k spills" in made.meta["note"]
+    assert "note" not in crowded(f", registers: {used['vector_registers']}, spills: {spilled}").meta
+    with pytest.raises(CompilationError, match=r"k - for gfx90a: k needs \d+ registers a thread, and launch.registers allows 2"):
+        loop("hip:gfx90a", "() -> (out: float32[9])", "for i in grid(9):\n    out[i] = i", "launch: {block: 64, registers: 2}")
+    with pytest.raises(CompilationError, match=f"k needs {spilled} bytes of spills a thread, and launch.spills allows 0"):
+        crowded(", spills: 0")
+
+
 def test_what_is_no_code_object():
     with pytest.raises(CompilationError, match="is no code object for AMD's GPUs"):
         code_object.kernels(b"\x7fELF" + bytes(100))
