@@ -37,6 +37,7 @@ SUBJECTS = {
     ),
     "build": Subject("build", "the full build of the project, and one with nothing to do", "-s", ("directory",)),
     "bandwidth": Subject("bandwidth", "CUDA: bytes a second of kernels, against a copy", "of a copy", ("elements",)),
+    "opencl": Subject("opencl", "OpenCL: bytes a second of kernels, and first calls", "GB/s", ("elements",)),
     "launches": Subject(
         "launches", "CUDA: microseconds of the host for a launch, against others'", "-microseconds a call"
     ),

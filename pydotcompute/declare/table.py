@@ -100,7 +100,7 @@ KERNEL = Record(
                     "block": Key(_one_to_three(THREADS, "a number of threads"), "threads of a block", required=True),
                     "grid": Key(_one_to_three(BLOCKS, "a number of blocks"), "blocks of the grid"),
                     "registers": Key(
-                        Number("1 to 255 registers", 1, 255, True), "the most registers that a thread on CUDA or HIP may use"
+                        Number("1 to 255 registers", 1, 255, True), "the most registers that a GPU's thread may use"
                     ),
                     "spills": Key(
                         Number("a number of bytes, 0 or more", 0, None, True), "the most bytes that a thread may spill"

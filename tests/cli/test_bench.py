@@ -11,6 +11,7 @@ import pytest
 from pydotcompute.bench import SUBJECTS
 from pydotcompute.bench.compare import Before
 from pydotcompute.cli import main
+from tests.targets.opencl import run as opencl
 
 SAXPY = """\
 version: 1
@@ -49,7 +50,7 @@ def figures(capsys, subject, *arguments):
         (("--subject", "calls", "--rounds", "0"),
          "pydotcompute bench: error: argument --rounds: '0' is not a whole number from 1"),
         (("--subject", "calls", "--elements", "10"),
-         "pydotcompute: --elements does not apply to --subject calls; it is for bandwidth"),
+         "pydotcompute: --elements does not apply to --subject calls; it is for bandwidth, opencl"),
         (("--subject", "start", "-C", "."),
          "pydotcompute: -C does not apply to --subject start; it is for kernels, declared, code, build"),
         (("--subject", "build", "-C", "nowhere"), "pydotcompute: -C nowhere: there is no such folder"),
@@ -136,6 +137,17 @@ def test_a_machine_without_a_device():
     done = subprocess.run(run, capture_output=True, text=True, env={**os.environ, "CUDA_VISIBLE_DEVICES": ""})
     assert done.returncode == 1 and done.stdout == ""
     assert done.stderr.startswith("nothing was measured: ") and done.stderr.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_an_opencl_device(capsys):
+    if reason := opencl.missing():
+        pytest.skip(reason)
+    axpy, softmax, *first = figures(capsys, "opencl", "--elements", "10000", "--rounds", "1")
+    assert (axpy["what"], axpy["elements"]) == ("axpy", 10_000) and softmax["elements"] == 10_000
+    assert all(axpy[by] > 0 for by in ("GB/s", "CPU target", "pyopencl")) and softmax["GB/s"] > 0
+    assert len(first) == 3 and all(row["s"] > 0 for row in first)
+    assert first[0]["s"] > first[1]["s"]  # the compiler of the device takes its time
 
 
 DECLARED = SAXPY.replace("build:", "saxpy:") + """\

@@ -43,8 +43,8 @@ def compile_source(
     }  # fmt: skip
     for name, own in used.items():
         budget.check(launch, own["vector_registers"], SPILLED * own["vector_spills"], f"{what} for {arch}: {name}")
-    spills = {name: own["vector_spills"] for name, own in used.items() if own["vector_spills"] and "spills" not in launch}
-    spilled = [f"{name} spills {number} registers a thread" for name, number in spills.items()]
+    free = {name: own["vector_spills"] for name, own in used.items() if "spills" not in launch}
+    spilled = [f"{name} spills {number} registers a thread" for name, number in free.items() if number]
     return made, {
         "arguments": [list(a) for a in source.arguments],
         "launches": list(source.launches),
