@@ -52,17 +52,18 @@ def _bandwidth(root: str, elements: int, rounds: int) -> Iterator[dict[str, Any]
     import numpy as np
     from pyopencl.elementwise import ElementwiseKernel
 
-    from .. import get_backend
+    from ..devices.registry import get_backend
     from ..runtime.library import load
 
     ours, host = (load(root, target=target) for target in TARGETS)
-    there, count = get_backend("opencl"), elements // WIDTH
+    there: Any = get_backend("opencl")
+    count = elements // WIDTH
     flat = [np.random.default_rng(k).random(elements, dtype="float32") for k in range(3)]
     rows = [v[: count * WIDTH].reshape(count, WIDTH) for v in flat]
     moved = [there.to_device(v) for v in flat]
     moved_rows = [v[: count * WIDTH].reshape(count, WIDTH) for v in moved]
     arguments = "float a, const float *x, const float *y, float *out"
-    theirs = ElementwiseKernel(there.context, arguments, "out[i] = a * x[i] + y[i]", "axpy")  # type: ignore[attr-defined]
+    theirs = ElementwiseKernel(there.context, arguments, "out[i] = a * x[i] + y[i]", "axpy")
 
     def rate(arrays: int, work: Callable[[], Any], wait: Callable[[], Any] = lambda: None) -> float:
         return arrays * 4 * elements / _seconds(work, wait, rounds) / 1e9

@@ -21,11 +21,13 @@ def target(explicit: str | None, environment: Mapping[str, str] = os.environ) ->
     if not text and explicit is None:
         return None
     name = f"{origin or 'PYDOTCOMPUTE_TARGET'}={text!r}"
-    form = re.fullmatch(r"[a-z][a-z0-9_]*(:[A-Za-z0-9_.@+-]+)?", text) if isinstance(text, str) else None
-    owner = backend_of(text) if form else ""
+    refusal = f"{name} is not a target; write one such as cpu:x86-64-v3 or cuda:sm_90"
+    if not isinstance(text, str) or not re.fullmatch(r"[a-z][a-z0-9_]*(:[A-Za-z0-9_.@+-]+)?", text):
+        raise ValueError(refusal)
+    owner = backend_of(text)
     backend = own_class(owner)
-    if not form or not form[1] and (backend is None or backend.unknown(text)):  # a backend may have just one
-        raise ValueError(f"{name} is not a target; write one such as cpu:x86-64-v3 or cuda:sm_90")
+    if ":" not in text and (backend is None or backend.unknown(text)):  # a backend may have just one
+        raise ValueError(refusal)
     why = backend.unknown(text) if backend is not None else "" if owner in all_names() else no_such(owner)
     if why:
         raise ValueError(f"{name} is not a target: {why}")
