@@ -72,10 +72,10 @@ def test_random_programs_agree(tmp_path, target, seed):
 
 def test_most_programs_are_of_what_wgsl_has(tmp_path):
     fitting = 0
-    for seed in SEEDS:
+    for seed in range(20_000, 20_020):
         program = program_for("webgpu", seed)
         write([program], tmp_path)
         kernel = declare.load(tmp_path).kernels[program.kernel]
         chosen = kernel.specialisations[0]
         fitting += not lacking(kernel, chosen, declare.render(kernel, chosen, "webgpu", tmp_path))
-    assert fitting > 0.6 * len(SEEDS)
+    assert fitting > 12

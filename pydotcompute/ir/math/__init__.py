@@ -11,6 +11,8 @@ place, as tests/math measures them on CPUs:
     below 2     sinh, tanh, asin of float32, atan, atan2
     below 2.5   asin and tan of float64
     below 4     erfc of float64
+
+Without float64, sin and cos of float32 stay below 1, tan below 1.6.
 """
 
 from __future__ import annotations
