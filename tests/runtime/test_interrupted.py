@@ -65,6 +65,13 @@ kernels:
       for i in grid(steps):
           s += sin(x[0] + i)
       out[()] = s
+  counted:
+    signature: "(x: float64[n], steps: int64) -> (out: int64[n])"
+    body: |
+      for i in grid(n):
+          out[i] = 0
+      for i in grid(steps):
+          atomic_add(out, i % n, 1)
   checked:
     signature: "(x: float64[n], steps: int64) -> (out: float64[n])"
     body: |
@@ -124,7 +131,7 @@ def project(tmp_path_factory):
 
 
 @pytest.mark.parametrize("threads", ["1", "2"])
-@pytest.mark.parametrize("name", ["turns", "endless", "nested", "ragged", "phases", "slices", "checked"])
+@pytest.mark.parametrize("name", ["turns", "endless", "nested", "ragged", "phases", "slices", "checked", "counted"])
 def test_a_call_of_minutes_ends_soon_after_a_signal(project, name, threads):
     command = ["env", f"PYDOTCOMPUTE_THREADS={threads}", sys.executable, "-c", PROGRAM, str(project), name]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)

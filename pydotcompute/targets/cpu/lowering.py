@@ -7,9 +7,9 @@
                                          these work items of a phase: iterations of a grid, blocks, or chunks of a
                                          reduction; `alone`: no other thread runs
 
-`words` is the argument block (artifact/abi.py). `state`: word 0 is the number of work items worth a slice, then the
-counts of the phase, then the scalars that phases read, two words each. `partials`: 512 words for each reduction over a
-grid or blocks of a phase.
+`words` is the argument block (artifact/abi.py). `state`: word 0 is the number of work items worth a slice, negative
+where other threads do not pay, then the counts of the phase, then the scalars that phases read, two words each.
+`partials`: 512 words for each reduction over a grid or blocks of a phase.
 """
 
 from __future__ import annotations
@@ -269,7 +269,8 @@ class _Module:
             return units
         units = f"slice_of({SLICE}, {cost}, {total})"
         if phase.atomic:  # several threads pay where there is other work
-            units = f"select(gt({cost}, shl({rest}, int64(1))), maximum({total}, int64(1)), {units})"
+            alone = f"neg(slice_of({SLICE}, {rest}, {total}))"
+            units = f"select(gt({cost}, shl({rest}, int64(1))), {alone}, {units})"
         writer.line(f"set_word_int64(state, int64(0), {units})")
         return total
 

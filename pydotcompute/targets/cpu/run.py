@@ -16,6 +16,7 @@ _COMMON = "ptr %result, ptr %error, ptr %words, ptr %state, ptr %partials"
 _TEMPLATE = """
 declare i32 @drive(ptr, ptr, ptr, ptr, ptr)
 declare i32 @body(ptr, ptr, ptr, ptr, ptr, i64, i64, i64, i64)
+declare i64 @llvm.abs.i64(i64, i1)
 declare i64 @llvm.ushl.sat.i64(i64, i64)
 declare i64 @llvm.umin.i64(i64, i64)
 
@@ -38,11 +39,14 @@ begin:
   %some = icmp sgt i64 %units, 0
   br i1 %some, label %divide, label %finish
 divide:
-  %slice = load i64, ptr %state
+  %given = load i64, ptr %state
+  %slice = call i64 @llvm.abs.i64(i64 %given, i1 false)
+  %pays = icmp sgt i64 %given, 0
   %allowed = load i32, ptr @threads
   %several.allowed = icmp sgt i32 %allowed, 1
+  %several.pay = and i1 %several.allowed, %pays
   %several.slices = icmp sgt i64 %units, %slice
-  %several = and i1 %several.allowed, %several.slices
+  %several = and i1 %several.pay, %several.slices
   br i1 %several, label %threads, label %alone
 threads:
   call void @on_threads({same}, i64 %slice, i64 %phase)
