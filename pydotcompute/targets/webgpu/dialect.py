@@ -30,7 +30,7 @@ _LEAST = -(2**31)
 
 
 def _native() -> dict[tuple[str, str], str]:
-    found = {(name, "float32"): name for name in ("floor", "ceil", "trunc", "round", "abs", "sqrt")}
+    found = {(name, "float32"): name for name in ("floor", "ceil", "trunc", "round", "abs")}
     found["fma", "float32"] = found["fmuladd", "float32"] = "fma"
     found["bits", "float32"] = "bitcast<i32>"
     for dtype, bits in INTEGER_BITS.items():

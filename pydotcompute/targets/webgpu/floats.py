@@ -52,6 +52,12 @@ def _kind(name: str, test: str) -> None:
     FLOATS[name] = template
 
 
+@_entry("sqrt")
+def _sqrt(s: Scalars, dtype: str, name: str) -> list[str]:
+    """A call of it is no constant: wgpu refuses the root of a constant below 0."""
+    return function(s, dtype, name, one_of(s, dtype), "return sqrt(x);")
+
+
 @_entry("ordinal")
 def _ordinal(s: Scalars, dtype: str, name: str) -> list[str]:
     """An integer that is in order where the floats are; both zeros have 0."""

@@ -98,3 +98,9 @@ def test_integers_are_sorted(target, dtype):
     x = (x >> np.uint64(62) > 0) if dtype == "bool" else x.astype(dtype)
     y, _ = agree(loop(target, f"(x: {dtype}[n, m]) -> (y: {dtype}[n, m], at: int32[n])", body), x)
     assert (y == np.sort(x, 1)).all()
+
+
+@here
+def test_the_root_of_a_constant_below_0(target):
+    built = loop(target, "(n: int64) -> (out: float32[n])", "for i in grid(n):\n    out[i] = sqrt(float32(-1.0)) if i else sqrt(float32(4))")
+    agree(built, 3)
