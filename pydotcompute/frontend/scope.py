@@ -252,10 +252,15 @@ class Scope:
         self.refuse(node, f"unknown name `{name}`", near(name, self.visible(), f"known here: {', '.join(own)}"))
 
     def dimension(self, symbol: str, at: Position) -> Value:
-        """One of the kernel's dimensions. A helper that reads one gets it as a further argument."""
+        """In int64: one of the kernel's dimensions, or an integer argument that a local array's shape is made of. A
+        helper that reads one gets it as a further argument."""
         if self.helper:
             self.needs.add(symbol)
-        return Value(tree.Var(self.dimensions.get(symbol, symbol), "int64", at=at), True)
+        scalars = {p.name: p.dtype for p in self.module.parameters if not p.in_memory}
+        if symbol in self.dimensions or symbol in self.module.kernel.signature.symbols or symbol not in scalars:
+            return Value(tree.Var(self.dimensions.get(symbol, symbol), "int64", at=at), True)
+        given: tree.Expr = tree.Var(symbol, scalars[symbol], at=at)
+        return Value(given if given.type == "int64" else tree.Convert(given, "int64", at=at), True)
 
     def visible(self) -> set[str]:
         names = {*self.shadow, *self.arrays, *self.assigned, *self.given, *CONSTANTS, *self.module.params}

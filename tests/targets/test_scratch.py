@@ -16,15 +16,17 @@ LOCAL = """
         for j in range(len(t)):
             s += row[j] * by
             t[j] = s
+    def own(u, j):
+        return u[j % len(u), 1]
     for i in grid(n):
         t = local((m,), T)
         u = local((k + 1, 2), int64)
         running(t, x[i], T(2))
-        for j in range(k + 1):
+        for j in range(len(u)):
             u[j, 0] = j
             u[j, 1] = u[j, 0] * u[k - j, 0] if j > k - j else i
         for j in range(m):
-            out[i, j] = t[m - 1 - j] + u[j % (k + 1), 1]
+            out[i, j] = t[m - 1 - j] + own(u, j)
 """
 
 
