@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Iterator, NamedTuple, Sequence
 
 from ..artifact.remedies import install
+from ..artifact.targets import backend_of
 from ..builder.plan import Name
 from ..declare.model import Declaration, Kernel, Specialisation
+from ..declare.rendering import render
+from ..errors import DeclarationError
 from ..runtime.library import KernelLibrary
 from ..targets.base import BOUNDS
-from ..targets.registry import get
+from ..targets.registry import get, raw_modules
 from .isolate import Unit
 from .verdict import Failure, Verdict, build_command, check_command
 
@@ -55,11 +58,22 @@ class Selection(NamedTuple):
                 continue
             if not target.endswith(VENDOR):
                 command = build_command(self.root, self.declaration, kernel.name, target=target)
-                yield Verdict(*name, target, 0, 0.0, (), f"not built; run: {command}")
+                why = self._refusal(kernel, chosen, target) or f"not built; run: {command}"
+                yield Verdict(*name, target, 0, 0.0, (), why)
             elif kernel.vendor:
                 yield Verdict(*name, target, 0, 0.0, (), "its artifacts are not built, or out of date")
             elif self.kernels:
                 yield Verdict(*name, target, 0, 0.0, (), "no call of it goes to a vendor's function")
+
+    def _refusal(self, kernel: Kernel, chosen: Specialisation, target: str) -> str:
+        """Why no build makes it for this target; empty where one may, or says what is wrong with the declaration."""
+        if not target:
+            return ""
+        try:
+            rendered = render(kernel, chosen, backend_of(target), self.root, raw_modules())
+        except DeclarationError:
+            return ""
+        return get(target).refusal(kernel, chosen, rendered)
 
     def _asked(self, target: str) -> bool:
         return not self.targets or target in self.targets or target.removesuffix(BOUNDS) in self.targets

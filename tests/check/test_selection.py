@@ -193,6 +193,14 @@ def test_a_target_that_is_not_built_for_a_kernel_is_said(project):
     assert lines(done) == [f"not run  negative T=float32 cpu:native: not built; run: {build}"]
 
 
+@pytest.mark.slow
+def test_what_a_target_can_never_have_is_said(project):
+    edit(project / "kernels.yaml", "types: {T: [float32]}", "types: {T: [float32, float64]}")
+    assert run("build", "scale", "-t", "webgpu", "-C", project).returncode == 0
+    done = run("check", "scale", "-t", "webgpu", "-C", project, "--quick")
+    assert "not run  scale T=float64 webgpu: float64 cannot be had on 'webgpu'" in lines(done)
+
+
 @pytest.mark.parametrize(
     "arguments, why",
     [
