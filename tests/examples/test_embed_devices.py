@@ -20,6 +20,9 @@ ROOT = Path(__file__).resolve().parents[2]
 def own_kernels():
     """`pydotcompute.kernels`, for a test to set what it is of; all that is looked up is forgotten afterwards."""
     before = dict(vars(kernels))
+    for name, value in before.items():
+        if isinstance(value, pydotcompute.Kernel):
+            delattr(kernels, name)
     yield kernels
     vars(kernels).clear()
     vars(kernels).update(before)
