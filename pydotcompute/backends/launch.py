@@ -14,7 +14,7 @@ from .program import follow, host_names
 
 ADDRESS = 4  # which word of an array that a raw kernel gets is its address
 OF_CALL, FAULT_BYTES = 2, 8  # which of the words for faults is a call's own; of that word
-UNKNOWN = 1024  # blocks, where only the kernel knows its count
+UNKNOWN = 1024  # blocks of all axes, where only the kernel knows its counts
 
 Sizes = tuple[int, int, int]
 
@@ -99,12 +99,9 @@ def _grid(counts: list[int | None], block: int) -> tuple[Sizes, Sizes] | None:
     rows = block // width
     sizes = (width, rows, 1)
     extents = [*reversed(counts)]
-    blocks = [_blocks(n, size, most) for n, size, most in zip(extents, sizes, MOST_GRID)]
+    unknown = int(UNKNOWN ** (1 / max(counts.count(None), 1)))  # so many in all
+    blocks = [unknown if n is None else min(-(-n // size), most) for n, size, most in zip(extents, sizes, MOST_GRID)]
     return _three(blocks), sizes
-
-
-def _blocks(count: int | None, size: int, most: int) -> int:
-    return UNKNOWN if count is None else min(-(-count // size), most)
 
 
 def _three(values: Sequence[int]) -> Sizes:
