@@ -10,7 +10,8 @@ from ...errors import CompilationError
 from ..base import Answer, Artifact, Clock, Inspection, Job
 from ..listing import Listing, Remark, of_text
 from ..machine_code import Costs, Entry, loops
-from ..text.program import Source, emit
+from ..text.program import emit
+from ..text.source import Source
 from . import listing, toolchain
 from .compiler import SUFFIX, compile_source, most_threads
 from .dialect import HIP

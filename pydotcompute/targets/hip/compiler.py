@@ -13,9 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...artifact.dimensions import data
 from .. import budget
-from ..text.program import Source
+from ..text.source import Source
 from . import toolchain
 from .code_object import kernels
 
@@ -45,13 +44,8 @@ def compile_source(
         budget.check(launch, own["vector_registers"], SPILLED * own["vector_spills"], f"{what} for {arch}: {name}")
     free = {name: own["vector_spills"] for name, own in used.items() if "spills" not in launch}
     spilled = [f"{name} spills {number} registers a thread" for name, number in free.items() if number]
-    return made, {
-        "arguments": [list(a) for a in source.arguments],
-        "launches": list(source.launches),
-        "scratch": [data(size) for size in source.scratch],
+    return made, source.told(unchecked) | {
         "shared": max(own["shared"] for own in used.values()),
         "resources": used,
-        **(source.sites.told() if source.sites else {"unchecked": unchecked}),
-        **({"program": list(source.program)} if source.program else {}),
         **({"note": f"{'; '.join(spilled)}: launch.spills sets a limit"} if spilled else {}),
-    }  # fmt: skip
+    }

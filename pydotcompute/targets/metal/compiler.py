@@ -16,26 +16,21 @@ What an artifact's metadata says:
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...analysis.inside import unproved
-from ...artifact.dimensions import data
 from ...artifact.signature import DTYPE_BYTES
 from ...errors import DeclarationError
 from ...ir.tree import KernelTree
 from ..text.arrays import Argument
-from ..text.program import Source, emit, passed
+from ..text.compilation import TextArtifact
+from ..text.program import emit, passed
+from ..text.source import Source
 from .dialect import METAL, VERSION
 from .faults import OF_BLOCK, OF_BLOCK_BYTES
 
 TARGET, SUFFIX = f"metal:{VERSION}", ".metal"
 MOST_BUFFERS, MOST_SHARED, MOST_THREADS = 31, 32 << 10, 1024
-
-
-class MetalArtifact(NamedTuple):
-    data: bytes
-    suffix: str
-    meta: dict[str, Any]
 
 
 def emitted(tree: KernelTree, launch: dict[str, Any] | None = None, params: dict[str, Any] | None = None) -> Source:
@@ -61,22 +56,16 @@ def emitted(tree: KernelTree, launch: dict[str, Any] | None = None, params: dict
 
 def compile_kernel(
     tree: KernelTree, launch: dict[str, Any] | None = None, params: dict[str, Any] | None = None
-) -> MetalArtifact:
+) -> TextArtifact:
     """The artifact of one specialisation. `launch` is the declaration's. Raises DeclarationError."""
     source = emitted(tree, launch, params)
     bound = {entry: bindings(given) for entry, given in sorted(source.given.items())}
-    meta = {
-        "arguments": [list(a) for a in source.arguments],
-        "launches": list(source.launches),
-        "scratch": [data(size) for size in source.scratch],
+    meta = source.told(len(unproved(tree))) | {
         "bindings": {entry: list(found) for entry, (found, _) in bound.items()},
         "bytes": {entry: size for entry, (_, size) in bound.items()},
-        "shared": source.shared,
         "fast_math": False,
-        **(source.sites.told() if source.sites else {"unchecked": len(unproved(tree))}),
-        **({"program": list(source.program)} if source.program else {}),
     }
-    return MetalArtifact(source.text.encode(), SUFFIX, meta)
+    return TextArtifact(source.text.encode(), SUFFIX, meta)
 
 
 def bindings(given: tuple[Argument, ...]) -> tuple[list[int | list[int]], int]:

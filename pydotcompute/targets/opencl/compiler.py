@@ -10,36 +10,27 @@ What an artifact's metadata says:
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...analysis.inside import unproved
-from ...artifact.dimensions import data
 from ...ir.tree import KernelTree
+from ..text.compilation import TextArtifact
 from ..text.program import emit
+from ..text.source import Source
 from .dialect import OPENCL
 
 TARGET, SUFFIX = "opencl:1.2", ".cl"
 
 
-class OpenCLArtifact(NamedTuple):
-    data: bytes
-    suffix: str
-    meta: dict[str, Any]
+def emitted(tree: KernelTree, launch: dict[str, Any] | None = None, params: dict[str, Any] | None = None) -> Source:
+    """The text of one specialisation. Raises DeclarationError for what OpenCL C does not have."""
+    return emit(tree, OPENCL, launch, params)
 
 
 def compile_kernel(
     tree: KernelTree, launch: dict[str, Any] | None = None, params: dict[str, Any] | None = None
-) -> OpenCLArtifact:
-    """The artifact of one specialisation. `launch` is the declaration's. Raises DeclarationError for what OpenCL C does
-    not have."""
-    source = emit(tree, OPENCL, launch, params)
-    meta = {
-        "arguments": [list(a) for a in source.arguments],
-        "launches": list(source.launches),
-        "scratch": [data(size) for size in source.scratch],
-        "shared": source.shared,
-        "features": sorted(source.features),
-        **(source.sites.told() if source.sites else {"unchecked": len(unproved(tree))}),
-        **({"program": list(source.program)} if source.program else {}),
-    }
-    return OpenCLArtifact(source.text.encode(), SUFFIX, meta)
+) -> TextArtifact:
+    """The artifact of one specialisation. `launch` is the declaration's. Raises DeclarationError."""
+    source = emitted(tree, launch, params)
+    meta = source.told(len(unproved(tree))) | {"features": sorted(source.features)}
+    return TextArtifact(source.text.encode(), SUFFIX, meta)

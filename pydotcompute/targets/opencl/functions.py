@@ -27,7 +27,8 @@ from ...errors import CompilationError, DeclarationError
 from ...frontend.build import build_tree
 from ...ir.tree import KernelTree
 from ..llvm.argument_types import argument_types
-from .compiler import OpenCLArtifact, compile_kernel
+from ..text.compilation import TextArtifact
+from .compiler import compile_kernel
 
 THREADS = "threads_{}"  # of a launch along x, y, z: arguments that the launch gives
 HOW = "begin it with `i = cuda.grid(1)`, and declare in kernels.yaml what goes beyond that"
@@ -37,7 +38,7 @@ class Compiled(NamedTuple):
     name: str
     signature: Signature
     tree: KernelTree
-    artifact: OpenCLArtifact
+    artifact: TextArtifact
     axes: int  # how many sizes of a launch the kernel counts
 
 

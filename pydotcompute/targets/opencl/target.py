@@ -9,7 +9,7 @@ from ...artifact.signature import DTYPES
 from ..base import Answer, Clock, Inspection, Job, Target
 
 if TYPE_CHECKING:
-    from .compilation import Compilation
+    from ..text.compilation import TextCompilation
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -37,10 +37,11 @@ class OpenCLTarget(Target):
     def inspect(self, job: Job) -> Inspection:
         return self._compilation(job, Clock())
 
-    def _compilation(self, job: Job, clock: Clock) -> Compilation:
-        from .compilation import Compilation
+    def _compilation(self, job: Job, clock: Clock) -> TextCompilation:
+        from ..text.compilation import TextCompilation
+        from .compiler import compile_kernel, emitted
 
-        return Compilation(job, clock)
+        return TextCompilation(job, clock, compile_kernel, emitted)
 
 
 TARGET = OpenCLTarget()

@@ -9,7 +9,7 @@ share: bytes of each array.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from ...artifact.dimensions import Tree
@@ -34,30 +34,15 @@ from .expressions import Expressions
 from .faults import NAMES, Faults
 from .geometry import grid, threads
 from .intervals import Intervals
-from .layout import Layout
 from .loops import Loops
 from .private import private_widths, slots_of
 from .reductions import Reductions
 from .scalars import FLOATS, PARTS, Scalars
+from .source import Source
 from .statements import Helpers, Statements, declared
 from .writer import Writer, elements
 
 CHUNKS = Chunks(most=1024, least=32, of_block=128)  # of a scan, each of which a thread does
-
-
-@dataclass(frozen=True)
-class Source:
-    text: str
-    positions: tuple[Position | None, ...]  # line k + 1 of the text comes from positions[k]
-    arguments: tuple[tuple, ...]  # see arrays.py; then ("scratch", k)
-    launches: tuple[dict[str, Any], ...]
-    scratch: tuple[Tree, ...]
-    shared: int  # bytes of shared memory of a block, at most
-    features: frozenset[str]  # "float64", "int64_atomics", …: what a device must have
-    program: tuple[Any, ...] = ()  # where the host follows control: see artifact/launch.py
-    sites: Sites | None = None  # by which faults are numbered, where the dialect checks
-    layout: Layout | None = None  # of a language without pointers
-    given: Mapping[str, tuple[Argument, ...]] = field(default_factory=dict)  # by kernel, what it gets
 
 
 def emit(

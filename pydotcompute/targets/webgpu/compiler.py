@@ -15,21 +15,17 @@ What an artifact's metadata says:
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...analysis.inside import unproved
 from ...artifact.dimensions import data
 from ...ir.tree import KernelTree
-from ..text.program import Source, emit
+from ..text.compilation import TextArtifact
+from ..text.program import emit
+from ..text.source import Source
 from .dialect import WGSL, ZEROS
 
 TARGET, SUFFIX = "webgpu", ".wgsl"
-
-
-class WGSLArtifact(NamedTuple):
-    data: bytes
-    suffix: str
-    meta: dict[str, Any]
 
 
 def emitted(tree: KernelTree, launch: dict[str, Any] | None = None, params: dict[str, Any] | None = None) -> Source:
@@ -39,21 +35,16 @@ def emitted(tree: KernelTree, launch: dict[str, Any] | None = None, params: dict
 
 def compile_kernel(
     tree: KernelTree, launch: dict[str, Any] | None = None, params: dict[str, Any] | None = None
-) -> WGSLArtifact:
+) -> TextArtifact:
     """The artifact of one specialisation. `launch` is the declaration's. Raises DeclarationError."""
     source = emitted(tree, launch, params)
     assert source.layout is not None
-    meta = {
-        "arguments": [list(a) for a in source.arguments],
+    meta = source.told(len(unproved(tree))) | {
         "launches": [_told(one) for one in source.launches],
-        "scratch": [data(size) for size in source.scratch],
         "bindings": source.layout.told(),
         "words": source.layout.words + ZEROS,
-        "shared": source.shared,
-        **(source.sites.told() if source.sites else {"unchecked": len(unproved(tree))}),
-        **({"program": list(source.program)} if source.program else {}),
     }
-    return WGSLArtifact(source.text.encode(), SUFFIX, meta)
+    return TextArtifact(source.text.encode(), SUFFIX, meta)
 
 
 def _told(launch: dict[str, Any]) -> dict[str, Any]:

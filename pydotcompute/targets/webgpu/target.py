@@ -11,7 +11,7 @@ from ...errors import DeclarationError
 from ..base import Answer, Clock, Inspection, Job, Target
 
 if TYPE_CHECKING:
-    from .compilation import Compilation
+    from ..text.compilation import TextCompilation
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LACKS = ("float64", "complex128")
@@ -53,10 +53,11 @@ class WebGPUTarget(Target):
     def inspect(self, job: Job) -> Inspection:
         return self._compilation(job, Clock())
 
-    def _compilation(self, job: Job, clock: Clock) -> Compilation:
-        from .compilation import Compilation
+    def _compilation(self, job: Job, clock: Clock) -> TextCompilation:
+        from ..text.compilation import TextCompilation
+        from .compiler import compile_kernel, emitted
 
-        return Compilation(job, clock)
+        return TextCompilation(job, clock, compile_kernel, emitted)
 
 
 TARGET = WebGPUTarget()
