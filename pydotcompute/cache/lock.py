@@ -69,8 +69,7 @@ def _create(path: str, say: Callable[[str], None]) -> None:
         except FileExistsError:
             holder = _holder(path)
             if _is_dead(holder):
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(path)
+                _remove(path, say)
                 continue
             if not told:
                 say(f"waiting for {holder or 'another process'}, which is building here; if nobody is, remove {path}")
@@ -81,6 +80,18 @@ def _create(path: str, say: Callable[[str], None]) -> None:
                 os.write(handle, f"process {os.getpid()} on {_machine() or platform.node()}".encode())
             os.close(handle)
             return
+
+
+def _remove(path: str, say: Callable[[str], None]) -> None:
+    """Remove the file that a dead process left. One does so at a time, and looks again first: of two that saw the same
+    dead process, the later would else remove the file of the earlier, and both would write."""
+    mine = path + ".removing"
+    _create(mine, say)
+    try:
+        if _is_dead(_holder(path)):
+            os.unlink(path)
+    finally:
+        os.unlink(mine)
 
 
 def _holder(path: str) -> str:

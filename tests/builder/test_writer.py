@@ -149,6 +149,39 @@ def test_where_the_file_system_has_no_locks_a_file_serves_and_that_is_said(tmp_p
     assert any("which is building here; if nobody is, remove" in text for text in told)
 
 
+@pytest.mark.parametrize("left", ["", "killed while it removed the file of another"])
+def test_two_that_saw_the_same_dead_holder_do_not_both_write(tmp_path, monkeypatch, left):
+    """The second one is stopped between its look and what it does about it, until the first holds the lock."""
+    (tmp_path / "number").write_text("0")
+    dead = f"process {2**22 + 1} on {lock._machine()}"
+    (tmp_path / "lock.held").write_text(dead)
+    if left:
+        (tmp_path / "lock.held.removing").write_text(dead)
+    first, heard, is_dead = [], [], lock._is_dead
+
+    def looked(holder):
+        seen = is_dead(holder)
+        if not first:
+            command = [sys.executable, "-c", WITHOUT_LOCKS, str(tmp_path), "wait"]
+            first.append(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
+            assert seen and first[0].stdout.readline() == "held\n"
+        return seen
+
+    def waits(what):
+        heard.append(what)
+        if what.startswith("waiting"):
+            first[0].communicate("", timeout=60)
+
+    def without_locks(handle, how):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(lock, "_is_dead", looked)
+    monkeypatch.setattr(lock.fcntl, "flock", without_locks)
+    with lock.locked(str(tmp_path), waits):
+        assert first[0].returncode == 0, "both write"
+    assert f"waiting for process {first[0].pid} on" in heard[1] and not list(tmp_path.glob("lock.held*"))
+
+
 @pytest.mark.parametrize("holder, dead", [
     ("", False), ("process", False), (f"process {2**22 + 1} on {platform.node()} pid:[1]", False), ("process 12 on elsewhere", False), (f"process 1 on {lock._machine()}", False),
     (f"process {2**22 + 1} on {platform.node()}", False),
