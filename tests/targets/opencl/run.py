@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from pydotcompute.backends.opencl.backend import unavailable as missing
 from pydotcompute.calls import arguments
 
-
-def missing() -> str:
-    """Why no call can run here; empty if one can."""
-    from pydotcompute.backends.opencl.backend import unavailable
-
-    return unavailable()
+__all__ = ["missing", "run"]
 
 
 def run(built: Any, values: dict[str, Any], call: arguments.Call, seed: int) -> None:
-    from tests.targets.opencl.opencl_support import launch  # which imports pyopencl
+    from tests.targets.opencl.opencl_support import device  # which imports pyopencl
 
-    launch(built, values, call)
+    device.launch(built, values, call)

@@ -8,7 +8,10 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
 import pytest
-from tests.targets.opencl.opencl_support import CACHE, ROOT, artifact_of, backend, load, loop, same
+from tests.targets.built import same
+from tests.targets.device_support import CACHE, artifact_of
+from tests.targets.opencl.opencl_support import backend, load, loop
+from tests.targets.references import PROJECT
 
 from pydotcompute.artifact import identity
 from pydotcompute.cache.files import sha256
@@ -249,7 +252,7 @@ def test_a_device_that_lacks_something_says_so(changed, told):
 
 def run(code, **environment):
     command = [sys.executable, "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env={**os.environ, **environment})
+    done = subprocess.run(command, capture_output=True, text=True, cwd=PROJECT, env={**os.environ, **environment})
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from tests.targets.opencl.opencl_support import loop, same
+from tests.targets.built import same
+from tests.targets.opencl.opencl_support import loop
 
 CONDITIONS = {
     "if": """

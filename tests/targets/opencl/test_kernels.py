@@ -1,8 +1,8 @@
 """The repository's kernels on an OpenCL device, against their references, in larger sizes than ../test_repository.py has."""
 
 import pytest
-from tests.targets.opencl.opencl_support import ROOT, compiled
-from tests.targets.references import EVERY, agree, cases, named
+from tests.targets.opencl.opencl_support import compiled
+from tests.targets.references import EVERY, PROJECT, agree, cases, named
 
 from pydotcompute import declare
 
@@ -13,5 +13,5 @@ FIRST = list({name: (name, label) for name, label in reversed(EVERY)}.values())[
 def test_kernel_agrees_with_the_reference(name, label):
     kernel, specialisation = named(name, label)
     found = cases(kernel, specialisation, 300_000)
-    built = compiled(kernel, specialisation, declare.render(kernel, specialisation, "opencl", ROOT))
+    built = compiled(kernel, specialisation, declare.render(kernel, specialisation, "opencl", PROJECT))
     agree(built, kernel, specialisation, found[-2:])

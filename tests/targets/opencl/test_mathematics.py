@@ -7,9 +7,10 @@ import sys
 import numpy as np
 import pyopencl as cl
 import pytest
-from tests.targets.opencl.opencl_support import ROOT, backend, loop
+from tests.targets.opencl.opencl_support import backend, loop
+from tests.targets.references import PROJECT
 
-sys.path.append(os.path.join(ROOT, "tests", "math"))
+sys.path.append(os.path.join(PROJECT, "tests", "math"))
 from elementwise import RUNNABLE, call  # noqa: E402
 from references import error_in_ulp, exact  # noqa: E402
 from samples import one_argument, two_arguments  # noqa: E402

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from tests.targets.opencl.opencl_support import build, loop, same
+from tests.targets.built import same
+from tests.targets.opencl.opencl_support import build, loop
 
 from pydotcompute.targets.opencl import words
 from pydotcompute.targets.opencl.dialect import constant, is_reserved

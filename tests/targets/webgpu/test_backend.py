@@ -12,7 +12,9 @@ from tests.targets.webgpu import run
 if reason := run.missing():
     pytest.skip(reason, allow_module_level=True)
 
-from tests.targets.webgpu.webgpu_support import artifact_of, backend, loop, same
+from tests.targets.built import same
+from tests.targets.device_support import artifact_of
+from tests.targets.webgpu.webgpu_support import backend, loop
 
 import pydotcompute
 from pydotcompute.backends.webgpu import WebGPUBackend
