@@ -3,7 +3,6 @@ the driver keep on the disk was deleted before. Numba and Triton are measured wh
 
 from __future__ import annotations
 
-import os
 import shutil
 import statistics
 import subprocess
@@ -12,9 +11,9 @@ import tempfile
 import time
 from typing import Any, Iterator
 
+from .own import environment
 from .peers import NUMBA, TRITON, need_device
 
-PARENT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # of the package
 COLUMNS = ("by", "warm s", "cold s", "note")
 FIRST = {
     "pydotcompute": """
@@ -47,12 +46,11 @@ def measure(rounds: int = 9) -> Iterator[dict[str, Any]]:
             program, kept = f"{folder}/first.py", f"{folder}/kept"
             with open(program, "w") as file:
                 file.write(text)
-            modules = os.pathsep.join([PARENT, *filter(None, [os.environ.get("PYTHONPATH")])])
-            environment = {**os.environ, "PYTHONPATH": modules, DRIVER_CACHE: kept, **dict.fromkeys(CACHES[name], kept)}
+            variables = environment(**dict.fromkeys((DRIVER_CACHE, *CACHES[name]), kept))
 
-            def process(program: str = program, environment: dict[str, str] = environment) -> float:
+            def process(program: str = program, variables: dict[str, str] = variables) -> float:
                 started = time.perf_counter()
-                subprocess.run([sys.executable, program], env=environment, check=True, capture_output=True, text=True)
+                subprocess.run([sys.executable, program], env=variables, check=True, capture_output=True, text=True)
                 return time.perf_counter() - started
 
             try:

@@ -14,8 +14,7 @@ import time
 from typing import Any, Callable, Iterator
 
 from ..errors import BackendNotAvailableError
-from .first_result import PARENT
-from .own import copy, pydotcompute
+from .own import PARENT, copy, environment, pydotcompute
 
 COLUMNS = ("what", "elements", "GB/s", "CPU target", "pyopencl", "s")
 WIDTH = 1000
@@ -97,15 +96,14 @@ def _first(root: str, folder: str, rounds: int) -> Iterator[dict[str, Any]]:
     program, driver = f"{folder}/first.py", f"{folder}/driver"
     with open(program, "w") as file:
         file.write(FIRST)
-    modules = os.pathsep.join([PARENT, *filter(None, [os.environ.get("PYTHONPATH")])])
-    environment = {**os.environ, "PYTHONPATH": modules, DRIVER_CACHE: driver}
+    variables = environment(**{DRIVER_CACHE: driver})
 
     def process(*forgotten: str) -> float:
         for path in forgotten:
             shutil.rmtree(path, ignore_errors=True)
         os.makedirs(driver, exist_ok=True)
         command = [sys.executable, program, root]
-        return float(subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout)
+        return float(subprocess.run(command, env=variables, check=True, capture_output=True, text=True).stdout)
 
     binaries = os.path.join(root, "build", "cache", "devices")
     for what, forgotten in (

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from ..runtime.kernel import Kernel
     from ..runtime.library import KernelLibrary
 
+PARENT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # of the package
+
 
 def own(*names: str) -> list[Kernel]:
     """Kernels of `pydotcompute.kernels`. Raises KernelNotBuiltError, with what to do, where one is not there."""
@@ -40,6 +42,12 @@ def copy(directory: str, root: str) -> None:
     shutil.copy(os.path.join(directory, "kernels.yaml"), root)
     if os.path.isdir(templates := os.path.join(directory, "templates")):
         shutil.copytree(templates, os.path.join(root, "templates"))
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Of a process that has this very package, with further variables."""
+    modules = os.pathsep.join([PARENT, *filter(None, [os.environ.get("PYTHONPATH")])])
+    return {**os.environ, "PYTHONPATH": modules, **more}
 
 
 def pydotcompute(arguments: list[str], accepted: Collection[int] = (0,)) -> str:
