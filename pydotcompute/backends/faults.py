@@ -19,7 +19,7 @@ def fault(artifact: Artifact, site: int, call: int, extent: int, index: int) -> 
     """`path:line:column: index 7 is outside x, which has 5`, an IndexError; or an AllocationError; or a ValueError for
     the step of a range. site, call: from 1, see artifact/abi.py."""
     sites, places = artifact.meta["sites"], artifact.meta["places"]
-    *_, array, rank, axis = sites[site - 1]
+    array, rank, axis, *unsigned = sites[site - 1][2:]
     file, line, column = places[site - 1]
     if axis == NO_MEMORY:
         place = f"{_path(artifact, file)}:{line}:{column}"
@@ -29,7 +29,8 @@ def fault(artifact: Artifact, site: int, call: int, extent: int, index: int) -> 
         place = f"{artifact.root}/{file}:{line}:{column}"
         return IndexError(f"{place}: a loop that goes round {index:,} times, and this device counts to {extent:,}")
     of_axis = f" of axis {axis}" if rank > 1 else ""
-    said = f"index {index}{of_axis} is outside {array}, which has {extent}"
+    given = index % 2**64 if unsigned else index
+    said = f"index {given}{of_axis} is outside {array}, which has {extent}"
     said = "the step of a range is 0" if axis == NO_STEP else said
     text = f"{_path(artifact, file)}:{line}:{column}: {said}"
     if call:

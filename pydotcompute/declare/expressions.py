@@ -148,7 +148,8 @@ def _check_node(node: ast.AST, kind: str, names: Collection[str], what: str, fai
         return
     elif isinstance(node, ast.Constant):
         if type(node.value) not in CONSTANTS[kind]:
-            raise fail(node, f"{node.value!r} is not allowed in {WHAT[kind]}")
+            hint = "write the name without quotes" if isinstance(node.value, str) else ""
+            raise fail(node, f"{node.value!r} is not allowed in {WHAT[kind]}", hint)
         if type(node.value) is int and node.value > INT64_MAX:
             raise fail(node, "the number is too large", "numbers have 64 bits")
     elif isinstance(node, ast.Call):

@@ -17,6 +17,7 @@ _NOUNS = {"in": ("an argument", "arguments"), "out": ("an output", "outputs"), "
 INT64_MAX = 2**63 - 1
 TOKEN = re.compile(r"\s*(?:(?P<name>[A-Za-z_]\w*)|(?P<number>[0-9]+)|(?P<op>\.\.\.|->|.)|(?P<end>$))", re.DOTALL)
 WRITE = 'write "(x: float32[n]) -> (out: float32[n])"'
+WRITE_TEMP = WRITE[:-1] + ' temp (q: float32[n])", if a call is to have scratch'
 
 
 class Token(NamedTuple):
@@ -59,6 +60,7 @@ class Reader:
             if kind == "end":
                 break
         self.index = 0
+        self.begun = "x: float32"  # the parameter under way, up to its dimensions
 
     def dtypes(self, name: str) -> Sequence[str]:
         """Those that a type variable stands for, or the dtype itself."""
@@ -87,7 +89,7 @@ class Reader:
 
     def group(self, role: str) -> list[Written]:
         """`(parameter, …)`; a comma may end it."""
-        self.expect("(", f"before the {_NOUNS[role][1]}", WRITE)
+        self.expect("(", f"before the {_NOUNS[role][1]}", WRITE_TEMP if role == "temp" else WRITE)
         result = []
         while self.peek.text != ")":
             result.append(self.parameter(role))
@@ -98,21 +100,38 @@ class Reader:
             if self.peek.text != ",":
                 break
             self.next()
-        self.expect(")", f"or ',' after {_NOUNS[role][0]}" if result else "or a name")
+        self.expect(")", f"or ',' after {_NOUNS[role][0]}" if result else "or a name", self.after(role, result))
         return result
+
+    def after(self, role: str, written: list[Written]) -> str:
+        """What is to be written where neither `)` nor `,` follows a parameter."""
+        if not written or self.peek.text in ("->", "") or written[-1].parameter.fill:
+            return WRITE
+        if self.peek.text in ("(", "{") and not written[-1].dims:
+            return self.example
+        if self.peek.text == "[":
+            return f"write all dimensions together: {self.begun}[m, n]"
+        return f"write a comma between two {_NOUNS[role][1]}" if self.peek.kind == "name" else WRITE
 
     def parameter(self, role: str) -> Written:
         name = self.next()
         if name.kind != "name":
-            raise self.fail(name, f"expected the name of {_NOUNS[role][0]}, found {name}")
+            hint = "a name begins with a letter" if name.kind == "number" else "write x: float32[n]"
+            raise self.fail(name, f"expected the name of {_NOUNS[role][0]}, found {name}", hint)
         self.expect(":", f"after '{name.text}'", f"write {name.text}: float32[n]")
         words = []
         while self.peek.kind == "name":
             words.append(self.next())
         if not words or words[-1].text in QUALIFIERS:
             after = str(words[-1]) if words else "':'"
-            raise self.fail(self.peek, f"expected a dtype after {after}, found {self.peek}")
+            hint = f"write {name.text}: {words[0].text + ' ' if words else ''}float32[n]"
+            raise self.fail(self.peek, f"expected a dtype after {after}, found {self.peek}", hint)
         *qualifiers, dtype = words
+        self.begun = f"{name.text}: {dtype.text}"
+        for word, following in zip(qualifiers, words[1:]):
+            if word.text not in QUALIFIERS and dtype_problem(word.text, self.types) is None:
+                hint = f"write {name.text}: {word.text}[{following.text}] for an array"
+                raise self.fail(following, f"expected '[', ',' or ')' after '{word.text}', found {following}", hint)
         self.check_dtype(dtype)
         self.check_qualifiers(qualifiers, role)
         ellipsis, dims = False, None
@@ -134,7 +153,9 @@ class Reader:
         role = "inout" if "inout" in names else role
         counts = [d.length for d in dims or () if d.length]
         if counts and (role != "out" or dims is None or dims[0].length is None or len(counts) > 1 or ellipsis):
-            raise self.fail(counts[-1], "only the first dimension of an output without '...' is trimmed to a count")
+            hint = f"write {self.begun}[<= n: {counts[-1].text}, m]" if role == "out" else f"write {self.begun}[n]"
+            message = "only the first dimension of an output without '...' is trimmed to a count"
+            raise self.fail(counts[-1], message, hint)
         count = counts[0].text if counts else None
         parameter = Parameter(name.text, dtype.text, values, role, ellipsis, layout, fill, count)
         return Written(parameter, name, dims or ())
@@ -156,6 +177,8 @@ class Reader:
                 raise self.fail(token, f"{_NOUNS[role][0]} cannot be {token.text}", hint)
         if tuple(t.text for t in tokens) not in ORDERS:
             together = " ".join(t.text for t in tokens)
+            if tuple(sorted(t.text for t in tokens)) in ORDERS:
+                raise self.fail(tokens[0], f"'{together}' is the wrong order", "write inout strided")
             hint = "write inout, strided, inout strided or broadcast"
             raise self.fail(tokens[0], f"'{together}' do not go together", hint)
 
@@ -168,7 +191,7 @@ class Reader:
             if self.peek.text == "...":
                 dots = self.next()
                 if ellipsis or dims:
-                    raise self.fail(dots, "'...' stands first, and once")
+                    raise self.fail(dots, "'...' stands first, and once", f"write {self.begun}[..., n]")
                 ellipsis = True
             else:
                 dims.append(self.dim())
@@ -176,7 +199,11 @@ class Reader:
             if token.text == "]":
                 return ellipsis, tuple(dims)
             if token.text != ",":
-                raise self.fail(token, f"expected ']' or ',' after a dimension, found {token}")
+                raise self.fail(token, f"expected ']' or ',' after a dimension, found {token}", self.example)
+
+    @property
+    def example(self) -> str:
+        return f"write {self.begun}[n], or [m, n] for two dimensions"
 
     def dim(self) -> Dim:
         if self.peek.text == "<":
@@ -188,8 +215,8 @@ class Reader:
                 break
             self.next()
         tokens = self.tokens[start : self.index]
-        if not tokens:
-            raise self.fail(first, f"expected a dimension, found {first}")
+        if not tokens or first.text == "[":
+            raise self.fail(first, f"expected a dimension, found {first}", self.example)
         end = tokens[-1].offset + len(tokens[-1].text)
         if len(tokens) == 1 and first.kind == "name":
             return Dim(first.text, first, end)
@@ -201,7 +228,7 @@ class Reader:
 
     def trimmed(self) -> Dim:
         """`<= n: count`."""
-        hint = "write out: float32[<= n: count], and the output count: int64 after it"
+        hint = f"write {self.begun}[<= n: count], and the output count: int64 after it"
         self.next()
         self.expect("=", "after '<'", hint)
         dim = self.dim()

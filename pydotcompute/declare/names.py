@@ -59,7 +59,8 @@ def target_problem(text: str) -> tuple[str, str] | None:
 _DTYPES = {
     "int": "int64", "uint": "uint64", "float": "float64", "double": "float64", "single": "float32", "half": "float16",
     "complex": "complex128", "byte": "uint8", "datetime64": "int64, which takes datetime64 too",
-    "timedelta64": "int64, which takes timedelta64 too",
+    "timedelta64": "int64, which takes timedelta64 too", "np": "the dtype alone: float32",
+    "numpy": "the dtype alone: float32",
 }  # fmt: skip
 
 

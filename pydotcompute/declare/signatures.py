@@ -10,7 +10,7 @@ from ..artifact.dimensions import Tree
 from ..artifact.signature import Parameter, Signature
 from ..errors import Position
 from . import expressions, possible
-from .grammar import WRITE, Dim, Reader, Token, Written
+from .grammar import WRITE, WRITE_TEMP, Dim, Reader, Token, Written
 from .names import OF_CALLS, name_problem, near
 from .possible import Params
 
@@ -44,7 +44,8 @@ def parse_signature(
         scratch = reader.group("temp")
     if reader.peek.kind != "end":
         expected = "the end" if outputs or scratch else "'->'"
-        raise reader.fail(reader.peek, f"expected {expected}, found {reader.peek}", WRITE)
+        hint = WRITE_TEMP if outputs and not scratch else WRITE
+        raise reader.fail(reader.peek, f"expected {expected}, found {reader.peek}", hint)
     written = [*inputs, *outputs, *scratch]
     symbols = _check_names(reader, written)
     parameters = tuple(w.parameter for w in written)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from dataclasses import replace
 from functools import reduce
 from typing import Any, Callable
 
@@ -214,4 +215,5 @@ def cast(dtype: str, value: Value, fault: Fault, at=None) -> Value:
         assert isinstance(kept, tree.Convert)
         literal_ = isinstance(kept.operand, tree.Const)  # which has been rounded
         return Value(kept.operand if literal_ else tree.Convert(kept, "float32", at=at))
-    return Value(convert(value, dtype, fault))
+    made = convert(value, dtype, fault)
+    return Value(replace(made, at=at) if isinstance(made, tree.Convert) else made)

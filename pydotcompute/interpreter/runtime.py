@@ -26,10 +26,11 @@ def accesses(sites: tuple[Site, ...], met: dict[str, dict[int, list]] | None = N
     met: takes the values that are scattered, by array and flat index."""
 
     def fault(array: np.ndarray, indices: Sequence[int], site: int):
-        places, name = sites[site]
+        places, name, unsigned = sites[site]
         axis = next(k for k, (i, n) in enumerate(zip(indices, array.shape)) if not 0 <= i < n)
         of_axis = f" of axis {axis}" if array.ndim > 1 else ""
-        text = f"index {indices[axis]}{of_axis} is outside {name}, which has {array.shape[axis]}"
+        given = indices[axis] % 2**64 if unsigned[axis] else indices[axis]
+        text = f"index {given}{of_axis} is outside {name}, which has {array.shape[axis]}"
         raise IndexError(_told(places[axis], text))
 
     def check_step(step: int, site: int) -> None:

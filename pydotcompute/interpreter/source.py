@@ -17,13 +17,15 @@ from ..ir import tree as t
 from ..ir.dtypes import INTEGER_BITS, kind_of
 from ..ir.from_zero import from_zero
 from ..ir.functions import FUNCTIONS
+from ..ir.indices import is_unsigned
 from ..ir.operations import BINARY, REDUCTIONS, UNARY
 from . import arithmetic
 
 _INLINE = {"+", "-", "*", "/", "//", "%"}  # of floats: NumPy's own scalar operators
 
 
-Site = tuple[tuple[Position | None, ...], str]  # where each index stands; the kernel's name of the array
+# Where each index stands; the kernel's name of the array; which indices were uint64.
+Site = tuple[tuple[Position | None, ...], str, tuple[bool, ...]]
 
 
 class Source(NamedTuple):
@@ -105,10 +107,11 @@ class _Writer:
 
     def site(self, node: t.Access | t.CheckStep) -> int:
         if isinstance(node, t.CheckStep):
-            self.sites.append(((node.at,), ""))
+            self.sites.append(((node.at,), "", ()))
         else:
             places = tuple(index.at or node.at for index in node.indices)
-            self.sites.append((places, self.arrays.get(node.array, node.array)))
+            unsigned = tuple(map(is_unsigned, node.indices))
+            self.sites.append((places, self.arrays.get(node.array, node.array), unsigned))
         return len(self.sites) - 1
 
     def line(self, text: str, at: Position | None) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..artifact.abi import NO_MEMORY, NO_STEP, TOO_MANY
 from ..errors import Position
+from ..ir.indices import is_unsigned
 from ..ir.tree import (
     Access,
     Atomic,
@@ -28,7 +29,8 @@ from ..ir.tree import (
 SHORT = 64
 
 Place = tuple[int, int]  # line and column in the rendered text: where it came from is not in the artifact's key
-Site = tuple[Place, str, int, int]  # of an index: where it stands, its array, the array's rank, its axis
+# Of an index: where it stands, its array, the array's rank, its axis; "uint64" of one that was it.
+Site = tuple[Place, str, int, int] | tuple[Place, str, int, int, str]
 
 
 class Sites:
@@ -65,8 +67,11 @@ class Sites:
         places = [index.at or node.at or within for index in node.indices]
         first = places[0]
         assert first is not None  # a user wrote the index, or the statement
-        site = tuple(((at or first).place, array, len(places), axis) for axis, at in enumerate(places))
-        return 1 + self.sites.index(site[0]) if site[0] in self.sites else self._new(site)
+        site: list[Site] = []
+        for axis, (at, index) in enumerate(zip(places, node.indices)):
+            here = (at or first).place, array, len(places), axis
+            site.append((*here, "uint64") if is_unsigned(index) else here)
+        return 1 + self.sites.index(site[0]) if site[0] in self.sites else self._new(tuple(site))
 
     def no_memory(self, made: NewArray) -> int:
         """The same for an array that there is no memory for."""

@@ -112,7 +112,7 @@ class Acting(Scratch):
                 raise Retry
             given.append(array)
             words.append(f"{array.name}[{array.prefix.removesuffix(', ')}]" if array.prefix else array.name)
-        words += [bare(str(given[0].dims[axis])) for axis in actor.extents]
+        words += [self.extent(given[0].dims[axis]) for axis in actor.extents]
         text = f"{actor.name}({', '.join(words)})"
         if not actor.result:
             self.line(text)
@@ -120,6 +120,14 @@ class Acting(Scratch):
         name, value = self.name(), Expr(text, actor.result)
         self.line(f"{name} = {value.text}")
         self.scope.add(value._replace(text=name))
+
+    def extent(self, dim: int | str) -> str:
+        """A dimension as an argument. A number has a name: what the helper computes from a literal might not fit."""
+        if isinstance(dim, str):
+            return bare(dim)
+        name = self.name("n")
+        self.line(f"{name} = {dim}")
+        return name
 
     def own_row(self, scope: Scope, names: tuple[str, ...], dims: tuple) -> None:
         """An output of which each iteration has a row for itself."""

@@ -20,6 +20,13 @@ kernels:
     body: |
       for i in grid(m):
           out[i] = x[index[i]]
+  pick:
+    signature: "(x: float64[n], k: uint64, converted: bool) -> (out: float64)"
+    body: |
+      if converted:
+          out[()] = x[int64(k)]
+      else:
+          out[()] = x[k]
   scale:
     signature: "(x: inout strided float32[...], a: float32) -> ()"
     body: |
@@ -107,7 +114,7 @@ def test_params_broadcasting_and_several_outputs(lib):
 
 def test_native_entries_serve_all_of_these(lib):
     x = np.arange(6, dtype="f4")
-    lib.gather(x, np.array([1])), lib.scale(x, 1.0), lib.diff(x), lib.tiled(x, x)  # the first calls
+    lib.gather(x, np.array([1])), lib.scale(x, 1.0), lib.diff(x), lib.tiled(x, x), lib.pick(np.ones(1), 0, True)  # the first calls
     for name in lib:
         assert type(lib[name].func).__name__ == "builtin_function_or_method"
     assert lib.diff.func(x).shape == (5,) and lib.scale.func(x, 1.0) is None
@@ -131,6 +138,17 @@ def test_an_index_outside_is_told(project):
         with pytest.raises(IndexError):
             gather(x, index, out)
     assert sys.getrefcount(out) == references
+
+
+def test_an_index_of_uint64_is_told_as_it_was_given(lib):
+    """Not as the int64 that it is looked up by; but one that the program converts is what that gives."""
+    x = np.arange(12.0)
+    for call in doors(lib.pick):
+        assert call(x, 3, False) == call(x, 3, True) == 3
+        for k in (12, 2**64 - 1, 2**63):
+            for converted, index in ((False, k), (True, k - 2**64 if k >= 2**63 else k)):
+                with pytest.raises(IndexError, match=f": index {index} is outside x, which has 12$"):
+                    call(x, k, converted)
 
 
 def test_a_build_with_bounds_is_another_target(project):
