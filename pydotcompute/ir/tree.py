@@ -317,10 +317,10 @@ class NewArray(Node):
         return tuple(n for n in self.shape if isinstance(n, int))
 
 
-_Jump = Break | Continue | Return
-_Loop = If | While | For | CheckStep | Parallel | Reduce
-Stmt = Assign | AssignTuple | Store | Atomic | Scatter | Accumulate | NewArray | _Jump | _Loop
-Access = Load | Store | Atomic | Scatter  # of an element
+Jump = Break | Continue | Return
+Update = Store | Atomic | Scatter  # of an element
+Stmt = Assign | AssignTuple | Update | Accumulate | NewArray | Jump | If | While | For | CheckStep | Parallel | Reduce
+Access = Load | Update
 
 
 @dataclass(frozen=True)

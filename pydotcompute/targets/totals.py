@@ -26,6 +26,7 @@ from ..ir.tree import (
     Scatter,
     Stmt,
     Store,
+    Update,
     Var,
     While,
     children,
@@ -134,7 +135,7 @@ def _reads_what_it_stored(loop: Parallel, body: tuple[Stmt, ...], tree: KernelTr
         if isinstance(node, ArrayName) and (node.name, node.at) in passed and alike(node.name, before):
             return True
         found = any([look(child) for child in children(node)])
-        if isinstance(node, (Store, Atomic, Scatter)) and node.array not in own:
+        if isinstance(node, Update) and node.array not in own:
             before.add(node.array)
         return found
 
@@ -142,4 +143,4 @@ def _reads_what_it_stored(loop: Parallel, body: tuple[Stmt, ...], tree: KernelTr
 
 
 def _stored(node: Any, own: set[str]) -> set[str]:
-    return {n.array for n in walk(node) if isinstance(n, (Store, Atomic, Scatter))} - own
+    return {n.array for n in walk(node) if isinstance(n, Update)} - own

@@ -45,6 +45,7 @@ def test_integers(target, dtype):
     operations = ["a + b", "a - b", "a * b", "a // b", "a % b", "a & b", "a | b", "a ^ b", "a << b", "a >> b", "-a", "~a"]
     operations += ["min(a, b)", "max(a, b)", "abs(a)", "sign(a)", "popcount(a)", "clz(a)", "a ** b", "round(a)"]
     operations += ["a if a < b else b", "where(a >= b, a, b)", "b if a == b and a != 3 or b > 7 else a"]
+    operations += ["min(a if a > b else ~b, b)", "max(b, where(a > b, a & b, -a))", "popcount(a if a > b else b)"]
     agree(target, dtype, operations)
 
 
@@ -76,6 +77,7 @@ def test_not_a_number_out_of_constants(target):
 @every_target
 def test_bools(target):
     operations = ["a & b", "a | b", "a ^ b", "not a", "~a", "a and b", "a or b", "a == b", "a < b", "min(a, b)"]
+    operations += ["max(b, a if b else not a)", "min(where(a, b, ~b), a)"]
     agree(target, "bool", operations)
 
 

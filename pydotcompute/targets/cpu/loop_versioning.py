@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 
-from ...ir.tree import Atomic, Expr, Load, Parallel, Scatter, Store, Var, walk
+from ...ir.tree import Access, Expr, Parallel, Var, walk
 from ..llvm.writer import Writer
 from .arrays import Array, itemsize
 from .bodies import assigned, body_size
@@ -58,7 +58,7 @@ class LoopVersioning:
         found, arrays = {}, self.elements.arrays
         for s in loop.body:
             for node in walk(s):
-                touches = isinstance(node, (Load, Store, Atomic, Scatter)) and node.array in arrays
+                touches = isinstance(node, Access) and node.array in arrays
                 if touches and wanted(node.indices):
                     found[node.array] = arrays[node.array]
         return list(found.values())

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...ir.dtypes import INTEGER_BITS
+
 Template = Callable[[Any, str, str], list[str]]  # (scalars.Scalars, dtype, name) → the lines of a function
 Axes = tuple[str, str, str]  # texts for x, y and z
 
@@ -66,9 +68,10 @@ class Dialect:
         """The negative of a number; of an unsigned one, modulo its range."""
         return f"(-{text})"
 
-    def choose(self, condition: str, then: str, otherwise: str) -> str:
+    def choose(self, dtype: str, condition: str, then: str, otherwise: str) -> str:
         """One of two values; the other is not needed, and may be evaluated."""
-        return f"({condition} ? {then} : {otherwise})"
+        text = f"({condition} ? {then} : {otherwise})"  # of small integers, C makes an int: no type that calls go by
+        return self.cast(dtype, text, dtype) if INTEGER_BITS.get(dtype, 32) < 32 else text
 
     def pair(self, dtype: str, real: str, imaginary: str) -> str:
         """A complex value."""

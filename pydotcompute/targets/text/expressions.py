@@ -78,7 +78,7 @@ class Expressions:
             case Select():
                 if self.branches(e):
                     return self.branch(e)
-                return s.dialect.choose(*map(self.text, (e.condition, e.then, e.otherwise)))
+                return s.dialect.choose(e.type, *map(self.text, (e.condition, e.then, e.otherwise)))
             case Convert():
                 return s.convert(self.text(e.operand), e.operand.type, e.type)
             case Call():

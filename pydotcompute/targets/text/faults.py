@@ -150,4 +150,5 @@ class Faults:
         """A number of iterations of the whole kernel, 0 where there was a fault."""
         if not self.any:
             return count
-        return self.scalars.dialect.choose(self.scalars.dialect.faults["none"], count, self._number(0))
+        s = self.scalars
+        return s.dialect.choose(s.index, s.dialect.faults["none"], count, self._number(0))

@@ -83,7 +83,7 @@ def _shr(s: Scalars, dtype: str, name: str) -> list[str]:
     bits = (high - low).bit_length()
     if not _signed(dtype):
         return _function(t, name, f"{t} x, {t} y", f"return y < {bits} ? ({t})(x >> y) : ({t})0;")
-    count = s.dialect.choose(f"y >= 0 && y < {bits}", "y", f"({t}){bits - 1}")
+    count = s.dialect.choose(dtype, f"y >= 0 && y < {bits}", "y", f"({t}){bits - 1}")
     return _function(t, name, f"{t} x, {t} y", f"return ({t})(x >> {count});")
 
 

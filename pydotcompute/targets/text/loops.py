@@ -17,7 +17,7 @@ from math import prod
 
 from ...analysis.barriers import barriers
 from ...artifact.launch import CHUNK_TERMS, MOST_CHUNKS
-from ...ir.tree import Atomic, Const, For, If, KernelTree, Parallel, Scatter, Stmt, Store, Unary, While, walk
+from ...ir.tree import Const, For, If, Jump, KernelTree, Parallel, Stmt, Unary, Update, While, walk
 from ..geometry import assigned
 from ..lane import Lane
 from ..sites import ends_alone, is_short, may_be_long
@@ -254,14 +254,24 @@ class Loops:
 
         self.over_groups("_chunk", chunks, one)
 
-    def at_block_level(self, body: Iterable[Stmt], base: tuple[int, ...]) -> None:
-        """Statements that every thread executes, but for stores and atomics, with the barriers that stand before."""
-        body, w = tuple(body), self.writer
+    def at_block_level(self, body: Iterable[Stmt], base: tuple[int, ...], together: bool = True) -> None:
+        """Statements that every thread executes, but for stores and atomics, with the barriers that stand before.
+
+        What one thread does alone ends where they come by together before they wait for each other or some of them may
+        leave a loop: PoCL 3.1 forgets a store between a barrier and a loop with barriers, where others surround them.
+        """
+        body, w, alone = tuple(body), self.writer, False
         for k, s in enumerate(body):
             outer, w.at = w.at, s.at or w.at
             path = (*base, k)
             if path in self.points:
                 w.barrier()
+                alone = False
+            inside, waits = list(walk(s)), self.waits(s, path)
+            if alone and together and (waits or any(isinstance(n, Jump) for n in inside)):
+                self.gather()
+                alone = False
+            alone = not waits and (alone or any(isinstance(n, Update) for n in inside))
             if ends_alone(s) and not isinstance(s, While):
                 self.vote()
             self.block_statement(s, path)
@@ -270,20 +280,20 @@ class Loops:
             w.barrier()
 
     def block_statement(self, s: Stmt, path: tuple[int, ...]) -> None:
-        w = self.writer
+        w, waits = self.writer, self.waits(s, path)
         match s:
             case Parallel():
                 self.threads(s, path)
-            case Store() | Atomic() | Scatter():
+            case _ if isinstance(s, Update):
                 with w.when(f"{self.thread} == {self.number(0)}"):
                     self.statements.one(s)
             case If():
                 with w.when(self.expressions.text(s.condition)):
-                    self.at_block_level(s.body, (*path, 0))
+                    self.at_block_level(s.body, (*path, 0), waits)
                 if s.orelse or (*path, 1, 0) in self.points:
                     with w.otherwise():
-                        self.at_block_level(s.orelse, (*path, 1))
-                if self.waits(s, path):
+                        self.at_block_level(s.orelse, (*path, 1), waits)
+                if waits:
                     self.gather()
             case For() | While():
 
@@ -295,8 +305,8 @@ class Loops:
                     if asks:  # behind the vote
                         with w.when(self.expressions.text(Unary("not", asks.condition, "bool"))):
                             w.leave()
-                    self.at_block_level(body, (*path, 0))
-                    if self.waits(s, path):
+                    self.at_block_level(body, (*path, 0), waits)
+                    if waits:
                         self.gather()
 
                 loop = replace(asks, condition=Const(True, "bool")) if asks else s
@@ -336,9 +346,8 @@ class Loops:
         if touches_private(s, self.tree):
             self.in_slots(s, counts, widths, iteration)
         else:
-            self.over_threads(
-                self.number(0), self.product((counts[0], *widths[1:])), iteration, self.goes_on(s)
-            )
+            total = self.product((counts[0], *widths[1:]))
+            self.over_threads(self.number(0), total, iteration, self.goes_on(s))
         if lanes:
             self.reductions.combine(lanes)
             self.reductions.finish(lanes)
@@ -362,6 +371,7 @@ class Loops:
             where = self.held("_at", f"{slot} * {self.number(self.block)} + {self.thread}")
             with w.when(f"{where} < {total}"):
                 iteration(where)
+        self.gather()
         self.expressions.slot = outer
 
     def iteration(self, s: Parallel, names: list[str], counts: tuple[str, ...], where: str) -> None:

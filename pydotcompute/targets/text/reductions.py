@@ -156,7 +156,7 @@ class Reductions:
                 if k * step + step > width:  # in the last round there may be none
                     nothing = -1 if name == lane.extra else REDUCTIONS[lane.reduction.op].identity(dtype)
                     none = s.constant(nothing, dtype)
-                    text = s.dialect.choose(f"{at} < {s.constant(width, s.index)}", text, none)
+                    text = s.dialect.choose(dtype, f"{at} < {s.constant(width, s.index)}", text, none)
                 found.append(text)
             return found
 

@@ -179,7 +179,7 @@ class Scalars:
     def function(self, name: str, dtype: str, result: str, arguments: list[str]) -> str:
         """A listed function on operands of `dtype` (of `where`: the last two)."""
         if name == "where":
-            return self.dialect.choose(*arguments)
+            return self.dialect.choose(dtype, *arguments)
         if name == "complex_of":
             return self.dialect.pair(result, *arguments)
         if dtype in PARTS:

@@ -128,7 +128,7 @@ class WGSLDialect(Dialect):
             return f"(u32({text}) & {2 ** INTEGER_BITS[dtype] - 1}u)"
         return f"{self.types[dtype]}({text})"
 
-    def choose(self, condition: str, then: str, otherwise: str) -> str:
+    def choose(self, dtype: str, condition: str, then: str, otherwise: str) -> str:
         return f"select({otherwise}, {then}, {condition})"
 
     def pair(self, dtype: str, real: str, imaginary: str) -> str:

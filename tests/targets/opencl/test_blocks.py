@@ -1,5 +1,7 @@
 """What blocks do on OpenCL: barriers under conditions, and where they stand; long sums; views of several levels."""
 
+import textwrap
+
 import numpy as np
 import pytest
 from tests.targets.built import same
@@ -78,6 +80,25 @@ def test_updates_under_conditions(name, grid):
     built.python(*wanted)
     for g, w in zip(got, wanted, strict=True):
         same(g, w, name)
+
+
+LOOP = """for c in threads({0}):
+    {1}[r, c] = c + 1
+"""
+LONE = {"a store": "o[r] = 7", "in a loop": "for t in range(k):\n    o[r] += 7", "under a condition": "if k > 1:\n    o[r] = 7"}
+JUMPS = {"": "", "a jump": "if a[r, 0] > k:\n    continue\n", "a jump that is taken": "if a[r, 0] < k:\n    continue\n"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lone", LONE)
+@pytest.mark.parametrize("jump", JUMPS)
+def test_what_one_thread_stores_between_loops_over_threads_stays(lone, jump):
+    """PoCL 3.1 forgot it behind a barrier and before a loop with barriers, where another loop stood on each side."""
+    parts = (LOOP.format("n", "a"), LONE[lone], "\n", LOOP.format("k", "b"), LOOP.format(8, "d"), JUMPS[jump], "o[r] = o[r] + 2")
+    body = "for r in blocks(3):\n" + textwrap.indent("".join(parts), "    ")
+    built = loop("(n: int64, k: int64) -> (o: float64[3] = 1, a: float64[3, n] = 5, b: uint16[3, k] = 6, d: int8[3, 8])", body)
+    for name, got, wanted in zip("oabd", built.call(4, 5), built.python(4, 5), strict=True):
+        same(got, wanted, name)
 
 
 def between(source, *parts):
