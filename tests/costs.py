@@ -115,8 +115,8 @@ def without_polls() -> Iterator[None]:
         self.around.pop()
 
     @contextmanager
-    def whole(self: Any, start: str, stop: str, pieces: Any = InnermostLoops._pieces) -> Iterator[tuple[str, str]]:
-        with pieces(self, start, stop) if self.faults.any else nullcontext((start, stop)) as found:
+    def whole(self: Any, loop: Any, start: str, stop: str, made: Any = InnermostLoops._pieces) -> Iterator[Any]:
+        with made(self, loop, start, stop) if self.faults.any else nullcontext((start, stop)) as found:
             yield found
 
     looks = "br i1 %none, label %whose, label %ended"

@@ -3,7 +3,10 @@
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+
+import pydotcompute
 
 pytestmark = pytest.mark.slow
 
@@ -80,7 +83,37 @@ kernels:
           for k in range(steps):
               s += x[int64(x[i])] + k
           out[i] = s
+  sums:
+    signature: "(x: float64[n], steps: int64) -> (out: float64[n])"
+    body: |
+      for i in grid(n):
+          out[i] = sum(sum(x[i] * j + k for j in range(100000)) for k in range(steps))
+  extremes:
+    signature: "(x: float64[n], steps: int64) -> (out: float64[n])"
+    body: |
+      def most(x, k):
+          return max(-abs(j - 65536.0) * x for j in range(k))
+      for i in grid(n):
+          out[i] = most(x[i], steps)
+  lanes:
+    signature: "(x: float64[n], steps: int64) -> (out: float64[n])"
+    body: |
+      for i in blocks(n):
+          k = int64(0)
+          for a, b, c in threads(steps, steps, 3):
+              k += (a + b) >> c
+          out[i] = k * x[i]
+  tallied:
+    signature: "(x: float64[n], steps: int64) -> (out: int64[n])"
+    body: |
+      for i in grid(n):
+          out[i] = 0
+      for i in blocks(1):
+          for c in threads(steps):
+              atomic_add(out, c % n, c >> 1)
 """
+BOTH = ["turns", "endless", "nested", "ragged", "phases", "slices", "checked", "counted"]
+ONE = ["sums", "extremes", "lanes", "tallied"]  # of one thread's own: as on several
 
 PROGRAM = r"""
 import os, signal, sys, threading, time
@@ -130,14 +163,31 @@ def project(tmp_path_factory):
     return root
 
 
-@pytest.mark.parametrize("threads", ["1", "2"])
-@pytest.mark.parametrize("name", ["turns", "endless", "nested", "ragged", "phases", "slices", "checked", "counted"])
+@pytest.mark.parametrize(
+    "name, threads", [(name, k) for name in BOTH for k in ("1", "2")] + [(name, "1") for name in ONE]
+)
 def test_a_call_of_minutes_ends_soon_after_a_signal(project, name, threads):
     command = ["env", f"PYDOTCOMPUTE_THREADS={threads}", sys.executable, "-c", PROGRAM, str(project), name]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     waited = sorted(map(float, done.stdout.split()))
     assert len(waited) == 4 and waited[0] < 0.2 and waited[-1] < 2, waited  # others may have the processor for a while
+
+
+def test_loops_that_are_longer_than_arrays_give_what_they_give_in_one_piece(project):
+    lib = pydotcompute.load(project)
+    x = np.array([1.0, 0.0, np.nan, -np.inf])
+    for steps in (0, 1, 65535, 65536, 65537, 131072, 200_001):
+        terms = np.arange(steps)
+        np.testing.assert_array_equal(lib.tallied(x, steps), np.bincount(terms % 4, terms >> 1, 4))
+        if steps:
+            with np.errstate(invalid="ignore"):
+                wanted = np.max(-np.abs(terms - 65536.0) * x[:, None], 1)
+            found = lib.extremes(x, steps)
+            np.testing.assert_array_equal(found, wanted)
+            np.testing.assert_array_equal(np.signbit(found[:2]), np.signbit(wanted[:2]))
+    a, b, c = np.ogrid[:700, :700, :3]
+    np.testing.assert_array_equal(lib.lanes(np.ones(1), 700), [((a + b) >> c).sum()])
 
 
 def test_a_call_of_another_thread_goes_on_and_the_main_thread_hears(project):

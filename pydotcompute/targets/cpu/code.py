@@ -58,10 +58,11 @@ class Code:
         self.merges_stores = not bounds
         self.loops = Loops(
             self.writer, self.expressions, self.statements, self.reductions,
-            LoopVersioning(self.writer, self.elements), self.faults,
+            LoopVersioning(self.writer, self.elements), self.faults, self.interruptions,
             InnermostLoops(
                 self.writer, self.expressions, self.statements, self.reductions, self.faults,
-                LiftedChecks(self.expressions, self.elements, tree.aliases), splits=not bounds,
+                LiftedChecks(self.expressions, self.elements, tree.aliases),
+                self.interruptions, splits=not bounds,
             ),
         )  # fmt: skip
 

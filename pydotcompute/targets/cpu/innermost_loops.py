@@ -19,13 +19,13 @@ from .index_set_splitting import (
     does_nothing_else,
     index_conditions,
 )  # fmt: skip
-from .interruptions import leave_if_interrupted
+from .interruptions import PIECE, Interruptions, leave_if_interrupted
 from .lifted_checks import LiftedChecks
 from .loop_reductions import Lanes, Reductions
 
 _FEW = 64  # iterations of a loop that is written as vectors
-PIECE = 1 << 16  # iterations between two looks at whether the call is to end
-_BLOCKS = 1 << 8  # the same, of blocks
+_BLOCKS = 1 << 8  # blocks between two looks at whether the call is to end
+_OF_LOOPS = 1 << 9  # iterations, where there are loops in each
 
 
 class InnermostLoops:
@@ -33,11 +33,11 @@ class InnermostLoops:
 
     def __init__(
         self, writer: Writer, expressions: Expressions, statements: Statements, reductions: Reductions,
-        faults: Faults, checks: LiftedChecks, splits: bool,
+        faults: Faults, checks: LiftedChecks, interruptions: Interruptions, splits: bool,
     ):  # fmt: skip
         self.writer, self.names, self.expressions = writer, writer.names, expressions
         self.statements, self.reductions, self.faults = statements, reductions, faults
-        self.checks, self.splits = checks, splits
+        self.checks, self.interruptions, self.splits = checks, interruptions, splits
 
     def write(self, loop: Parallel, lanes: Lanes, start: str, stop: str) -> None:
         """The loop over the last index, from start to stop, with the body."""
@@ -47,21 +47,27 @@ class InnermostLoops:
             self.checks.write(loop, start, stop, lambda version: self._search(version, lanes, start, stop))
         elif loop.kind == "threads" and (count := _whole_vectors(loop)):
             self._each(loop, start, f"int64({count})", "independent_vectors")
-        elif not _few(loop) and (self.faults.any if loop.kind == "threads" else loop.reductions):
-            with self._pieces(start, stop) as (first, last):
+        elif not _few(loop) and self._is_cut(loop):
+            with self._pieces(loop, start, stop) as (first, last):
                 self._whole(loop, first, last)
         else:
             self._whole(loop, start, stop)
 
+    def _is_cut(self, loop: Parallel) -> bool:
+        """Whether it is written in pieces, between which the call may end; without reductions, a slice ends soon."""
+        if loop.kind == "threads":
+            return self.faults.any or self.interruptions.is_unbounded(loop)
+        return bool(loop.reductions)
+
     @contextmanager
-    def _pieces(self, start: str, stop: str) -> Iterator[tuple[str, str]]:
+    def _pieces(self, loop: Parallel, start: str, stop: str) -> Iterator[tuple[str, str]]:
         """Parts of a range, one after the other; after the first as long as the call goes on."""
-        writer = self.writer
+        writer, piece = self.writer, _OF_LOOPS if self.interruptions.has_long(loop.body) else PIECE
         first, last = (self.names.fresh(n) for n in ("_piece", "_piece_end"))
         writer.assign(first, start)
         with writer.while_(f"lt({first}, {stop})"):
             leave_if_interrupted(writer, f"gt({first}, {start})")
-            writer.assign(last, f"add({first}, minimum(sub({stop}, {first}), int64({PIECE})))")
+            writer.assign(last, f"add({first}, minimum(sub({stop}, {first}), int64({piece})))")
             yield first, last
             writer.assign(first, last)
 
@@ -106,19 +112,26 @@ class InnermostLoops:
         self.reductions.quickly(loop, lambda: self._loop(loop, start, stop, mark))
 
     def _loop(self, loop: Parallel, start: str, stop: str, mark: str) -> None:
-        with self.writer.for_(self.names.of(loop.names[-1]), start, stop):
-            self.writer.line(f"{mark}()")
+        writer, name, counter = self.writer, self.names.of(loop.names[-1]), ""
+        if start != "int64(0)" and loop.kind == "threads" and self.interruptions.is_unbounded(loop):
+            counter = self.names.fresh("_turn")
+        with writer.for_(counter or name, start, stop):
+            writer.line(f"{mark}()")
+            if counter:  # of a piece, which does not tell LLVM that it starts from 0 or later
+                writer.assign(name, f"natural({counter})")
             with self.statements.iteration():
                 self.statements.write(loop.body)
 
     @contextmanager
-    def _blocks(self, block: int, start: str, stop: str) -> Iterator[tuple[str, str]]:
+    def _blocks(self, loop: Parallel, block: int, start: str, stop: str) -> Iterator[tuple[str, str]]:
         """Blocks of iterations, one after the other: the first iteration of one, and how many it has."""
         writer = self.writer
         number, first = (self.names.fresh(n) for n in ("_number", "_first"))
         with writer.for_(number, f"blocks_of(sub({stop}, {start}), int64({block}))"):
             self.faults.leave()
-            leave_if_interrupted(writer, f"eq(band({number}, int64({_BLOCKS - 1})), int64({_BLOCKS - 1}))")
+            each = self.interruptions.has_long(loop.body)
+            last = f"eq(band({number}, int64({_BLOCKS - 1})), int64({_BLOCKS - 1}))"
+            leave_if_interrupted(writer, f"gt({number}, int64(0))" if each else last)
             writer.assign(first, f"at({number}, int64({block}), {start})")
             yield first, writer.held("_terms", f"minimum(int64({block}), sub({stop}, {first}))")
 
@@ -140,7 +153,7 @@ class InnermostLoops:
         """Passes over all lanes, and a last one over a part of them."""
         writer, shift = self.writer, lanes.count.bit_length() - 1
         turn, part, k = (self.names.fresh(n) for n in ("_pass", "_part", "_k"))
-        with self._blocks(lanes.block, start, stop) as (first, terms):
+        with self._blocks(loop, lanes.block, start, stop) as (first, terms):
             self.reductions.begin_block(lanes)
             whole = writer.held("_whole", f"shr({terms}, int64({shift}))")
             with writer.for_(turn, "int64(0)", whole):
@@ -183,7 +196,7 @@ class InnermostLoops:
         writer, reductions, index = self.writer, self.reductions, self.names.of(loop.names[-1])
         assert lanes.search is not None
         k, outer = self.names.fresh("_k"), reductions.number
-        with self._blocks(lanes.block, start, stop) as (first, terms):
+        with self._blocks(loop, lanes.block, start, stop) as (first, terms):
             reductions.begin_block(lanes)
             reductions.number = k
             with writer.for_(k, "int64(0)", terms):

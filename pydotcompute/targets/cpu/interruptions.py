@@ -2,23 +2,45 @@
 
 A look costs some 30 ns, so there is one after about as much work as a slice is. The outermost loop counts what its
 iterations cost, if that is known before each; where it is not (`while`, counts from data), the loops inside count too.
-A loop without loops inside, which may become vectors, is written as parts of so many iterations.
+A loop without loops inside, which may become vectors, is written as parts of so many iterations. So are loops over
+threads and reductions of an iteration's own, at numbers of iterations that leave the order of their terms as it is, if
+no array's length bounds them: as long as an array in memory is, a loop without loops inside ends within a second.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager
 from typing import NamedTuple
 
 from ...analysis.cost import SLICE, cost_of
-from ...ir.tree import CallHelper, Expr, For, Helper, KernelTree, Load, Parallel, Reduce, Var, While, walk
+from ...ir.tree import (
+    Assign,
+    Binary,
+    Call,
+    CallHelper,
+    Const,
+    Convert,
+    Expr,
+    For,
+    Helper,
+    KernelTree,
+    Load,
+    Parallel,
+    Reduce,
+    Select,
+    Stmt,
+    Var,
+    While,
+    walk,
+)  # fmt: skip
 from ..llvm.faults import FAULTS
 from ..llvm.writer import Writer
 from ..phases import phases_of
-from ..sites import is_short
+from ..sites import SHORT, is_short
 
 Loop = For | While
+PIECE = 1 << 16  # iterations of a loop without loops inside, between two looks
 
 
 def may_take_long(tree: KernelTree) -> bool:
@@ -26,9 +48,66 @@ def may_take_long(tree: KernelTree) -> bool:
     bodies, dims = [*(h.body for h in tree.helpers), tree.body], set(tree.symbols)
     loops = [n for body in bodies for s in body for n in walk(s) if isinstance(n, (For, While)) and not is_short(n)]
     bounds = [(n.start, n.stop, n.step) for n in loops if isinstance(n, For)] + [n.counts for n in phases_of(tree)]
-    if any(isinstance(n, While) for n in loops) or not all(_follows(e, dims) for each in bounds for e in each):
+    if any(isinstance(n, While) for n in loops) or _has_unbounded(tree):
+        return True
+    if not all(_follows(e, dims) for each in bounds for e in each):
         return True
     return any(inner is not n and inner in loops for n in loops for inner in walk(n))
+
+
+def _has_unbounded(tree: KernelTree) -> bool:
+    """Whether it has a reduction, or a loop over threads, that may be longer than arrays are."""
+    roots = [(tree.body, lengths(tree)), *((h.body, frozenset[str]()) for h in tree.helpers)]
+    return any(
+        isinstance(n, Reduce) and not is_bounded(n.count, names)
+        or isinstance(n, Parallel) and n.kind == "threads" and not all(is_bounded(e, names) for e in n.counts)
+        for body, names in roots for s in body for n in walk(s)
+    )  # fmt: skip
+
+
+def lengths(tree: KernelTree) -> frozenset[str]:
+    """The scalars of a kernel that are no larger than about an array's length."""
+    nodes = [n for s in tree.body for n in walk(s)]
+    assigned = [n.name for n in nodes if isinstance(n, Assign)]
+    found = set(tree.symbols)
+    for n in nodes:  # what is around a loop before what is in it
+        match n:
+            case Parallel():
+                found |= {name for name, e in zip(n.names, n.counts, strict=True) if is_bounded(e, found)}
+                continue
+            case Reduce():
+                bounds: tuple[Expr, ...] = (n.count,)
+            case For():
+                bounds = n.start, n.stop
+            case Assign() if assigned.count(n.name) == 1:
+                bounds = (n.value,)
+            case _:
+                continue
+        if all(is_bounded(e, found) for e in bounds):
+            found.add(n.name)
+    return frozenset(found)
+
+
+def is_bounded(e: Expr, names: Set[str]) -> bool:
+    """Whether it is no larger than about one of these scalars, or a small number."""
+    match e:
+        case Const():
+            return isinstance(e.value, int) and e.value <= PIECE
+        case Var():
+            return e.name in names
+        case Convert():
+            return is_bounded(e.operand, names)
+        case Select():
+            return is_bounded(e.then, names) and is_bounded(e.otherwise, names)
+        case Call(function="min"):
+            return any(is_bounded(a, names) for a in e.arguments)
+        case Call(function="max"):
+            return all(is_bounded(a, names) for a in e.arguments)
+        case Binary(op="+" | "-"):
+            return is_bounded(e.left, names) and is_bounded(e.right, names)
+        case Binary(op="*" | "//" | ">>", right=Const() as right):
+            return is_bounded(e.left, names) and (e.op != "*" or isinstance(right.value, int) and right.value <= SHORT)
+    return False
 
 
 class _Watch(NamedTuple):
@@ -48,6 +127,7 @@ class Interruptions:
         self.writer, self.write = writer, write
         self.helpers: dict[str, Helper] = {h.name: h for h in tree.helpers}
         self.known = {*tree.symbols, *(p.name for p in tree.parameters if not p.in_memory)}
+        self.lengths = lengths(tree)
         self.in_helper = False  # whose names are its own
         self.around: list[_Watch] = []
 
@@ -68,6 +148,15 @@ class Interruptions:
         self.around.append(watch)
         write()
         self.around.pop()
+
+    def is_unbounded(self, loop: Parallel) -> bool:
+        """Whether it may be longer than arrays are."""
+        names: Set[str] = frozenset() if self.in_helper else self.lengths
+        return not all(is_bounded(count, names) for count in loop.counts)
+
+    def has_long(self, body: tuple[Stmt, ...]) -> bool:
+        """Whether there are loops inside that may have many iterations."""
+        return any(self._is_long(n) for s in body for n in walk(s))
 
     def head(self) -> None:
         """At the beginning of the body of a loop."""

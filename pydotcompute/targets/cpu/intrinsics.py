@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from llvmlite import ir
+
 from ..llvm.conversions import conversions, reinterpretations
 from ..llvm.dialect import Table, intrinsics
 from ..llvm.operations import OPERATIONS, mixed
-from ..llvm.values import llvm_call
+from ..llvm.values import call, constant, llvm_call
 from .dialect import CPU
 from .memory import memory
 
@@ -16,6 +18,12 @@ _OWN.operation("add_saturating", 2, "int")(lambda d, b, t, x, y: llvm_call(b, "s
 _OWN.operation("sub_saturating", 2, "int")(lambda d, b, t, x, y: llvm_call(b, "ssub.sat", t, x, y))
 _OWN.operation("fma", 3, "float")(lambda d, b, t, x, y, z: llvm_call(b, "fma", t, x, y, z))
 
+
+@_OWN.operation("natural", 1, "int")
+def _natural(d, b, t, x):
+    """x, which is at least 0."""
+    call(b, "llvm.assume", ir.VoidType(), b.icmp_signed(">=", x, constant(t, 0)))
+    return x
 
 
 def _quick(op: str) -> None:

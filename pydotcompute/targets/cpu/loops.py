@@ -13,6 +13,7 @@ from ..llvm.statements import Statements
 from ..llvm.writer import Writer
 from ..sites import may_be_long
 from .innermost_loops import InnermostLoops
+from .interruptions import PIECE, Interruptions, leave_if_interrupted
 from .loop_reductions import Lanes, Reductions
 from .loop_versioning import LoopVersioning
 
@@ -20,21 +21,35 @@ from .loop_versioning import LoopVersioning
 class Loops:
     def __init__(
         self, writer: Writer, expressions: Expressions, statements: Statements, reductions: Reductions,
-        versioning: LoopVersioning, faults: Faults, innermost: InnermostLoops,
+        versioning: LoopVersioning, faults: Faults, interruptions: Interruptions, innermost: InnermostLoops,
     ):  # fmt: skip
         self.writer, self.names, self.expressions = writer, writer.names, expressions
         self.statements, self.reductions = statements, reductions
         self.versioning, self.faults, self.innermost = versioning, faults, innermost
+        self.interruptions = interruptions
 
     def parallel(self, s: Parallel) -> None:
         """`threads`: the whole range."""
         counts = self._held_counts(s)
         lanes = self.reductions.open(s, counts, from_identity=False)
+        outer = [*map(self.names.of, s.names[:-1])]
+        looks = bool(outer) and self.interruptions.is_unbounded(s)
+        spent = self.writer.held("_spent", "int64(0)") if looks else ""
         with ExitStack() as nest:
-            for name, count in list(zip(s.names, counts, strict=True))[:-1]:
-                nest.enter_context(self.writer.for_(self.names.of(name), "int64(0)", count))
+            for k, (name, count) in enumerate(zip(outer, counts), 1):
+                nest.enter_context(self.writer.for_(name, "int64(0)", count))
+                if looks and k == len(outer):
+                    self.writer.assign(spent, f"add({spent}, add(minimum({counts[-1]}, int64({PIECE})), int64(1)))")
+                if looks:
+                    self._look(spent)
             self._iterations(s, lanes, "int64(0)", counts[-1])
         self.reductions.close(lanes)
+
+    def _look(self, spent: str) -> None:
+        """After so many iterations: leave the loop if the call is to end; then loops around it are left at once too."""
+        with self.writer.if_(f"gt({spent}, int64({PIECE}))"):
+            leave_if_interrupted(self.writer)
+            self.writer.assign(spent, "int64(0)")
 
     def reduce(self, s: Reduce) -> None:
         """A reduction of an iteration's own: as that of a `threads` loop."""
