@@ -1,6 +1,7 @@
-"""Kernels of a project at the sizes that they declare under `sizes: {bench: …}`, on one thread, against their reference
-and a copy of as many bytes: the roof of what waits for memory, at that size, on this machine. The roof of what computes
-is NumPy's product of float32 matrices."""
+"""Kernels of a project at the sizes that they declare under `sizes: {bench: …}`, on one thread: against their reference
+in NumPy and, where they are installed, Numba of the same body and the reference in JAX and PyTorch; and against the
+roofs of this machine. That of what waits for memory is a copy of as many bytes, that of what computes NumPy's product
+of float32 matrices. What is slower than a peer comes first, with the reason, as far as one is known."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from ..declare.model import Kernel
 
 COLUMNS = (
-    "kernel", "specialization", "sizes", "target", "µs", "GB/s", "of a copy", "Gop/s", "of matmul", "reference µs",
-    "times as fast",
+    "kernel", "specialization", "sizes", "target", "µs", "spread", "GB/s", "of a copy", "Gop/s", "of matmul",
+    "reference µs", "Numba µs", "JAX µs", "PyTorch µs", "times as fast", "bound by",
 )  # fmt: skip
 MATRIX = 256  # rows and columns of those whose product is the roof
 
@@ -31,7 +32,9 @@ def measure(directory: str, targets: list[str], kernels: list[str], rounds: int 
     from ..check import draw, expected, faults
     from ..declare import load
     from ..errors import DeclarationError
-    from .kernels import best
+    from .kernels import best, timed
+    from .losses import reason
+    from .reference_peers import all_peers
 
     declaration = load(directory)
     chosen = [k for name, k in declaration.kernels.items() if name in (kernels or names(directory))]
@@ -40,6 +43,7 @@ def measure(directory: str, targets: list[str], kernels: list[str], rounds: int 
     targets, seconds = targets or ["cpu:x86-64-v3"], rounds / 1e3
     matrix = np.ones((MATRIX, MATRIX), np.float32)
     most = 2 * MATRIX**3 / best(partial(np.matmul, matrix, matrix, np.empty_like(matrix)), seconds) / 1e9
+    rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:  # the project's own cache stays as it is
         root = os.path.join(folder, "project")
         copy(directory, root)
@@ -51,22 +55,29 @@ def measure(directory: str, targets: list[str], kernels: list[str], rounds: int 
                         case = draw.draw(kernel, one, dims, np.random.default_rng(0), declaration.root)
                     except faults.Unmet as unmet:
                         raise DeclarationError(str(unmet), kernel.positions["requires"], "give them `inputs`") from None
-                    reference = expected.evaluation(kernel, one, dims, case.arguments, declaration.root)
-                    row: dict[str, Any] = {"kernel": kernel.name, "specialization": str(one)}
-                    row["sizes"] = ", ".join(f"{name}={n}" for name, n in dims.items())
+                    given = {**case.arguments, **case.outputs, **_params(kernel, dict(one.params))}
                     moved, operations = work(kernel, {**dict(one.params), **dims}, case)
                     half = np.ones(max(1, moved // 2), np.uint8)
                     roof = best(partial(np.copyto, np.empty_like(half), half), seconds)
-                    theirs = best(reference, seconds) if reference else None
+                    peers = {}
+                    reference = partial(expected.evaluation, kernel, one, dims)
+                    theirs = all_peers(reference, case.arguments, root, libraries[0][kernel.name], given)
+                    for name, call in theirs:
+                        peers[f"{name} µs"] = best(call, seconds) * 1e6
                     for target, library in zip(targets, libraries):
-                        given = {**case.arguments, **case.outputs, **_params(kernel, dict(one.params))}
-                        ours = best(partial(library[kernel.name], **given), seconds)
-                        figures = {"µs": ours * 1e6, "GB/s": moved / ours / 1e9, "of a copy": roof / ours}
+                        ours, spread = timed(partial(library[kernel.name], **given), seconds)
+                        row: dict[str, Any] = {"kernel": kernel.name, "specialization": str(one), "target": target}
+                        row["sizes"] = ", ".join(f"{name}={n}" for name, n in dims.items())
+                        row |= {"µs": ours * 1e6, "spread": spread}
+                        row |= {"GB/s": moved / ours / 1e9, "of a copy": roof / ours}
                         if operations:
-                            figures |= {"Gop/s": operations / ours / 1e9, "of matmul": operations / ours / 1e9 / most}
-                        if theirs:
-                            figures |= {"reference µs": theirs * 1e6, "times as fast": theirs / ours}
-                        yield {**row, "target": target, **figures}
+                            row |= {"Gop/s": operations / ours / 1e9, "of matmul": operations / ours / 1e9 / most}
+                        if peers:
+                            row |= {**peers, "times as fast": min(peers.values()) / row["µs"]}
+                        rows.append(row)
+        for row in sorted(rows, key=lambda row: row.get("times as fast", float("inf"))):
+            lost = row.get("times as fast", 1) < 1
+            yield row | ({"bound by": reason(row, root)} if lost else {})
 
 
 def names(directory: str) -> list[str]:

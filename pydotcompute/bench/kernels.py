@@ -7,6 +7,7 @@ import os
 import tempfile
 from functools import partial
 from math import exp, log
+from statistics import median
 from time import perf_counter
 from typing import Any, Callable, Iterator
 
@@ -18,18 +19,22 @@ CALL = 2e-5  # seconds: shorter calls are timed several at a time
 
 def best(call: Callable[[], Any], seconds: float) -> float:
     """Seconds of one call, the least of what fits into so many, and of three: what else runs disturbs some."""
+    return timed(call, seconds)[0]
+
+
+def timed(call: Callable[[], Any], seconds: float) -> tuple[float, float]:
+    """The same, and how many times as long the median took: the spread."""
     call()
-    end, least, number, taken = perf_counter() + seconds, float("inf"), 1, 0
+    end, taken, number = perf_counter() + seconds, [], 1
     while True:
-        taken += 1
         started = perf_counter()
         for _ in range(number):
             call()
         now = perf_counter()
-        least = min(least, (now - started) / number)
-        number = max(number, int(CALL / least))
-        if now > end and taken >= 3:
-            return least
+        taken.append((now - started) / number)
+        number = max(number, int(CALL / min(taken)))
+        if now > end and len(taken) >= 3:
+            return min(taken), median(taken) / min(taken)
 
 
 def measure(directory: str, targets: list[str], kernels: list[str], rounds: int = 20) -> Iterator[dict[str, Any]]:

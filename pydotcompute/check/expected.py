@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from functools import cached_property
+from types import FunctionType
 from typing import Any, Callable
 
 import numpy as np
@@ -145,14 +146,30 @@ class Expected:
 
 
 def evaluation(
-    kernel: Kernel, specialisation: Specialisation, dims: dict[str, int], arguments: dict[str, Any], root: str
-) -> Callable[[], Any] | None:
-    """What evaluates the reference for these arguments; None where there is none. It raises what the reference does."""
+    kernel: Kernel, specialisation: Specialisation, dims: dict[str, int], arguments: dict[str, Any], root: str,
+    numpy: Any = np,
+) -> Callable[[], Any] | None:  # fmt: skip
+    """What evaluates the reference for these arguments; None where there is none. It raises what the reference does.
+    numpy: a package with NumPy's names, which takes its place."""
     if (declared := kernel.reference) is None:
         return None
-    names = {**dict(specialisation.params), **sizes.complete(kernel, dims), **arguments}
+    names = {**dict(specialisation.params), **sizes.complete(kernel, dims), **arguments, "np": numpy}
     texts = (declared,) if isinstance(declared, str) else declared
-    return reference.evaluation(texts, names, lambda file, name: draw.from_file(f"{file}:{name}", root))
+
+    def function(file: str, name: str) -> Callable[..., Any]:
+        found = draw.from_file(f"{file}:{name}", root)
+        return found if numpy is np else _with(numpy, found)
+
+    return reference.evaluation(texts, names, function)
+
+
+def _with(numpy: Any, function: Any) -> Callable[..., Any]:
+    """The function of a file, with another package in NumPy's place, for what it calls in its file too."""
+    known = {name: numpy if value is np else value for name, value in function.__globals__.items()}
+    for name, value in known.items():
+        if isinstance(value, FunctionType) and value.__globals__ is function.__globals__:
+            known[name] = FunctionType(value.__code__, known, name, value.__defaults__, value.__closure__)
+    return known[function.__name__]
 
 
 def _misfit(value: Any, name: str, array: np.ndarray) -> str:

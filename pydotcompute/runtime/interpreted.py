@@ -31,20 +31,28 @@ def execute(
     """
     if order not in ORDERS:
         raise ValueError(f"{record.name}.python: order must be 'forward', 'reverse' or 'random', got {order!r}")
-    values, chosen = arguments.assign(record.name, record.signature, record.params, args, kwargs)
-    call = arguments.check(record, values, chosen, arrays)
-    values, finish = call.complete()
     with build_half("the interpreter") as module:
-        tree = _tree(record, root, call.specialisation.name, module)
+        call, values, finish, tree = bound(record, root, args, kwargs, module)
         for p in tree.parameters:
             if p.name in call.missing and p.fill is None:
                 module("interpreter.runtime").poison(values[p.name], order == "reverse")
-        seen = {p.name: _as_seen(p, values[p.name], call) for p in tree.parameters}
+        seen = {p.name: as_seen(p, values[p.name], call) for p in tree.parameters}
         module("interpreter.execute").run(tree, seen, call.dims, order, seed, met=met)
     for p in tree.parameters:
         if p.writable and not np.shares_memory(seen[p.name], values[p.name]):
             values[p.name][...] = seen[p.name].reshape(values[p.name].shape)
     return finish()
+
+
+def bound(
+    record: KernelRecord, root: str, args: tuple[Any, ...], kwargs: Mapping[str, Any],
+    module: Callable[[str], ModuleType],
+) -> tuple[arguments.Call, dict[str, Any], Callable[[], Any], Any]:  # fmt: skip
+    """A call that was checked, the value of every parameter, what gives the call's results, and the typed tree."""
+    values, chosen = arguments.assign(record.name, record.signature, record.params, args, kwargs)
+    call = arguments.check(record, values, chosen, arrays)
+    values, finish = call.complete()
+    return call, values, finish, _tree(record, root, call.specialisation.name, module)
 
 
 def _tree(record: KernelRecord, root: str, label: str, module: Callable[[str], ModuleType]) -> Any:
@@ -80,7 +88,7 @@ def _declaration(root: str, declare: ModuleType) -> Any:
     return _declarations[root][1]
 
 
-def _as_seen(p: Parameter, value: Any, call: arguments.Call) -> Any:
+def as_seen(p: Parameter, value: Any, call: arguments.Call) -> Any:
     """An array with its leading dims seen as one: a view where there is one, else a copy."""
     if not p.ellipsis:
         return value
