@@ -78,14 +78,14 @@ def title(found: Distribution) -> str:
     return f"{found.metadata['Name']} {found.version}"
 
 
-def source_requirement(extra: str) -> str:
-    """This very distribution with an extra, as a requirement of another's: by the place where it came from, if that is
-    no index, else by its version."""
-    found = ourselves()
+def source_requirement(extra: str = "") -> str:
+    """This very distribution with an extra, or none, as a requirement of another's: by the place where it came from, if
+    that is no index, else by its version."""
+    found, with_extra = ourselves(), f"[{extra}]" * bool(extra)
     if found is None:
-        return f"pydotcompute[{extra}] @ {_url(os.path.dirname(PACKAGE))}"
+        return f"pydotcompute{with_extra} @ {_url(os.path.dirname(PACKAGE))}"
     url = _direct_url(found).get("url")
-    name = f"{found.metadata['Name']}[{extra}]"
+    name = f"{found.metadata['Name']}{with_extra}"
     return f"{name} @ {url}" if url else f"{name}>={found.version}"
 
 

@@ -36,6 +36,9 @@ SUBJECTS = {
         "code", "instructions and cycles an element, registers, occupancy: nothing is run", "-instructions", _PROJECT
     ),
     "build": Subject("build", "the full build of the project, and one with nothing to do", "-s", ("directory",)),
+    "shipping": Subject(
+        "shipping", "wheels with kernels, and a fresh environment's first call, against Numba's", "-s", ("targets",)
+    ),
     "bandwidth": Subject("bandwidth", "CUDA: bytes a second of kernels, against a copy", "of a copy", ("elements",)),
     "opencl": Subject("opencl", "OpenCL: bytes a second of kernels, and first calls", "GB/s", ("elements",)),
     "launches": Subject(

@@ -46,7 +46,9 @@ def write(folder: str, package: bool = False, name: str = "") -> list[str]:
 
 def _files(kind: str, name: str, module: str) -> dict[str, str]:
     """Path → text, in the order of the paths."""
-    words = {"@name@": name, "@module@": module, "@requirement@": source_requirement("build")}
+    words = {
+        "@name@": name, "@module@": module, "@requirement@": source_requirement("build"), "@run@": source_requirement(),
+    }  # fmt: skip
     found = {}
     top = os.path.join(SKELETON, kind)
     for at, _, names in os.walk(top):
@@ -60,4 +62,4 @@ def _files(kind: str, name: str, module: str) -> dict[str, str]:
 
 
 def _filled(text: str, words: dict[str, str]) -> str:
-    return re.sub("@(?:name|module|requirement)@", lambda found: words[found[0]], text)
+    return re.sub("@(?:name|module|requirement|run)@", lambda found: words[found[0]], text)

@@ -8,6 +8,7 @@ import tomllib
 import pytest
 import yaml
 
+from pydotcompute.artifact.remedies import source_requirement
 from pydotcompute.cli import main
 
 PROJECT = {"kernels.yaml", "templates/softmax.py.j2", "templates/references.py", "program.py"}
@@ -56,6 +57,8 @@ def test_the_ci_recipe_builds_checks_and_keeps_the_cache(tmp_path):
     steps = yaml.safe_load((tmp_path / "p/.github/workflows/kernels.yml").read_text())["jobs"]["kernels"]["steps"]
     commands = [step.get("run", "") for step in steps]
     assert "pydotcompute build" in commands and "pydotcompute check" in commands
+    # what the wheel runs by comes from where it was installed from: an index may know the name as another's
+    assert [command for command in commands if f'pip install "{source_requirement()}" dist/*.whl' in command]
     assert [step["with"]["path"] for step in steps if "cache" in step.get("uses", "")] == ["build/cache"]
 
 
