@@ -180,6 +180,15 @@ def check_launch(grid: Any, block: Any) -> tuple[tuple[int, ...], tuple[int, ...
     return _sizes("grid", grid), _sizes("block", block)
 
 
+def check_device(device_id: Any, count: int) -> int:
+    """Which of so many devices is meant. TypeError for what is no integer, ValueError for one that is not there."""
+    number = index(device_id)
+    if isinstance(device_id, bool) or not 0 <= number < count:
+        there = "there is 1 device" if count == 1 else f"there are {count} devices"
+        raise ValueError(f"device_id must be 0 to {count - 1} ({there}), got {device_id!r}")
+    return number
+
+
 def _sizes(what: str, value: Any) -> tuple[int, ...]:
     try:
         sizes = tuple(index(size) for size in (value if isinstance(value, (tuple, list)) else (value,)))

@@ -80,6 +80,15 @@ def address(array: np.ndarray) -> int:
     return array.__array_interface__["data"][0]
 
 
+def contiguous_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """Those of a C-contiguous array whose elements are so many bytes apart."""
+    strides, step = [], itemsize
+    for n in reversed(shape):
+        strides.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(strides))
+
+
 def is_contiguous(array: np.ndarray) -> bool:
     return array.flags.c_contiguous
 

@@ -7,6 +7,7 @@ import mmap
 
 import numpy as np
 
+from ..calls.arrays import contiguous_strides
 from ..interpreter.runtime import poison
 
 PAGE = mmap.PAGESIZE
@@ -28,7 +29,7 @@ def guarded(
     The buffer reaches GUARD elements and one step along any axis further than the array; whoever writes beyond it, in
     REACH, is killed by SIGSEGV. Raises MemoryError.
     """
-    strides = strides if strides is not None else contiguous(shape, dtype.itemsize)
+    strides = strides if strides is not None else contiguous_strides(shape, dtype.itemsize)
     before = sum(-step * (n - 1) for step, n in zip(strides, shape) if step < 0 and n)
     after = sum(step * (n - 1) for step, n in zip(strides, shape) if step > 0 and n) + dtype.itemsize
     edge = _pages(GUARD * dtype.itemsize + max(map(abs, strides), default=0))
@@ -36,15 +37,6 @@ def guarded(
     buffer = _fenced(_pages(start + before + after + edge))
     buffer[...] = GAP
     return np.ndarray(shape, dtype, buffer, start + before, strides), buffer
-
-
-def contiguous(shape: tuple[int, ...], step: int) -> tuple[int, ...]:
-    """The strides of a C-contiguous array whose elements are `step` bytes apart."""
-    strides = []
-    for n in reversed(shape):
-        strides.append(step)
-        step *= max(n, 1)
-    return tuple(reversed(strides))
 
 
 def scattered(shape: tuple[int, ...], itemsize: int, rng: np.random.Generator) -> tuple[int, ...]:

@@ -67,12 +67,7 @@ class CPUBackend(Backend):
 
         Raises TypeError for objects and other dtypes without numbers.
         """
-        array = np.asarray(data)
-        if dtypes.kind(array.dtype) not in "biufc":
-            raise TypeError(f"an array of {array.dtype} cannot be a kernel's; its elements are not numbers")
-        if array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative:
-            return array
-        return np.array(array, array.dtype.newbyteorder("="), order="C")
+        return native(data)
 
     def to_host(self, data: Any) -> np.ndarray:
         """A copy. Raises TypeError if `data` is no NumPy array."""
@@ -142,6 +137,16 @@ class CPUBackend(Backend):
         from .kernel import CPUKernel
 
         return CPUKernel(artifact, settings.threads())
+
+
+def native(data: Any) -> np.ndarray:
+    """See CPUBackend.to_device."""
+    array = np.asarray(data)
+    if dtypes.kind(array.dtype) not in "biufc":
+        raise TypeError(f"an array of {array.dtype} cannot be a kernel's; its elements are not numbers")
+    if array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative:
+        return array
+    return np.array(array, array.dtype.newbyteorder("="), order="C")
 
 
 def checked_shape(shape: SupportsIndex | Iterable[SupportsIndex]) -> tuple[int, ...]:

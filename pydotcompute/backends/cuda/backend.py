@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator
 
 import numpy as np
 
-from ...artifact import dtypes
 from ...artifact.remedies import install
 from ...errors import AllocationError, BackendNotAvailableError
-from ..base import Backend, Verdict, check_launch
-from ..cpu.backend import checked_shape
+from ..base import Backend, Verdict, check_device, check_launch
+from ..cpu.backend import checked_shape, native
 from . import driver as cuda_driver
 from .choice import judged
 from .limits import check_limits, minimum_capability
@@ -52,10 +51,7 @@ class CUDABackend(Backend):
         number = index(device_id)
         if reason := self.why_unavailable():
             raise BackendNotAvailableError(f"the backend '{self.name}' is not available: {reason}")
-        count = self.driver.device_count()
-        if isinstance(device_id, bool) or not 0 <= number < count:
-            there = "there is 1 device" if count == 1 else f"there are {count} devices"
-            raise ValueError(f"device_id must be 0 to {count - 1} ({there}), got {device_id!r}")
+        check_device(device_id, self.driver.device_count())
         try:
             import cupy
 
@@ -140,10 +136,7 @@ class CUDABackend(Backend):
             with self.on_stream(stream):
                 array = self.arrays.plain(data)
                 return array if array.device.id == self._number else self._from_device(array)
-        array = np.asarray(data)
-        if dtypes.kind(array.dtype) not in "biufc":
-            raise TypeError(f"an array of {array.dtype} cannot be a kernel's; its elements are not numbers")
-        array = np.require(array, array.dtype.newbyteorder("="), ["C", "A"])
+        array = native(data)
         try:
             with self.on_stream(stream):  # of a value without dimensions CuPy would compile a fill
                 return self._cupy.array(array.reshape(-1), order="C").reshape(array.shape)

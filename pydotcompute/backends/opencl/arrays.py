@@ -8,16 +8,15 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
 
-from ...calls import arrays as host
+from ..buffers import BufferArrays, span
 
 SHARED_WORD = 4  # bytes: atomic updates of smaller elements swap the word around them
 
 
-class OpenCLArrays:
+class OpenCLArrays(BufferArrays):
     """The arrays of one context; new ones belong to `queue`."""
 
     noun = "a pyopencl array"
-    module = ""
 
     def __init__(self, queue: Any):
         self.queue = queue
@@ -40,26 +39,8 @@ class OpenCLArrays:
         """The buffer, and the byte in it at which the array begins."""
         return (array.base_data.int_ptr if array.base_data is not None else 0), array.offset
 
-    def is_contiguous(self, array: Any) -> bool:
-        expected = array.dtype.itemsize
-        for size, stride in zip(reversed(array.shape), reversed(array.strides), strict=True):
-            if size > 1 and stride != expected:
-                return array.size == 0
-            expected *= size
-        return True
-
-    def is_aligned(self, array: Any) -> bool:
-        unit = array.dtype.alignment
-        steps = [stride for stride, size in zip(array.strides, array.shape, strict=True) if size > 1]
-        return all(step % unit == 0 for step in (array.offset, *steps))
-
     def is_writable(self, array: Any) -> bool:
         return array.base_data is None or not array.base_data.flags & cl.mem_flags.READ_ONLY
-
-    def overlap(self, one: Any, other: Any) -> bool:
-        if not one.size or not other.size or one.base_data.int_ptr != other.base_data.int_ptr:
-            return False
-        return host.overlap(np.asarray(_Place(one)), np.asarray(_Place(other)))
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
         """Undefined contents."""
@@ -90,31 +71,9 @@ class OpenCLArrays:
         values[...] = pattern
         write(array, values, self.queue)
 
-    def result(self, array: Any) -> Any:
-        """An array without dimensions: its value is still being computed."""
-        return array
-
     def number(self, array: Any) -> int:
         """Waits for it."""
         return int(read(array, self.queue).item())
-
-
-class _Place:
-    """A device array's place in its buffer, in the words of NumPy's array interface: only addresses are looked at."""
-
-    def __init__(self, array: Any):
-        self.owner = array
-        self.__array_interface__ = {
-            "version": 3, "data": (4096 + array.offset, True), "shape": tuple(array.shape),
-            "strides": tuple(array.strides), "typestr": array.dtype.str,
-        }  # fmt: skip
-
-
-def span(array: Any) -> tuple[int, int]:
-    """The first byte in its buffer that an array with elements reaches, and the one behind the last."""
-    steps = [stride * (size - 1) for stride, size in zip(array.strides, array.shape, strict=True)]
-    first = array.offset + sum(min(s, 0) for s in steps)
-    return first, array.offset + sum(max(s, 0) for s in steps) + array.dtype.itemsize
 
 
 def read(array: Any, queue: Any) -> np.ndarray:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from operator import index
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator
 
 import numpy as np
 
-from ...artifact import dtypes
 from ...artifact.remedies import install
 from ...errors import AllocationError, BackendNotAvailableError
-from ..base import Backend, Verdict, check_launch
-from ..cpu.backend import checked_shape
+from ..base import Backend, Verdict, check_device, check_launch
+from ..cpu.backend import checked_shape, native
 
 if TYPE_CHECKING:
     from ...cache.manifest import Artifact
@@ -37,11 +35,8 @@ class OpenCLBackend(Backend):
         from .fault_slot import FaultSlot
 
         if context is None:
-            found, number = devices.all_devices(), index(device_id)
-            if isinstance(device_id, bool) or not 0 <= number < len(found):
-                there = "there is 1 device" if len(found) == 1 else f"there are {len(found)} devices"
-                raise ValueError(f"device_id must be 0 to {len(found) - 1} ({there}), got {device_id!r}")
-            self.device = found[number]
+            found = devices.all_devices()
+            self.device = found[check_device(device_id, len(found))]
             self.context = cl.Context([self.device])
         else:
             self.context, self.device = context, context.devices[0]
@@ -105,10 +100,7 @@ class OpenCLBackend(Backend):
             if data.context == self.context:
                 return data
             data = read(data, data.queue)
-        array = np.asarray(data)
-        if dtypes.kind(array.dtype) not in "biufc":
-            raise TypeError(f"an array of {array.dtype} cannot be a kernel's; its elements are not numbers")
-        array = np.require(array, array.dtype.newbyteorder("="), ["C", "A"])
+        array = native(data)
         made = self._made(array.shape, array.dtype)
         write(made, array, self.queue)
         return made

@@ -8,7 +8,8 @@ import numpy as np
 import wgpu
 
 from ...artifact.dtypes import numpy_dtype
-from ...calls import arrays as host
+from ...calls.arrays import address, contiguous_strides
+from ..buffers import BASE, BufferArrays, addresses, span
 from .devices import name, usable
 
 WORD = 4  # bytes: buffers are copied in whole ones
@@ -51,8 +52,8 @@ class WebGPUArray:
         keys = key if isinstance(key, tuple) else (key,)
         if not all(one is None or one is Ellipsis or isinstance(one, (int, np.integer, slice)) for one in keys):
             raise TypeError(f"arrays on a WebGPU device take integers, slices, None and ..., got {key!r}")
-        seen = np.asarray(_Place(self))[keys if Ellipsis in keys else (*keys, ...)]
-        moved = host.address(seen) - BASE
+        seen = addresses(self)[keys if Ellipsis in keys else (*keys, ...)]
+        moved = address(seen) - BASE
         return WebGPUArray(self.device, seen.shape, self.dtype, self.buffer, moved, seen.strides)
 
     def reshape(self, *shape: Any) -> WebGPUArray:
@@ -60,7 +61,7 @@ class WebGPUArray:
         array is not C-contiguous."""
         if self.size and self.strides != contiguous_strides(self.shape, self.dtype.itemsize):
             raise ValueError("an array on a WebGPU device that is not C-contiguous has no view of another shape")
-        seen = np.broadcast_to(np.empty((), bool), self.shape) if not self.size else np.asarray(_Place(self))
+        seen = np.broadcast_to(np.empty((), bool), self.shape) if not self.size else addresses(self)
         wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
         return WebGPUArray(self.device, seen.reshape(wanted).shape, self.dtype, self.buffer, self.offset)
 
@@ -73,24 +74,10 @@ class WebGPUArray:
         return f"<WebGPU array of {self.dtype} {self.shape} on {name(self.device.adapter)}>"
 
 
-BASE = 4096  # where NumPy is told that a buffer begins
-
-
-class _Place:
-    """An array's place in its buffer, in the words of NumPy's array interface: only addresses are looked at."""
-
-    def __init__(self, array: WebGPUArray):
-        self.__array_interface__ = {
-            "version": 3, "data": (BASE + array.offset, True), "shape": array.shape, "strides": array.strides,
-            "typestr": f"|V{array.dtype.itemsize}",
-        }  # fmt: skip
-
-
-class WebGPUArrays:
+class WebGPUArrays(BufferArrays):
     """The arrays of one device."""
 
     noun = "a WebGPU array"
-    module = ""
 
     def __init__(self, device: Any):
         self.device = device
@@ -109,24 +96,8 @@ class WebGPUArrays:
         """The buffer, and the byte in it at which the array begins."""
         return (id(array.buffer) if array.buffer is not None else 0), array.offset
 
-    def is_contiguous(self, array: WebGPUArray) -> bool:
-        if array.size == 0:
-            return True
-        expected = contiguous_strides(array.shape, array.dtype.itemsize)
-        return all(n == 1 or s == e for n, s, e in zip(array.shape, array.strides, expected, strict=True))
-
-    def is_aligned(self, array: WebGPUArray) -> bool:
-        unit = array.dtype.alignment
-        steps = [stride for stride, size in zip(array.strides, array.shape, strict=True) if size > 1]
-        return all(step % unit == 0 for step in (array.offset, *steps))
-
     def is_writable(self, array: WebGPUArray) -> bool:
         return True
-
-    def overlap(self, one: WebGPUArray, other: WebGPUArray) -> bool:
-        if not one.size or not other.size or one.buffer is not other.buffer:
-            return False
-        return host.overlap(np.asarray(_Place(one)), np.asarray(_Place(other)))
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> WebGPUArray:
         """Zeros, as every buffer begins. Raises MemoryError with the limit of the device."""
@@ -139,21 +110,9 @@ class WebGPUArrays:
     def fill(self, array: WebGPUArray, value: Any) -> None:
         write(array, np.full(array.shape, value, array.dtype))
 
-    def result(self, array: WebGPUArray) -> WebGPUArray:
-        """An array without dimensions: its value is still being computed."""
-        return array
-
     def number(self, array: WebGPUArray) -> int:
         """Waits for it."""
         return int(read(array).item())
-
-
-def contiguous_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
-    strides, step = [], itemsize
-    for n in reversed(shape):
-        strides.append(step)
-        step *= max(n, 1)
-    return tuple(reversed(strides))
 
 
 def most_bytes(device: Any) -> int:
@@ -173,15 +132,8 @@ def new_buffer(device: Any, size: int) -> Any:
         raise MemoryError(" ".join(str(error).split())) from error
 
 
-def span(array: WebGPUArray) -> tuple[int, int]:
-    """The first byte in its buffer that an array with elements reaches, and the one behind the last."""
-    steps = [stride * (size - 1) for stride, size in zip(array.strides, array.shape, strict=True)]
-    first = array.offset + sum(min(s, 0) for s in steps)
-    return first, array.offset + sum(max(s, 0) for s in steps) + array.dtype.itemsize
-
-
 def words(array: WebGPUArray) -> tuple[int, int]:
-    """The same in whole words."""
+    """What `span` says, in whole words."""
     first, last = span(array)
     return first // WORD * WORD, -(-last // WORD) * WORD
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from operator import index
 from typing import TYPE_CHECKING, Any, Callable, Iterator
 
 import numpy as np
 
-from ...artifact import dtypes
 from ...artifact.remedies import install
 from ...errors import AllocationError, BackendNotAvailableError, CompilationError
-from ..base import Backend, Verdict
-from ..cpu.backend import checked_shape
+from ..base import Backend, Verdict, check_device
+from ..cpu.backend import checked_shape, native
 
 if TYPE_CHECKING:
     from ...cache.manifest import Artifact
@@ -38,11 +36,8 @@ class WebGPUBackend(Backend):
         from .fault_slot import FaultSlot
 
         if device is None:
-            found, number = devices.all_adapters(), index(device_id)
-            if isinstance(device_id, bool) or not 0 <= number < len(found):
-                there = "there is 1 device" if len(found) == 1 else f"there are {len(found)} devices"
-                raise ValueError(f"device_id must be 0 to {len(found) - 1} ({there}), got {device_id!r}")
-            device = devices.device_of(found[number])
+            found = devices.all_adapters()
+            device = devices.device_of(found[check_device(device_id, len(found))])
         self.device = device
         self.on_processor = devices.kind(device.adapter) == "CPU"
         self.arrays = arrays.WebGPUArrays(device)
@@ -103,10 +98,7 @@ class WebGPUBackend(Backend):
             if data.device is self.device:
                 return data
             data = read(data)
-        array = np.asarray(data)
-        if dtypes.kind(array.dtype) not in "biufc":
-            raise TypeError(f"an array of {array.dtype} cannot be a kernel's; its elements are not numbers")
-        array = np.require(array, array.dtype.newbyteorder("="), ["C", "A"])
+        array = native(data)
         made = self._made(array.shape, array.dtype)
         write(made, array)
         return made

@@ -11,10 +11,11 @@ from ...cache.manifest import Artifact
 from ...cache.objects import read as read_object
 from ...calls.arguments import Call
 from ...errors import KernelNotBuiltError
+from ..buffers import span
 from ..faults import number_of
 from ..launch import FAULT_BYTES, Launch, fits, scalar_names, scratch_sizes, steps, tells_launches, unit, view
 from . import devices
-from .arrays import WebGPUArray, new_buffer, read as to_host, span, words as words_of, write
+from .arrays import WebGPUArray, new_buffer, read as to_host, words as words_of, write
 from .launch import arguments, check_array, check_limits, packed
 
 LOG_LINES = 12
