@@ -9,7 +9,7 @@ from typing import Any, Callable
 
 from ..artifact.dtypes import STORED
 from ..ir import tree
-from ..ir.dtypes import KINDS, kind_of
+from ..ir.dtypes import COMPLEX, KINDS, kind_of
 from ..ir.functions import FUNCTIONS
 from ..ir.operations import BINARY, COMPARISONS, REDUCTIONS, UNARY
 from .promotion import WEAK, Fault, Type, Value, bounds, common, convert, fits, held, literal, rank, truth
@@ -201,7 +201,7 @@ def _not_accepted(name: str, done: Type) -> tuple[str, str]:
 
 
 def real_of(dtype: str) -> str:
-    return {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype)
+    return COMPLEX.get(dtype, dtype)
 
 
 def cast(dtype: str, value: Value, fault: Fault, at=None) -> Value:

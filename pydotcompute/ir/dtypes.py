@@ -9,6 +9,7 @@ from ..artifact.dtypes import STORED
 INTEGER_BITS = {f"{sign}int{bits}": bits for sign in ("", "u") for bits in (8, 16, 32, 64)}
 FLOATS = ("float32", "float64")  # what is computed with; elements may be stored in fewer bits
 COMPLEX = {"complex64": "float32", "complex128": "float64"}  # and the dtype of their parts
+DOUBLES = frozenset(("float64", "complex128"))  # what not every language has
 
 KINDS = "bifc"  # letters of the kinds of dtypes, each wider than the one before: b(ool) i(nteger) f(loat) c(omplex)
 

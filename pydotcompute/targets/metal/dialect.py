@@ -8,19 +8,17 @@ import re
 import struct
 from dataclasses import dataclass
 
-from ...ir.dtypes import INTEGER_BITS
+from ...ir.dtypes import COMPLEX, DOUBLES, INTEGER_BITS
 from ..opencl import dialect as opencl
 from ..opencl.words import FUNCTIONS as OPENCL_FUNCTIONS, PATTERN as OPENCL_PATTERN, WORDS as OPENCL_WORDS
 from ..text.dialect import Dialect
-from ..text.scalars import PARTS
 from .atomics import SPACES
 from .faults import FAULTS, WORDS as FAULT_WORDS
 from .functions import functions
 from .words import FUNCTIONS as METAL_FUNCTIONS, PATTERN, WORDS
 
 VERSION = "2.4"
-LACKS = ("float64", "complex128")
-TYPES = {dtype: kind for dtype, kind in opencl.TYPES.items() if dtype not in LACKS} | {"float64": "ulong"}
+TYPES = {dtype: kind for dtype, kind in opencl.TYPES.items() if dtype not in DOUBLES} | {"float64": "ulong"}
 _PLACES = {
     "_local": "thread_position_in_threadgroup", "_size": "threads_per_threadgroup",
     "_group": "threadgroup_position_in_grid", "_groups": "threadgroups_per_grid",
@@ -58,13 +56,13 @@ def _pair_at(memory: str, pointer: str, offset: str) -> str:
 
 
 def load(dtype: str, memory: str, pointer: str, offset: str) -> str:
-    if dtype in PARTS:
+    if dtype in COMPLEX:
         return f"float2({_pair_at(memory, pointer, offset)})"
     return f"({pointer}[{offset}] != 0)" if dtype == "bool" else f"{pointer}[{offset}]"
 
 
 def store(dtype: str, memory: str, pointer: str, offset: str, value: str) -> str:
-    if dtype in PARTS:
+    if dtype in COMPLEX:
         return f"{_pair_at(memory, pointer, offset)} = {value}"
     return f"{pointer}[{offset}] = {value}"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import re
 
-from ...ir.dtypes import INTEGER_BITS
+from ...ir.dtypes import COMPLEX, INTEGER_BITS
 from ..text import mathematics
 from ..text.dialect import Dialect
 from ..text.library import LIBRARY
-from ..text.scalars import PARTS, Scalars
+from ..text.scalars import Scalars
 from .atomics import ATOMICS
 from .faults import FAULTS, WORDS as FAULT_WORDS
 from .words import FUNCTIONS as OPENCL_FUNCTIONS, PATTERN, WORDS
@@ -87,13 +87,13 @@ def is_reserved(name: str) -> bool:
 
 
 def load(dtype: str, space: str, pointer: str, offset: str) -> str:
-    if dtype in PARTS:
+    if dtype in COMPLEX:
         return f"vload2(0, {pointer} + {offset})"
     return f"({pointer}[{offset}] != 0)" if dtype == "bool" else f"{pointer}[{offset}]"
 
 
 def store(dtype: str, space: str, pointer: str, offset: str, value: str) -> str:
-    if dtype in PARTS:
+    if dtype in COMPLEX:
         return f"vstore2({value}, 0, {pointer} + {offset})"
     return f"{pointer}[{offset}] = {value}"
 

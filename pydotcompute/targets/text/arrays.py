@@ -22,12 +22,13 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ...artifact.signature import Parameter
+from ...ir.dtypes import COMPLEX
 from ...ir.storage import BITS
 from ...ir.tree import Atomic, KernelTree, NewArray, walk
 from .. import arrays
 from ..arrays import extents_of, strides_of, view_of
 from ..names import Names
-from .scalars import PARTS, Scalars
+from .scalars import Scalars
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +60,7 @@ class Array(arrays.Array):
 
     def offset(self, scalars: Scalars, indices: Sequence[str]) -> str:
         """Where an element lies, in elements of memory. Indices are in range, so that nothing here wraps."""
-        parts = 2 if self.dtype in PARTS else 1
+        parts = 2 if self.dtype in COMPLEX else 1
         zero = scalars.constant(0, scalars.index)
         if self.strides is None:
             result = indices[0] if indices else zero
@@ -141,9 +142,9 @@ def arguments_of(tree: KernelTree, names: Names, scalars: Scalars) -> list[Argum
         if not p.in_memory:
             # One that is a dimension too is known by that, as int64.
             own = names.part(p.name, "given")
-            for part in ("real", "imag") if p.dtype in PARTS else ("",):
+            for part in ("real", "imag") if p.dtype in COMPLEX else ("",):
                 what = ("scalar", p.name, part) if part else ("scalar", p.name)
-                result.append(Argument(what, f"{own}_{part}" if part else own, PARTS.get(p.dtype, p.dtype)))
+                result.append(Argument(what, f"{own}_{part}" if part else own, COMPLEX.get(p.dtype, p.dtype)))
             continue
         array = _of_parameter(p, names, scalars, tree)
         result.append(Argument(("data", p.name), names.part(p.name, "data"), p.dtype, True))

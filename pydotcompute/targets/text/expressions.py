@@ -9,7 +9,7 @@ from ...artifact.dimensions import Tree
 from ...artifact.launch import MOST_INDEX
 from ...errors import DeclarationError
 from ...ir.contraction import multiply_add
-from ...ir.dtypes import INTEGER_BITS
+from ...ir.dtypes import FLOATS, INTEGER_BITS
 from ...ir.tree import (
     Access,
     ArrayName,
@@ -31,7 +31,7 @@ from ..names import Names
 from .arrays import Array
 from .faults import Faults
 from .intervals import Intervals
-from .scalars import FLOATS, Scalars, limits
+from .scalars import Scalars, limits
 from .writer import Writer
 
 CallOf = Callable[[CallHelper, "Expressions"], str]

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...artifact.launch import VIEW_LEVELS
+from ...ir.dtypes import COMPLEX, FLOATS
 from .dialect import Template
-from .scalars import PARTS, Scalars, limits
+from .scalars import Scalars, limits
 
 LIBRARY: dict[str, Template] = {}
 
@@ -38,7 +39,7 @@ def _signed(dtype: str) -> bool:
 @_entry("floordiv")
 def _floordiv(s: Scalars, dtype: str, name: str) -> list[str]:
     """Towards minus infinity; x // 0 is 0, MIN // -1 is MIN."""
-    if dtype in PARTS.values():
+    if dtype in FLOATS:
         return _float_floordiv(s, dtype, name)
     adjusted = "found * y != x && (x < 0) != (y < 0) ? found - 1 : found"
     return _division(s, dtype, name, "/", lambda: s.unary("-", dtype, "x"), adjusted)
@@ -47,7 +48,7 @@ def _floordiv(s: Scalars, dtype: str, name: str) -> list[str]:
 @_entry("mod")
 def _mod(s: Scalars, dtype: str, name: str) -> list[str]:
     """With the sign of y; x % 0 and MIN % -1 are 0."""
-    if dtype in PARTS.values():
+    if dtype in FLOATS:
         return _float_mod(s, dtype, name)
     return _division(s, dtype, name, "%", lambda: "0", "found != 0 && (found < 0) != (y < 0) ? found + y : found")
 
@@ -117,7 +118,7 @@ def _abs(s: Scalars, dtype: str, name: str) -> list[str]:
 def _sign(s: Scalars, dtype: str, name: str) -> list[str]:
     """-1, 0 or 1; of NaN, NaN."""
     t = s.type(dtype)
-    if dtype in PARTS.values():
+    if dtype in FLOATS:
         one, zero, minus = (s.constant(k, dtype) for k in (1.0, 0.0, -1.0))
         return _function(t, name, f"{t} x", f"return x != x ? x : x > 0 ? {one} : x < 0 ? {minus} : {zero};")
     below = "x < 0 ? -1 : 0" if _signed(dtype) else "0"
@@ -156,7 +157,7 @@ def _extremum(op: str, beyond: str, bits: str):
     def template(s: Scalars, dtype: str, name: str) -> list[str]:
         """Of floats NaN if one is, and -0 before +0."""
         t = s.type(dtype)
-        if dtype not in PARTS.values():
+        if dtype not in FLOATS:
             return _function(t, name, f"{t} x, {t} y", f"return x {beyond} y ? x : y;")
         both = s.call("of_bits", dtype, f"{s.call('bits', dtype, 'x')} {bits} {s.call('bits', dtype, 'y')}")
         return _function(
@@ -240,8 +241,8 @@ for _bits in (8, 16, 32, 64):
 def _settled(s: Scalars, dtype: str, name: str) -> list[str]:
     """A sum with the error that it carried; the error of an infinite one is NaN, and nothing."""
     t = s.type(dtype)
-    if dtype in PARTS:
-        part = s.define("settled", PARTS[dtype])
+    if dtype in COMPLEX:
+        part = s.define("settled", COMPLEX[dtype])
         whole = s.dialect.pair(dtype, f"{part}(total.x, error.x)", f"{part}(total.y, error.y)")
         return _function(t, name, f"{t} total, {t} error", f"return {whole};")
     finite = s.call("isfinite", dtype, "total")
@@ -261,7 +262,7 @@ def _complex_mul(s: Scalars, dtype: str, name: str) -> list[str]:
 @_entry("div")
 def _complex_div(s: Scalars, dtype: str, name: str) -> list[str]:
     """By Smith's method (R. L. Smith, CACM 5, 1962), with NumPy's choices."""
-    t, part = s.type(dtype), PARTS[dtype]
+    t, part = s.type(dtype), COMPLEX[dtype]
     p, zero, one = s.type(part), s.constant(0.0, part), s.constant(1.0, part)
     sizes = [f"{p} real = {s.call('abs', part, 'y.x')};", f"{p} imaginary = {s.call('abs', part, 'y.y')};"]
     return _function(
@@ -316,7 +317,7 @@ def _better(op: str, sign: str) -> None:
         """Whether x at the position p comes before the best one so far, y at q; ties and NaN go to the first, and a
         position of -1 is none."""
         t, place = s.type(dtype), s.type("int64")
-        floats = dtype in PARTS.values()
+        floats = dtype in FLOATS
         over = f"x {sign} y" + (" || (x != x && y == y)" if floats else "")
         under = f"y {sign} x" + (" || (y != y && x == x)" if floats else "")
         return _function(

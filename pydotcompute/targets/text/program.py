@@ -17,6 +17,7 @@ from ...artifact.dtypes import STORED
 from ...artifact.launch import MOST_CHUNKS
 from ...artifact.signature import DTYPE_BYTES
 from ...errors import DeclarationError, Position
+from ...ir.dtypes import COMPLEX, DOUBLES, FLOATS
 from ...ir.from_zero import from_zero
 from ...ir.math import FUNCTIONS as LISTED
 from ...ir.names import all_names
@@ -37,7 +38,7 @@ from .intervals import Intervals
 from .loops import Loops
 from .private import private_widths, slots_of
 from .reductions import Reductions
-from .scalars import FLOATS, PARTS, Scalars
+from .scalars import Scalars
 from .source import Source
 from .statements import Helpers, Statements, declared
 from .writer import Writer, elements
@@ -130,7 +131,7 @@ def _elementary(node: Node) -> tuple[str, str]:
     """The elementary function of floats that a node needs, and of what; two empty texts for none."""
     match node:
         case Call(function=function, arguments=(*_, last)) if function in LISTED:
-            return function, PARTS.get(last.type, last.type)
+            return function, COMPLEX.get(last.type, last.type)
         case Binary(op="**", type=dtype) if dtype in FLOATS:
             return "pow", dtype
     return "", ""
@@ -205,7 +206,7 @@ class _Program:
             found |= {getattr(node, "type", "") for node in walk(root)} | {
                 node.operand_type for one in walk(root) if isinstance(one, Parallel) for node in one.reductions
             }
-        return {"float64"} if found & {"float64", "complex128"} else set()
+        return {"float64"} if found & DOUBLES else set()
 
     # ------------------------------------------------------------------------------------------------- functions
 
@@ -302,7 +303,7 @@ class _Program:
                 w.point("global", p.dtype, array.pointer, start, array.constant)
             elif p.name not in self.tree.symbols:
                 given = self.names.part(p.name, "given")
-                if p.dtype in PARTS:
+                if p.dtype in COMPLEX:
                     given = self.dialect.pair(p.dtype, f"{given}_real", f"{given}_imag")
                 elif p.dtype == "bool":
                     given = f"{given} != 0"
@@ -318,7 +319,7 @@ class _Program:
                 for name, n, extent in zip(array.extents, a.shape, extents(self.tree, a), strict=True):
                     if not isinstance(n, int):
                         w.constant(name, d.index, expressions.index(extent))
-                each = " * ".join((*array.extents, *["2"] * (a.dtype in PARTS)))
+                each = " * ".join((*array.extents, *["2"] * (a.dtype in COMPLEX)))
                 number = d.group[0] if a.kind == "shared" else f"({d.group[0]} * {d.size[0]} + {d.local[0]})"
                 if array.start:
                     w.constant(array.start, d.index, f"{number} * {each}")

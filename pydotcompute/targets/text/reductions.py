@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from ...ir.dtypes import COMPLEX
 from ...ir.operations import REDUCTIONS
 from ...ir.tree import Accumulate, Const, Reduce, Reduction, Stmt
 from ..lane import Lane
 from .expressions import Expressions
-from .scalars import PARTS, Scalars
+from .scalars import Scalars
 from .writer import Writer
 
 RADIX = 16
@@ -22,7 +23,7 @@ RADIX = 16
 
 def spread(s: Scalars, dtype: str, at: str) -> str:
     """Where an element lies in memory that holds one after the other: a complex one takes two places."""
-    return f"({at}) * {s.constant(2, s.index)}" if dtype in PARTS else at
+    return f"({at}) * {s.constant(2, s.index)}" if dtype in COMPLEX else at
 
 
 class Reductions:

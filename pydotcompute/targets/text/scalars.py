@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from ...ir.dtypes import INTEGER_BITS, integer_range
+from ...ir.dtypes import COMPLEX, FLOATS, INTEGER_BITS, integer_range
 from ..names import Names
 from .dialect import Dialect
 from .layout import Layout
 
-FLOATS = ("float32", "float64")
-PARTS = {"complex64": "float32", "complex128": "float64"}
 _EXACT_INTEGERS = ("floor", "ceil", "trunc", "round", "conj", "real")
 _EMULATED = {"+": "plus", "-": "minus", "*": "times", "/": "divided"}
 _COMPARED = {  # the function that says it or its contrary, and whether of the operands swapped
@@ -52,8 +50,8 @@ class Scalars:
         return self.dialect.types[dtype]
 
     def constant(self, value, dtype: str) -> str:
-        if dtype in PARTS:
-            part, value = PARTS[dtype], complex(value)
+        if dtype in COMPLEX:
+            part, value = COMPLEX[dtype], complex(value)
             return self.dialect.pair(dtype, *(self.dialect.constant(x, part) for x in (value.real, value.imag)))
         return self.dialect.constant(value, dtype)
 
@@ -110,7 +108,7 @@ class Scalars:
             return self.call({"//": "floordiv", "%": "mod"}[op], dtype, x, y)
         if op == "**":
             return self.call("pow", dtype, x, y)
-        if dtype in PARTS and op in "*/":
+        if dtype in COMPLEX and op in "*/":
             return self.call({"*": "mul", "/": "div"}[op], dtype, x, y)
         return f"({x} {op} {y})"
 
@@ -119,7 +117,7 @@ class Scalars:
         return self.call("fma", dtype, x, y, z)
 
     def compare(self, op: str, dtype: str, x: str, y: str) -> str:
-        if dtype in PARTS:
+        if dtype in COMPLEX:
             same = self.call("same", dtype, x, y)
             return same if op == "==" else f"(!{same})"
         ordered = dtype != "bool" or op in ("==", "!=") or self.dialect.orders_bools
@@ -139,17 +137,17 @@ class Scalars:
         """float → int truncates, saturates, NaN gives 0; int → int wraps; → bool is != 0; complex → real drops."""
         if source == target:
             return text
-        if source in PARTS:
-            part = PARTS[source]
+        if source in COMPLEX:
+            part = COMPLEX[source]
             real, imaginary = (f"{text}.{k}" for k in "xy")
-            if target in PARTS:
-                parts = [self.convert(one, part, PARTS[target]) for one in (real, imaginary)]
+            if target in COMPLEX:
+                parts = [self.convert(one, part, COMPLEX[target]) for one in (real, imaginary)]
                 return self.dialect.pair(target, *parts)
             if target == "bool":
                 return f"({self.truth(part, real)} || {self.truth(part, imaginary)})"
             return self.convert(real, part, target)
-        if target in PARTS:
-            part = PARTS[target]
+        if target in COMPLEX:
+            part = COMPLEX[target]
             return self.dialect.pair(target, self.convert(text, source, part), self.constant(0, part))
         if target == "bool":
             return self.truth(source, text)
@@ -182,7 +180,7 @@ class Scalars:
             return self.dialect.choose(dtype, *arguments)
         if name == "complex_of":
             return self.dialect.pair(result, *arguments)
-        if dtype in PARTS:
+        if dtype in COMPLEX:
             return self._of_complex(name, dtype, arguments)
         if dtype in INTEGER_BITS or dtype == "bool":
             return self._of_integers(name, dtype, result, arguments)
@@ -202,7 +200,7 @@ class Scalars:
         if name == "conj":
             return self.call("conj", dtype, x)
         if name == "abs":
-            return self.call("hypot", PARTS[dtype], f"{x}.x", f"{x}.y")
+            return self.call("hypot", COMPLEX[dtype], f"{x}.x", f"{x}.y")
         return self.call(name, dtype, *arguments)
 
     def _of_integers(self, name: str, dtype: str, result: str, arguments: list[str]) -> str:
