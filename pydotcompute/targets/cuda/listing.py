@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import shutil
@@ -16,6 +15,7 @@ from ...artifact.remedies import install
 from ...errors import CompilationError, CompilerNotInstalledError, Position
 from ..listing import Line, Listing, Places, aligned, place_of
 from .line_table import FILE
+from .toolchain import in_wheels
 
 Place = Callable[[str, int], Position | None]  # a file and a line of a table → where that is
 
@@ -106,16 +106,7 @@ def disassembled(cubin: bytes, *options: str) -> str:
 @cache
 def nvdisasm() -> str:
     """The path of NVIDIA's disassembler: of its wheel, or on the PATH. Raises CompilerNotInstalledError."""
-    for package in ("nvidia.cu13", "nvidia.cuda_nvdisasm"):
-        try:
-            spec = importlib.util.find_spec(package)
-        except ModuleNotFoundError:
-            continue
-        for folder in (spec and spec.submodule_search_locations) or ():
-            path = os.path.join(folder, "bin", "nvdisasm")
-            if os.access(path, os.X_OK):
-                return path
-    if found := shutil.which("nvdisasm"):
+    if found := in_wheels("nvdisasm", ("nvidia.cu13", "nvidia.cuda_nvdisasm")) or shutil.which("nvdisasm"):
         return found
     raise CompilerNotInstalledError(
         f"SASS is read by nvdisasm, which is not installed: {install('inspect', 'nvidia-cuda-nvdisasm')}"

@@ -6,6 +6,7 @@ import importlib.util
 import os
 import re
 import subprocess
+from collections.abc import Iterable
 from functools import cache
 
 from ...artifact.remedies import install
@@ -15,8 +16,7 @@ EXTRA = "build-cuda"
 # Modules that compile and assemble, and the wheel of the extra that brings each.
 NEEDED = {"numba": "numba", "numba_cuda": "numba-cuda", "cuda.bindings": "cuda-bindings"}
 NUMPY_BELOW = (2, 5)  # numba-cuda 0.30 calls functions that NumPy 2.5 no longer has
-# Where NVIDIA's wheels keep ptxas: of CUDA 12, then of CUDA 13.
-PTXAS_PACKAGES = (("nvidia.cuda_nvcc", "bin"), ("nvidia.cu13", "bin"))
+PTXAS_PACKAGES = ("nvidia.cuda_nvcc", "nvidia.cu13")  # of CUDA 12, then of CUDA 13
 TARGET = re.compile(r"(compute|sm)_([1-9][0-9]*[0-9][af]?)\Z")
 
 
@@ -110,13 +110,18 @@ def _installed(module: str) -> bool:
 
 
 def _find_ptxas() -> str | None:
-    for package, folder in PTXAS_PACKAGES:
+    return in_wheels("ptxas", PTXAS_PACKAGES)
+
+
+def in_wheels(program: str, packages: Iterable[str]) -> str | None:
+    """The path of a program of NVIDIA's in the first of these packages that has it."""
+    for package in packages:
         try:
             spec = importlib.util.find_spec(package)
         except ModuleNotFoundError:
             continue
-        for root in (spec.submodule_search_locations or ()) if spec else ():
-            path = os.path.join(root, folder, "ptxas")
+        for root in (spec and spec.submodule_search_locations) or ():
+            path = os.path.join(root, "bin", program)
             if os.access(path, os.X_OK):
                 return path
     return None
