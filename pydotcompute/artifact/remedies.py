@@ -51,6 +51,11 @@ def install(extra: str, *packages: str) -> str:
     return f"pip install {' '.join(packages)}"
 
 
+def not_installed(purpose: str, module: str, extra: str) -> str:
+    """What is said where something needs a module that an extra of ours brings. purpose: "building"."""
+    return f"{purpose} needs {module}, which is not installed: {install(extra, module)}"
+
+
 def ourselves() -> Distribution | None:
     """The installed distribution that has this very package, whatever it is called."""
     return owner(os.path.join(PACKAGE, "__init__.py"))

@@ -7,7 +7,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Callable, Iterator
 
-from ..artifact.remedies import install
+from ..artifact.remedies import not_installed
 from ..errors import CompilerNotInstalledError
 
 PACKAGE = __name__.partition(".")[0]
@@ -25,6 +25,5 @@ def build_half(purpose: str) -> Iterator[Callable[[str], ModuleType]]:
         if error.name is None or error.name.partition(".")[0] == PACKAGE:
             raise
         raise CompilerNotInstalledError(
-            f"{purpose} needs {error.name}, which is not installed: {install('build', error.name)}",
-            name=error.name
+            not_installed(purpose, error.name, "build"), name=error.name
         ) from error

@@ -134,7 +134,7 @@ def _check_plot(path: str) -> None:
     """Said before anything is measured, which may take minutes."""
     from importlib.util import find_spec
 
-    from ..artifact.remedies import install
+    from ..artifact.remedies import not_installed
     from ..bench.plot import FORMATS
     from ..errors import CompilerNotInstalledError
     from . import UsageError
@@ -144,8 +144,7 @@ def _check_plot(path: str) -> None:
     if not os.path.isdir(folder := os.path.dirname(path) or "."):
         raise UsageError(f"--plot {path}: there is no folder {folder}")
     if find_spec("matplotlib") is None:
-        told = install("bench", "matplotlib")
-        raise CompilerNotInstalledError(f"--plot needs matplotlib, which is not installed: {told}")
+        raise CompilerNotInstalledError(not_installed("--plot", "matplotlib", "bench"))
 
 
 def _positive(text: str) -> int:

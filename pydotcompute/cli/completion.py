@@ -108,11 +108,10 @@ def script(shell: str) -> str:
     try:
         import shtab
     except ModuleNotFoundError:
-        from ..artifact.remedies import install
+        from ..artifact.remedies import not_installed
         from ..errors import CompilerNotInstalledError
 
-        told = install("completion", "shtab")
-        raise CompilerNotInstalledError(f"completion needs shtab, which is not installed: {told}") from None
+        raise CompilerNotInstalledError(not_installed("completion", "shtab", "completion")) from None
     whole = parser(*COMMANDS)
     for action in _actions(whole):
         if action.metavar == "DIR":

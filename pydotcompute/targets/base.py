@@ -14,12 +14,13 @@ from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar, Mapping
 
+from ..artifact.remedies import not_installed
 from ..artifact.signature import DTYPES
 from ..cache.files import read_file
 from ..cache.keys import canonical
 from ..cache.writer import make_folders, replace_file
 from ..declare.model import Kernel, Rendered, Specialisation
-from ..errors import CompilationError
+from ..errors import CompilationError, CompilerNotInstalledError
 from . import tools
 from .listing import Listing, Remark, of_text
 
@@ -170,6 +171,8 @@ class Target(ABC):
     # Kinds of cases of `check` in which it may not keep floats as the language has them → what it may lose there.
     loses: ClassVar[Mapping[str, str]] = {}
     stages: ClassVar[Mapping[str, str]] = {}  # what `inspect` has listings of → what that is
+    # folders beside that of its module whose code reaches its artifacts too
+    beside: ClassVar[tuple[str, ...]] = ()
     # distributions whose version reaches the artifacts; of several names the installed one counts
     distributions: ClassVar[Mapping[str, tuple[str, ...]]]
 
@@ -242,7 +245,32 @@ class Target(ABC):
 
     def code(self) -> tuple[str, ...]:
         """The folders, as absolute paths, with the code that reaches its artifacts, but for what all targets share."""
-        return (os.path.dirname(os.path.abspath(sys.modules[type(self).__module__].__file__ or "")),)
+        own = os.path.dirname(os.path.abspath(sys.modules[type(self).__module__].__file__ or ""))
+        return (own, *(os.path.join(os.path.dirname(own), name) for name in self.beside))
+
+
+class Staged(Target):
+    """One that shows its stages: what it compiles can be looked at on its way."""
+
+    extra: ClassVar[str] = "build"  # of ours: it brings the packages that its compiler imports
+
+    @abstractmethod
+    def compilation(self, job: Job, clock: Clock) -> Inspection:
+        """A job, each step of which is done when it is first asked for."""
+
+    def compile(self, job: Job, clock: Clock) -> Answer:
+        return self._begun(job, clock).answer()
+
+    def inspect(self, job: Job) -> Inspection:
+        return self._begun(job, Clock())
+
+    def _begun(self, job: Job, clock: Clock) -> Inspection:
+        try:
+            return self.compilation(job, clock)
+        except ModuleNotFoundError as error:
+            if error.name is None or error.name.startswith("pydotcompute"):
+                raise
+            raise CompilerNotInstalledError(not_installed("building", error.name, self.extra)) from None
 
 
 @dataclass

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Mapping
 
 from ...artifact import cpu_levels
-from ...artifact.remedies import install
-from ...artifact.signature import DTYPES
+from ...artifact.remedies import not_installed
 from ...declare.model import Kernel
-from ...errors import CompilerNotInstalledError
 from .. import tools
-from ..base import BOUNDS, Answer, Clock, Inspection, Job, Target
+from ..base import BOUNDS, Clock, Job, Staged
 from ..listing import Listing
 
 if TYPE_CHECKING:
     from .compilation import Compilation
-
-LLVM = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "llvm")
-
 
 # The tags of wheels that objects go into; macOS with its oldest version, as targets/cpu/processors.py names it.
 TAGS = {
@@ -34,14 +28,14 @@ ON_X86_64 = ("cpu:x86-64-v2", "cpu:x86-64-v3", "cpu:x86-64-v4")
 ON_AARCH64 = ("cpu:aarch64", "cpu:aarch64-v8.2")
 
 
-class CpuTarget(Target):
+class CpuTarget(Staged):
     name = "cpu"
     # What nobody chose is for the machine that builds it.
     by_default = ON_AARCH64 if cpu_levels.machine() == "aarch64" else ON_X86_64
     default = "cpu:aarch64" if by_default is ON_AARCH64 else "cpu:x86-64-v3"
     pattern = r"cpu:(?:x86-64(?:-v[234])?(?:@(?:macos|windows))?|aarch64(?:-v8\.2)?(?:@macos)?|native)"
     examples = cpu_levels.NAMES
-    dtypes = frozenset(DTYPES)
+    beside = ("llvm",)
     has_bounds = True
     has_debug_info = True
     stages = {
@@ -50,9 +44,6 @@ class CpuTarget(Target):
         "asm": "assembly",
     }
     distributions = {"numba": ("numba",), "llvmlite": ("llvmlite",), "numpy": ("numpy",)}
-
-    def code(self) -> tuple[str, ...]:
-        return (*super().code(), LLVM)
 
     def meant(self, text: str) -> str:
         return cpu_levels.meant(text)
@@ -68,7 +59,7 @@ class CpuTarget(Target):
         return cpu_levels.flags(level) if level in cpu_levels.LEVELS else super().needs(target, meta)
 
     def missing(self) -> str:
-        return next((not_installed(module) for module in ("numba", "llvmlite") if find_spec(module) is None), "")
+        return next((self._lacks(module) for module in ("numba", "llvmlite") if find_spec(module) is None), "")
 
     def fields(self, kernel: Kernel, target: str) -> dict[str, str]:
         if target.removesuffix(BOUNDS) == "cpu:native":
@@ -78,30 +69,23 @@ class CpuTarget(Target):
         return {} if _is_for_linux(target) else {"linker of the platform": linker}
 
     def lacks(self, target: str) -> str:
-        return "" if _is_for_linux(target) or find_spec("ziglang") else not_installed("ziglang")
+        return "" if _is_for_linux(target) or find_spec("ziglang") else self._lacks("ziglang")
+
+    def _lacks(self, module: str) -> str:
+        return not_installed("building", module, self.extra)
 
     def tools(self, linker: str = "") -> dict[str, str]:
         linked = tools.command_version(linker) if linker else f"ziglang {tools.package_version('ziglang')}"
         return {**super().tools(linker), "linker": linked}
-
-    def compile(self, job: Job, clock: Clock) -> Answer:
-        return self._compilation(job, clock).answer()
 
     def disassembled(self, data: bytes, suffix: str) -> Listing:
         from .disassembly import disassembled
 
         return disassembled(data)
 
-    def inspect(self, job: Job) -> Inspection:
-        return self._compilation(job, Clock())
+    def compilation(self, job: Job, clock: Clock) -> Compilation:
+        from .compilation import Compilation
 
-    def _compilation(self, job: Job, clock: Clock) -> Compilation:
-        try:
-            from .compilation import Compilation
-        except ModuleNotFoundError as error:
-            if error.name is None or error.name.startswith("pydotcompute"):
-                raise
-            raise CompilerNotInstalledError(not_installed(error.name)) from None
         clock.tick("import")
         return Compilation(job, clock)
 
@@ -111,10 +95,6 @@ TARGET = CpuTarget()
 
 def _is_for_linux(target: str) -> bool:
     return cpu_levels.platform_of(target) == cpu_levels.LINUX
-
-
-def not_installed(module: str) -> str:
-    return f"building needs {module}, which is not installed: {install('build', module)}"
 
 
 # What /proc/cpuinfo tells a processor by, and which of its lines list features.

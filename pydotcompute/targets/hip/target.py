@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
-from ...artifact.signature import DTYPES
-from ..base import Answer, Clock, Inspection, Job, Target
+from ..base import Clock, Job, Staged
 from ..listing import Listing
 
 if TYPE_CHECKING:
     from .compilation import Compilation
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 
-
-class HIPTarget(Target):
+class HIPTarget(Staged):
     name = "hip"
     default = "hip:gfx90a"
     pattern = "hip:gfx[0-9a-f]{3,4}"
     examples = ("hip:gfx90a", "hip:gfx942", "hip:gfx1030", "hip:gfx1100", "hip:gfx1201")
     expected = "a HIP target is hip:gfxNNN, as rocminfo names the GPU: hip:gfx90a"
-    dtypes = frozenset(DTYPES)
+    beside = ("opencl", "text")
     has_blocks = True
     stages = {"text": "OpenCL C", "asm": "the instructions of the GPU"}
     distributions = {"numpy": ("numpy",), "ziglang": ("ziglang",)}
-
-    def code(self) -> tuple[str, ...]:
-        targets = os.path.dirname(HERE)
-        return (HERE, *(os.path.join(targets, name) for name in ("opencl", "text")))
 
     def meant(self, text: str) -> str:
         return self.default if text in ("rocm", "amd", "amdgpu") else ""
@@ -51,13 +43,7 @@ class HIPTarget(Target):
 
         return disassembled(data)
 
-    def compile(self, job: Job, clock: Clock) -> Answer:
-        return self._compilation(job, clock).answer()
-
-    def inspect(self, job: Job) -> Inspection:
-        return self._compilation(job, Clock())
-
-    def _compilation(self, job: Job, clock: Clock) -> Compilation:
+    def compilation(self, job: Job, clock: Clock) -> Compilation:
         from .compilation import Compilation
 
         clock.tick("import")
