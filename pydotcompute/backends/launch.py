@@ -233,6 +233,22 @@ def fits(shape: Sequence[int], strides: Sequence[int], own: int, leading: Sequen
     return len(merged(shape, strides, own, leading)) <= VIEW_LEVELS + 1
 
 
+def put_copies(
+    parameters: Sequence[Parameter], values: dict[str, Any], leading: tuple[int, ...] | None, copy: Callable[..., Any]
+) -> list[tuple[Parameter, Any, Any]]:
+    """Put copies for the arrays of a call that cannot be passed as they lie: (parameter, array, copy) of each.
+    copy(array, shape): a C-contiguous one, broadcast to the shape."""
+    copied = []
+    for p in parameters:
+        if p.is_array and p.ellipsis and p.layout != "C":
+            array, rows = values[p.name], leading or ()
+            own = array.ndim - len(p.dims or ())
+            if not fits(array.shape, array.strides, own, rows):
+                values[p.name] = copy(array, (*rows, *array.shape[own:]))
+                copied.append((p, array, values[p.name]))
+    return copied
+
+
 def view(shape: Sequence[int], strides: Sequence[int], own: int, leading: Sequence[int]) -> list[int]:
     """The words of the first `own` dims of an array, seen in the shape `leading`: levels, the outermost stride, then
     (size, stride) innermost first. Raises ValueError where they do not fit."""

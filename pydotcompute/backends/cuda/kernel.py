@@ -18,8 +18,8 @@ from ..launch import (
     Device,
     Launch,
     arguments as arguments_of,
-    fits,
     launches as launches_of,
+    put_copies,
     scalar_names,
     scratch_sizes,
     steps,
@@ -150,15 +150,11 @@ class CUDAKernel:
 
     def _launch(self, call: Call, values: dict[str, Any]) -> tuple[list, list, list]:
         """The launches, their arguments, and arrays that had to be copied."""
-        artifact, copied = self.artifact, []
-        for p in artifact.parameters:
-            if p.is_array and p.ellipsis and p.layout != "C":
-                array = values[p.name]
-                own, leading = array.ndim - len(p.dims or ()), call.leading or ()
-                if not fits(array.shape, array.strides, own, leading):
-                    whole = cuda_copies.contiguous(cupy.broadcast_to(array, (*leading, *array.shape[own:])))
-                    copied.append((p, array, whole))
-                    values[p.name] = whole
+        artifact = self.artifact
+        copied = put_copies(
+            artifact.parameters, values, call.leading,
+            lambda a, shape: cuda_copies.contiguous(cupy.broadcast_to(a, shape)),
+        )  # fmt: skip
         names = {**call.dims, **scalar_names(artifact.parameters, values)}
         scratch = [cupy.empty(size, cupy.uint8) for size in scratch_sizes(artifact.meta, names)]
         addresses = [cuda_arrays.address(s) for s in scratch]

@@ -13,7 +13,7 @@ from ...cache.objects import read
 from ...calls.arguments import Call
 from ...errors import AllocationError, KernelNotBuiltError
 from ..faults import number_of
-from ..launch import FAULT_BYTES, fits, scalar_names, scratch_sizes, steps, tells_launches
+from ..launch import FAULT_BYTES, put_copies, scalar_names, scratch_sizes, steps, tells_launches
 from . import devices, programs
 from .arrays import read as to_host, write
 from .launch import arguments
@@ -56,16 +56,11 @@ class OpenCLKernel:
             return finish()
 
     def launch(self, call: Call, values: dict[str, Any]) -> None:
-        artifact, copied = self.artifact, []
-        for p in artifact.parameters:
-            if p.is_array and p.ellipsis and p.layout != "C":
-                array, leading = values[p.name], call.leading or ()
-                own = array.ndim - len(p.dims or ())
-                if not fits(array.shape, array.strides, own, leading):
-                    seen = np.broadcast_to(to_host(array, self.backend.queue), (*leading, *array.shape[own:]))
-                    whole = self.backend.to_device(np.ascontiguousarray(seen))
-                    copied.append((p, array, whole))
-                    values[p.name] = whole
+        artifact = self.artifact
+        copied = put_copies(
+            artifact.parameters, values, call.leading,
+            lambda a, shape: self.backend.to_device(np.broadcast_to(to_host(a, self.backend.queue), shape)),
+        )  # fmt: skip
         present = {p.name: values[p.name] for p in artifact.parameters if p.in_memory}
         queue = self.backend.queue_of(present.values())
         names = {**call.dims, **scalar_names(artifact.parameters, values)}

@@ -13,7 +13,7 @@ from ...calls.arguments import Call
 from ...errors import KernelNotBuiltError
 from ..buffers import span
 from ..faults import number_of
-from ..launch import FAULT_BYTES, Launch, fits, scalar_names, scratch_sizes, steps, tells_launches, unit, view
+from ..launch import FAULT_BYTES, Launch, put_copies, scalar_names, scratch_sizes, steps, tells_launches, unit
 from . import devices
 from .arrays import WebGPUArray, new_buffer, read as to_host, words as words_of, write
 from .launch import arguments, check_array, check_limits, packed
@@ -76,19 +76,11 @@ class WebGPUKernel:
             return finish()
 
     def launch(self, call: Call, values: dict[str, Any]) -> None:
-        artifact, device, copied = self.artifact, self.device, []
-        views: dict[str, list[int]] = {}
-        for p in artifact.parameters:
-            if p.is_array and p.ellipsis and p.layout != "C":
-                array, leading = values[p.name], call.leading or ()
-                own = array.ndim - len(p.dims or ())
-                if not fits(array.shape, array.strides, own, leading):
-                    seen = np.broadcast_to(to_host(array), (*leading, *array.shape[own:]))
-                    whole = self.backend.to_device(np.ascontiguousarray(seen))
-                    copied.append((p, array, whole))
-                    values[p.name] = array = whole
-                    own = array.ndim - len(p.dims or ())
-                views[p.name] = view(array.shape, array.strides, own, leading)
+        artifact, device = self.artifact, self.device
+        copied = put_copies(
+            artifact.parameters, values, call.leading,
+            lambda a, shape: self.backend.to_device(np.broadcast_to(to_host(a), shape)),
+        )  # fmt: skip
         present = {p.name: values[p.name] for p in artifact.parameters if p.in_memory}
         for name, array in present.items():
             if array.size:
@@ -116,7 +108,7 @@ class WebGPUKernel:
         for launch, meta, known in steps(artifact.meta, names, decided):
             check_limits(artifact.kernel, items[launch.entry], launch, known)
             buffers, words = arguments(
-                meta, artifact.parameters, values | present, known, views, scratch, fault, memory
+                meta, artifact.parameters, values | present, known, call.leading, scratch, fault, memory
             )  # fmt: skip
             self._submit(launch, buffers, packed([0, *words], artifact.meta["words"]))
             self.backend.faults.asked |= self.checks

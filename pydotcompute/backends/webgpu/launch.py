@@ -11,7 +11,7 @@ import numpy as np
 from ...artifact.dimensions import evaluate, from_data, text
 from ...artifact.launch import MOST_INDEX
 from ...artifact.signature import Parameter
-from ..launch import Launch, unit
+from ..launch import Launch, unit, view
 
 BYTES_OF_WORD, VECTOR = 4, 16
 
@@ -41,12 +41,12 @@ def _checked(kernel: str, what: str, value: int) -> None:
 
 def arguments(
     meta: Mapping[str, Any], parameters: Sequence[Parameter], values: Mapping[str, Any], dims: Mapping[str, int],
-    views: Mapping[str, Sequence[int]], scratch: Sequence[Any], fault: Sequence[Any], memory: Callable[[str], Any],
+    leading: tuple[int, ...] | None, scratch: Sequence[Any], fault: Sequence[Any], memory: Callable[[str], Any],
 ) -> tuple[list[Any], list[int]]:  # fmt: skip
     """(buffers, words) of a launch. values: by parameter, NumPy scalars and arrays that have shape, strides, offset and
-    dtype; views: of arrays, in bytes; fault: the words for faults, see artifact/launch.py; memory: the buffer of an
-    array, by its name."""
+    dtype; fault: the words for faults, see artifact/launch.py; memory: the buffer of an array, by its name."""
     known = {p.name: p for p in parameters}
+    views: dict[str, list[int]] = {}
     buffers: list[Any] = []
     found: list[int] = []
     for kind, name, *rest in meta["arguments"]:
@@ -74,6 +74,8 @@ def arguments(
             elif kind == "stride":
                 number = array.strides[trailing + rest[0]] // size
             else:
+                if name not in views:
+                    views[name] = view(array.shape, array.strides, trailing, leading or ())
                 number = views[name][rest[0]] // size if rest[0] % 2 else views[name][rest[0]]
             found += _words(np.int32(number))
     return buffers, found
