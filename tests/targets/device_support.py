@@ -46,6 +46,8 @@ def artifact_of(made: Built) -> Artifact:
 class Device(ABC):
     """The first device of a backend. A subclass says how memory is had there."""
 
+    target: str
+
     def __init__(self, backend: Callable[[], Any]):
         self.backend = functools.cache(backend)
         self.load = functools.lru_cache(maxsize=64)(self._load)

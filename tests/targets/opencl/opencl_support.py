@@ -17,6 +17,8 @@ from tests.targets.device_support import Device
 
 
 class OpenCL(Device):
+    target = TARGET
+
     def send(self, data: np.ndarray) -> cl.Buffer:
         buffer = cl.Buffer(backend().context, cl.mem_flags.READ_WRITE, data.size)
         cl.enqueue_copy(backend().queue, buffer, data, is_blocking=True)

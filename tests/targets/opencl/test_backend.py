@@ -23,31 +23,6 @@ from pydotcompute.calls import arguments
 from pydotcompute.runtime import transfer
 
 
-def test_arrays_go_there_and_back():
-    for shape in ((), (0,), (3,), (2, 0, 4), (5, 7)):
-        for dtype in ("bool", "int8", "uint64", "float16", "float32", "complex128"):
-            x = (np.random.default_rng(0).normal(size=shape) * 9).astype(dtype)
-            there = backend().to_device(x)
-            assert isinstance(there, cl_array.Array) and there.shape == x.shape and there.dtype == x.dtype
-            same(np.atleast_1d(backend().to_host(there)), np.atleast_1d(x), str((shape, dtype)))
-
-
-def test_strided_arrays_come_back_as_they_are_seen():
-    x = np.arange(60, dtype="f4").reshape(6, 10)
-    for view in (x[::2, ::-3], x.T, x[1:4, 2:5], np.asfortranarray(x)):
-        same(backend().to_host(backend().to_device(view)), view, str(view.strides))
-    there = backend().to_device(x)
-    same(backend().to_host(there[1:4, 2:5]), x[1:4, 2:5], "a part of what is there")
-
-
-def test_new_arrays_are_zeros():
-    for dtype in ("float32", "complex64", "bool"):
-        assert not backend().to_host(backend().allocate((3, 5), dtype)).any()
-    assert backend().allocate(4).dtype == np.float32
-    with pytest.raises(ValueError, match="-1"):
-        backend().allocate((-1,))
-
-
 def test_too_large_an_array_is_an_allocation_error():
     size = backend().device.max_mem_alloc_size + 1
     with pytest.raises(AllocationError, match=f"{size} bytes .*has {backend().device.global_mem_size} in all"):

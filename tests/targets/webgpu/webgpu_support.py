@@ -16,6 +16,8 @@ from tests.targets.device_support import Device
 
 
 class WebGPU(Device):
+    target = TARGET
+
     def send(self, data: np.ndarray) -> Any:
         buffer = new_buffer(backend().device, data.size)
         backend().device.queue.write_buffer(buffer, 0, data)
