@@ -23,7 +23,7 @@ def parse_python(rendered: Rendered) -> ast.Module:
             raise DeclarationError(f"not Python: {error.msg}", at) from None
         except (ValueError, RecursionError, MemoryError) as error:
             at = rendered.position(1, 1)
-            raise DeclarationError(f"not Python: {error or 'nested too deeply'}", at) from None
+            raise DeclarationError(f"not Python: {str(error) or 'nested too deeply'}", at) from None
 
 
 def check_definition(kernel: Kernel, rendered: Rendered, tree: ast.Module) -> None:

@@ -2,6 +2,8 @@
 the artifact alone. Imports inside functions and for type checkers count as well."""
 
 import ast
+import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -118,3 +120,18 @@ def test_files_are_short():
     files = {**MODULES, **{str(path.relative_to(TESTS)): path for path in TESTS.rglob("*.py")}}
     long = {name: lines for name, path in files.items() if (lines := path.read_text().count("\n")) >= 400}
     assert not long
+
+
+def test_a_package_whose_inner_modules_are_used_has_an_upper_bound():
+    extras = tomllib.loads((TESTS.parent / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    required = {re.match(r"[\w-]+", line)[0]: line for line in extras["build"] + extras["build-cuda"]}
+    unbounded = set()
+    for path in MODULES.values():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.ImportFrom) or node.level or "." not in (node.module or ""):
+                continue
+            package = "numba-cuda" if node.module.startswith("numba.cuda") else node.module.partition(".")[0]
+            if package in required.keys() - {"numpy", "pydotcompute"} and "<" not in required[package]:
+                unbounded.add(package)
+    assert not unbounded
+    assert all("<" in required[name] for name in ("numba", "numba-cuda", "llvmlite"))
