@@ -6,6 +6,7 @@ what a dying compiler writes to stderr is kept for the reason.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -109,7 +110,8 @@ def _end(worker: _Worker) -> None:
     worker.process.kill()
     worker.process.wait()
     worker.connection.close()
-    worker.log.close()
+    with contextlib.suppress(OSError):  # it was written for this process alone
+        worker.log.close()
 
 
 def _last_words(worker: _Worker) -> str:

@@ -6,6 +6,7 @@ nothing asks for all memory. In a project's cache nothing is read that others co
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
@@ -56,9 +57,12 @@ def read(folder: str, name: str, most: int, root: str | None = None) -> bytes:
             opened.append(_beneath(at, _FOLDER, opened[-1], folder, root))
         opened.append(_beneath(path, _FILE, opened[-1], folder, root))
         return _content(opened[-1], path, most)
+    except OSError as error:
+        error.filename = error.filename or path  # no system call on a descriptor names what it failed on
+        raise
     finally:
         for handle in opened:
-            os.close(handle)
+            _close(handle)
 
 
 def _beneath(path: str, flags: int, above: int, folder: str, root: str) -> int:
@@ -77,9 +81,15 @@ def _beneath(path: str, flags: int, above: int, folder: str, root: str) -> int:
     try:
         trust.require(os.fstat(handle), path, folder, root)
     except BaseException:
-        os.close(handle)
+        _close(handle)
         raise
     return handle
+
+
+def _close(handle: int) -> None:
+    """Close what was only read: nothing that this could tell matters."""
+    with contextlib.suppress(OSError):
+        os.close(handle)
 
 
 def read_file(path: str, most: int = MOST_TEXT) -> bytes:
@@ -87,8 +97,11 @@ def read_file(path: str, most: int = MOST_TEXT) -> bytes:
     handle = os.open(path, _FILE)
     try:
         return _content(handle, path, most)
+    except OSError as error:
+        error.filename = error.filename or path
+        raise
     finally:
-        os.close(handle)
+        _close(handle)
 
 
 def _content(handle: int, path: str, most: int) -> bytes:

@@ -10,6 +10,7 @@ import contextlib
 import errno
 import os
 import platform
+import tempfile
 import time
 from typing import Callable, Iterator
 
@@ -58,6 +59,12 @@ def locked(folder: str, say: Callable[[str], None]) -> Iterator[None]:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(held)
         os.close(handle)
+
+
+def require_record_locks(folder: str) -> None:
+    """Raise OSError where the file system has no locks of the kind that SQLite takes, which it would wait for."""
+    with tempfile.TemporaryFile(dir=folder) as file:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _create(path: str, say: Callable[[str], None]) -> None:

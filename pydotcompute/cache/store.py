@@ -17,6 +17,7 @@ import diskcache
 from diskcache.core import MODE_RAW
 
 from .history import MALFORMED, require_files
+from .lock import require_record_locks
 
 WRONG = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError)  # of what a damaged file says
 NOT_RAW = "the store holds only text keys and raw bytes"
@@ -127,6 +128,7 @@ def _open(folder: str) -> diskcache.Cache:
     before = os.umask(0o077)  # diskcache makes its files world-readable otherwise
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
+        require_record_locks(folder)
         cache = diskcache.Cache(
             folder,
             disk=RawDisk,

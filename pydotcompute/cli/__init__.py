@@ -131,8 +131,12 @@ def _report(error: Exception) -> int:
 
         told = install("build", {"yaml": "pyyaml"}.get(error.name, error.name))
         return _end(f"building needs {error.name}, which is not installed: {told}", 1)
-    if isinstance(error, OSError) and error.filename:
-        return _end(f"{error.filename}: {error.strerror}", 1)
+    if isinstance(error, OSError) and error.errno:
+        return _end(f"{error.filename or 'pydotcompute: a file'}: {error.strerror}", 1)
+    if isinstance(error, MemoryError):
+        return _end("pydotcompute: not enough memory", 1)
+    if isinstance(error, ImportError) and (error.path or "").endswith(".so"):  # no memory, no more open files
+        return _end(f"pydotcompute: {error}", 1)
     if os.environ.get("PYDOTCOMPUTE_DEBUG"):
         raise error
     what = " ".join(str(error).split())[:300]

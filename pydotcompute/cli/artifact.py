@@ -39,7 +39,8 @@ def opened(
     items = [item for item in plan.wanted if item.name[1] == label]
     if not items:
         raise UsageError(f"{kernel} {label} cannot be had for {', '.join(plan.targets)}")
-    return shown(plan, items[0], stack.enter_context(tempfile.TemporaryDirectory(prefix="pydotcompute-")), linker)
+    folder = tempfile.TemporaryDirectory(prefix="pydotcompute-", ignore_cleanup_errors=True)
+    return shown(plan, items[0], stack.enter_context(folder), linker)
 
 
 def built(root: str, kernel: str, specialization: str | None, target: str | None) -> Built:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -26,7 +27,7 @@ _work: Callable[[int], Code]  # of the workers, which are forks of the process t
 def codes(plan: Plan, items: list[Item], linker: str, jobs: int, done: Callable[[Item], None]) -> Iterator[Code]:
     """The code of each of these, in their order, on so many processes. A stage that cannot be had says why."""
     global _work
-    with tempfile.TemporaryDirectory(prefix="pydotcompute-") as folder:
+    with tempfile.TemporaryDirectory(prefix="pydotcompute-", ignore_cleanup_errors=True) as folder:
         _work = lambda k: code(shown(plan, items[k], folder, linker))  # noqa: E731
         pool = _pool(min(jobs, len(items)) or 1)
         try:
@@ -43,8 +44,26 @@ def codes(plan: Plan, items: list[Item], linker: str, jobs: int, done: Callable[
 
 
 def _pool(jobs: int) -> ProcessPoolExecutor:
+    _require_threads(2)
     ignore = (signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; this process decides
     return ProcessPoolExecutor(jobs, get_context("fork"), signal.signal, ignore)
+
+
+def _require_threads(count: int) -> None:
+    """Raise MemoryError where there is no memory for so many threads: a pool whose own cannot begin waits for ever. The
+    C library keeps the stacks for the next ones."""
+    end = threading.Event()
+    threads = [threading.Thread(target=end.wait, daemon=True) for _ in range(count)]
+    try:
+        for thread in threads:
+            thread.start()
+    except RuntimeError:
+        raise MemoryError from None
+    finally:
+        end.set()
+        for thread in threads:
+            if thread.ident:
+                thread.join()
 
 
 def _begun(pool: ProcessPoolExecutor, k: int) -> Future[Code]:

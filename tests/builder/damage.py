@@ -4,6 +4,8 @@ takes no time. Prints what went wrong, and last how much was tried.
 
     python damage.py FOLDER odd FIRST LAST  what is no file, in the place of each one: the kinds of these numbers
     python damage.py FOLDER BEGIN END       damages, each drawn from its number
+    python damage.py FOLDER bytes 0 SHARE   one in SHARE bytes of the index and the records: each bit, 0, 255, no such
+                                            byte, that byte twice; all of that is found when it is read
 """
 
 import contextlib
@@ -24,6 +26,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "packages"))
 import numpy as np  # noqa: E402
 
 import pydotcompute  # noqa: E402
+from pydotcompute.cache.inspection import verify  # noqa: E402
+from pydotcompute.cache.writer import read_manifest  # noqa: E402
 from pydotcompute.cli import main  # noqa: E402
 from pydotcompute.errors import KernelNotBuiltError  # noqa: E402
 
@@ -187,9 +191,44 @@ def random_damages(whole, work, numbers):
         yield f"damage {number} of {path.name}"
 
 
+def changes(data, at):
+    """A file with one byte made something else: no byte, two, a bit changed, 0, 255."""
+    before, byte, after = data[:at], data[at], data[at + 1 :]
+    values = {byte ^ (1 << bit) for bit in range(8)} | ({0, 255} - {byte})
+    for part in (b"", bytes([byte, byte]), *(bytes([value]) for value in values)):
+        yield part, before + part + after
+
+
+def bytes_changed(root, share):
+    """How many changes of one byte were made; prints what is not found by all who read it."""
+    cache, count = root / "build" / "cache", 0
+    for path in (cache / "manifest.json", *sorted((cache / "records").iterdir())):
+        data = path.read_bytes()
+        path.chmod(0o644)
+        for at in range(0, len(data), share):
+            count += sum(1 for _ in changes(data, at))
+            if not (child := os.fork()):  # a library that was loaded once keeps what it has read
+                for part, found in changes(data, at):
+                    path.write_bytes(found)
+                    try:
+                        state = call(root)[0], bool(read_manifest(str(cache))[1]), any(f.fatal for f in verify(str(cache)))
+                    except Exception as error:  # noqa: BLE001
+                        state = f"{type(error).__name__}: {error}"
+                    if state != ("refused", True, True):
+                        print(f"{path.name}: byte {at} as {part}: {state}", flush=True)
+                os._exit(0)
+            if status := os.waitpid(child, 0)[1]:
+                print(f"{path.name}: byte {at}: wait status {status}", flush=True)
+        path.write_bytes(data)
+    return count
+
+
 def run(folder, *which):
     whole, work = folder / "whole", folder / "work"
     write(whole)
+    if which[0] == "bytes":
+        print(f"{bytes_changed(whole, int(which[2]))} damages")
+        return
     is_odd, numbers = which[0] == "odd", slice(*map(int, which[-2:]))
     if is_odd:
         damages = odd(whole, work, KINDS[numbers])

@@ -2,7 +2,7 @@
 waits, none asks for all memory, no number is wrong, and what a build says it has made, calls.
 
 PYDOTCOMPUTE_RANDOM_DAMAGES=N has N damages, and every kind of what is no file; BEGIN:END has those damages alone that
-are drawn from these numbers.
+are drawn from these numbers. PYDOTCOMPUTE_EVERY_BYTE=1 changes each byte of a manifest.
 """
 
 import os
@@ -34,3 +34,8 @@ def test_random_damages(tmp_path):
 @pytest.mark.slow
 def test_what_is_no_file_in_the_place_of_each(tmp_path):
     assert run(tmp_path, "odd", 0, 7 if DAMAGES else 2) > 70
+
+
+@pytest.mark.slow
+def test_every_change_of_a_byte_of_a_manifest_is_found(tmp_path):
+    assert run(tmp_path, "bytes", 0, 1 if os.environ.get("PYDOTCOMPUTE_EVERY_BYTE") else 61) > 500

@@ -21,7 +21,7 @@ _DATA = re.compile(r" ([0-9a-f]+) ((?:[0-9a-f]{2,8} )+)")
 
 def disassembled(data: bytes) -> Listing:
     """Raises CompilerNotInstalledError, CompilationError."""
-    with tempfile.TemporaryDirectory(prefix="pydotcompute-") as folder:
+    with tempfile.TemporaryDirectory(prefix="pydotcompute-", ignore_cleanup_errors=True) as folder:
         path = os.path.join(folder, "kernel.so")
         with open(path, "wb") as file:
             file.write(data)

@@ -63,7 +63,7 @@ def link(what: str, triple: str, *objects: bytes, linker: str = "", symbols: boo
     """The shared object made of relocatable objects. what: what a message calls it. triple: what they are made for.
     linker: as for `command`. symbols: keep those that nobody links to, and what is for debuggers."""
     platform = WINDOWS if "-windows-" in triple else MACOS if "-macosx" in triple else LINUX
-    with tempfile.TemporaryDirectory(prefix="pydotcompute-") as folder:
+    with tempfile.TemporaryDirectory(prefix="pydotcompute-", ignore_cleanup_errors=True) as folder:
         names = [f"{number}.o" for number in range(len(objects))]
         for name, code in zip(names, objects):
             Path(folder, name).write_bytes(code)

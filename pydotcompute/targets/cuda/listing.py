@@ -93,7 +93,7 @@ def _shape(line: str) -> str:
 
 def disassembled(cubin: bytes, *options: str) -> str:
     """What nvdisasm prints of the code of a cubin. Raises CompilerNotInstalledError where it is missing."""
-    with tempfile.TemporaryDirectory(prefix="pydotcompute-") as folder:
+    with tempfile.TemporaryDirectory(prefix="pydotcompute-", ignore_cleanup_errors=True) as folder:
         path = os.path.join(folder, "kernel.cubin")
         with open(path, "wb") as file:
             file.write(cubin)

@@ -102,7 +102,7 @@ def _search(accepted, low: int, high: int) -> int:
 
 def _run(ptx: str, arch: str, flags: tuple[str, ...] = ()) -> tuple[int, bytes, str]:
     """ptxas in a folder of its own, on a file of one fixed name: no path reaches the cubin."""
-    with tempfile.TemporaryDirectory(prefix="pydotcompute-") as folder:
+    with tempfile.TemporaryDirectory(prefix="pydotcompute-", ignore_cleanup_errors=True) as folder:
         with open(os.path.join(folder, "kernel.ptx"), "w", encoding="ascii") as file:
             file.write(ptx)
         done = subprocess.run(

@@ -50,7 +50,7 @@ def _shape(line: str) -> str:
 
 def disassembled(code: bytes) -> Listing:
     """The instructions of a code object. Raises CompilerNotInstalledError, CompilationError."""
-    with tempfile.TemporaryDirectory(prefix="pydotcompute-") as folder:
+    with tempfile.TemporaryDirectory(prefix="pydotcompute-", ignore_cleanup_errors=True) as folder:
         path = os.path.join(folder, "kernel.hsaco")
         with open(path, "wb") as file:
             file.write(code)
