@@ -5,18 +5,25 @@ A wheel gets the bundle, an sdist the declarations; an editable install builds n
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.plugin import hookimpl
 
-from . import wheel
+from ..errors import CompilerNotInstalledError
+
+if TYPE_CHECKING:
+    from .wheel import Made
 
 
 class KernelsHook(BuildHookInterface):
     PLUGIN_NAME = "pydotcompute"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        try:
+            from . import wheel
+        except CompilerNotInstalledError as error:  # nothing is built on this system
+            self.app.abort(str(error))
         try:
             if self.target_name == "sdist":
                 for path in wheel.sources(self.root):
@@ -27,10 +34,12 @@ class KernelsHook(BuildHookInterface):
         except wheel.MISTAKES as error:
             self.app.abort(str(error))
 
-    def make(self) -> wheel.Made:
+    def make(self) -> Made:
+        from . import wheel
+
         return wheel.make_bundle(self.root, self.app.display_info)
 
-    def _add(self, made: wheel.Made, build_data: dict[str, Any]) -> None:
+    def _add(self, made: Made, build_data: dict[str, Any]) -> None:
         build_data["artifacts"].append(f"/{made.bundle}/**")
         build_data["pure_python"] = made.platform == "any"
         build_data["tag"] = made.tag

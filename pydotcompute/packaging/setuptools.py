@@ -14,12 +14,15 @@ def finalize(distribution: Any) -> None:
     from setuptools.errors import SetupError
 
     from ..builder.settings import SettingError, read_pyproject
+    from ..errors import CompilerNotInstalledError
 
     try:
         asked_for = "bundle" in read_pyproject(os.getcwd())
     except SettingError as error:
         raise SetupError(str(error)) from error
     if asked_for:
-        from .commands import extend
-
+        try:
+            from .commands import extend
+        except CompilerNotInstalledError as error:  # nothing is built on this system
+            raise SetupError(str(error)) from error
         extend(distribution)

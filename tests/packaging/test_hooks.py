@@ -227,6 +227,19 @@ def test_what_ends_a_build(rings, tmp_path, backend):
     assert ((rings / "pyproject.toml").read_text(), (rings / "kernels.yaml").read_text()) == (pyproject, kernels)
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("what", ["build_wheel", "build_editable", "build_sdist"])
+def test_where_nothing_can_be_built_one_sentence_says_so(first, tmp_path, backend, what):
+    """As on Windows, whose Python has no fcntl."""
+    shutil.copytree(first, tmp_path / "rings", ignore=shutil.ignore_patterns("build"))
+    if backend != BACKENDS[0]:
+        (tmp_path / "rings" / "pyproject.toml").write_text(PYPROJECT_OF_SETUPTOOLS)
+    done = make(tmp_path / "rings", what, tmp_path / "dist", backend, blocked=("fcntl",))
+    told = done.stdout + done.stderr
+    assert done.returncode != 0 and "Traceback" not in told, told
+    assert "nothing is built on this system, whose files cannot be locked: install a wheel" in told
+
+
 def test_where_bundle_is_not_said(rings, tmp_path):
     set_in(rings, 'bundle = "src/rings/kernels"\n', "")
     done = make(rings, "build_wheel", tmp_path / "dist")
