@@ -1,5 +1,5 @@
 """Every operation on files that a command does fails once, or from then on, with each error: a program, run with
-failing.c preloaded. The kernels are the abacus's, whose compiler takes no time; one more is a CPU's, which is only called.
+failing.c preloaded. The kernels are the abacus's, whose compiler takes no time, and one for a CPU.
 
     python failing.py FOLDER SHARE files    of each command one in SHARE operations, in turn with each error
     python failing.py FOLDER SHARE memory   each command with SHARE × 8 KiB more than it begins with, twice that, …
@@ -242,9 +242,28 @@ class Campaign:
             self.tell("without locks", f"exit code {code}: {told}", locals().get("problem", ""))
 
     def run_cpu(self):
-        """Loading and calling a CPU's kernel."""
+        """Loading and calling a CPU's kernel, and building it anew."""
         root = self.work / "cpu"
-        self.of("call of a CPU's kernel", lambda: cubes(root), self.fresh, lambda code: self.called(root))
+
+        def look(built):
+            cache = str(root / "build" / "cache")
+            faults = [f for f in verify(cache) if f.fatal]
+            assert not faults, faults
+            assert cubes(root) == 0, "the kernel does not call"
+            assert main(["build", "-C", str(root)]) == 0, "the next build fails"
+            assert main(["build", "--check", "-C", str(root)]) == 0, "the next build leaves something"
+            assert not built or cubes(root) == 0, "the next build does not call"
+            return 0
+
+        def after(built):
+            return "" if not in_child(lambda: look(built), self.said) else self.said.read_text(errors="replace")
+
+        def edited():
+            self.fresh()
+            (root / "kernels.yaml").write_text(CPU.replace("x[i] * x[i] * x[i]", "x[i] * (x[i] * x[i])"))
+
+        self.of("call of a CPU's kernel", lambda: cubes(root), self.fresh, lambda code: after(False))
+        self.of("build for a CPU", lambda: main(["build", "-C", str(root)]), edited, lambda code: after(True))
 
     def run_memory(self):
         """Every command with little more memory than it begins with; but for report, whose pool of processes is
@@ -261,9 +280,6 @@ class Campaign:
                     self.tell(f"{name} with {more} bytes more", f"exit code {code}: {told.strip() or 'nothing said'}")
                 elif problem := self.whole_after(code, False, False):
                     self.tell(f"{name} with {more} bytes more", f"exit code {code} {told}: then {problem}")
-
-    def called(self, root):
-        return "" if in_child(lambda: cubes(root), self.said) == 0 else self.said.read_text(errors="replace")
 
 
 if __name__ == "__main__":
