@@ -8,7 +8,7 @@ from copy import deepcopy
 
 from ..artifact.dtypes import STORED
 from ..ir import tree
-from . import expressions, inlining
+from . import expressions, inlining, sorting_network
 from .inlining import Inlining
 from .promotion import Value, convert, fits
 from .scope import OWN, Array, Called, Scope, element
@@ -114,20 +114,27 @@ def sort(a, n):
 
 
 def sort_few(a, n):
-    m = n
-    for i in range(n - 1, -1, -1):
-        if a[i] != a[i]:
-            m -= 1
-            v = a[i]
-            a[i] = a[m]
-            a[m] = v
-    for i in range(1, m):
-        v = a[i]
-        k = i
-        while k > 0 and a[k - 1] > v:
-            a[k] = a[k - 1]
-            k -= 1
-        a[k] = v
+    if n > 0:
+        found = False
+        for i in range(n):
+            found |= a[i] != a[i]
+        if found:
+            m = n
+            for i in range(n - 1, -1, -1):
+                if a[i] != a[i]:
+                    m -= 1
+                    v = a[i]
+                    a[i] = a[m]
+                    a[m] = v
+            for i in range(1, m):
+                v = a[i]
+                k = i
+                while k > 0 and a[k - 1] > v:
+                    a[k] = a[k - 1]
+                    k -= 1
+                a[k] = v
+        else:
+            exchange(a)
 
 
 def median(a, n):
@@ -275,7 +282,17 @@ if n > len(a):
     outside = a[n - 1]
     n = 0
 """).body
-FEW = 16  # elements that are inserted one after the other
+FEW = 32  # elements, where their number is known: a network sorts them, if none is NaN
+
+
+class _Exchanges(ast.NodeTransformer):
+    """`exchange(a)` as the network for `count` elements of a dtype."""
+
+    def __init__(self, count: int, dtype: str):
+        self.count, self.dtype = count, dtype
+
+    def visit_Expr(self, node: ast.Expr) -> list[ast.stmt]:
+        return ast.parse(sorting_network.text(self.count, self.dtype)).body
 
 
 def call(made: Inlining, s: Scope, node: ast.Call) -> Called:
@@ -301,9 +318,10 @@ def call(made: Inlining, s: Scope, node: ast.Call) -> Called:
     left = Value(tree.Const(0, "int64", at=s.at(node)), True)
     given = [array, count, *given[2:], *[left] * (len(takes) - len(given))]
     s.beyond_function()
-    few = name == "sort" and isinstance(count, Value) and isinstance(count.expr, tree.Const) and count.expr.whole <= FEW
+    number = count.expr.whole if isinstance(count, Value) and isinstance(count.expr, tree.Const) else FEW + 1
+    few = name == "sort" and number <= FEW
     form = "sort_few" if few else "median_of_range" if name == "median" and s.serial else name
-    helper = _placed(s, node, form, array.dtype)
+    helper = _placed(s, node, form, array.dtype, max(number, 0))
     if s.place != "blocks" or form in ("searchsorted", "median_of_range"):
         return made.call(s, node, helper, given)
     # In a block one thread does it, and all others wait for it once.
@@ -351,11 +369,11 @@ def _array(s: Scope, node: ast.expr, name: str, given: Value | Array) -> Array:
     return given
 
 
-def _placed(s: Scope, node: ast.Call, name: str, dtype: str) -> ast.FunctionDef:
+def _placed(s: Scope, node: ast.Call, name: str, dtype: str, count: int) -> ast.FunctionDef:
     """The helper as if it were written where it is called, under names that nobody else has."""
-    key = id(node), name, dtype
+    key = id(node), name, dtype, count
     if key not in s.module.brought:
-        function = deepcopy(_HELPERS[name])
+        function = _Exchanges(count, dtype).visit(deepcopy(_HELPERS[name]))
         s.module.known |= {id(n) for n in ast.walk(function) if isinstance(n, ast.Subscript)}
         function.body[:0] = deepcopy(_WITHIN)
         names = [inner for inner in ast.walk(function) if isinstance(inner, ast.Name)]

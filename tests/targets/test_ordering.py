@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from pydotcompute.frontend.ordering import SOURCE
-from tests.targets.built import agree, every_target, every_target_and, loop
+from pydotcompute.frontend.sorting_network import pairs
+from tests.targets.built import agree, every_target, every_target_and, loop, marked
 
 DTYPES = ("bool", "int8", "uint32", "int64", "uint64", "float32", "float64")
 ROWS = """
@@ -52,6 +53,45 @@ def test_rows(target, dtype):
         assert np.array_equal(middle, np.array(wanted), equal_nan=True)
         assert (left == [np.searchsorted(row[:k], of[0]) for row, of in zip(y, x)]).all()
         assert (right == [np.searchsorted(row[:k], of[0], "right") for row, of in zip(y, x)]).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", [marked(target) for target in ("cpu:x86-64-v3", "cuda:compute_80", "opencl:1.2")])
+def test_rows_of_a_length_that_is_known(target):
+    """By a network, but for those with NaN; what follows stays."""
+    body = "for i in grid(n):\n    for j in range(13):\n        y[i, j] = x[i, j]\n    sort(y[i], 11)"
+    built = loop(target, "(x: float32[n, 13]) -> (y: float32[n, 13])", body)
+    x = values("float32", 40, 13, 0)
+    y = agree(built, x)
+    assert np.array_equal(y[:, :11], np.sort(x[:, :11], 1), equal_nan=True)
+    assert np.array_equal(y[:, 11:], x[:, 11:], equal_nan=True)
+
+
+@pytest.mark.parametrize("n", range(33))
+def test_a_network_sorts(n):
+    """Whatever it is given, where it sorts all zeros and ones; those with few of either, and some drawn, of many."""
+    rng = np.random.default_rng(n)
+    drawn = rng.random((2000, n)) < rng.random((2000, 1))
+    all_ = np.arange(1 << n)[:, None] >> np.arange(n) & 1 if n < 11 else np.concatenate([drawn, np.tri(n), 1 - np.tri(n)])
+    x = all_.astype("i1")
+    for i, j in pairs(n):
+        x[:, i], x[:, j] = np.minimum(x[:, i], x[:, j]), np.maximum(x[:, i], x[:, j])
+    assert (np.sort(x, 1) == x).all()
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float64"])
+def test_a_network_of_each_dtype(dtype):
+    from tests.targets.cpu.compiled import tree_of
+
+    from pydotcompute.interpreter import execute
+
+    tree = tree_of("for i in grid(n):\n    sort(x[i], 7)", f"(x: inout {dtype}[n, 7]) -> ()", types="")
+    x = values(dtype, 20, 7, 1)
+    got = x.copy()
+    execute.run(tree, {"x": got}, {"n": 20})
+    assert np.array_equal(got, np.sort(x, 1), equal_nan="float" in dtype)
+    negative_zeros = [(np.signbit(a.astype("f8")) & (a == 0)).sum() for a in (got, x)]
+    assert negative_zeros[0] == negative_zeros[1]
 
 
 @pytest.mark.slow
