@@ -17,7 +17,7 @@ from math import prod
 
 from ...analysis.barriers import barriers
 from ...artifact.launch import CHUNK_TERMS, MOST_CHUNKS
-from ...ir.tree import Const, For, If, Jump, KernelTree, Parallel, Stmt, Unary, Update, While, walk
+from ...ir.tree import Const, For, If, KernelTree, Parallel, Stmt, Unary, Update, While, walk
 from ..geometry import assigned
 from ..lane import Lane
 from ..sites import ends_alone, is_short, may_be_long
@@ -189,6 +189,7 @@ class Loops:
             for (memory, dtype), name in zip(partial, names, strict=True):
                 at = spread(self.scalars, dtype, chunk)
                 self.writer.statement(self.scalars.dialect.store(dtype, "global", memory, at, name))
+        self.gather()
 
     def combine_chunks(self, s: Parallel, partial: list[tuple[str, str]]) -> None:
         """The second step, in one block: the chunks in order."""
@@ -257,24 +258,22 @@ class Loops:
     def at_block_level(self, body: Iterable[Stmt], base: tuple[int, ...], together: bool = True) -> None:
         """Statements that every thread executes, but for stores and atomics, with the barriers that stand before.
 
-        What one thread does alone ends where they come by together before they wait for each other or some of them may
-        leave a loop: PoCL 3.1 forgets a store between a barrier and a loop with barriers, where others surround them.
+        together: they wait for each other somewhere, and come by together after this. What one thread does alone ends
+        where they do so: PoCL 3.1 puts barriers of its own where a barrier is, depending on conditions, the way back
+        from it to one before, and of two such ways past a condition the second one leads into what one thread does.
         """
-        body, w, alone = tuple(body), self.writer, False
+        body, w = tuple(body), self.writer
         for k, s in enumerate(body):
             outer, w.at = w.at, s.at or w.at
             path = (*base, k)
             if path in self.points:
                 w.barrier()
-                alone = False
-            inside, waits = list(walk(s)), self.waits(s, path)
-            if alone and together and (waits or any(isinstance(n, Jump) for n in inside)):
-                self.gather()
-                alone = False
-            alone = not waits and (alone or any(isinstance(n, Update) for n in inside))
             if ends_alone(s) and not isinstance(s, While):
                 self.vote()
             self.block_statement(s, path)
+            goes_on = body[k + 1 :] and not isinstance(body[k + 1], Update) and (*base, k + 1) not in self.points
+            if together and goes_on and not self.waits(s, path) and any(isinstance(n, Update) for n in walk(s)):
+                self.gather()
             w.at = outer
         if (*base, len(body)) in self.points:
             w.barrier()
