@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from tests.targets.built import every_target, every_target_and, kept, loop, same
 
+from pydotcompute.ir.functions import FUNCTIONS
 from pydotcompute.targets import registry
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -72,6 +73,29 @@ def test_not_a_number_out_of_constants(target):
     body += "".join(f"\n    out[i, {len(values) + k}] = {value}" for k, value in enumerate(named))
     built = loop(target, f"(n: int64) -> (out: bool[n, {len(values) + len(named)}])", body, "fastmath: []")
     assert built.call(2).all() and built.python(2).all()
+
+
+def of_constants(dtype):
+    """Every listed function of floats, of constants that are none, and of those with numbers."""
+    given = {1: [("nan",), ("inf",), ("-inf",)], 2: [("nan", "3.5"), ("3.5", "nan"), ("inf", "nan")]}
+    for name, function in FUNCTIONS.items():
+        if "f" in function.accepts and function.gives != "real" and name != "conj":
+            for values in given.get(len(function.arguments), ()):
+                yield f"{name}({', '.join(f'{dtype}({v})' for v in values)})"
+
+
+@pytest.mark.slow
+@every_target_and("float32", "float64")
+def test_functions_of_constants(target, dtype):
+    """What is undefined on the way there, a compiler that knows the value makes anything of: here it knows them all."""
+    if "special" in registry.get(target).loses:
+        return  # it may take numbers for granted, and says so
+    expressions = list(of_constants(dtype))
+    body = "for i in grid(n):\n" + "\n".join(f"    out[i, {k}] = {e}" for k, e in enumerate(expressions))
+    built = loop(target, f"(n: int64) -> (out: {dtype}[n, {len(expressions)}])", body, "fastmath: []")
+    got, wanted = built.call(2), built.python(2)
+    wrong = ~np.isclose(got, wanted, rtol=1e-5 if dtype == "float32" else 1e-13, atol=0, equal_nan=True)[0]
+    assert not wrong.any(), [(e, g, w) for e, g, w, bad in zip(expressions, got[0], wanted[0], wrong, strict=True) if bad]
 
 
 @every_target

@@ -6,8 +6,9 @@ import math
 import re
 
 from ...ir.dtypes import COMPLEX, INTEGER_BITS
+from ...ir.math.formats import FLOAT32, FLOAT64
 from ..text import mathematics
-from ..text.dialect import Dialect
+from ..text.dialect import Dialect, Template
 from ..text.library import LIBRARY
 from ..text.scalars import Scalars
 from .atomics import ATOMICS
@@ -25,9 +26,13 @@ _SUFFIX = {"int64": "L", "uint32": "U", "uint64": "UL"}
 
 # Listed functions that PoCL's own serve within our bounds; those of float32 and float64 have one name.
 _SAME = (
-    "floor ceil trunc copysign fmod fma hypot rsqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos "
-    "atan atan2 sinh cosh tanh erf erfc pow sqrt"
+    "copysign fmod fma hypot rsqrt cbrt log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh erf erfc sqrt"
 ).split()
+# Those of them that make an integer of their argument on the way, which nothing defines of NaN and of what has no
+# fraction: what PoCL's compiler knows to be NaN, it makes anything of, the whole kernel included.
+WHOLE = {"floor": "floor", "ceil": "ceil", "trunc": "trunc", "round": "rint"}
+_OF_NUMBERS = ("exp", "exp2", "expm1", "tanh")
+_FORMATS = {"float32": FLOAT32, "float64": FLOAT64}
 # A compiler for a processor does the threads of a block one after the other from barrier to barrier. One at the start
 # of each turn lets it do neighbouring elements at once, as vectors; and after a barrier under a condition PoCL 3.1
 # forgets what follows up to the end of the loop around it, unless there is another. On a GPU they would only cost time.
@@ -39,7 +44,7 @@ def _functions() -> dict[tuple[str, str], str]:
     found: dict[tuple[str, str], str] = {}
     for dtype, whole in (("float32", "int"), ("float64", "long")):
         found |= {(name, dtype): name for name in _SAME}
-        found |= {("abs", dtype): "fabs", ("round", dtype): "rint", ("fmuladd", dtype): "fma"}
+        found |= {("abs", dtype): "fabs", ("fmuladd", dtype): "fma"}
         found |= {("bits", dtype): f"as_{whole}", ("of_bits", dtype): f"as_{TYPES[dtype]}"}
     for dtype, bits in INTEGER_BITS.items():
         found |= {("min", dtype): "min", ("max", dtype): "max"}
@@ -147,6 +152,31 @@ def _clz(s: Scalars, dtype: str, name: str) -> list[str]:
     return [f"{t} {name}({t} x)", "{", f"    return ({t})(x == 0 ? {bits} : {counted});", "}"]
 
 
+def _rounding(function: str) -> Template:
+    def written(s: Scalars, dtype: str, name: str) -> list[str]:
+        t, whole = s.type(dtype), s.constant(2.0 ** _FORMATS[dtype].mantissa, dtype)  # as is everything from here on
+        return [f"{t} {name}({t} x)", "{", f"    return fabs(x) < {whole} ? {function}(x) : x;", "}"]
+
+    return written
+
+
+def _of_numbers(function: str) -> Template:
+    def written(s: Scalars, dtype: str, name: str) -> list[str]:
+        t = s.type(dtype)
+        return [f"{t} {name}({t} x)", "{", f"    return x == x ? {function}(x) : x;", "}"]
+
+    return written
+
+
+def _pow(s: Scalars, dtype: str, name: str) -> list[str]:
+    t, one, nan = s.type(dtype), s.constant(1.0, dtype), s.constant(math.nan, dtype)
+    return [
+        f"{t} {name}({t} x, {t} y)", "{",
+        f"    if (x == {one} || y == {s.constant(0.0, dtype)})", f"        return {one};",
+        f"    return x == x && y == y ? pow(x, y) : {nan};", "}",
+    ]  # fmt: skip
+
+
 def _axes(function: str) -> tuple[str, str, str]:
     return f"(long){function}(0)", f"(long){function}(1)", f"(long){function}(2)"
 
@@ -161,7 +191,9 @@ OPENCL = Dialect(
     functions=_functions(),
     library={
         **LIBRARY, **ATOMICS, **mathematics.functions(), "float16_bits": _float16_bits,
-        "of_float16_bits": _of_float16_bits, "popcount": _popcount, "clz": _clz,
+        "of_float16_bits": _of_float16_bits, "popcount": _popcount, "clz": _clz, "pow": _pow,
+        **{name: _rounding(function) for name, function in WHOLE.items()},
+        **{name: _of_numbers(name) for name in _OF_NUMBERS},
     },
     wrapping=frozenset({"uint32", "uint64"}),
     local=_axes("get_local_id"),
