@@ -22,7 +22,10 @@ from .accesses import Access, Accesses, Scope, may_meet, other_iteration
 from .aliases import alias_pairs
 from .symbolic import collect
 
-_OWN = "let each iteration touch only its own elements, write to another array, or use a reduction or an atomic"
+_OWN = (
+    "let each iteration touch only its own elements, write to another array, or use a reduction or an atomic; "
+    "what goes from one element to the next takes a loop over `range`"
+)
 
 
 def check(tree: t.KernelTree) -> t.KernelTree:

@@ -220,7 +220,11 @@ def _attribute_hint(node: ast.Attribute) -> str:
         return f"write `{name}(…)`: the language's functions need no module"
     if base in _MODULES and (name in CONSTANTS or name in DTYPES):
         return f"write `{name}`: it needs no module"
-    if node.attr in ("shape", "size", "ndim", "T"):
+    if node.attr == "T":
+        return f"write `{ast.unparse(node.value)}[j, i]` for its element `[i, j]`"
+    if node.attr == "astype":
+        return f"write the dtype as a function: `float64({ast.unparse(node.value)})`"
+    if node.attr in ("shape", "size", "ndim"):
         return "write the dimensions' names from the signature"
     if node.attr in ("real", "imag", "conj"):
         return f"write `{node.attr}({ast.unparse(node.value)})`"

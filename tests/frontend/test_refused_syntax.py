@@ -162,6 +162,18 @@ CASES = [
     ),
     (
         "grid",
+        "v = §x[i].astype(float64)",
+        "`x[i].astype`: an attribute is not part of the kernel language",
+        "write the dtype as a function: `float64(x[i])`",
+    ),
+    (
+        "grid",
+        "v = §x.T",
+        "`x.T`: an attribute is not part of the kernel language",
+        "write `x[j, i]` for its element `[i, j]`",
+    ),
+    (
+        "grid",
         "v = §np.exp(x[i])",
         "`np.exp`: an attribute is not part of the kernel language",
         "write `exp(…)`: the language's functions need no module",
