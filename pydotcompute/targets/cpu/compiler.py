@@ -17,8 +17,7 @@ from numba import types
 from ...artifact.cpu_levels import platform_of
 from ...errors import CompilationError, Position
 from ..llvm.line_table import LineTable, nowhere
-from ..llvm.numba_frontend import Refused, compile_functions
-from ..llvm.values import DTYPES
+from ..llvm.numba_frontend import Refused, compile_functions, linked
 from ..llvm.written import Written
 from . import float16
 from .fma import emulated, fma_ir
@@ -81,24 +80,20 @@ def kernel_ir(source: CpuSource, source_file: str, positions: Sequence[Position 
                 argument.add_attribute("noalias")
 
     table = LineTable.of(source_file, positions) if any(positions) else None
-    results = {name: _result(dtypes) for name, dtypes in source.functions.items()}
-    results |= dict.fromkeys(_SIGNATURES, types.int64)
-    written = Written(source.text, source_file, namespace(), results, attributes, source.fastmath, table)
+    results = source.functions | dict.fromkeys(_SIGNATURES, ("int64",))
+    written = Written(
+        source.text, source_file, ir.Module("written"), namespace(), results, attributes, source.fastmath, table, linked
+    )
     try:
         text = compile_functions({n: (written.function(n), s) for n, s in _SIGNATURES.items()}, source.fastmath, table)
     except Refused as error:
         raise CompilationError(_explained(error, source, source_file)) from error
-    module = llvm.parse_assembly(text)
+    whole = llvm.parse_assembly(text)
     run = run_ir(source.state_words, source.partial_words, source.words)
     if source.reduces:
         run += f"!{_REDUCES} = !{{}}\n"
-    module.link_in(llvm.parse_assembly(nowhere(run, positions) if table else run))
-    return str(module)
-
-
-def _result(dtypes: tuple[str, ...]) -> types.Type:
-    found = [DTYPES[d] for d in dtypes]
-    return found[0] if len(found) == 1 else types.BaseTuple.from_types(found)
+    whole.link_in(llvm.parse_assembly(nowhere(run, positions) if table else run))
+    return str(whole)
 
 
 def _explained(error: Refused, source: CpuSource, source_file: str) -> str:

@@ -47,7 +47,6 @@ def source_compiler(
     files have such names."""
     lines = called is not None
     from .dialect import generation
-    from .namespace import namespace
 
     entries = [cuda_nvvm.EntryPoint(e.name, e.types, e.noalias, source.block, e.function) for e in source.entries]
     meta = {
@@ -62,9 +61,7 @@ def source_compiler(
         of = generation(cuda_nvvm.capability_of(arch))
         try:
             if of not in modules:
-                modules[of] = cuda_nvvm.module_ir(
-                    source.text, source_file, entries, of, namespace(of), source.helpers, lines
-                )
+                modules[of] = cuda_nvvm.module_ir(source.text, source_file, entries, source.functions, of, lines)
             made = cuda_nvvm.to_ptx(modules[of], arch, lines=lines)
             return located(made, source_file, source.positions, called) if called else made
         except CompilationError as error:

@@ -1,10 +1,11 @@
-"""numba-cuda as a front end for generated code: plain Python functions → the LLVM modules of a kernel."""
+"""numba-cuda as a front end for generated code: a function that calls a lowered one → the LLVM module of a kernel."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from llvmlite import ir
 from numba.core.compiler_lock import global_compiler_lock
 from numba.cuda import compiler, types, utils
 from numba.cuda.core import compiler_machinery, typed_passes, untyped_passes
@@ -38,6 +39,11 @@ class _Pipeline(compiler.CUDACompiler):
             manager.add_pass(step, step.__name__)
         manager.finalize()
         return [manager]
+
+
+def new_module(name: str) -> ir.Module:
+    """A module for NVVM, without functions."""
+    return cuda_target.target_context.codegen()._create_empty_module(name)
 
 
 @global_compiler_lock

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from llvmlite import ir
@@ -10,18 +9,9 @@ from numba import types
 
 from ...artifact.launch import VIEW_LEVELS, VIEW_WORDS
 from ..llvm.dialect import Table, intrinsics, of_types
-from ..llvm.intrinsic import intrinsic
 from ..llvm.operations import infinite
-from ..llvm.values import I64, PARTS, call, compare, join, kind, parts
+from ..llvm.values import I64, PARTS, compare, join, kind, parts
 from .dialect import NvvmDialect
-
-UNROLLED = 4
-# What stands in a module for a word about a loop, and the word.
-LOOPS = {
-    "pydotcompute.unrolled": f'!"llvm.loop.unroll.count", i32 {UNROLLED}',
-    "pydotcompute.rolled": '!"llvm.loop.unroll.disable"',
-}
-FIRST_NODE = 1_000_000  # of metadata: above all that a module has
 
 _OPERATIONS = Table()
 operation = _OPERATIONS.operation
@@ -37,39 +27,6 @@ def _divided(d, b, t, x, y):
 def _advanced(d, b, t, x, y):
     """x + y, which does not overflow: how loops go on."""
     return b.add(x, y, flags=("nsw",))
-
-
-def _said(name: str) -> Callable:
-    """As the last statement of a loop but for how it goes on: a word about the loop."""
-
-    @intrinsic
-    def said(typing_context):
-        def emit(context, b, signature, values):
-            call(b, name, ir.VoidType())
-
-        return types.void(), emit
-
-    return said
-
-
-def marked_loops(text: str) -> str:
-    """The text of an LLVM module in which loops have what `unrolled()` and `rolled()` say of them: that several of a
-    loop's iterations may be done as one, so that their loads wait together, or that each is that already."""
-    nodes: list[str] = []
-    for name, said in LOOPS.items():
-        head = FIRST_NODE + len(nodes)
-
-        def marked(match: re.Match, head: int = head) -> str:
-            own = FIRST_NODE + len(nodes) + 1
-            nodes.append(f"!{own} = distinct !{{ !{own}, !{head} }}")
-            return f"{match[1]}{match[2]}, !llvm.loop !{own}\n"
-
-        word = rf'void @"{name}"\(\)(?:, !dbg !\d+)?\n'
-        text = re.sub(rf"  call {word}((?:  (?!br |ret ).*\n)*)(  br [^\n]*)\n", marked, text)
-        text = re.sub(rf"(?:  call|declare) {word}", "", text)
-        if head < FIRST_NODE + len(nodes):
-            nodes.append(f"!{head} = !{{ {said} }}")
-    return "\n".join([text, *nodes])
 
 
 def _finite_sum(d, b, t, total, error):
@@ -143,7 +100,6 @@ def loops(d: NvvmDialect) -> dict[str, Callable]:
     """The intrinsics, by name."""
     return {
         **intrinsics(d, _OPERATIONS),
-        **{name.partition(".")[2]: _said(name) for name in LOOPS},
         "better_argmin": of_types(4, _better(d, "min")),
         "better_argmax": of_types(4, _better(d, "max")),
         "view_offset": of_types(1 + VIEW_WORDS, _view_offset(VIEW_LEVELS)),

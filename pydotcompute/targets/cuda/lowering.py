@@ -20,7 +20,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from math import prod
+from operator import or_
 from typing import Any
 
 from ...artifact.dimensions import Operation, Tree, data, substituted
@@ -65,7 +67,7 @@ class CudaEntry:
 class CudaSource:
     text: str
     positions: tuple[Position | None, ...]  # line k + 1 of the text comes from positions[k]
-    helpers: tuple[str, ...]
+    functions: dict[str, tuple[str, ...]]  # besides the entries → result types
     entries: tuple[CudaEntry, ...]
     arguments: tuple[tuple[str | int, ...], ...]  # as arguments_of, then ("scratch", k)
     launches: tuple[dict[str, Any], ...]
@@ -99,7 +101,7 @@ def _of_teams(module: _Module) -> CudaSource:
     launches = tuple({**one, "when": data(when)} for when, of in choices for one in of.launches)
     return replace(
         source, text=f"{source.text}\n\n{short.text}", positions=(*source.positions, None, None, *short.positions),
-        helpers=(*source.helpers, *short.helpers), entries=(*source.entries, *short.entries), launches=launches,
+        functions=source.functions | short.functions, entries=(*source.entries, *short.entries), launches=launches,
     )  # fmt: skip
 
 
@@ -110,7 +112,7 @@ def _joined(parts: Split, sources: Sequence[CudaSource]) -> CudaSource:
     launches, program = parts.launches([s.launches for s in sources], [s.arguments for s in sources], most)
     return CudaSource(
         "\n".join(s.text for s in sources), tuple(p for s in sources for p in (*s.positions, None)),
-        tuple(h for s in sources for h in s.helpers), tuple(e for s in sources for e in s.entries), (),
+        reduce(or_, (s.functions for s in sources)), tuple(e for s in sources for e in s.entries), (),
         launches, (*scratch, *parts.sizes), max(s.block for s in sources),
         program,
     )  # fmt: skip
@@ -181,13 +183,13 @@ class _Module:
         code.faults.call = CALL
         code.helpers.define(code.statements)
         code.elements.checked.define()
-        helpers = tuple(made.name for made in code.helpers.made.values())
-        helpers += tuple(name for name, _ in code.elements.checked.functions.values())
+        functions = {made.name: made.helper.types for made in code.helpers.made.values()}
+        functions |= {name: (array.dtype,) for name, array in code.elements.checked.functions.values()}
         arguments = tuple(what for what, _, _ in given) + tuple(("scratch", k) for k in range(len(scratch)))
         arguments += tuple(("fault", k) for k in range(len(self.told)))
         text = "\n".join(writer.lines).lstrip("\n") + "\n"
         return CudaSource(
-            text, tuple(writer.positions[1:]), helpers, tuple(entries), arguments, tuple(launches),
+            text, tuple(writer.positions[1:]), functions, tuple(entries), arguments, tuple(launches),
             (*(MOST_CHUNKS * DTYPE_BYTES[d] for _, d in scratch[: len(partial)]), *plan.sizes), self.block,
         )  # fmt: skip
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 import types as python_types
 import warnings
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...artifact.signature import DTYPES
 from ...errors import CompilationError
 from . import toolchain as cuda_toolchain
+
+if TYPE_CHECKING:
+    from .dialect import Capability
 
 
 class EntryPoint(NamedTuple):
@@ -25,22 +28,37 @@ class EntryPoint(NamedTuple):
 
 
 def module_ir(
-    text: str, filename: str, entries: Sequence[EntryPoint], capability: tuple[int, int], names: dict | None = None,
-    helpers: Sequence[str] = (), lines: bool = False,
+    text: str, filename: str, entries: Sequence[EntryPoint], functions: Mapping[str, Sequence[str]],
+    capability: Capability, lines: bool = False,
 ) -> list[str]:  # fmt: skip
-    """LLVM modules of the functions of a Python module, with exactly these entry names, for a compute capability.
+    """LLVM modules of a lowered text, with exactly these entry names, for the first capability of a generation.
 
-    `filename` is what numba's messages call the text, `names` what the text finds in its module, `helpers` its
-    functions that others call. lines: with the lines of the text in it. Raises CompilationError.
+    `filename` is what messages call the text, `functions` those besides the entries, with the dtypes of what they give.
+    lines: with the lines of the text in it. Raises CompilationError.
     """
     cuda_toolchain.require()
-    from numba import cuda
+    from ..llvm.written import Written
+    from .front_end import new_module
+    from .namespace import namespace
 
-    namespace: dict = {"__name__": "pydotcompute_cuda_module", "__file__": filename, **(names or {})}
-    exec(compile(text, filename, "exec"), namespace)
-    for helper in helpers:
-        namespace[helper] = cuda.jit(device=True, lineinfo=lines)(namespace[helper])
-    return functions_ir([(namespace[e.function or e.name], e) for e in entries], capability, lines, generated=True)
+    results = {**functions, **{e.function: () for e in entries}}
+
+    def attributes(name: str, function: Any) -> None:
+        function.linkage = "linkonce_odr"
+        if name not in functions:
+            function.attributes.add("alwaysinline")
+
+    table = _lines if lines else None
+    written = Written(text, filename, new_module("written"), namespace(capability), results, attributes, lines=table)
+    made = [_front_end(written.function(e.function), e, capability, lines, generated=True) for e in entries]
+    return [*(text for texts in made for text in texts), str(written.module)]
+
+
+def _lines(*given: Any) -> Any:
+    """What tells NVVM the lines of a function; given: as Numba gives it."""
+    from numba.cuda.debuginfo import CUDADIBuilder
+
+    return CUDADIBuilder(*given)
 
 
 def compile_raw(text: str, filename: str, entry: EntryPoint, arch: str, lines: bool = False) -> str:
@@ -109,19 +127,16 @@ def _linked(function: Callable, entry: EntryPoint, arch: str, unlinked: Unlinked
 
 
 def functions_ir(
-    functions: Sequence[tuple[Callable, EntryPoint]], capability: tuple[int, int], lines: bool = False,
-    generated: bool = False,
-) -> list[str]:  # fmt: skip
-    """LLVM modules of Python functions, an entry each, and of what they call. generated: they are ours, and need none
-    of numba-cuda's passes that make what people write simpler. Raises CompilationError."""
+    functions: Sequence[tuple[Callable, EntryPoint]], capability: Capability, lines: bool = False
+) -> list[str]:
+    """LLVM modules of Python functions, an entry each, and of what they call. Raises CompilationError."""
     cuda_toolchain.require()
     from .device import Callees
-    from .loop_intrinsics import marked_loops
 
     callees = Callees(capability)
     modules: list[str] = []
     for function, entry in functions:
-        texts = map(marked_loops, _front_end(callees.bound(function), entry, capability, lines, generated))
+        texts = _front_end(callees.bound(function), entry, capability, lines, generated=False)
         modules += [text for text in texts if text not in modules]
     return modules
 
@@ -185,9 +200,10 @@ def argument_type(text: str):
 
 
 def _front_end(
-    function: Callable, entry: EntryPoint, capability: tuple[int, int], lines: bool, generated: bool
+    function: Callable, entry: EntryPoint, capability: Capability, lines: bool, generated: bool
 ) -> list[str]:
-    """numba-cuda's half: Python → the LLVM modules of a kernel and of the helpers that it calls."""
+    """numba-cuda's half: Python → the LLVM modules of a kernel and of the helpers that it calls. generated: it is ours,
+    and needs none of the passes that make what people write simpler."""
     from numba import types
     from numba.core.errors import NumbaError
     from numba.cuda.compiler import _compile_pyfunc_with_fixup

@@ -12,6 +12,10 @@ ACCESS = "pydotcompute.access"
 INDEPENDENT, INDEPENDENT_VECTORS = "independent", "independent_vectors"
 # What stands at the head of a loop that hardly ever runs.
 RARE = "rare"
+# What stands at the end of a loop of which several iterations may be done as one, so that their loads wait together;
+# and of one that does that already.
+UNROLLED, ROLLED = "unrolled", "rolled"
+AS_ONE = 4  # iterations
 
 
 class _Distinct(values.MDValue):
@@ -32,6 +36,10 @@ def mark_loop(latch: ir.Instruction, kind: str) -> None:
     module = latch.parent.parent.parent
     if kind == RARE:
         facts = _once(module)
+    elif kind == ROLLED:
+        facts = [_hint(module, "unroll.disable")]
+    elif kind == UNROLLED:
+        facts = [_hint(module, "unroll.count", ir.Constant(ir.IntType(32), AS_ONE))]
     elif group := module.namedmetadata.get(ACCESS):
         name = ir.MetaDataString(module, "llvm.loop.parallel_accesses")
         hints = _hints(module) if kind == INDEPENDENT_VECTORS else []

@@ -132,11 +132,16 @@ class Unflagged(ir.instructions.FastMathFlags):
         pass
 
 
+def linked(context, module: ir.Module) -> None:
+    """Have a module linked to what is being compiled."""
+    store = context.codegen()
+    if module not in store.modules:
+        store.modules.append(module)
+
+
 def call_linked(context, b: ir.IRBuilder, function: ir.Function, values: Sequence[ir.Value]) -> ir.Value:
     """A call of a function of another module, which is linked to what calls it."""
-    store = context.codegen()
-    if function.module not in store.modules:
-        store.modules.append(function.module)
+    linked(context, function.module)
     declared = b.module.globals.get(function.name) or ir.Function(b.module, function.ftype, function.name)
     made = b.call(declared, values)
     made.fastmath = Unflagged()

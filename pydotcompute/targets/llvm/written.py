@@ -15,14 +15,13 @@ from llvmlite import ir
 from numba import types
 from numba.core import errors, fastmathpass, ir as numba_ir
 from numba.core.cpu import FastMathOptions
-from numba.core.registry import cpu_target
 
-from .independence import INDEPENDENT, INDEPENDENT_VECTORS, RARE, mark_loop
+from .independence import INDEPENDENT, INDEPENDENT_VECTORS, RARE, ROLLED, UNROLLED, mark_loop
 from .intrinsic import intrinsic
-from .values import I1, I64, constant
+from .values import DTYPES, I1, I64, constant
 
-PREFIX = "written."  # of the names of its functions
-MARKS = (INDEPENDENT, INDEPENDENT_VECTORS, RARE)
+PREFIX = "written$"  # of the names of its functions; NVVM wants no dot in names that several modules have
+MARKS = (INDEPENDENT, INDEPENDENT_VECTORS, RARE, ROLLED, UNROLLED)
 
 
 class Value(NamedTuple):
@@ -44,21 +43,24 @@ class _Functions(NamedTuple):
 
 
 class Written:
-    """The functions of a lowered text.
+    """The functions of a lowered text, which come into a module.
 
-    names: what it may use. results: of its functions. attributes: what to add to an LLVM function, by its name here.
-    lines: what makes the table of lines, if there is to be one. Wrong text is an error of Numba's, with its line.
+    names: what it may use. results: dtypes of what its functions give. attributes: what to add to an LLVM function, by
+    its name here. lines: what makes the table of lines, if there is to be one. link: what has `module` linked to that
+    of a context. Wrong text is an error of Numba's, with its line.
     """
 
     def __init__(
-        self, text: str, source_file: str, names: Mapping[str, Any], results: Mapping[str, types.Type],
-        attributes: Callable[[str, ir.Function], None], fastmath: Sequence[str], lines: Callable[..., Any] | None,
+        self, text: str, source_file: str, module: ir.Module, names: Mapping[str, Any],
+        results: Mapping[str, Sequence[str]], attributes: Callable[[str, ir.Function], None],
+        fastmath: Sequence[str] = (), lines: Callable[..., Any] | None = None,
+        link: Callable[[Any, ir.Module], None] = lambda context, module: None,
     ):  # fmt: skip
         self.definitions = {d.name: d for d in ast.parse(text).body if isinstance(d, ast.FunctionDef)}
-        self.names, self.results, self.attributes = names, results, attributes
-        self.source_file, self.fastmath = source_file, fastmath
-        self.module = ir.Module("written")
-        self.lines = lines
+        self.names, self.attributes = names, attributes
+        self.results = {name: _result([DTYPES[d] for d in dtypes]) for name, dtypes in results.items()}
+        self.source_file, self.module, self.fastmath = source_file, module, fastmath
+        self.lines, self.link = lines, link
         self.made: dict[tuple, ir.Function] = {}
         self.typed: dict[tuple, tuple] = {}  # signature and emitter of an intrinsic for the types that it is given
 
@@ -69,15 +71,15 @@ class Written:
         def typed(typing_context, *operands):
             def emit(context, b, signature, values):
                 made = self.define(context, name, operands)
-                if self.module not in context.codegen().modules:
-                    context.codegen().modules.append(self.module)
+                self.link(context, self.module)
                 return b.call(ir.Function(b.module, made.ftype, made.name), values)
 
             return self.results[name](*operands), emit
 
         call = eval(f"lambda typing_context, {parameters}: typed(typing_context, {parameters})", {"typed": typed})
         made: dict[str, Any] = {"call": intrinsic(call)}
-        text = f"def {name}({parameters}): return call({parameters})"
+        gives = "return " if self.results[name] != types.void else ""
+        text = f"def {name}({parameters}): {gives}call({parameters})"
         # where it stands in the lowered text, for its table of lines
         exec(compile("\n" * (self.definitions[name].lineno - 1) + text, self.source_file, "exec"), made)
         return made[name]
@@ -86,9 +88,9 @@ class Written:
         """The LLVM function of this name for operands of these types, made when it is first asked for."""
         key = name, *operands
         if key not in self.made:
-            type_ = ir.FunctionType(
-                context.get_value_type(self.results[name]), [context.get_value_type(t) for t in operands]
-            )
+            result = self.results[name]
+            gives = ir.VoidType() if result == types.void else context.get_value_type(result)
+            type_ = ir.FunctionType(gives, [context.get_value_type(t) for t in operands])
             function = ir.Function(self.module, type_, self.module.get_unique_name(PREFIX + name))
             for argument, parameter in zip(function.args, self.definitions[name].args.args, strict=True):
                 argument.name = parameter.arg
@@ -99,13 +101,13 @@ class Written:
             self.made[key] = function
         return self.made[key]
 
-    def intrinsic(self, name: str, operands: tuple[types.Type, ...], literals: tuple[types.Type, ...]) -> tuple | None:
+    def intrinsic(self, context, name: str, operands: tuple[types.Type, ...], literals: tuple[types.Type, ...]):
         """(signature, emitter) of what a name calls; None where it takes no such operands. literals: the operands'
         types, where they are constants with their values."""
         key = name, *literals
         if key not in self.typed:
-            function, context = self.names[name], cpu_target.typing_context
-            self.typed[key] = function._defn(context, *operands) or function._defn(context, *literals)
+            defined, typing = self.names[name]._defn, context.typing_context
+            self.typed[key] = defined(typing, *operands) or defined(typing, *literals)
         return self.typed[key]
 
 
@@ -117,10 +119,10 @@ class _Body:
         self.variables: dict[str, Value] = {}
         self.loops: list[_Loop] = []
         self.line = definition.lineno
-        self.lines = written.lines and written.lines(written.module, written.source_file, None, None)
+        self.lines = written.lines and written.lines(written.module, written.source_file, context, True)
         entry = self.b = ir.IRBuilder(function.append_basic_block("entry"))
         if self.lines:
-            self.lines.mark_subprogram(function, definition.name, None, None, self.line)
+            self.lines.mark_subprogram(function, definition.name, (), (), self.line)
             self.lines.mark_location(entry, self.line)
         start = function.append_basic_block("start")
         end = entry.branch(start)
@@ -132,6 +134,8 @@ class _Body:
         self.statements(definition.body)
         if not self.b.block.is_terminated:
             self.b.unreachable()
+        if self.lines:
+            self.lines.finalize()
 
     def refused(self, message: str) -> errors.UnsupportedError:
         return errors.UnsupportedError(message, numba_ir.Loc(self.written.source_file, self.line))
@@ -180,7 +184,9 @@ class _Body:
             self.value(s.value)
 
     def return_(self, s: ast.Return) -> None:
-        assert s.value
+        if s.value is None:
+            self.b.ret_void()
+            return
         if isinstance(s.value, ast.Tuple):
             values = [self.value(v) for v in s.value.elts]
             t = types.BaseTuple.from_types([v.type for v in values])
@@ -325,7 +331,7 @@ class _Body:
             types.literal(a.value) if isinstance(a, ast.Constant) and type(a.value) is int else t
             for a, t in zip(arguments, operands, strict=True)
         )
-        found = self.written.intrinsic(name, operands, literals)
+        found = self.written.intrinsic(self.context, name, operands, literals)
         if found is None:
             raise self.refused(f"{name} takes no {', '.join(map(str, operands))}")
         signature, emit = found
@@ -339,6 +345,12 @@ class _Body:
         if isinstance(e, ast.UnaryOp) and isinstance(e.op, ast.USub):
             return -self._number(e.operand)
         return self.written.names[e.id] if isinstance(e, ast.Name) else e.value  # type: ignore[attr-defined]
+
+
+def _result(given: Sequence[types.Type]) -> types.Type:
+    if len(given) > 1:
+        return types.BaseTuple.from_types(given)
+    return given[0] if given else types.void
 
 
 STATEMENTS: dict[type, Callable[[_Body, Any], None]] = {

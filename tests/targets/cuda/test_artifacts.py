@@ -34,8 +34,7 @@ SAXPY = """
 
 def compiled(arch):
     """SAXPY as PTX."""
-    modules = cuda_nvvm.module_ir(textwrap.dedent(SAXPY), "/some/where/saxpy.py", [ENTRY], cuda_nvvm.capability_of(arch))
-    return cuda_nvvm.to_ptx(modules, arch)
+    return cuda_nvvm.compile_raw(textwrap.dedent(SAXPY), "/some/where/saxpy.py", ENTRY, arch)
 
 
 ENTRY = cuda_nvvm.EntryPoint("saxpy", ("int64", "float32", "float32*", "float32*"), (False, False, True, False), 128)
