@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from ...errors import Position
 
 PLACE = re.compile(r"(\.loc|, inlined_at)\s+(\d+) (\d+) \d+")
+NAMES = re.compile(r"^\s*\.section\s+\.debug_str\s*\{[^}]*\}\n", re.M)  # of functions that were inlined
 FILE = re.compile(r'^\s*\.file\s+(\d+) "(.*)"$', re.M)
 
 
@@ -38,4 +39,5 @@ def located(
             # What an unknown place was inlined into is not said.
             line = re.sub(old, f"{word} {place}", line) if place else re.sub(rf", function_name.*|{old}", "", line)
         lines.append(line)
-    return "\n".join([*lines, *(f'\t.file\t{number} "{name}"' for name, number in files.items()), ""])
+    text = "\n".join([*lines, *(f'\t.file\t{number} "{name}"' for name, number in files.items()), ""])
+    return text if "function_name" in text else NAMES.sub("", text)
