@@ -52,8 +52,8 @@ def _torch(reference: Reference, arguments: dict[str, Any]) -> Peer:
     import torch
 
     torch.set_num_threads(1)
-    compiled = torch.compile(lambda arguments: _called(reference(arguments)))
-    return lambda: compiled(arguments)
+    torch.compiler.reset()  # of many functions of one line of ours it would give up after some
+    return torch.compile(partial(_called, reference(arguments)))
 
 
 def _called(evaluate: Peer | None) -> Any:
