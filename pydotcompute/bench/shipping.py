@@ -1,5 +1,5 @@
 """What it costs to ship kernels: wheels of 20 kernels for two dtypes, for one platform and for all; a fresh environment
-from `pip install` to its first call, against the same library with Numba; two commands from nothing to a wheel.
+from its installation to its first call, against the same library with Numba; two commands from nothing to a wheel.
 
 What is installed is fetched by pip first, in the versions that are here, so that no network is in the times. What Numba
 compiles at its first call it keeps on the disk, for the next process.
