@@ -133,7 +133,8 @@ def _report(error: Exception) -> int:
         return _end(f"building needs {error.name}, which is not installed: {told}", 1)
     if isinstance(error, OSError) and error.errno:
         return _end(f"{error.filename or 'pydotcompute: a file'}: {error.strerror}", 1)
-    if isinstance(error, MemoryError):
+    # CPython 3.11, where there is none while it imports, forgets to say so.
+    if isinstance(error, MemoryError) or isinstance(error, SystemError) and "without exception set" in str(error):
         return _end("pydotcompute: not enough memory", 1)
     if isinstance(error, ImportError) and (error.path or "").endswith(".so"):  # no memory, no more open files
         return _end(f"pydotcompute: {error}", 1)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from ..artifact.remedies import build_again
 from ..errors import KernelNotBuiltError
+from ..targets.temporary import temporary_folder
 from .arguments import check_names
 from .cache_files import open_cache, remembered
 from .terminal import say
@@ -39,8 +39,7 @@ def opened(
     items = [item for item in plan.wanted if item.name[1] == label]
     if not items:
         raise UsageError(f"{kernel} {label} cannot be had for {', '.join(plan.targets)}")
-    folder = tempfile.TemporaryDirectory(prefix="pydotcompute-", ignore_cleanup_errors=True)
-    return shown(plan, items[0], stack.enter_context(folder), linker)
+    return shown(plan, items[0], stack.enter_context(temporary_folder()), linker)
 
 
 def built(root: str, kernel: str, specialization: str | None, target: str | None) -> Built:

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import os
-import signal
-import tempfile
-import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from functools import partial
-from multiprocessing import get_context
 from typing import Any
 
 from ..builder.plan import Item, Plan
@@ -19,79 +14,25 @@ from ..builder.worker import internal_error
 from ..errors import CompilationError, CompilerNotInstalledError, DeclarationError, Position
 from ..targets.listing import Listing
 from ..targets.machine_code import Costs
+from ..targets.temporary import temporary_folder
+from .forks import in_forks
 
 Code = dict[str, Any]
-_work: Callable[[int], Code]  # of the workers, which are forks of the process that knows the plan
 
 
 def codes(plan: Plan, items: list[Item], linker: str, jobs: int, done: Callable[[Item], None]) -> Iterator[Code]:
     """The code of each of these, in their order, on so many processes. A stage that cannot be had says why."""
-    global _work
-    with tempfile.TemporaryDirectory(prefix="pydotcompute-", ignore_cleanup_errors=True) as folder:
-        _work = lambda k: code(shown(plan, items[k], folder, linker))  # noqa: E731
-        pool = _pool(min(jobs, len(items)) or 1)
-        try:
-            futures = [_begun(pool, k) for k in range(len(items))]
-            for k, (item, future) in enumerate(zip(items, futures)):
-                try:
-                    found = future.result()
-                except BrokenProcessPool:  # by this item or another one
-                    found = _alone(item, k)
-                yield found
+    with temporary_folder() as folder:
+        made = in_forks(lambda k: code(shown(plan, items[k], folder, linker)), len(items), jobs)
+        with closing(made):
+            for item, found in zip(items, made):
+                yield _empty(item) if found is None else found
                 done(item)
-        finally:
-            pool.shutdown(cancel_futures=True)
 
 
-def _pool(jobs: int) -> ProcessPoolExecutor:
-    _require_threads(2)
-    ignore = (signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; this process decides
-    return ProcessPoolExecutor(jobs, get_context("fork"), signal.signal, ignore)
-
-
-def _require_threads(count: int) -> None:
-    """Raise MemoryError where there is no memory for so many threads: a pool whose own cannot begin waits for ever. The
-    C library keeps the stacks for the next ones."""
-    end = threading.Event()
-    threads = [threading.Thread(target=end.wait, daemon=True) for _ in range(count)]
-    try:
-        for thread in threads:
-            thread.start()
-    except RuntimeError:
-        raise MemoryError from None
-    finally:
-        end.set()
-        for thread in threads:
-            if thread.ident:
-                thread.join()
-
-
-def _begun(pool: ProcessPoolExecutor, k: int) -> Future[Code]:
-    try:
-        return pool.submit(_run, k)
-    except BrokenProcessPool as error:  # by an earlier one, already
-        failed: Future[Code] = Future()
-        failed.set_exception(error)
-        return failed
-
-
-def _alone(item: Item, k: int) -> Code:
-    """An item in a process of its own, so that it is clear which one ends it."""
-    pool = _pool(1)
-    try:
-        return _begun(pool, k).result()
-    except BrokenProcessPool:
-        told = "the compiler, or what it runs, ended the process that looked at this artifact (often: memory was out); "
-        return _empty(item, f"{told}`pydotcompute show {item.name[0]} -t {item.target}` shows how")
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _run(k: int) -> Code:
-    return _work(k)
-
-
-def _empty(item: Item, problem: str) -> Code:
+def _empty(item: Item) -> Code:
+    told = "the compiler, or what it runs, ended the process that looked at this artifact (often: memory was out); "
+    problem = f"{told}`pydotcompute show {item.name[0]} -t {item.target}` shows how"
     stages = [{"stage": "source", "title": "rendered", "problem": problem, "text": "", "at": [], "notes": []}]
     return {"specialization": item.name[1], "target": item.target, "files": [], "places": [], "remarks": [],
             "stages": stages, "loops": [], "entries": []}  # fmt: skip

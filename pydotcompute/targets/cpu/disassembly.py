@@ -6,10 +6,10 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import tempfile
 
 from ...errors import CompilationError
 from ..listing import Line, Listing, objdump, place_of
+from ..temporary import temporary_folder
 
 INSTRUCTIONS = ("-d", "-l", "--no-show-raw-insn")
 CONSTANTS = ("-s", "-j", ".rodata")
@@ -21,7 +21,7 @@ _DATA = re.compile(r" ([0-9a-f]+) ((?:[0-9a-f]{2,8} )+)")
 
 def disassembled(data: bytes) -> Listing:
     """Raises CompilerNotInstalledError, CompilationError."""
-    with tempfile.TemporaryDirectory(prefix="pydotcompute-", ignore_cleanup_errors=True) as folder:
+    with temporary_folder() as folder:
         path = os.path.join(folder, "kernel.so")
         with open(path, "wb") as file:
             file.write(data)

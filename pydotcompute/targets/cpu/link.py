@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
-import tempfile
 from pathlib import Path
 
 from ...artifact.cpu_levels import LINUX, MACOS, SUFFIXES, WINDOWS
 from ...errors import CompilationError
+from ..temporary import temporary_folder
 from .import_library import import_library
 
 # -Bsymbolic: nothing that the program exports by the name of `run` or `threads` may take their place
@@ -63,7 +63,7 @@ def link(what: str, triple: str, *objects: bytes, linker: str = "", symbols: boo
     """The shared object made of relocatable objects. what: what a message calls it. triple: what they are made for.
     linker: as for `command`. symbols: keep those that nobody links to, and what is for debuggers."""
     platform = WINDOWS if "-windows-" in triple else MACOS if "-macosx" in triple else LINUX
-    with tempfile.TemporaryDirectory(prefix="pydotcompute-", ignore_cleanup_errors=True) as folder:
+    with temporary_folder() as folder:
         names = [f"{number}.o" for number in range(len(objects))]
         for name, code in zip(names, objects):
             Path(folder, name).write_bytes(code)

@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterable
 from functools import cache
 from typing import Callable
@@ -14,6 +13,7 @@ from typing import Callable
 from ...artifact.remedies import install
 from ...errors import CompilationError, CompilerNotInstalledError, Position
 from ..listing import Line, Listing, Places, aligned, place_of
+from ..temporary import temporary_folder
 from .line_table import FILE
 from .toolchain import in_wheels
 
@@ -93,7 +93,7 @@ def _shape(line: str) -> str:
 
 def disassembled(cubin: bytes, *options: str) -> str:
     """What nvdisasm prints of the code of a cubin. Raises CompilerNotInstalledError where it is missing."""
-    with tempfile.TemporaryDirectory(prefix="pydotcompute-", ignore_cleanup_errors=True) as folder:
+    with temporary_folder() as folder:
         path = os.path.join(folder, "kernel.cubin")
         with open(path, "wb") as file:
             file.write(cubin)

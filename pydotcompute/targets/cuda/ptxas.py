@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import tempfile
 from functools import cache
 from typing import NamedTuple
 
 from ...errors import CompilationError
+from ..temporary import temporary_folder
 from .toolchain import ptxas
 
 # Every version of the PTX language since kernels had 64-bit addresses everywhere, oldest first.
@@ -102,7 +102,7 @@ def _search(accepted, low: int, high: int) -> int:
 
 def _run(ptx: str, arch: str, flags: tuple[str, ...] = ()) -> tuple[int, bytes, str]:
     """ptxas in a folder of its own, on a file of one fixed name: no path reaches the cubin."""
-    with tempfile.TemporaryDirectory(prefix="pydotcompute-", ignore_cleanup_errors=True) as folder:
+    with temporary_folder() as folder:
         with open(os.path.join(folder, "kernel.ptx"), "w", encoding="ascii") as file:
             file.write(ptx)
         done = subprocess.run(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import tempfile
 from collections.abc import Sequence
 
 from ...errors import CompilationError, Position
 from ..listing import Line, Listing, aligned, objdump
+from ..temporary import temporary_folder
 
 _FUNCTION = re.compile(r"(\w+):\s*; @")
 _LOCATION = re.compile(r"\s*\.loc\s+\d+ (\d+)")
@@ -50,7 +50,7 @@ def _shape(line: str) -> str:
 
 def disassembled(code: bytes) -> Listing:
     """The instructions of a code object. Raises CompilerNotInstalledError, CompilationError."""
-    with tempfile.TemporaryDirectory(prefix="pydotcompute-", ignore_cleanup_errors=True) as folder:
+    with temporary_folder() as folder:
         path = os.path.join(folder, "kernel.hsaco")
         with open(path, "wb") as file:
             file.write(code)

@@ -7,11 +7,11 @@ import importlib.util
 import os
 import re
 import subprocess
-import tempfile
 from functools import cache
 
 from ...artifact.remedies import install
 from ...errors import CompilationError, CompilerNotInstalledError
+from ..temporary import temporary_folder
 from .header import HEADER
 
 EXTRA = "build"
@@ -50,7 +50,7 @@ def architectures() -> tuple[str, ...]:
 def code_object(text: str, arch: str, threads: int, what: str) -> bytes:
     """The code object of a text. threads: the most that a block of its kernels has; what: what a message calls it.
     Raises CompilationError, CompilerNotInstalledError."""
-    with tempfile.TemporaryDirectory(prefix="pydotcompute-", ignore_cleanup_errors=True) as folder:
+    with temporary_folder() as folder:
         _compiled(folder, text, arch, threads, what, "-c", "-o", "kernel.o")
         code, _, said = _run(folder, "ld.lld", *LINK, "kernel.o", "-o", "kernel.hsaco")
         if code:
@@ -61,7 +61,7 @@ def code_object(text: str, arch: str, threads: int, what: str) -> bytes:
 def assembly(text: str, arch: str, threads: int, what: str, lines: bool) -> str:
     """The instructions of a text, as `code_object` has them; lines: with a table of its lines."""
     table = ("-gline-tables-only",) if lines else ()
-    with tempfile.TemporaryDirectory(prefix="pydotcompute-", ignore_cleanup_errors=True) as folder:
+    with temporary_folder() as folder:
         _compiled(folder, text, arch, threads, what, "-S", "-o", "kernel.s", *table)
         return _read(folder, "kernel.s").decode()
 

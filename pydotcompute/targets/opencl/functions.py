@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 import inspect
 import os
-import tempfile
 import textwrap
 from collections.abc import Callable
 from dataclasses import replace
@@ -27,6 +26,7 @@ from ...errors import CompilationError, DeclarationError
 from ...frontend.build import build_tree
 from ...ir.tree import KernelTree
 from ..llvm.argument_types import argument_types
+from ..temporary import temporary_folder
 from ..text.compilation import TextArtifact
 from .compiler import compile_kernel
 
@@ -152,7 +152,7 @@ def _dtype(t: types.Type) -> str:
 
 def _checked(function: FunctionType, signature: str, body: str) -> tuple[KernelTree, Signature]:
     """The tree of a kernel of this signature and body, as a declaration of it has."""
-    with tempfile.TemporaryDirectory() as root:
+    with temporary_folder() as root:
         with open(os.path.join(root, "kernels.yaml"), "w") as file:
             lines = textwrap.indent(body, "      ")
             file.write(f'version: 1\nkernels:\n  f:\n    signature: "{signature}"\n    body: |\n{lines}\n')
