@@ -6,7 +6,7 @@ from types import ModuleType
 
 from ...artifact.signature import DTYPES
 from ...ir.dtypes import DOUBLES
-from ..text.text_target import TextTarget
+from ..text_target import TextTarget
 
 
 class MetalTarget(TextTarget):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from ..text.text_target import TextTarget
+from ..text_target import TextTarget
 
 
 class OpenCLTarget(TextTarget):

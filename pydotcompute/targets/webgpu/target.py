@@ -8,7 +8,7 @@ from ...artifact.signature import DTYPES
 from ...declare.model import Kernel, Rendered, Specialisation
 from ...errors import DeclarationError
 from ...ir.dtypes import DOUBLES
-from ..text.text_target import TextTarget
+from ..text_target import TextTarget
 
 
 class WebGPUTarget(TextTarget):

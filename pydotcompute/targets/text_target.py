@@ -6,7 +6,7 @@ from abc import abstractmethod
 from types import ModuleType
 from typing import ClassVar
 
-from ..base import Clock, Inspection, Job, Staged
+from .base import Clock, Inspection, Job, Staged
 
 
 class TextTarget(Staged):
@@ -22,7 +22,7 @@ class TextTarget(Staged):
         """Its module with `compile_kernel` and `emitted`, as TextCompilation takes them."""
 
     def compilation(self, job: Job, clock: Clock) -> Inspection:
-        from .compilation import TextCompilation
+        from .text.compilation import TextCompilation
 
         compiler = self.compiler()
         return TextCompilation(job, clock, compiler.compile_kernel, compiler.emitted)
