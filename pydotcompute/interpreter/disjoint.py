@@ -35,7 +35,7 @@ class Touched:
 
         def touch(array: np.ndarray, *rest: Any) -> Any:
             result = access(array, *rest)
-            places, name = self.sites[rest[-1]]
+            places, name, _ = self.sites[rest[-1]]
             if name in self.names:
                 indices = rest[: array.ndim]
                 flat = int(np.ravel_multi_index(indices, array.shape)) if indices else 0

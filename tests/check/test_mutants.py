@@ -26,7 +26,7 @@ MUTANTS = {
         COPY, " strided", "by the reference",
     ),
     "one element more, in the gap of a view": (
-        "targets/cpu/innermost_loops.py", "names.of(loop.names[-1]), start, stop)", "names.of(loop.names[-1]), start, f'add({stop}, int64(1))')",
+        "targets/cpu/innermost_loops.py", "writer.for_(counter or name, start, stop)", "writer.for_(counter or name, start, f'add({stop}, int64(1))')",
         DOUBLE, "", "bytes outside its elements were written",
     ),
     "the end of a sum that is no multiple of eight": (
