@@ -2,6 +2,7 @@
 
 import functools
 import os
+import re
 import sys
 
 import numpy as np
@@ -98,7 +99,7 @@ def test_what_kernels_use(name, dtype):
     source = built.data.decode()
     used = "double" in source
     assert used == ("float64" in built.meta["features"]) == ("cl_khr_fp64" in source)
-    assert (f"{name}_{dtype}(" in source) == (name in OURS and dtype == "float32")
+    assert bool(re.search(rf"\b{name}\(", source)) != (name in OURS and dtype == "float32")
     drawn = arguments(name, dtype)
     got = np.empty_like(drawn[0])
     built.call(*drawn, got)
