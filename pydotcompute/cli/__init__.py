@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from typing import NoReturn
+from typing import Any, NoReturn
 
 COMMANDS = {
     "init": "write the first files of a project, or of a package",
@@ -41,6 +41,21 @@ class UsageError(Exception):
 def main(arguments: list[str] | None = None) -> int:
     """Run the program; returns the exit code."""
     given = sys.argv[1:] if arguments is None else arguments
+    told = sys.unraisablehook
+
+    def unraisable(what: Any) -> None:
+        if not issubclass(what.exc_type, MemoryError):  # of no memory one line says enough, see _report
+            told(what)
+
+    sys.unraisablehook = unraisable
+    try:
+        return _ended(given)
+    finally:
+        sys.unraisablehook = told
+
+
+def _ended(given: list[str]) -> int:
+    """Run the program, and say why it ended where it did; returns the exit code."""
     try:
         code = _run(given)
         sys.stdout.flush()
