@@ -265,6 +265,7 @@ def test_numba_computes_the_same_of_the_same_body(tmp_path):
             np.testing.assert_allclose(numba[k], ours[k], rtol=1e-5, err_msg=f"{name}: {k}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row, told", [
     ({"µs": 0.5, "of a copy": 0.9}, "calls"), ({"µs": 50, "of a copy": 0.9}, "memory"),
     ({"µs": 50, "of a copy": 0.1, "kernel": "carried"}, "line 7 scalar: a value is carried from one iteration to the next"),

@@ -122,6 +122,7 @@ def test_files_are_short():
     assert not long
 
 
+@pytest.mark.slow
 def test_a_package_whose_inner_modules_are_used_has_an_upper_bound():
     extras = tomllib.loads((TESTS.parent / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     required = {re.match(r"[\w-]+", line)[0]: line for line in extras["build"] + extras["build-cuda"]}
