@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
+from functools import cache
 from typing import Any
 
 from ..builder.build import Project, Request
 from ..builder.show import shown
+from ..targets.temporary import temporary_folder
 
 CALL = 1.0  # µs: what takes less is mostly the call
 WAITS = 0.7  # of a copy: what comes so near waits for memory
@@ -19,11 +20,17 @@ def reason(row: dict[str, Any], directory: str) -> str:
         return "calls"
     if row["of a copy"] > WAITS:
         return "memory"
+    return _of_loops(directory, row["kernel"], row["specialization"], row["target"])
+
+
+@cache
+def _of_loops(directory: str, kernel: str, specialization: str, target: str) -> str:
+    """The same at every size."""
     project = Project(directory, lambda line: None)
     try:
-        plan = project.plan(Request((row["kernel"],), (row["target"],)))
-        item = next(item for item in plan.wanted if item.name[1] == row["specialization"])
-        with tempfile.TemporaryDirectory(prefix="pydotcompute-") as folder:
+        plan = project.plan(Request((kernel,), (target,)))
+        item = next(item for item in plan.wanted if item.name[1] == specialization)
+        with temporary_folder() as folder:
             remarks = shown(plan, item, folder, "").remarks()
     finally:
         project.close()

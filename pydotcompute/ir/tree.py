@@ -317,9 +317,9 @@ class NewArray(Node):
         return tuple(n for n in self.shape if isinstance(n, int))
 
 
-Jump = Break | Continue | Return
+_Jump = Break | Continue | Return
 Update = Store | Atomic | Scatter  # of an element
-Stmt = Assign | AssignTuple | Update | Accumulate | NewArray | Jump | If | While | For | CheckStep | Parallel | Reduce
+Stmt = Assign | AssignTuple | Update | Accumulate | NewArray | _Jump | If | While | For | CheckStep | Parallel | Reduce
 Access = Load | Update
 
 
