@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 from copy import deepcopy
+from textwrap import indent
 
 from ..artifact.dtypes import STORED
 from ..ir import tree
@@ -14,21 +15,24 @@ from .promotion import Value, convert, fits
 from .scope import OWN, Array, Called, Scope, element
 from .syntax import called
 
+# Statements that put what is NaN behind the m numbers of `a`.
+NUMBERS_FIRST = """\
+m = n
+for i in range(n - 1, -1, -1):
+    if a[i] != a[i]:
+        m -= 1
+        v = a[i]
+        a[i] = a[m]
+        a[m] = v"""
 # Quicksort that swaps every element that it looks at, whether it is below the pivot or not: nothing to guess for the
 # processor. Where elements on the left are equal to the pivot, the range is without smaller ones: equal ones are set
 # aside together. After too many uneven parts a heap goes on, so n · log2(n) steps whatever the order. Comparisons with
 # NaN are false, so NaN, which is no number's equal, goes to the end first.
-SOURCE = """
+SOURCE = f"""
 def sort(a, n):
     lows = local((48,), int64)
     highs = local((48,), int64)
-    m = n
-    for i in range(n - 1, -1, -1):
-        if a[i] != a[i]:
-            m -= 1
-            v = a[i]
-            a[i] = a[m]
-            a[m] = v
+{indent(NUMBERS_FIRST, " " * 4)}
     left = 2 * m * (64 - clz(int64(m)))
     low = 0
     high = m
@@ -119,13 +123,7 @@ def sort_few(a, n):
         for i in range(n):
             found |= a[i] != a[i]
         if found:
-            m = n
-            for i in range(n - 1, -1, -1):
-                if a[i] != a[i]:
-                    m -= 1
-                    v = a[i]
-                    a[i] = a[m]
-                    a[m] = v
+{indent(NUMBERS_FIRST, " " * 12)}
             for i in range(1, m):
                 v = a[i]
                 k = i
