@@ -13,7 +13,7 @@ from ..targets.listing import loops_of
 from ..targets.machine_code import Costs
 
 COLUMNS = (
-    "kernel", "specialization", "target", "loops", "instructions", "cycles", "registers", "spills", "occupancy",
+    "kernel", "specialization", "target", "loops", "instructions", "fma", "cycles", "registers", "spills", "occupancy",
 )  # fmt: skip
 
 
@@ -42,11 +42,13 @@ def names(directory: str) -> list[str]:
 
 def figures(found: Shown) -> dict[str, Any]:
     costs, heads = found.costs(), [] if found.job.rendered.raw else list(loops_of(found.tree))
-    around = {head for head, lines in heads if any(other != head and other[:2] in lines for other, _ in heads)}
+    around = {head for head, lines in heads if any(other[:3] != head[:3] and other[:2] in lines for other, _ in heads)}
     hot = [loop for loop in costs.loops if loop.hot and loop.head not in around]
     row: dict[str, Any] = {"loops": len(hot)}
     each = [loop.per_element for loop in hot]
     row["instructions"] = sum(filter(None, each)) if hot and None not in each else None
+    total = sum(loop.total for loop in hot)
+    row["fma"] = f"{sum(loop.instructions.get('fma', 0) for loop in hot) / total:.0%}" if total else None
     cycles = [
         loop.throughput.cycles / loop.elements
         for loop in hot if loop.elements and loop.throughput and loop.throughput.cycles is not None

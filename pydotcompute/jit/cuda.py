@@ -12,6 +12,7 @@ from typing import Any, Callable, NamedTuple
 
 from ..errors import CompilationError
 from ..targets.cuda import nvvm as cuda_nvvm, ptxas as cuda_ptxas, toolchain as cuda_toolchain
+from ..targets.cuda.entry_point import EntryPoint
 from ..targets.llvm.argument_types import argument_types
 from .fingerprint import Unknown, fingerprint, type_text
 from .store import FunctionStore
@@ -95,7 +96,7 @@ def _compiled(wanted: Request, capability: tuple[int, int]) -> bytes:
     name = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in function.__name__).lstrip(
         "0123456789"
     )
-    entry = cuda_nvvm.EntryPoint(name or "kernel", wanted.types)
+    entry = EntryPoint(name or "kernel", wanted.types)
     modules = cuda_nvvm.functions_ir([(function, entry)], cuda_nvvm.capability_of(wanted.arch))
     ptx = cuda_nvvm.to_ptx(modules, wanted.arch, fused=True)
     if wanted.arch == f"{capability[0]}{capability[1]}":

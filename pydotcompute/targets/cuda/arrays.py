@@ -11,14 +11,17 @@ The arguments of a kernel, in order: for each parameter
 then every dimension symbol (int64), then an address for each scratch array. A view describes the leading dims of an
 array that is not contiguous, merged where they can be: how many levels there are inside the outermost one (at most
 VIEW_LEVELS), the stride in bytes of the outermost, then (size, stride in bytes) of each level, innermost first; what
-is not used is (1, 0).
+is not used is (1, 0). Behind them are the words that divide by sizes: see artifact/launch.py.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
-from ...artifact.signature import Parameter
+from ...artifact.launch import FEW_LEVELS, VIEW_WORDS
+from ...artifact.signature import DTYPE_BYTES, Parameter
 from ...ir.dtypes import COMPLEX
 from ...ir.tree import KernelTree, NewArray
 from ..arrays import extents_of, strides_of, view_of
@@ -26,19 +29,49 @@ from ..llvm import arrays
 from ..llvm.dimension_code import dimension
 from ..names import Names
 
+FEW_WORDS = 1 + 3 * FEW_LEVELS  # that the offsets of a view of few levels follow from
+
 
 @dataclass(frozen=True, kw_only=True)
 class Array(arrays.Array):
     """An array as generated code for CUDA sees it."""
 
     kind: str  # "argument" "shared" "private" "local"
+    row: tuple[str, str] | None = None  # an index into the leading dims, and the name of its offset
 
     @property
     def components(self) -> tuple[tuple[str, str], ...]:
         return tuple((f"_{k}", part) for k, part in enumerate((self.pointer, *self.integers)))
 
     def view_offset(self, index: str) -> str:
-        return f"view_offset({', '.join((index, *self.view))})"
+        if self.row and self.row[0] == index:
+            return self.row[1]
+        function = "few_levels_offset" if len(self.view) == FEW_WORDS else "view_offset"
+        return f"{function}({', '.join((index, *self.view))})"
+
+    def rebound(self, pointer: str, integers: Sequence[str]) -> Array:
+        return replace(super().rebound(pointer, integers), row=None)
+
+    @property
+    def contiguous(self) -> Array:
+        """The same array where `is_contiguous`."""
+        return replace(self, strides=None, view=()) if self.view else self
+
+    @property
+    def is_contiguous(self) -> str:
+        conditions, size = [self.is_flat], f"int64({DTYPE_BYTES[self.dtype]})"
+        for stride, extent in zip((self.view[1], *(self.strides or ()))[::-1], self.extents[::-1], strict=True):
+            conditions.append(f"eq({stride}, {size})")
+            size = f"mul({size}, {extent})"
+        return all_of(conditions)
+
+    @property
+    def is_flat(self) -> str:
+        return f"eq({self.view[0]}, int64(0))"
+
+    @property
+    def has_few(self) -> str:
+        return f"ne({self.view[-1]}, int64(0))"
 
     @property
     def flat(self) -> Array:
@@ -46,8 +79,21 @@ class Array(arrays.Array):
         return replace(self, strides=(self.view[1], *(self.strides or ())), view=()) if self.view else self
 
     @property
+    def few(self) -> Array:
+        """The same array where its view has what divides by the sizes of its levels."""
+        if not self.view:
+            return self
+        levels = zip(self.view[2::2], self.view[3::2], self.view[VIEW_WORDS:], strict=False)
+        return replace(self, view=(self.view[1], *(word for level in levels for word in level)))
+
+    @property
     def suffix(self) -> str:
         return "_bytes" if self.strides is not None else ""
+
+
+def all_of(conditions: Iterable[str]) -> str:
+    """The condition that all of some hold."""
+    return reduce(lambda one, other: f"band({one}, {other})", conditions)
 
 
 def arrays_of(tree: KernelTree, names: Names) -> dict[str, Array]:
@@ -58,7 +104,9 @@ def arrays_of(tree: KernelTree, names: Names) -> dict[str, Array]:
 
 def _of_parameter(p: Parameter, names: Names) -> Array:
     extents = extents_of(p, names, lambda axis: dimension((p.dims or ())[axis], names.of))
-    return Array(p.name, p.dtype, names.of(p.name), extents, strides_of(p, names), view_of(p, names), kind="argument")
+    view = view_of(p, names)
+    view += tuple(names.part(p.name, f"v{len(view) + k}") for k in range(FEW_LEVELS if view else 0))
+    return Array(p.name, p.dtype, names.of(p.name), extents, strides_of(p, names), view, kind="argument")
 
 
 def _of_kernel_array(a: NewArray, names: Names) -> Array:

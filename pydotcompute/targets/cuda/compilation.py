@@ -113,7 +113,7 @@ class Compilation(Inspection):
             entries.append(Entry(name, block, *(held or (None, None, "")), **used[name]))
         if self.job.rendered.raw:
             return Costs((), tuple(entries), ("a raw kernel: its loops are not looked at",))
-        found = loops(self.listing("sass").lines, decode, self.tree)
+        found = loops(self.listing("sass").lines, decode, self.tree, scalar=True)
         return Costs(tuple(loop for loop in found if loop.head is not None), tuple(entries))
 
     @property

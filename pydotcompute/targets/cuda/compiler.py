@@ -24,6 +24,7 @@ from ...declare.model import Kernel, Rendered, Specialisation
 from ...errors import CompilationError
 from .. import budget
 from . import nvvm as cuda_nvvm, ptxas as cuda_ptxas, toolchain as cuda_toolchain
+from .entry_point import EntryPoint
 from .line_table import located
 from .lowering import CudaSource
 from .raw import check_raw, described
@@ -48,7 +49,7 @@ def source_compiler(
     lines = called is not None
     from .dialect import generation
 
-    entries = [cuda_nvvm.EntryPoint(e.name, e.types, e.noalias, source.block, e.function) for e in source.entries]
+    entries = [EntryPoint(e.name, e.types, e.noalias, source.block, e.function) for e in source.entries]
     meta = {
         "arguments": [list(a) for a in source.arguments],
         "launches": list(source.launches),
@@ -78,7 +79,7 @@ def raw_compiler(
     check_raw(kernel, rendered)
     lines = called is not None
     arguments, meta = described(kernel, specialisation)
-    entry = cuda_nvvm.EntryPoint(kernel.name, tuple(arguments), (), meta["launches"][0]["block"])
+    entry = EntryPoint(kernel.name, tuple(arguments), (), meta["launches"][0]["block"])
 
     def ptx(arch: str) -> str:
         try:

@@ -1,44 +1,24 @@
-"""numba-cuda as a front end for generated code: a function that calls a lowered one → the LLVM module of a kernel."""
+"""Kernels for NVVM: entry points around the functions that lowered Python has become, by numba-cuda's types."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
 from numba.core.compiler_lock import global_compiler_lock
-from numba.cuda import compiler, types, utils
-from numba.cuda.core import compiler_machinery, typed_passes, untyped_passes
-from numba.cuda.core.callconv import CUDACallConv
+from numba.cuda import cgutils, types, utils
+from numba.cuda.core.targetconfig import ConfigStack
 from numba.cuda.cudadrv import nvvm
 from numba.cuda.descriptor import cuda_target
 from numba.cuda.flags import CUDAFlags
 
 from .dialect import Capability
+from .entry_point import EntryPoint
 
-
-class _Pipeline(compiler.CUDACompiler):
-    """numba-cuda's passes without those that generated code has no use for: half of them, and half of the time."""
-
-    _PASSES = (
-        compiler.CUDATranslateBytecode,
-        untyped_passes.FixupArgs,
-        untyped_passes.IRProcessing,
-        untyped_passes.ReconstructSSA,
-        typed_passes.NopythonTypeInference,
-        typed_passes.PreLowerStripPhis,
-        typed_passes.IRLegalization,
-        compiler.CreateLibrary,
-        compiler.CUDANativeLowering,
-        compiler.CUDABackend,
-    )
-
-    def define_pipelines(self) -> list[Any]:
-        manager = compiler_machinery.PassManager("cuda")
-        for step in self._PASSES:
-            manager.add_pass(step, step.__name__)
-        manager.finalize()
-        return [manager]
+if TYPE_CHECKING:
+    from ..llvm.written import Written
 
 
 def new_module(name: str) -> ir.Module:
@@ -47,25 +27,49 @@ def new_module(name: str) -> ir.Module:
 
 
 @global_compiler_lock
-def compile_kernel(
-    function: Callable, arguments: list[types.Type], name: str, block: int, capability: Capability, lines: bool
-) -> Any:
-    """The library of numba-cuda's with the kernel under this name. block: the most threads of a launch; 0: not said."""
-    flags = CUDAFlags()
-    flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
-    flags.error_model = "numpy"
-    flags.debuginfo = flags.dbg_directives_only = lines
-    flags.nvvm_options = {"fastmath": False, "opt": 3}
+def write_kernels(
+    written: Written, entries: Sequence[tuple[EntryPoint, list[types.Type]]], capability: Capability
+) -> None:
+    """In the module of the written functions, the kernel of each entry, which calls its function; with the types of its
+    arguments."""
+    context, flags = _context(), CUDAFlags()
     flags.compute_capability = capability
-    context = cuda_target.target_context
-    with utils.numba_target_override():
-        done = compiler.compile_extra(
-            cuda_target.typing_context, context, function, tuple(arguments), types.void, flags, {},
-            pipeline_class=_Pipeline, call_conv=CUDACallConv(context), abi_info={"abi_name": name},
-        )  # fmt: skip
-    library = done.library
-    library.finalize()
-    kernel = library.get_function(done.fndesc.llvm_func_name)
-    compiler.kernel_fixup(kernel, False)
-    nvvm.set_launch_bounds(kernel, block or None)
-    return library
+    kernels = []
+    for entry, given in entries:  # they stand first
+        packer = context.get_arg_packer(given)
+        kernel = ir.Function(written.module, ir.FunctionType(ir.VoidType(), packer.argument_types), entry.name)
+        packer.assign_names(kernel.args, written.parameters(entry.function))
+        for argument, free in zip(kernel.args, entry.noalias):
+            if free:
+                argument.add_attribute("noalias")
+        nvvm.set_launch_bounds(kernel, entry.block or None)
+        kernels.append((kernel, entry, given, packer))
+    with utils.numba_target_override(), ConfigStack().enter(flags):
+        for kernel, entry, given, packer in kernels:
+            b = ir.IRBuilder(kernel.append_basic_block("entry"))
+            with written.located(context, kernel, b, entry.function):
+                called = written.define(context, entry.function, given)
+                b.call(called, packer.from_arguments(b, tuple(kernel.args)))
+                b.ret_void()
+    _mark([kernel for kernel, *_ in kernels])
+
+
+def _mark(kernels: Sequence[ir.Function]) -> None:
+    """As numba-cuda marks the one of a module: as kernels, not to be discarded."""
+    module = kernels[0].module
+    annotations = cgutils.get_or_insert_named_metadata(module, "nvvm.annotations")
+    for kernel in kernels:
+        one = ir.Constant(ir.IntType(32), 1)
+        annotations.add(module.add_metadata((kernel, ir.MetaDataString(module, "kernel"), one)))
+    pointer = ir.IntType(8).as_pointer()
+    used = ir.GlobalVariable(module, ir.ArrayType(pointer, len(kernels)), "llvm.used")
+    used.linkage, used.section = "appending", "llvm.metadata"
+    used.initializer = ir.Constant(used.value_type, [kernel.bitcast(pointer) for kernel in kernels])
+
+
+@cache
+def _context() -> Any:
+    """numba-cuda's, which knows all its types."""
+    cuda_target.typing_context.refresh()
+    cuda_target.target_context.refresh()
+    return cuda_target.target_context

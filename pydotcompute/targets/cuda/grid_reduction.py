@@ -15,6 +15,7 @@ from .counts import product, unpack
 from .loop_reductions import Reductions
 from .stride_loops import stride_loop
 from .thread_coarsening import ThreadCoarsening
+from .views import Views
 
 
 class GridReduction:
@@ -27,6 +28,7 @@ class GridReduction:
         self.writer, self.names = writer, writer.names
         self.statements, self.block_statements = statements, block_statements
         self.reductions, self.coarsening, self.block, self.faults = reductions, coarsening, block, faults
+        self.views = Views(writer, coarsening.arrays)
 
     def chunks(self, s: Parallel, counts: tuple[str, ...], scratch: list[str]) -> None:
         """Fixed chunks, which depend on the counts alone, a partial value for each."""
@@ -57,7 +59,8 @@ class GridReduction:
 
         def one_block() -> None:
             unpack(writer, s.names, counts, flat)
-            self.block_statements.write(body)
+            with self.views.rows(s):
+                self.block_statements.write(body)
 
         def one_chunk() -> None:
             lanes = self.reductions.open(s.reductions, position=flat)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from llvmlite import ir
 from numba import types
 
-from ...artifact.launch import VIEW_LEVELS, VIEW_WORDS
 from ..llvm.dialect import Table, intrinsics, of_types
 from ..llvm.operations import infinite
 from ..llvm.values import I64, PARTS, compare, join, kind, parts
@@ -67,40 +66,10 @@ def _better(d: NvvmDialect, op: str) -> Callable:
     return typed
 
 
-def _view_offset(levels: int) -> Callable:
-    def typed(*operands):
-        def emit(context, b, signature, values):
-            """The offset in bytes of position i of a view: see targets/cuda/arrays.py."""
-            index, inner, outermost, *pairs = values
-            with b.goto_entry_block():
-                left, offset = b.alloca(I64), b.alloca(I64)
-            b.store(index, left)
-            b.store(ir.Constant(I64, 0), offset)
-            done = b.append_basic_block("flat")
-            for level in range(levels):
-                deeper = b.append_basic_block("level")
-                b.cbranch(b.icmp_signed(">", inner, ir.Constant(I64, level)), deeper, done)
-                b.position_at_end(deeper)
-                size, stride = pairs[2 * level : 2 * level + 2]
-                here = b.load(left)
-                quotient = b.udiv(here, size)
-                rest = b.sub(here, b.mul(quotient, size))
-                b.store(b.add(b.load(offset), b.mul(rest, stride)), offset)
-                b.store(quotient, left)
-            b.branch(done)
-            b.position_at_end(done)
-            return b.add(b.load(offset), b.mul(b.load(left), outermost))
-
-        return types.int64(*[types.int64] * len(operands)), emit
-
-    return typed
-
-
 def loops(d: NvvmDialect) -> dict[str, Callable]:
     """The intrinsics, by name."""
     return {
         **intrinsics(d, _OPERATIONS),
         "better_argmin": of_types(4, _better(d, "min")),
         "better_argmax": of_types(4, _better(d, "max")),
-        "view_offset": of_types(1 + VIEW_WORDS, _view_offset(VIEW_LEVELS)),
     }

@@ -15,6 +15,7 @@ from .early_loads import Early
 from .stride_loops import stride_loop
 from .teams import Team
 from .thread_coarsening import ThreadCoarsening, coarsened_axis
+from .views import Views
 
 
 class Loops:
@@ -26,7 +27,7 @@ class Loops:
     ):  # fmt: skip
         self.writer, self.names = writer, writer.names
         self.statements, self.block_statements, self.coarsening = statements, block_statements, coarsening
-        self.team, self.faults = team, faults
+        self.team, self.faults, self.views = team, faults, Views(writer, coarsening.arrays)
 
     def grid(self, s: Parallel, counts: tuple[str, ...]) -> None:
         """One to three nested grid-stride loops, the last count along x, the first ones of more than three as one along
@@ -37,26 +38,26 @@ class Loops:
             names = [self.names.fresh("_first"), *names[-2:]]
             counts = (self.writer.held("_total", product(first_counts)), *counts[-2:])
         axes = "xyz"[: len(counts)][::-1]
-        early, coarsened = self.coarsening.early_loads(s), coarsened_axis(len(counts))
+        coarsened = coarsened_axis(len(counts))
         run, writer, head = self.names.fresh("_run"), self.writer, self.faults.leave
+        one = partial(self.statements.write, s.body)
 
-        def level(k: int, body: Callable[[], None]) -> None:
+        def level(k: int, body: Callable[[], None], early: Early | None = None) -> None:
             if first_names and k == 1:
                 unpack(writer, first_names, first_counts, names[0])
             if k == len(counts):
                 body()
                 return
-            name, first, step = names[k], f"ctaid_{axes[k]}()", f"nctaid_{axes[k]}()"
+            first, step = f"ctaid_{axes[k]}()", f"nctaid_{axes[k]}()"
             if early and k == coarsened:
-                name = run
                 first, step = (f"mul({text}, int64({early.at_once}))" for text in (first, step))
             width, thread = self._width(axes, k), f"tid_{axes[k]}()"
             first, step = f"at({first}, {width}, {thread})", f"mul({step}, {width})"
-            if early and k == coarsened and not self.coarsening.has_views:
+            if early and k == coarsened:
                 rounds(k, early, first, step, width)
             else:
-                inner = partial(level, k + 1, body)
-                stride_loop(writer, self.statements, name, first, counts[k], step, inner, head=head)
+                inner = partial(level, k + 1, body, early)
+                stride_loop(writer, self.statements, names[k], first, counts[k], step, inner, head=head)
 
         def rounds(k: int, early: Early, first: str, step: str, width: str) -> None:
             """Whole rounds, and a last one."""
@@ -68,11 +69,7 @@ class Loops:
                 writer.assign(run, place)
                 level(k + 1, last)
 
-        if early:
-            name, count, width = names[coarsened], counts[coarsened], self._width(axes, coarsened)
-            level(0, partial(self.coarsening.round_of_views, s, early, name, count, run, width))
-        else:
-            level(0, partial(self.statements.write, s.body))
+        self.views.versions(s, partial(level, 0, one, self.coarsening.early_loads(s)), partial(level, 0, one))
 
     def _width(self, axes: str, k: int) -> str:
         """How many threads a block has along an axis: along the only one, all."""
@@ -86,7 +83,8 @@ class Loops:
 
         def one() -> None:
             unpack(self.writer, s.names, counts, flat)
-            self.block_statements.write(body)
+            with self.views.rows(s):
+                self.block_statements.write(body)
 
         first, step, head = self.team.first("x"), self.team.step("x"), self.faults.leave_together
         stride_loop(self.writer, self.block_statements, flat, first, total, step, one, head=head)
@@ -97,7 +95,8 @@ class Loops:
 
         def level(k: int) -> None:
             if k == len(counts):
-                self.block_statements.write(body)
+                with self.views.rows(s):
+                    self.block_statements.write(body)
                 return
             first, step, head = self.team.first(axes[k]), self.team.step(axes[k]), self.faults.leave_together
             name = self.names.of(s.names[k])

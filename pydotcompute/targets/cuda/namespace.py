@@ -18,6 +18,7 @@ from .math import FUNCTIONS
 from .memory import arrays
 from .stored import converted
 from .threads import threads
+from .view_intrinsics import views
 
 
 @cache
@@ -25,7 +26,7 @@ def _intrinsics(capability: Capability) -> dict[str, Any]:
     d = NvvmDialect(capability)
     made = {**intrinsics(d, OPERATIONS), **mixed(d), **conversions(d), **intrinsics(d, FUNCTIONS)}
     made |= {**accesses(d), **atomics(d, converted), **arrays()}
-    return {**made, **threads(), **loops(d), **reductions(d), **faults()}
+    return {**made, **threads(), **loops(d), **reductions(d), **faults(), **views()}
 
 
 def namespace(capability: Capability) -> dict[str, Any]:

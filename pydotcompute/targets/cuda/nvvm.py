@@ -5,26 +5,17 @@ from __future__ import annotations
 import re
 import types as python_types
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from ...artifact.signature import DTYPES
 from ...errors import CompilationError
 from . import toolchain as cuda_toolchain
+from .entry_point import EntryPoint
 
 if TYPE_CHECKING:
     from .dialect import Capability
-
-
-class EntryPoint(NamedTuple):
-    """One kernel of a module: `types` are dtypes ("int64") and pointers to them ("float32*"), an argument each;
-    an argument may also be an array of numba's ("float32[:, ::1]"), for raw kernels, or any type of numba's itself."""
-
-    name: str
-    types: tuple[Any, ...]
-    noalias: tuple[bool, ...] = ()  # for pointers: nothing else of the call reaches what it writes or reads
-    block: int = 0  # the most threads that it is launched with; 0: not said
-    function: str = ""  # its name in Python, where that is another
 
 
 def module_ir(
@@ -38,7 +29,7 @@ def module_ir(
     """
     cuda_toolchain.require()
     from ..llvm.written import Written
-    from .front_end import new_module
+    from .front_end import new_module, write_kernels
     from .namespace import namespace
 
     results = {**functions, **{e.function: () for e in entries}}
@@ -50,8 +41,9 @@ def module_ir(
 
     table = _lines if lines else None
     written = Written(text, filename, new_module("written"), namespace(capability), results, attributes, lines=table)
-    made = [_front_end(written.function(e.function), e, capability, lines, generated=True) for e in entries]
-    return [*(text for texts in made for text in texts), str(written.module)]
+    with _refusals(entries[0].name):
+        write_kernels(written, [(e, [argument_type(t) for t in e.types]) for e in entries], capability)
+    return [str(written.module)]
 
 
 def _lines(*given: Any) -> Any:
@@ -136,7 +128,7 @@ def functions_ir(
     callees = Callees(capability)
     modules: list[str] = []
     for function, entry in functions:
-        texts = _front_end(callees.bound(function), entry, capability, lines, generated=False)
+        texts = _front_end(callees.bound(function), entry, capability, lines)
         modules += [text for text in texts if text not in modules]
     return modules
 
@@ -199,35 +191,33 @@ def argument_type(text: str):
     return base
 
 
-def _front_end(
-    function: Callable, entry: EntryPoint, capability: Capability, lines: bool, generated: bool
-) -> list[str]:
-    """numba-cuda's half: Python → the LLVM modules of a kernel and of the helpers that it calls. generated: it is ours,
-    and needs none of the passes that make what people write simpler."""
+def _front_end(function: Callable, entry: EntryPoint, capability: Capability, lines: bool) -> list[str]:
+    """numba-cuda's half: Python → the LLVM modules of a kernel and of the helpers that it calls."""
     from numba import types
-    from numba.core.errors import NumbaError
     from numba.cuda.compiler import _compile_pyfunc_with_fixup
 
-    from .front_end import compile_kernel
-
     arguments = [argument_type(t) if isinstance(t, str) else t for t in entry.types]
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # performance hints of numba's about code that is ours
-            if generated:
-                library = compile_kernel(function, arguments, entry.name, entry.block, capability, lines)
-            else:
-                library, _ = _compile_pyfunc_with_fixup(
-                    function, types.void(*arguments), debug=False, lineinfo=lines, device=False, opt=True,
-                    cc=capability, abi="numba", abi_info={"abi_name": entry.name}, launch_bounds=entry.block or None,
-                )  # fmt: skip
-    except NumbaError as error:
-        raise CompilationError(f"numba-cuda refused `{entry.name}`: {str(error).strip()}") from error
+    with warnings.catch_warnings(), _refusals(entry.name):
+        warnings.simplefilter("ignore")  # performance hints of numba's about code that is ours
+        library, _ = _compile_pyfunc_with_fixup(
+            function, types.void(*arguments), debug=False, lineinfo=lines, device=False, opt=True,
+            cc=capability, abi="numba", abi_info={"abi_name": entry.name}, launch_bounds=entry.block or None,
+        )  # fmt: skip
     kernel = library.get_function(entry.name)
     for argument, free in zip(kernel.args, entry.noalias):
         if free:
             argument.add_attribute("noalias")
     return [str(module) for module in library.modules]
+
+
+@contextmanager
+def _refusals(name: str) -> Iterator[None]:
+    from numba.core.errors import NumbaError
+
+    try:
+        yield
+    except NumbaError as error:
+        raise CompilationError(f"numba-cuda refused `{name}`: {str(error).strip()}") from error
 
 
 def _first_line(error: Exception) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext
 
-from ...ir.tree import Atomic, CallHelper, For, KernelTree, Load, Parallel, Reduce, Stmt, While, walk
+from ...ir.tree import Atomic, CallHelper, For, KernelTree, Load, Parallel, Reduce, Select, Stmt, While, walk
 from ..llvm.array_scope import ArrayScope
 from ..llvm.expressions import Expressions, constant
 from ..llvm.faults import Faults
@@ -19,6 +19,7 @@ from .round_sums import RoundSums
 from .stride_loops import stride_loop
 
 SMALL = 64  # nodes of the tree of a loop that is unrolled
+MOST_UNROLLED = 16  # turns of a loop of known length
 BYTES = 16  # of each array, under way in a thread
 CHUNK_BYTES = 32  # of each array, under way in a thread of a reduction over a grid, which does little else
 
@@ -43,13 +44,13 @@ class ThreadCoarsening:
         if not early or s.kind == "grid" and not s.reductions:  # which asks the views themselves
             return early
         loads = [n for value in early.values.values() for n in walk(value) if isinstance(n, Load)]
-        return None if any(self.arrays[load.array].view for load in loads) else early
+        return None if any(self._divides(load) for load in loads) else early
+
+    def _divides(self, load: Load) -> bool:
+        array = self.arrays[load.array]
+        return bool(array.view) and not (array.row and array.row[0] == self.expressions.text(load.indices[0]))
 
     # ------------------------------------------------------------------------------------------------ of a grid
-
-    @property
-    def has_views(self) -> bool:
-        return any(a.view for a in self.arrays.all())
 
     def whole_round(self, early: Early, name: str, run: str, width: str) -> None:
         """The iterations from `run` on that are a block's width apart, all their loads before anything else."""
@@ -70,18 +71,6 @@ class ThreadCoarsening:
         writer = self.writer
         last = writer.held("_last", f"minimum({count}, at(int64({early.at_once}), {width}, {run}))")
         stride_loop(writer, self.statements, name, run, last, width, lambda: self.statements.write(s.body), "rolled")
-
-    def round_of_views(self, s: Parallel, early: Early, name: str, count: str, run: str, width: str) -> None:
-        """A round: a whole one at once where no array's view takes divisions."""
-        writer, arrays = self.writer, self.arrays
-        views = [a for a in arrays.all() if a.view]
-        is_flat = "".join(f"band(eq({a.view[0]}, int64(0)), " for a in views)
-        whole = f"lt(at(int64({early.at_once - 1}), {width}, {run}), {count})"
-        flat = arrays.bound({a.name: a.flat for a in arrays.all()})
-        with writer.if_(f"{is_flat}{whole}{')' * len(views)}"), flat:
-            self.whole_round(early, name, run, width)
-        with writer.else_():
-            self.last_round(s, early, name, count, run, width)
 
     # ----------------------------------------------------------------------------------------------- of a block
 
@@ -125,9 +114,12 @@ class ThreadCoarsening:
         def whole_round() -> None:
             one_round([""] * early.at_once)
 
+        guarded = any(isinstance(value, Select) for value in early.values.values())
+        short = known is not None and known <= MOST_UNROLLED * self.block and not guarded
+        said = "unrolled" if short else "rolled"
         whole = f"sub({stop}, int64({many - self.block}))"
         head = self.faults.leave
-        place = stride_loop(writer, self.statements, run, first, whole, f"int64({many})", whole_round, "rolled", head)
+        place = stride_loop(writer, self.statements, run, first, whole, f"int64({many})", whole_round, said, head)
         if known is not None and known % many == 0:
             return
         with writer.if_(f"lt({place}, {stop})"):

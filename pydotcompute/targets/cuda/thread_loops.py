@@ -20,9 +20,7 @@ from .elements import Elements
 from .loop_reductions import Reductions
 from .private_arrays import PrivateArrays
 from .teams import Team
-from .thread_coarsening import ThreadCoarsening
-
-MOST_UNROLLED = 16  # turns of a loop of known length
+from .thread_coarsening import MOST_UNROLLED, ThreadCoarsening
 
 Iteration = Callable[[tuple[Stmt, ...]], None]  # writes one with this body
 

@@ -11,6 +11,7 @@ from functools import cache
 
 from ...artifact.remedies import install
 from ...errors import CompilerNotInstalledError, DeclarationError
+from ..tools import package_version
 
 EXTRA = "build-cuda"
 # Modules that compile and assemble, and the wheel of the extra that brings each.
@@ -97,9 +98,7 @@ def version() -> str:
 
 def tool_versions() -> dict[str, str]:
     """Tool → version of everything whose output is in an artifact."""
-    from importlib.metadata import version as of
-
-    return {"numba": of("numba"), "numba-cuda": of("numba-cuda"), "llvmlite": of("llvmlite"), "ptxas": version()}
+    return {**{name: package_version(name) for name in ("numba", "numba-cuda", "llvmlite")}, "ptxas": version()}
 
 
 def _installed(module: str) -> bool:

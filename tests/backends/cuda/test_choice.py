@@ -141,6 +141,30 @@ def test_views_find_every_element():
             assert flat_offset(words, i) == sum(k * s for k, s in zip(index, seen.strides))
 
 
+@pytest.mark.parametrize("size", [2, 3, 5, 7, 64, 255, 641, 6700417, 2**20 + 1, 2**30, 2**30 + 1, 2**31 - 1])
+def test_an_index_is_divided_without_a_division(size):
+    (one, other), where = cuda_launch.reciprocals([1, 8, size, 4, *[1, 0] * 6], ((2**31 - 1) // size, size)), 2**32 - 1
+    rng = np.random.default_rng(size)
+    ends = [k * size + d for k in {1, 2, (2**31 - 1) // size} for d in (-1, 0, 1)]
+    for i in [0, 1, 2**31 - 1, *ends, *rng.integers(0, 2**31, 200).tolist()]:
+        if i < 2**31:
+            assert i * (one & where) >> (one >> 32) == i // size
+            assert i * (other & where) >> (other >> 32) == i  # a level of size 1
+            assert one & where and one >> 32 < 64
+
+
+def test_what_does_not_fit_32_bits_is_divided():
+    def divides(array, leading):
+        return not any(cuda_launch.reciprocals(cuda_launch.view(array.shape, array.strides, array.ndim, leading), leading))
+
+    plane = np.zeros((4, 6), "f4")[:, ::2]
+    assert not divides(plane, (4, 3)) and not divides(plane[::-1], (4, 3))
+    assert divides(np.broadcast_to(plane[:, None], (4, 2**29, 3)), (4, 2**29, 3))  # an index
+    assert divides(np.lib.stride_tricks.as_strided(plane, (1, 4, 3), (0, 2**31, 4)), (1, 4, 3))  # a stride
+    assert not divides(np.lib.stride_tricks.as_strided(plane, (4, 3), (-(2**31), 8)), (4, 3))
+    assert divides(np.zeros((2, 3, 4, 5, 6), "f4")[:, ::2, ::2, ::2, ::2], (2, 2, 2, 3, 3))  # levels
+
+
 def test_views_are_merged_where_they_can_be():
     x = np.zeros((2, 3, 4, 5), "f4")
     assert cuda_launch.merged(x.shape, x.strides, 4, x.shape) == [(120, 4)]

@@ -14,6 +14,7 @@ from tests.targets.cuda.cuda_support import build, loop
 from pydotcompute.targets.cuda import (
     compiler as cuda, nvvm as cuda_nvvm, ptxas as cuda_ptxas, toolchain as cuda_toolchain,
 )  # fmt: skip
+from pydotcompute.targets.cuda.entry_point import EntryPoint
 from pydotcompute.errors import CompilationError, CompilerNotInstalledError, DeclarationError
 from pydotcompute.targets.cuda.lowering import lower
 from pydotcompute.artifact.remedies import install
@@ -37,7 +38,7 @@ def compiled(arch):
     return cuda_nvvm.compile_raw(textwrap.dedent(SAXPY), "/some/where/saxpy.py", ENTRY, arch)
 
 
-ENTRY = cuda_nvvm.EntryPoint("saxpy", ("int64", "float32", "float32*", "float32*"), (False, False, True, False), 128)
+ENTRY = EntryPoint("saxpy", ("int64", "float32", "float32*", "float32*"), (False, False, True, False), 128)
 
 
 def test_a_python_function_becomes_canonical_ptx():

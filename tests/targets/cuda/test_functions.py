@@ -15,6 +15,7 @@ from numba import cuda
 
 from pydotcompute.backends.cuda import function as cuda_function
 from pydotcompute.targets.cuda import nvvm as cuda_nvvm, ptxas as cuda_ptxas
+from pydotcompute.targets.cuda.entry_point import EntryPoint
 from pydotcompute.jit import cuda as cuda_plain
 from pydotcompute.jit.store import FunctionStore
 from pydotcompute.errors import CompilationError
@@ -207,7 +208,7 @@ def test_what_a_kernel_calls_is_compiled_for_its_capability(archs):
         HELPERS.counted(total, 3)
 
     for function in (by_name, by_module):
-        entry = cuda_nvvm.EntryPoint("k", ("float64[::1]",))
+        entry = EntryPoint("k", ("float64[::1]",))
         for arch in archs:
             modules = cuda_nvvm.functions_ir([(function, entry)], cuda_nvvm.capability_of(arch))
             ptx = cuda_nvvm.to_ptx(modules, arch)
