@@ -6,12 +6,15 @@ import tempfile
 
 import llvmlite.binding as llvm
 import numpy as np
+from llvmlite import ir
 from numba import types
 
-from pydotcompute.targets.llvm.numba_frontend import compile_functions
+from pydotcompute.targets.llvm.numba_frontend import compile_written
+from pydotcompute.targets.llvm.written import Written
+from pydotcompute.targets.cpu.fused import fused_ir
 from pydotcompute.targets.cpu.link import link
 from pydotcompute.ir.math import FUNCTIONS
-from pydotcompute.targets.cpu.namespace import NAMES
+from pydotcompute.targets.cpu.namespace import namespace
 
 LEVELS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
 DTYPES = ("float32", "float64")
@@ -21,30 +24,30 @@ _NEEDED = {"x86-64-v2": "sse4.2", "x86-64-v3": "fma", "x86-64-v4": "avx512dq"}
 RUNNABLE = [level for level in LEVELS if llvm.get_host_cpu_features().get(_NEEDED[level])]
 
 
-def _loop(name, function):
-    if name in BINARY:
-
-        def loop(x, y, out, n):
-            for i in range(n):
-                out[i] = function(x[i], y[i])
-
-    else:
-
-        def loop(x, out, n):
-            for i in range(n):
-                out[i] = function(x[i])
-
-    return loop
+_LOOP = """
+def loop_{function}({arguments}, out, n):
+    for i in range(int64(0), n):
+        store(out, i, {function}({loads}))
+    return int64(0)
+"""
 
 
 @functools.cache
 def module_text():
-    loops = {}
+    """LLVM IR of `loop_exp_float32` and so on."""
+    text, loops = "", {}
     for name, dtype in CASES:
-        pointer = types.CPointer(getattr(types, dtype))
-        signature = types.void(*[pointer] * (3 if name in BINARY else 2), types.int64)
-        loops[f"{name}_{dtype}"] = _loop(name, NAMES[f"{name}_{dtype}"]), signature
-    return compile_functions(loops, ())
+        arguments = ("x", "y") if name in BINARY else ("x",)
+        loads = ", ".join(f"load({argument}, i)" for argument in arguments)
+        text += _LOOP.format(function=f"{name}_{dtype}", arguments=", ".join(arguments), loads=loads)
+        pointers = [types.CPointer(getattr(types, dtype))] * (len(arguments) + 1)
+        loops[f"loop_{name}_{dtype}"] = types.int64(*pointers, types.int64)
+
+    def inlined(name, function):
+        function.attributes.add("alwaysinline")
+
+    results = dict.fromkeys(loops, ("int64",))
+    return compile_written(Written(text, "loops.py", ir.Module("written"), namespace(), results, inlined), loops, ())
 
 
 @functools.cache
@@ -56,6 +59,8 @@ def compiled(level):
     machine = llvm.Target.from_triple("x86_64-unknown-linux-gnu").create_target_machine(
         cpu=level, features="-prefer-256-bit" if level == "x86-64-v4" else "", opt=3, reloc="pic", codemodel="small"
     )
+    fused = fused_ir(module_text(), level != "x86-64-v2")
+    module.link_in(llvm.parse_assembly(fused))
     module.triple, module.data_layout = "x86_64-unknown-linux-gnu", str(machine.target_data)
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = options.slp_vectorization = True
@@ -79,6 +84,6 @@ def call(level, name, *arrays):
     out = np.empty_like(arrays[0])
     result, raised = ctypes.c_void_p(), ctypes.c_void_p()
     pointers = [ctypes.c_void_p(array.ctypes.data) for array in (*arrays, out)]
-    loop = library(level)[f"{name}_{dtype}"]
+    loop = library(level)[f"loop_{name}_{dtype}"]
     assert loop(ctypes.byref(result), ctypes.byref(raised), *pointers, ctypes.c_int64(out.size)) == 0
     return out

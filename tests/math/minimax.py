@@ -126,6 +126,13 @@ def log2_table(terms, bits):
     return rest, 0, ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2, terms, bits, relative(rest, lambda z: 1)
 
 
+def log2_tail_table(terms, bits):
+    """log2((1 + s) / (1 - s)) / s = c0 + c1 z + z² P(z), z = s², c1 rounded to float32"""
+    whole, low, high, _, _, weight = log2_table(terms, bits)
+    c0, c1 = 2 / mp.log(2), mpf(rounded(2 / (3 * mp.log(2)), 24))
+    return lambda z: (whole(z) - c0 - c1 * z) / z**2, low, high, terms, bits, lambda z: weight(z) * z**2
+
+
 def log_tail_table(terms, bits):
     """3 atanh(s) / s = 3 + z + z² P(z), z = s²"""
     rest = lambda z: (3 * mp.atanh(mp.sqrt(z)) / mp.sqrt(z) - 3 - z) / z**2
@@ -221,6 +228,7 @@ TABLES = {
     "ATAN_32": atan_table(5, 24),
     "ATAN_64": atan_table(11, 53),
     "LOG2_SHORT": log2_table(5, 53),
+    "LOG2_TAIL": log2_tail_table(3, 24),
     "LOG_TAIL": log_tail_table(8, 53),
     "CBRT": cbrt_table(5, 24),
     "ERF_32": erf_table(7, 24),

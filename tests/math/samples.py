@@ -68,7 +68,12 @@ def two_arguments(name, dtype, count=20_000):
     pairs = [(x, y), (x, close), (x, x[::-1]), tuple(grid.ravel() for grid in np.meshgrid(edges, edges))]
     if name == "pow":  # results of every size, and integers to integers
         base = np.exp(generator.standard_normal(count)).astype(dtype)
+        limits = np.log2([np.finfo(dtype).smallest_subnormal, np.finfo(dtype).max])
         pairs.append((base, (generator.standard_normal(count) * (60 if dtype == "float32" else 500)).astype(dtype)))
+        for spread in (0.5, 2.0**-12):  # around 1, the logarithm's largest relative errors times the largest exponents
+            near = np.exp2(generator.uniform(-spread, spread, count)).astype(dtype)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                pairs.append((near, (generator.uniform(*limits, count) / np.log2(near)).astype(dtype)))
         whole = generator.integers(-40, 40, (2, count)).astype(dtype)
         pairs += [tuple(whole), (np.abs(x), (generator.uniform(-2, 2, count)).astype(dtype))]
     return tuple(np.concatenate(parts) for parts in zip(*pairs, strict=True))

@@ -18,7 +18,7 @@ def body_of(assembly, symbol):
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name, dtype", CASES)
 def test_a_loop_is_vectorised(level, name, dtype):
-    body = body_of(compiled(level)[0], f"{name}_{dtype}")
+    body = body_of(compiled(level)[0], f"loop_{name}_{dtype}")
     packed = rf"\bv?(?:add|sub|mul|div|sqrt|fn?m(?:add|sub)\d+)p[sd]\s.*%{_REGISTER[level]}\d"
     assert len(re.findall(packed, body)) >= (2 if name in ("rsqrt", "hypot") else 8)
     called = {target.split("@")[0] for target in re.findall(r"\bcall\w*\s+(\S+)", body)}

@@ -81,5 +81,13 @@ def test_odd_functions_are_odd_and_even_ones_even(level, dtype):
         assert equal(call(level, name, -x), call(level, name, x)).all(), name
 
 
+@pytest.mark.parametrize("level", RUNNABLE)
+def test_squares_and_their_roots_are_exact_in_float32(level):
+    whole = np.arange(1, 2000, dtype=np.float32)
+    squares = whole * whole
+    assert equal(call(level, "pow", whole, np.full_like(whole, 2)), squares).all()
+    assert equal(call(level, "pow", squares, np.full_like(whole, 0.5)), whole).all()
+
+
 def test_this_machine_runs_some_level():
     assert RUNNABLE and set(RUNNABLE) <= set(LEVELS)

@@ -6,7 +6,7 @@ no branch and no table but for large arguments of sin, cos and tan. The bits of 
 where a target's `fmuladd` rounds once. Special values are those of C99, annex F. Largest errors, in units in the last
 place, as tests/math measures them on CPUs:
 
-    below 1     exp, log, cbrt, sin and cos of float64, and tan, erfc, pow and hypot of float32
+    below 1     exp, log, cbrt, sin and cos of float64, and tan, erfc and hypot of float32
     below 1.6   exp2, expm1, log2, log10, log1p, sin and cos of float32, acos, cosh, erf, pow, hypot, rsqrt
     below 2     sinh, tanh, asin of float32, atan, atan2
     below 2.5   asin and tan of float64
@@ -28,21 +28,25 @@ from .storage import STORAGE
 
 _FILES = (exponential, hyperbolic, inverse, logarithm, power, roots, special, trigonometric)
 FUNCTIONS = {name: by_dtype for file in _FILES for name, by_dtype in file.FUNCTIONS.items()}
+#: of some a faster way, for processors on which `fmuladd` rounds once
+FUSED = power.FUSED
 _CIRCULAR = ("sin", "cos", "tan")
 _WITHIN_2 = "exp exp2 expm1 log log2 log10 log1p sin cos rsqrt hypot cbrt pow".split()
 
 
 @cache
-def helpers(name: str, dtype: str, has_float64: bool = True) -> tuple[Helper, ...]:
+def helpers(name: str, dtype: str, has_float64: bool = True, fused: bool = False) -> tuple[Helper, ...]:
     """The helper NAME_DTYPE of a listed function, or of one of STORAGE, after those that it calls. KeyError: there is
-    none. has_float64: of the target; without it sin, cos and tan of float32 reduce in integers, as large ones do."""
+    none. has_float64: of the target; without it sin, cos and tan of float32 reduce in integers, as large ones do.
+    fused: `fmuladd` rounds once."""
     if name in STORAGE:
         return (traced(f"{name}_{dtype}", STORAGE[name][1], [("x", dtype)]),)
     if name in _CIRCULAR and dtype == "float32" and not has_float64:
         made = traced(f"{name}_{dtype}", circular.NARROW.large(name), [("x", dtype)])
         return (*circular.NARROW.called, made)
     parameters = [(parameter, dtype) for parameter in LISTED[name].arguments]
-    made = traced(f"{name}_{dtype}", FUNCTIONS[name][dtype], parameters)
+    by_dtype = FUNCTIONS[name] | (FUSED.get(name, {}) if fused else {})
+    made = traced(f"{name}_{dtype}", by_dtype[dtype], parameters)
     return (*_called_by(name, dtype), made)
 
 

@@ -7,7 +7,7 @@ to a denormal, zero or infinity where it must.
 """
 
 
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 
@@ -71,7 +71,7 @@ _EXPM1_64 = (
     2.0875328185835234e-09,
 )
 # 2**r = 1 + r P(r)
-_EXP2_32 = (
+EXP2_32 = (
     0.6931471824645996,
     0.24022647738456726,
     0.055503323674201965,
@@ -97,19 +97,32 @@ LN2 = {  # two parts of ln 2
     "float32": (0.693145751953125, 1.428606765330187e-06),
     "float64": (0.6931471803691238, 1.9082149292705877e-10),
 }
+_ONE, _MINUS_LOG2_E, _MINUS_LN2 = np.float64(1), np.float64(-1.4426950408889634), np.float64(-0.6931471805599453)
+_POWER = FLOAT64.magic + np.float64(FLOAT64.bias)  # k above it, and the bits end in the exponent of 2**k
 
 
-def scaling(f: Format) -> tuple[np.floating[Any], Function]:
-    """A magic number and scale(p, bits): p * 2**k for p near 1 and the bits of `magic + k`, which end in k and the
-    exponents that two factors of 1 have."""
+def factors(f: Format) -> tuple[np.floating[Any], Callable[[Value], tuple[Value, Value]]]:
+    """A magic number, and of the bits of `magic + k` two factors whose product is 2**k, of about one size."""
     shift, unit = f.shift, f.int(1)
 
     @scalar
-    def scale(p: Value, bits: Value) -> Value:
+    def both(bits: Value) -> tuple[Value, Value]:  # they end in k and the exponents that two factors of 1 have
         half = shift_left(shift_right(bits, unit), shift)  # what the magic number itself has there is shifted out
-        return p * as_float(half) * as_float(isub(shift_left(bits, shift), half))
+        return as_float(half), as_float(isub(shift_left(bits, shift), half))
 
-    return f.magic + f.float(2 * f.bias), scale
+    return f.magic + f.float(2 * f.bias), both
+
+
+def scaling(f: Format) -> tuple[np.floating[Any], Function]:
+    """That magic number and scale(p, bits): p * 2**k for p near 1."""
+    magic, both = factors(f)
+
+    @scalar
+    def scale(p: Value, bits: Value) -> Value:
+        first, second = both(bits)
+        return p * first * second
+
+    return magic, scale
 
 
 def exp_of_sum(f: Format, table: tuple[float, ...], low: float, high: float) -> Function:
@@ -132,6 +145,15 @@ def exp_of_sum(f: Format, table: tuple[float, ...], low: float, high: float) -> 
         return scale(p, as_bits(shifted))
 
     return exp
+
+
+@scalar
+def exp_of_minus(x: Value) -> Value:
+    """exp(-x) in float64 for |x| < 708, good enough for a float32."""
+    shifted = fmuladd(x, _MINUS_LOG2_E, _POWER)
+    r = fmuladd(shifted - _POWER, _MINUS_LN2, -x)
+    p = _ONE + fmuladd(r * r, polynomial(r, _EXP_32), r)
+    return p * as_float(shift_left(as_bits(shifted), FLOAT64.shift))
 
 
 def exp2_of_sum(f: Format, table: tuple[float, ...], low: float, high: float) -> Function:
@@ -193,14 +215,13 @@ _EXP = (
     {"table": _EXP_64, "low": -746.0, "high": 710.0},
 )
 _EXP2 = (
-    {"table": _EXP2_32, "low": -151.0, "high": 129.0},
+    {"table": EXP2_32, "low": -151.0, "high": 129.0},
     {"table": _EXP2_64, "low": -1076.0, "high": 1025.0},
 )
 EXP_OF_SUM = both_formats(exp_of_sum, *_EXP)
 EXP2_OF_SUM = both_formats(exp2_of_sum, *_EXP2)
-#: exp(x + tail) and 2**(x + tail) in float64, good enough for a float32
-EXP_SHORT = exp_of_sum(FLOAT64, _EXP_32, -746.0, 710.0)
-EXP2_SHORT = exp2_of_sum(FLOAT64, _EXP2_32, -1076.0, 1025.0)
+#: 2**(x + tail) in float64, good enough for a float32
+EXP2_SHORT = exp2_of_sum(FLOAT64, EXP2_32, -1076.0, 1025.0)
 FUNCTIONS = {
     "exp": both_formats(_without_tail, *({"function": function} for function in EXP_OF_SUM.values())),
     "exp2": both_formats(_without_tail, *({"function": function} for function in EXP2_OF_SUM.values())),

@@ -7,12 +7,14 @@ the factor is split into a short one, whose product with f is exact, and a small
 """
 
 import math
+from typing import Any
 
 from .bits import (
     Function,
     Value,
     as_bits,
     as_float,
+    convert,
     fmuladd,
     iadd,
     iand,
@@ -50,14 +52,28 @@ _LOG_64 = (
 TABLE = {"float32": _LOG_32, "float64": _LOG_64}
 
 
-def decomposition(f: Format) -> tuple[Function, Function]:
-    """exponent(bits) and mantissa(bits) of a normal positive float: k as a float, and m in [sqrt(1/2), sqrt(2))."""
+def decomposition(f: Format) -> tuple[Function, Function, Any]:
+    """exponent(bits) and mantissa(bits) of a normal positive float: k as a float, and m in [sqrt(1/2), sqrt(2)); the
+    third is the unit of that k. float32's exponent is converted where it stands, which takes an instruction that few
+    processors have for float64."""
     root = int(f.int(f.float(math.sqrt(0.5)).view(f.int)))
     offset = f.int(int(f.one) - root)  # moves the carry into the exponent from 2 to sqrt(2)
     root_half, shift, fraction = f.int(root), f.shift, f.int((1 << f.mantissa) - 1)
     aligned = f.float(2.0**f.mantissa)  # a float in which an integer in the low bits is that many ones
-    aligned_bits = f.int(aligned.view(f.int))
+    aligned_bits, exponent_bits = f.int(aligned.view(f.int)), f.int(-1 << f.mantissa)
     biased = f.float(2.0**f.mantissa + f.bias)
+
+    @scalar
+    def in_place(bits: Value) -> Value:
+        return iand(isub(bits, root_half), exponent_bits)
+
+    @scalar
+    def converted(bits: Value) -> Value:
+        return convert(in_place(bits), f.name)
+
+    @scalar
+    def scaled(bits: Value) -> Value:
+        return as_float(isub(bits, in_place(bits)))
 
     @scalar
     def exponent(bits: Value) -> Value:
@@ -67,7 +83,9 @@ def decomposition(f: Format) -> tuple[Function, Function]:
     def mantissa(bits: Value) -> Value:
         return as_float(iadd(iand(iadd(bits, offset), fraction), root_half))
 
-    return exponent, mantissa
+    if f is FLOAT32:
+        return converted, scaled, f.float(2.0**-f.mantissa)
+    return exponent, mantissa, f.float(1)
 
 
 def remainder(f: Format) -> Function:
@@ -106,11 +124,12 @@ def special_values(f: Format) -> Function:
 def _logarithm(f: Format, near: float, rest: float, factor: float, low: float, high: float) -> Function:
     """The logarithm to the base of which `factor` = 1 / ln b = near + rest; low + high = log_b 2."""
     T = f.float
-    m_near, m_rest, m_factor, k_low, k_high = T(near), T(rest), T(factor), T(low), T(high)
+    m_near, m_rest, m_factor = T(near), T(rest), T(factor)
     natural = m_rest == 0
     one, zero = T(1), T(0)
-    smallest, scale, scaled = f.smallest_normal, T(2.0**f.mantissa), T(-f.mantissa)
-    exponent, mantissa = decomposition(f)
+    exponent, mantissa, unit = decomposition(f)
+    smallest, scale, scaled = f.smallest_normal, T(2.0**f.mantissa), T(-f.mantissa) / unit
+    k_low, k_high = T(low) * unit, T(high) * unit
     w, special = remainder(f), special_values(f)
 
     @scalar
@@ -132,8 +151,8 @@ def _log1p(f: Format) -> Function:
     """log(u + c) with u + c = 1 + x exactly; c, scaled like u, goes into f."""
     T = f.float
     one, zero = T(1), T(0)
-    high, low = (T(part) for part in LN2[f.name])
-    exponent, mantissa = decomposition(f)
+    exponent, mantissa, unit = decomposition(f)
+    high, low = (T(part) * unit for part in LN2[f.name])
     w, special = remainder(f), special_values(f)
     power = reciprocal_power(f)
     large = T(2.0 ** (f.mantissa + 3))  # from here on c is less than a rounding

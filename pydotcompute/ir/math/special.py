@@ -25,7 +25,7 @@ from .bits import (
     select,
     widen,
 )
-from .exponential import EXP_OF_SUM, EXP_SHORT
+from .exponential import EXP_OF_SUM, exp_of_minus
 from .formats import Format, both_formats
 
 # erf(x) = x + x P(z), z = x² <= 1
@@ -141,8 +141,7 @@ def _erf(f: Format, table: tuple[float, ...], log_erfc_table: tuple[float, ...],
 
 
 _ZERO, _ONE, _TWO, _HALF = map(np.float64, (0, 1, 2, 0.5))
-_NOTHING = np.float64(-0.0)
-_CENTRE_32, _LIMIT_32 = np.float64(3), np.float64(10.5)
+_CENTRE_32, _SLOPE_32, _LIMIT_32 = np.float64(3), np.float64(-6), np.float32(10.5)  # u = 1 - 6 / (x + 3)
 _CENTRE_64, _LIMIT_64 = np.float64(4), np.float64(28)
 _HIGH_HALF = np.int64(-1 << 27)
 _exp = EXP_OF_SUM["float64"]
@@ -150,12 +149,11 @@ _exp = EXP_OF_SUM["float64"]
 
 @scalar
 def _erfc32(x: Value) -> Value:
-    x = widen(x)
-    y = fabs(x)
-    y = select(y > _LIMIT_32, _LIMIT_32, y)
+    size = fabs(x)
+    y = widen(select(size > _LIMIT_32, _LIMIT_32, size))
     inverse = _ONE / (y + _CENTRE_32)
-    result = EXP_SHORT(-(y * y), _NOTHING) * (polynomial((y - _CENTRE_32) * inverse, _ERFC_32) * inverse)
-    return narrow(select(x < _ZERO, _TWO - result, result))
+    result = narrow(exp_of_minus(y * y) * (polynomial(fmuladd(inverse, _SLOPE_32, _ONE), _ERFC_32) * inverse))
+    return select(x < np.float32(0), np.float32(2) - result, result)
 
 
 @scalar

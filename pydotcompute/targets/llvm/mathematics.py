@@ -37,10 +37,10 @@ from .words import COMPARE, OPERATORS
 PREFIX = "math$"  # of every function defined here; NVVM wants no dot in names that several modules have
 
 
-def defined(d: Dialect, module: ir.Module, name: str, dtype: str) -> ir.Function:
+def defined(d: Dialect, module: ir.Module, name: str, dtype: str, fused: bool = False) -> ir.Function:
     """The function of ir/math in a module, with what it calls; each is there once. It may be defined in several modules
-    that are linked: they are equal, and one stays."""
-    helpers = {helper.name: helper for helper in math.helpers(name, dtype)}
+    that are linked: they are equal, and one stays. fused: `fmuladd` rounds once for whatever the module is for."""
+    helpers = {helper.name: helper for helper in math.helpers(name, dtype, fused=fused)}
     return _define(d, module, helpers, f"{name}_{dtype}", ("alwaysinline",))
 
 
