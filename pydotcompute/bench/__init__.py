@@ -32,6 +32,7 @@ SUBJECTS = {
     "ordering": Subject(
         "ordering", "sorts, medians and scans on one thread, against NumPy", "times as fast", ("targets",)
     ),
+    "threads": Subject("threads", "kernels on all threads, against one, by size", "times as fast", _PROJECT),
     "code": Subject(
         "code", "instructions and cycles an element, registers, occupancy: nothing is run", "-instructions", _PROJECT
     ),

@@ -7,8 +7,8 @@
   pydotcompute bench --subject declared --tune  write templates/tuned.yaml: the fastest values of params
 
 What is measured is named by --subject, never by a bare word: those are for names of kernels, and a project may call
-one 'build'. Kernels of the project in DIR are measured by 'kernels', 'declared' and 'build'; 'calls', 'start' and those
-for CUDA measure pydotcompute's own, which have to be built.
+one 'build'. Kernels of the project in DIR are measured by 'kernels', 'threads', 'declared' and 'build'; 'calls',
+'start' and those for CUDA measure pydotcompute's own, which have to be built.
 
 subjects:
 """

@@ -54,7 +54,7 @@ def figures(capsys, subject, *arguments):
         (("--subject", "calls", "--elements", "10"),
          "pydotcompute: --elements does not apply to --subject calls; it is for bandwidth, opencl"),
         (("--subject", "start", "-C", "."),
-         "pydotcompute: -C does not apply to --subject start; it is for kernels, declared, code, build"),
+         "pydotcompute: -C does not apply to --subject start; it is for kernels, declared, threads, code, build"),
         (("--subject", "build", "-C", "nowhere"), "pydotcompute: -C nowhere: there is no such folder"),
         (("--subject", "calls", "--compare", "nowhere.json"),
          "pydotcompute: --compare nowhere.json: No such file or directory"),
@@ -121,10 +121,10 @@ def test_functions_in_columns_and_as_json(capsys):
 
 
 @pytest.mark.slow
-def test_calls_starts_and_kernels(built, capsys):
+def test_calls_starts_kernels_and_threads(built, capsys):
     run = [sys.executable, "-m", "pydotcompute", "bench", "--json", "--rounds", "1"]
     kernels = ("-C", str(built), "--kernel", "axpy")
-    for subject, rows, more in (("calls", 90, ()), ("start", 2, ()), ("kernels", 4, kernels)):
+    for subject, rows, more in (("calls", 90, ()), ("start", 2, ()), ("kernels", 4, kernels), ("threads", 7, kernels)):
         done = subprocess.run([*run, "--subject", subject, *more], capture_output=True, text=True, cwd=built)
         assert done.returncode == 0, done.stderr
         assert len(json.loads(done.stdout)["figures"]) == rows

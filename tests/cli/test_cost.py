@@ -1,6 +1,7 @@
 """'show --cost' and 'bench --subject code': what the loops of machine code consist of, and what launches take."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -25,6 +26,7 @@ kernels:
       last[()] = s
 """
 LOOP, CARRIED = 8, 11  # lines of kernels.yaml
+ROOT = str(Path(__file__).parents[2])
 
 
 @pytest.mark.parametrize("line, expected", [
@@ -144,3 +146,17 @@ def test_the_table(project, capsys):
 def test_a_driver_that_compiles(project, capsys):
     found = cost(project, capsys, "-t", "opencl:1.2")
     assert found == {"loops": [], "entries": [], "notes": found["notes"]} and "driver" in found["notes"][0]
+
+
+@pytest.mark.slow
+def test_the_products_of_a_tile_and_a_loop_that_calls_functions_with_loops(capsys):
+    """What lies in shared memory and registers alone, no byte of an array tells."""
+
+    def hot(kernel):
+        text = told(capsys, "show", kernel, "-C", ROOT, "-t", "cuda:sm_90", "--cost", "--json")
+        return [loop for loop in json.loads(text)["cost"]["loops"] if loop["hot"]]
+
+    products = max(hot("matmul"), key=lambda loop: loop["instructions"].get("fma", 0))
+    assert products["elements"] == products["instructions"]["fma"] and products["per_element"] < 1.2
+    (loop,) = hot("hillshade")
+    assert loop["elements"] and loop["stores"] == 4 * loop["elements"]

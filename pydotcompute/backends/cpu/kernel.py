@@ -10,7 +10,7 @@ from ...artifact import abi
 from ...artifact.identity import title
 from ...cache.manifest import Artifact
 from ...errors import KernelNotBuiltError
-from . import native
+from . import native, pool
 from .loaded import Loaded, box
 
 _RUN = ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)  # with the GIL, and raises what a handler of a signal does
@@ -30,6 +30,8 @@ class CPUKernel:
             self.run = _RUN(self.loaded[0].address("run_unlocked"))
             ctypes.c_int32.in_dll(self.library, "threads").value = threads
             native.give_python(self.library)
+            if threads > 1:
+                pool.join(self.loaded)
         except ValueError as error:
             raise KernelNotBuiltError(
                 f"{artifact}: {artifact.path} is not a kernel ({error}); {artifact.remedy}"
