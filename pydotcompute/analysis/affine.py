@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Callable, Hashable, Iterable, Iterator, Mapping
 
 from .feasible import contradictory
@@ -161,9 +162,14 @@ def _refuted(literals: list[tuple[str, Poly]], splits: list[Constraint], factors
 
 
 def _contradiction(literals: list[tuple[str, Poly]], factors: set[int]) -> bool:
+    return _decided(tuple((relation, tuple(poly.items())) for relation, poly in literals), frozenset(factors))
+
+
+@lru_cache(1024)  # the specialisations of a kernel ask the same, atom by atom
+def _decided(literals: tuple[tuple[str, tuple[tuple[Monomial, int], ...]], ...], factors: frozenset[int]) -> bool:
     """Equations are used up first, by substitution; then the rest, linear over its monomials, goes to the simplex."""
-    equations = [poly for relation, poly in literals if relation == "=="]
-    inequalities = [poly for relation, poly in literals if relation == ">="]
+    equations: list[Poly] = [dict(poly) for relation, poly in literals if relation == "=="]
+    inequalities: list[Poly] = [dict(poly) for relation, poly in literals if relation == ">="]
     while True:
         if any(_no_integers(poly) for poly in equations):
             return True
@@ -203,7 +209,7 @@ def _tightened(poly: Poly) -> Poly:
     return poly if divisor < 2 else {m: c // divisor for m, c in poly.items() if c // divisor}
 
 
-def _products(inequalities: list[Poly], factors: set[int]) -> list[Poly]:
+def _products(inequalities: list[Poly], factors: frozenset[int]) -> list[Poly]:
     """The linear inequalities times what stands before loop indices, if it is known to be natural: with 0 ≤ n,
     i + 1 ≤ j gives i · n + n ≤ j · n."""
     naturals = {m[0] for poly in inequalities for m in poly if len(m) == 1 and m[0] in factors and _natural(poly, m)}

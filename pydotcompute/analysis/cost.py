@@ -20,6 +20,7 @@ from ..ir.tree import (
     Helper,
     If,
     Load,
+    NewArray,
     Parallel,
     Reduce,
     Scatter,
@@ -27,11 +28,13 @@ from ..ir.tree import (
     Store,
     Var,
     While,
+    children,
     walk,
 )  # fmt: skip
 
 ATOMIC = 2500  # 25 ns: an update that other threads make too; alone it is a plain one, fifty times as fast
-SLICE = 6_400_000  # 64 µs by these costs; 20 µs and more where they are vectors of a newer processor
+SLICE = 1_600_000  # 16 µs by these costs; 4 µs and more where they are vectors of a newer processor
+LOOK = 4 * SLICE  # as much work lies between two looks whether a call is to end
 _SLOW = ("/", "//", "%", "**")
 _EXACT = (
     "abs",
@@ -50,7 +53,7 @@ _EXACT = (
     "imag",
 )
 _GUESS = "int64(16)"  # turns of a loop whose count is not known before it runs
-_LIMIT = "int64(65536)"  # more turns than this fill a slice anyway
+_MOST = LOOK + 1  # turns, and what each of them costs: more than is between two looks, and products have 64 bits
 
 
 def cost_of(
@@ -60,49 +63,84 @@ def cost_of(
     helpers: dict[str, Helper],
     scalar: int = 1,
     atomic: int = 0,
+    private: frozenset[str] = frozenset(),
+    tile: frozenset[str] = frozenset(),
 ) -> str:
     """Python for the cost of the statements. known: the scalars that are set when it is evaluated; write: Python of
     an expression over them. scalar: what an operation costs more where it is not vectorised. atomic:
-    what an atomic update costs."""
+    what an atomic update costs. private: arrays that are kept in registers. tile: the indices of a loop over threads
+    that is a tile of registers; what does not depend on all of them is loaded for several iterations at once."""
     fixed, terms = 0, []
+    private |= {n.name for s in body for n in walk(s) if isinstance(n, NewArray) and n.kind == "private"}
 
     def turns(count: Expr) -> str:
         if isinstance(count, Call) and count.function == "min":
             return next((found for a in count.arguments if (found := turns(a)) != _GUESS), _GUESS)
         names = {node.name for node in walk(count) if isinstance(node, Var)}
+        if isinstance(count, Const) and isinstance(count.value, int):
+            return f"int64({min(max(count.value, 0), _MOST)})"
         if names <= known and not any(isinstance(node, (Load, CallHelper)) for node in walk(count)):
-            return f"minimum(maximum(to_int64({write(count)}), int64(0)), {_LIMIT})"
+            return f"minimum(maximum(to_int64({write(count)}), int64(0)), int64({_MOST}))"
         return _GUESS
 
-    def inner(statements: tuple[Stmt, ...], slower: int) -> str:
-        return cost_of(statements, known, write, helpers, slower, atomic)
+    def inner(statements: tuple[Stmt, ...], slower: int, tile: frozenset[str] = tile) -> str:
+        return cost_of(statements, known, write, helpers, slower, atomic, private, tile)
+
+    def expression(e: Expr) -> int:
+        return _expression(e, helpers, private, tile)
 
     for s in body:
         if isinstance(s, Parallel):
-            cost = inner(s.body, 1)
+            in_registers = s.kind == "threads" and len(s.names) > 1 and all(isinstance(n, Const) for n in s.counts)
+            cost = inner(s.body, 1, frozenset(s.names) if in_registers else frozenset())
             for count in s.counts:
-                cost = f"mul({turns(count)}, {cost})"
+                cost = _product(turns(count), cost)
             terms.append(cost)
-            fixed += 500 + 2000 * len(s.reductions)
+            fixed += (not in_registers) * 500 + 2000 * len(s.reductions)
         elif isinstance(s, Reduce):
-            terms.append(f"mul({turns(s.count)}, {inner(s.body, 1)})")
+            terms.append(_product(turns(s.count), inner(s.body, 1)))
             fixed += 0 if s.short else 500
         elif isinstance(s, For):
-            span = s.stop if s.start == Const(0, "int64") else Binary("-", s.stop, s.start, s.start.type)
-            terms.append(f"mul({turns(span)}, {inner(s.body, 4)})")
+            terms.append(_product(turns(_span(s)), inner(s.body, 4)))
         elif isinstance(s, While):
-            terms.append(f"mul({_GUESS}, {inner(s.body, 4)})")
+            terms.append(_product(_GUESS, inner(s.body, 4)))
         elif isinstance(s, If):
-            fixed += scalar * _expression(s.condition, helpers)
+            fixed += scalar * expression(s.condition)
             terms += [inner(s.body, scalar), inner(s.orelse, scalar)] if s.orelse else [inner(s.body, scalar)]
         else:
-            fixed += scalar * sum(_expression(e, helpers) for e in _expressions(s))
-            stores = isinstance(s, (Store, Scatter, Accumulate))
+            fixed += scalar * sum(map(expression, _expressions(s)))
+            stores = isinstance(s, (Store, Scatter, Accumulate)) and getattr(s, "array", "") not in private
             fixed += atomic if isinstance(s, Atomic) else 5 * scalar * stores
-    text = f"int64({fixed + 1})"
-    for term in terms:
-        text = f"add({text}, {term})"
+    numbers = [_number(term) for term in terms]
+    text = f"int64({fixed + 1 + sum(number or 0 for number in numbers)})"
+    for term, number in zip(terms, numbers, strict=True):
+        text = text if number is not None else f"add({text}, {term})"
     return text
+
+
+def _number(text: str) -> int | None:
+    """What the text of a constant says."""
+    digits = text.removeprefix("int64(").removesuffix(")")
+    return int(digits) if digits.isdecimal() else None
+
+
+def _product(turns: str, cost: str) -> str:
+    """What is known is not left to the compiler: nested loops of known lengths would be most of a kernel's text."""
+    count, each = _number(turns), _number(cost)
+    if count is not None and each is not None:
+        return f"int64({count * min(each, _MOST)})"
+    return f"mul({turns}, {f'minimum({cost}, int64({_MOST}))' if 'mul(' in cost else cost})"
+
+
+def _span(s: For) -> Expr:
+    """From the start of a range to its end, or half of that, which no 64 bits are too few for."""
+    low, high, of = s.start, s.stop, s.start.type
+    if isinstance(s.step, Const) and s.step.whole < 0:
+        low, high = high, low
+    if isinstance(low, Const) and low.whole >= 0:
+        return high if low.whole == 0 else Binary("-", high, low, of)
+    one = Const(1, of)
+    return Binary("-", Binary(">>", high, one, of), Binary(">>", low, one, of), of)
 
 
 def _expressions(s: Stmt) -> Iterator[Expr]:
@@ -112,26 +150,22 @@ def _expressions(s: Stmt) -> Iterator[Expr]:
                 yield item
 
 
-def _expression(e: Expr, helpers: dict[str, Helper]) -> int:
-    total = 0
-    for node in walk(e):
-        if isinstance(node, Load):
-            total += 5
-        elif isinstance(node, Call):
-            total += 5 if node.function in _EXACT else 60
-        elif isinstance(node, CallHelper):
-            total += (
-                sum(
-                    _expression(part, helpers)
-                    for s in helpers[node.helper].body
-                    for n in walk(s)
-                    for part in [n]
-                    if n is not s and isinstance(n, Expr)
-                )
-                or 5
-            )
-        elif isinstance(node, Binary):
-            total += 30 if node.op in _SLOW else 3
-        else:
-            total += 1
-    return total
+def _expression(
+    e: Expr, helpers: dict[str, Helper], private: frozenset[str] = frozenset(), tile: frozenset[str] = frozenset()
+) -> int:
+    match e:
+        case Load():
+            shared = tile - {n.name for n in walk(e) if isinstance(n, Var)}
+            if e.array in private or shared:
+                return 0
+            own = 5
+        case Call():
+            own = 5 if e.function in _EXACT else 60
+        case CallHelper():
+            body = helpers[e.helper].body
+            own = sum(_expression(n, helpers) for s in body for n in walk(s) if n is not s and isinstance(n, Expr)) or 5
+        case Binary():
+            own = 30 if e.op in _SLOW else 3
+        case _:
+            own = 1
+    return own + sum(_expression(n, helpers, private, tile) for n in children(e) if isinstance(n, Expr))

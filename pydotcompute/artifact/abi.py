@@ -11,8 +11,12 @@ An artifact for a CPU is a shared object with two exports:
 
 and variables that the loader sets before the first call: `threads` (int32: at most so many), `python` (the addresses of
 what CPython exports, in the order of PYTHON: no object names anything of it, since a DLL could not leave that open;
-without them `run` and `run_unlocked` do the same, and look at no signals), and those of `entry` (see
-targets/cpu/entry.py).
+without them `run` and `run_unlocked` do the same, and look at no signals), those of `entry` (see targets/cpu/entry.py),
+and `pool`: the address of the `run_on_pool` of some object, which must never be unloaded; without it each call makes
+its own threads. Objects for Linux have
+
+`void run_on_pool(void *(*work)(void *), void *context, int64_t others)`   calls `work(context)` on this thread and on
+    up to so many threads of a pool at the same time; ready when all are (see targets/cpu/pool.py).
 
 The words, in order:
     for each parameter of the signature
@@ -49,6 +53,7 @@ PYTHON = (
     "PyTuple_SetItem", "PyTuple_Size", "PyUnicode_Compare", "Py_DecRef", "Py_IncRef", "_Py_NoneStruct",
     "_Py_TrueStruct",
 )  # fmt: skip
+POOL = 1  # the number of the way in which `run_on_pool` is called, and of what it does
 FAULT_WORDS = 6
 TOLD_WORDS = 4  # of these, what is told of an index
 NEXT_LOOK, CALLER = 4, 5  # the others, by their number; CALLER is 0 as long as no other thread takes part

@@ -35,7 +35,9 @@ there, and in kernels of several launches ("fault", 2), that of a word which is 
 
 A view, ("view", name, k) for its k-th word, describes the leading dims of an array that is not contiguous, merged where
 they can be: how many levels there are inside the outermost one (at most VIEW_LEVELS), the stride in bytes of the
-outermost, then (size, stride in bytes) of each level, innermost first; what is not used is (1, 0).
+outermost, then (size, stride in bytes) of each level, innermost first; what is not used is (1, 0). Then come, of the
+FEW_LEVELS innermost levels, m | shift << 32 by which i // size is i * m >> shift for each i below 2**31: no division.
+These are 0 where that does not do: of more levels, or where an index or a stride takes more than 32 bits.
 
 The slot is where kernels tell of an index outside of its array, the first that comes: words of 64 bits. Whoever swaps
 CLAIMED from 0 to 1 writes which kernel it is, which site, which call (as the fault words of artifact/abi.py), the
@@ -47,6 +49,7 @@ from __future__ import annotations
 
 VIEW_LEVELS = 7
 VIEW_WORDS = 2 + 2 * VIEW_LEVELS
+FEW_LEVELS = 2
 
 CHUNK_TERMS = 8  # iterations of each thread, at least, before there are two chunks
 WARP = 32  # threads

@@ -4,10 +4,11 @@ needs one; artifact/launch.py says what the metadata means."""
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from math import prod
 from typing import Any, Callable, Iterator, Mapping, NamedTuple, Protocol, Sequence
 
 from ..artifact.dimensions import Operation, evaluate, from_data, shown
-from ..artifact.launch import CHUNK_TERMS, MOST_CHUNKS, MOST_GRID, VIEW_LEVELS, WARP
+from ..artifact.launch import CHUNK_TERMS, FEW_LEVELS, MOST_CHUNKS, MOST_GRID, VIEW_LEVELS, WARP
 from ..artifact.signature import Parameter
 from ..errors import AllocationError
 from .program import follow, host_names
@@ -192,7 +193,8 @@ def arguments(
         else:
             if name not in views:
                 array = values[name]
-                views[name] = view(array.shape, array.strides, array.ndim - len(known[name].dims or ()), leading or ())
+                words = view(array.shape, array.strides, array.ndim - len(known[name].dims or ()), leading or ())
+                views[name] = words + reciprocals(words, leading or ())
             result.append(views[name][rest[0]])
     return result
 
@@ -259,6 +261,17 @@ def view(shape: Sequence[int], strides: Sequence[int], own: int, leading: Sequen
     for size, stride in reversed(levels[1:]):
         words += [size, stride]
     return words + [1, 0] * (VIEW_LEVELS + 1 - len(levels))
+
+
+def reciprocals(words: Sequence[int], leading: Sequence[int]) -> list[int]:
+    """What divides by the sizes of a view's innermost levels, see artifact/launch.py."""
+    levels, outermost, *pairs = words
+    used = 2 * FEW_LEVELS
+    most = max(prod(leading), *(-1 - stride if stride < 0 else stride for stride in (outermost, *pairs[1:used:2])))
+    if levels > FEW_LEVELS or most >= 2**31:
+        return [0] * FEW_LEVELS
+    shifts = [31 + (size - 1).bit_length() for size in pairs[:used:2]]
+    return [-(-(1 << shift) // size) | shift << 32 for size, shift in zip(pairs[:used:2], shifts)]
 
 
 def merged(shape: Sequence[int], strides: Sequence[int], own: int, leading: Sequence[int]) -> list[tuple[int, int]]:

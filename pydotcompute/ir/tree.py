@@ -372,20 +372,19 @@ class KernelTree:
 N = TypeVar("N", bound=Node)
 
 
-def children(node: Node) -> Iterator[Any]:
+def children(node: Node) -> list[Any]:
     """The nodes directly inside a node, in evaluation order."""
-    for value in node.__dict__.values():
-        if isinstance(value, Node):
-            yield value
-        elif isinstance(value, tuple):
-            yield from (item for item in value if isinstance(item, Node))
+    values = node.__dict__.values()
+    return [n for value in values for n in (value if type(value) is tuple else (value,)) if isinstance(n, Node)]
 
 
 def walk(node: Node) -> Iterator[Any]:
     """The node and everything below it, outermost first."""
-    yield node
-    for child in children(node):
-        yield from walk(child)
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += reversed(children(node))
 
 
 def rebuilt(node: N, change: Callable[[Any], Any]) -> N:

@@ -146,7 +146,17 @@ def checked_tree(job: Job) -> KernelTree:
     from ..analysis.races import check  # here, because a plan of what is all there needs none of the tree
     from ..frontend.build import build_tree
 
-    return check(build_tree(job.kernel, job.specialisation, job.rendered))
+    asked = job.kernel, job.specialisation, job.rendered
+    for known, tree in _LAST:
+        if known == asked:
+            return tree
+    tree = check(build_tree(*asked))
+    _LAST[:] = [(asked, tree)]
+    return tree
+
+
+# What was asked for before, and its tree: the next job is often another backend's of the same specialisation.
+_LAST: list[tuple[tuple[Kernel, Specialisation, Rendered], KernelTree]] = []
 
 
 class Target(ABC):

@@ -35,7 +35,8 @@ def test_no_library_and_no_version_is_named(made, target):
     assert not list(elf.libraries) and not list(elf.symbols_version_requirement)
     assert {s.name for s in elf.imported_symbols} <= {
         "pthread_create", "pthread_join", "pthread_self", "pthread_attr_init", "pthread_attr_setstacksize",
-        "pthread_attr_destroy", "clock_gettime", "memcpy", "memset", "malloc", "free",
+        "pthread_attr_destroy", "pthread_attr_setdetachstate", "clock_gettime", "getpid", "syscall", "memcpy", "memset",
+        "malloc", "free",
     }  # fmt: skip
 
 

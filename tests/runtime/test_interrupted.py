@@ -103,6 +103,24 @@ kernels:
           for a, b, c in threads(steps, steps, 3):
               k += (a + b) >> c
           out[i] = k * x[i]
+  back:
+    signature: "(x: float64[n], steps: int64) -> (out: float64[n])"
+    body: |
+      for i in grid(n):
+          s = x[i]
+          for k in range(steps, 0, -1):
+              s = s * 0.999 + k
+          out[i] = s
+  counting:
+    signature: "(x: float64[n], steps: int64) -> (out: float64[n])"
+    body: |
+      for i in grid(n):
+          s = x[i]
+          k = 0
+          while k < steps:
+              s = s * 0.999 + k
+              k += 1
+          out[i] = s
   tallied:
     signature: "(x: float64[n], steps: int64) -> (out: int64[n])"
     body: |
@@ -113,7 +131,7 @@ kernels:
               atomic_add(out, c % n, c >> 1)
 """
 BOTH = ["turns", "endless", "nested", "ragged", "phases", "slices", "checked", "counted"]
-ONE = ["sums", "extremes", "lanes", "tallied"]  # of one thread's own: as on several
+ONE = ["sums", "extremes", "lanes", "tallied", "back", "counting"]  # of one thread's own: as on several
 
 PROGRAM = r"""
 import os, signal, sys, threading, time

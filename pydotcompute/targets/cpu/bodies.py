@@ -1,10 +1,29 @@
-"""What a statement list holds: the names that it sets, and how large it is."""
+"""What a statement list holds: the names that it sets and reads, and how large it is; and the same with other names."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
 
-from ...ir.tree import Assign, AssignTuple, Atomic, For, Parallel, Reduce, Stmt, children, walk
+from ...ir.tree import (
+    Accumulate,
+    Assign,
+    AssignTuple,
+    Atomic,
+    Break,
+    Continue,
+    For,
+    If,
+    Parallel,
+    Reduce,
+    Stmt,
+    Var,
+    While,
+    children,
+    rebuilt,
+    walk,
+)  # fmt: skip
 
 
 def body_size(loop: Parallel) -> int:
@@ -29,3 +48,52 @@ def assigned(body: Iterable[Stmt], into: Callable[[Stmt], bool] = lambda s: True
         if into(s):
             names |= assigned((node for node in children(s) if isinstance(node, Stmt)), into)
     return names
+
+
+def renamed(node: Any, names: dict[str, str]) -> Any:
+    """With other scalars."""
+    made = rebuilt(node, lambda child: renamed(child, names))
+    if isinstance(made, (Var, Assign, For, Reduce, Accumulate)) and made.name in names:
+        made = replace(made, name=names[made.name])
+    if isinstance(made, Reduce) and made.reduction.name in names:
+        made = replace(made, reduction=replace(made.reduction, name=names[made.reduction.name]))
+    return made
+
+
+def jumps(body: Iterable[Stmt]) -> bool:
+    """Whether it may leave its loop, or go on to the next turn of it."""
+    for s in body:
+        if isinstance(s, (Break, Continue)):
+            return True
+        if isinstance(s, If) and (jumps(s.body) or jumps(s.orelse)):
+            return True
+    return False
+
+
+def read(*nodes: Any) -> set[str]:
+    return {n.name for node in nodes for n in walk(node) if isinstance(n, Var)}
+
+
+def exposed(body: Iterable[Stmt]) -> tuple[set[str], set[str]]:
+    """The scalars that may be read before statements set them, and those that they set in any case."""
+    found: set[str] = set()
+    certain: set[str] = set()
+    for s in body:
+        if isinstance(s, If):
+            (one, set_one), (other, set_other) = exposed(s.body), exposed(s.orelse)
+            found |= (read(s.condition) | one | other) - certain
+            certain |= set_one & set_other
+        elif isinstance(s, For):
+            found |= (read(s.start, s.stop, s.step) | exposed(s.body)[0] - {s.name}) - certain
+        elif isinstance(s, While):
+            found |= (read(s.condition) | exposed(s.body)[0]) - certain
+        elif isinstance(s, Reduce):
+            r = s.reduction
+            begins = {r.name} if r.start is None else set()
+            found |= (read(s.count) | begins | exposed(s.body)[0] - {s.name, r.name}) - certain
+            certain.add(r.name)
+        else:
+            found |= read(s) - certain
+            if isinstance(s, Assign):
+                certain.add(s.name)
+    return found, certain

@@ -22,6 +22,7 @@ from .lifted_checks import LiftedChecks
 from .loop_reductions import Reductions
 from .loop_versioning import LoopVersioning
 from .loops import Loops
+from .row_versions import RowVersions
 from .stores import Stores
 
 
@@ -57,18 +58,19 @@ class Code:
         )  # fmt: skip
         self.merges_stores = not bounds
         self.loops = Loops(
-            self.writer, self.expressions, self.statements, self.reductions,
+            self.writer, self.expressions, self.statements, self.reductions, self.stores,
             LoopVersioning(self.writer, self.elements), self.faults, self.interruptions,
             InnermostLoops(
                 self.writer, self.expressions, self.statements, self.reductions, self.faults,
                 LiftedChecks(self.expressions, self.elements, tree.aliases),
-                self.interruptions, splits=not bounds,
+                self.interruptions, RowVersions(self.writer, self.expressions), splits=not bounds,
             ),
         )  # fmt: skip
 
     def head(self, s: For | While) -> None:
-        """At the beginning of the body of a sequential loop."""
-        self.faults.leave(s)
+        """At the beginning of the body of a sequential loop. One that is counted ends, soon after a fault."""
+        if isinstance(s, While):
+            self.faults.leave(s)
         self.interruptions.head()
 
     def branch(self, s: If) -> None:

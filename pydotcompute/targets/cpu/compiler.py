@@ -14,12 +14,12 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 from numba import types
 
-from ...artifact.cpu_levels import platform_of
+from ...artifact.cpu_levels import architecture, parts, platform_of
 from ...errors import CompilationError, Position
 from ..llvm.line_table import LineTable, nowhere
-from ..llvm.numba_frontend import Refused, compile_functions, linked
+from ..llvm.numba_frontend import Refused, compile_written
 from ..llvm.written import Written
-from . import float16
+from . import float16, fused
 from .fma import emulated, fma_ir
 from .link import link
 from .lowering import CpuSource
@@ -82,10 +82,10 @@ def kernel_ir(source: CpuSource, source_file: str, positions: Sequence[Position 
     table = LineTable.of(source_file, positions) if any(positions) else None
     results = source.functions | dict.fromkeys(_SIGNATURES, ("int64",))
     written = Written(
-        source.text, source_file, ir.Module("written"), namespace(), results, attributes, source.fastmath, table, linked
+        source.text, source_file, ir.Module("written"), namespace(), results, attributes, source.fastmath, table
     )
     try:
-        text = compile_functions({n: (written.function(n), s) for n, s in _SIGNATURES.items()}, source.fastmath, table)
+        text = compile_written(written, _SIGNATURES, source.fastmath)
     except Refused as error:
         raise CompilationError(_explained(error, source, source_file)) from error
     whole = llvm.parse_assembly(text)
@@ -131,6 +131,8 @@ def optimised(text: str, target: str, what: str) -> tuple[llvm.ModuleRef, llvm.T
             module = parsed(text, target)
         if f"@{float16.PREFIX}" in text:
             module.link_in(parsed(float16.float16_ir(has("f16c", target)), target))
+        if fused.PREFIX in text:
+            module.link_in(parsed(fused.fused_ir(text, has("fma", target)), target))
         for item in (*module.functions, *module.global_variables):
             if item.is_declaration or item.name == "run" or item.name.startswith("llvm."):
                 continue
@@ -155,7 +157,8 @@ def entry_object(entry_ir: str, target: str, what: str) -> bytes:
 
 def slices_object(target: str) -> bytes:
     """The relocatable object of what every kernel of a target's architecture shares; `threads` is visible."""
-    return _common_object(slices_ir(platform_of(target)), lowest(target))
+    own = lowest(target)
+    return _common_object(slices_ir(platform_of(own), architecture(parts(own)[0])), own)
 
 
 @lru_cache(256)

@@ -15,7 +15,7 @@ from ..llvm.checked_loads import CheckedLoads
 from ..llvm.expressions import Write
 from ..llvm.faults import Faults, in_range
 from ..llvm.writer import Writer
-from .arrays import Array
+from .arrays import Array, itemsize
 
 
 class Elements:
@@ -46,6 +46,15 @@ class Elements:
         if self.faults.checks(e):
             return self.checked.text(e, array, written, row)
         return f"load{array.access}({array.pointer}, {array.offset(written, *row)})"
+
+    def address(self, e: Load, write: Write) -> str:
+        """A pointer to an element behind which those with the next last index lie; "" where they do not, or the index
+        is looked at."""
+        array = self.arrays[e.array]
+        if array.access == "_bytes" or array.view or self.faults.checks(e):
+            return ""
+        size = f"int64({itemsize(array.dtype)})"
+        return f"advance({array.pointer}, mul({array.offset([write(i) for i in e.indices])}, {size}))"
 
     def _row(self, array: Array, indices: tuple[Expr, ...]) -> tuple[str, ...]:
         found = self.rows.get((array.name, indices[0].name)) if indices and isinstance(indices[0], Var) else None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 
-from ...ir.tree import Const, For, Parallel, Reduce, While, walk
+from ...ir.tree import Accumulate, Binary, Call, Const, For, Load, Parallel, Reduce, Var, While, walk
 from ..llvm.expressions import Expressions
 from ..llvm.faults import Faults
 from ..llvm.statements import Statements
@@ -20,9 +20,12 @@ from .index_set_splitting import (
     index_conditions,
 )  # fmt: skip
 from .interruptions import PIECE, Interruptions, leave_if_interrupted
+from .lane_vectors import PASSES
 from .lifted_checks import LiftedChecks
 from .loop_reductions import Lanes, Reductions
+from .row_versions import RowVersions
 
+_LONG_CHAINS = frozenset(("**", "cbrt", "erf", "erfc", "tanh"))
 _FEW = 64  # iterations of a loop that is written as vectors
 _BLOCKS = 1 << 8  # blocks between two looks at whether the call is to end
 _OF_LOOPS = 1 << 9  # iterations, where there are loops in each
@@ -33,11 +36,11 @@ class InnermostLoops:
 
     def __init__(
         self, writer: Writer, expressions: Expressions, statements: Statements, reductions: Reductions,
-        faults: Faults, checks: LiftedChecks, interruptions: Interruptions, splits: bool,
+        faults: Faults, checks: LiftedChecks, interruptions: Interruptions, rows: RowVersions, splits: bool,
     ):  # fmt: skip
         self.writer, self.names, self.expressions = writer, writer.names, expressions
         self.statements, self.reductions, self.faults = statements, reductions, faults
-        self.checks, self.interruptions, self.splits = checks, interruptions, splits
+        self.checks, self.interruptions, self.rows, self.splits = checks, interruptions, rows, splits
 
     def write(self, loop: Parallel, lanes: Lanes, start: str, stop: str) -> None:
         """The loop over the last index, from start to stop, with the body."""
@@ -115,6 +118,8 @@ class InnermostLoops:
         writer, name, counter = self.writer, self.names.of(loop.names[-1]), ""
         if start != "int64(0)" and loop.kind == "threads" and self.interruptions.is_unbounded(loop):
             counter = self.names.fresh("_turn")
+        if mark == "independent" and _is_long_chain(loop):
+            mark = "interleaved"
         with writer.for_(counter or name, start, stop):
             writer.line(f"{mark}()")
             if counter:  # of a piece, which does not tell LLVM that it starts from 0 or later
@@ -136,12 +141,20 @@ class InnermostLoops:
             yield first, writer.held("_terms", f"minimum(int64({block}), sub({stop}, {first}))")
 
     def _in_lanes(self, loop: Parallel, lanes: Lanes, start: str, stop: str) -> None:
-        """The few iterations of a short row, or all others block by block."""
+        """The few iterations of a short row; those of one block; or all others block by block."""
+        most = self.rows.most.get(loop.counts[-1], 0) if start == "int64(0)" else 0
         length = self.writer.held("_length", f"sub({stop}, {start})")
-        with self.writer.if_(f"le({length}, int64({lanes.piece}))"):
-            self._short(loop, lanes, start, length)
-        with self.writer.else_():
+        if most > lanes.block:
             self._long(loop, lanes, start, stop)
+        elif most > lanes.piece:
+            self._last(loop, lanes, start, stop)
+        elif most:
+            self._short(loop, lanes, start, length)
+        else:
+            with self.writer.if_(f"le({length}, int64({lanes.piece}))"):
+                self._short(loop, lanes, start, length)
+            with self.writer.else_():
+                self._long(loop, lanes, start, stop)
 
     def _short(self, loop: Parallel, lanes: Lanes, start: str, length: str) -> None:
         with self.writer.if_(f"gt({length}, int64(0))"):
@@ -150,24 +163,39 @@ class InnermostLoops:
             self.reductions.end_block(lanes, length, pieces=1)
 
     def _long(self, loop: Parallel, lanes: Lanes, start: str, stop: str) -> None:
-        """Passes over all lanes, and a last one over a part of them."""
-        writer, shift = self.writer, lanes.count.bit_length() - 1
-        turn, part, k = (self.names.fresh(n) for n in ("_pass", "_part", "_k"))
-        with self._blocks(loop, lanes.block, start, stop) as (first, terms):
-            self.reductions.begin_block(lanes)
-            whole = writer.held("_whole", f"shr({terms}, int64({shift}))")
-            with writer.for_(turn, "int64(0)", whole):
-                here = writer.held("_here", f"at({turn}, int64({lanes.count}), {first})")
-                with writer.for_(k, "int64(0)", f"int64({lanes.count})"):
-                    self.writer.line("independent_vectors()")
-                    self._lane_of(loop, lanes, f"add({here}, {k})", k)
-            writer.assign(whole, f"shl({whole}, int64({shift}))")
-            left = writer.held("_left", f"sub({terms}, {whole})")
-            with writer.for_(part, "int64(0)", f"blocks_of({left}, int64({lanes.piece}))"):
-                before = writer.held("_before", f"mul({part}, int64({lanes.piece}))")
-                here = writer.held("_here", f"add({first}, add({whole}, {before}))")
-                self._part(loop, lanes, here, before, f"sub({left}, {before})")
+        """Whole blocks, and a last one."""
+        shift = lanes.block.bit_length() - 1
+        before = f"maximum(sub({stop}, add({start}, int64(1))), int64(0))"
+        last = self.writer.held("_last", f"at(shr({before}, int64({shift})), int64({lanes.block}), {start})")
+        with self._blocks(loop, lanes.block, start, last) as (first, terms):
+            self._passes(loop, lanes, first, f"int64({PASSES})")
             self.reductions.end_block(lanes, terms)
+        self._last(loop, lanes, last, stop)
+
+    def _last(self, loop: Parallel, lanes: Lanes, start: str, stop: str) -> None:
+        """A block: passes over all lanes, and one over a part of them."""
+        writer, shift, part = self.writer, lanes.count.bit_length() - 1, self.names.fresh("_part")
+        terms = writer.held("_terms", f"sub({stop}, {start})")
+        whole = writer.held("_whole", f"shr({terms}, int64({shift}))")
+        self._passes(loop, lanes, start, whole)
+        writer.assign(whole, f"shl({whole}, int64({shift}))")
+        left = writer.held("_left", f"sub({terms}, {whole})")
+        with writer.for_(part, "int64(0)", f"blocks_of({left}, int64({lanes.piece}))"):
+            before = writer.held("_before", f"mul({part}, int64({lanes.piece}))")
+            here = writer.held("_here", f"add({start}, add({whole}, {before}))")
+            self._part(loop, lanes, here, before, f"sub({left}, {before})")
+        self.reductions.end_block(lanes, terms)
+
+    def _passes(self, loop: Parallel, lanes: Lanes, first: str, passes: str) -> None:
+        """So many passes over all lanes of a block that begins."""
+        writer, turn, k = self.writer, self.names.fresh("_pass"), self.names.fresh("_k")
+        self.reductions.begin_block(lanes)
+        with writer.for_(turn, "int64(0)", passes):
+            here = writer.held("_here", f"at({turn}, int64({lanes.count}), {first})")
+            with writer.for_(k, "int64(0)", f"int64({lanes.count})"):
+                writer.line("independent_vectors()")
+                self._lane_of(loop, lanes, f"add({here}, {k})", k)
+            writer.line("rolled()")  # else it goes along one lane after the other, and not along memory
 
     def _part(self, loop: Parallel, lanes: Lanes, first: str, before: str, terms: str) -> None:
         """So many terms, or as many as a part of the lanes takes, into the lanes after `before`."""
@@ -176,7 +204,7 @@ class InnermostLoops:
         with writer.for_(k, "int64(0)", f"int64({lanes.piece})"):
             self.writer.line("independent_vectors()")
             lane = writer.held("_lane", f"add({before}, {k})")
-            self._lane_of(loop, lanes, f"add({first}, {k})", lane, f"lt(to_int32({k}), {rest})")
+            self._lane_of(loop, lanes, f"add({first}, {k})", lane, f"lt(lane_number({k}), {rest})")
 
     def _lane_of(self, loop: Parallel, lanes: Lanes, index: str, lane: str, condition: str = "") -> None:
         """The iteration that goes into this lane, if there is one. The lane is stored in any case: a store under a mask
@@ -194,19 +222,35 @@ class InnermostLoops:
     def _search(self, loop: Parallel, lanes: Lanes, start: str, stop: str) -> None:
         """The candidates of a block, and then whether one of them is better than what was found so far."""
         writer, reductions, index = self.writer, self.reductions, self.names.of(loop.names[-1])
-        assert lanes.search is not None
+        search = lanes.search
+        assert search is not None
         k, outer = self.names.fresh("_k"), reductions.number
         with self._blocks(loop, lanes.block, start, stop) as (first, terms):
             reductions.begin_block(lanes)
             reductions.number = k
+            writer.assign(index, first)
+            if in_place := self._candidates(loop):
+                search.in_place = writer.held("_candidates", in_place)
             with writer.for_(k, "int64(0)", terms):
-                if not lanes.search.taken:
+                if not search.taken:
                     writer.line("independent()")
                 writer.assign(index, f"add({first}, {k})")
                 with self.statements.iteration():
                     self.statements.write(loop.body)
             reductions.number = outer
             reductions.end_search(lanes, terms, lambda k: self._number(loop, lanes.counts, f"add({first}, {k})"))
+            search.in_place = ""
+
+    def _candidates(self, loop: Parallel) -> str:
+        """Where they are, if they are neighbours in memory."""
+        (last,) = loop.body[-1:]
+        if len(loop.body) > 1 or not isinstance(last, Accumulate) or not isinstance(last.value, Load):
+            return ""
+        *outer, along = last.value.indices
+        index = loop.names[-1]
+        if along != Var(index, "int64") or any(isinstance(n, Var) and n.name == index for e in outer for n in walk(e)):
+            return ""
+        return self.checks.elements.address(last.value, self.expressions.text)
 
     def _number(self, loop: Parallel, counts: tuple[str, ...], last: str) -> str:
         """The number of an iteration, of which the last index is given."""
@@ -234,3 +278,9 @@ def _vector_width(loop: Parallel) -> int:
     """How many lanes a vector of the loop has: fewer where it computes in 64 bits, for which functions have no more."""
     types = {getattr(node, "type", "") for s in loop.body for node in walk(s)}
     return 8 if types & {"float64", "complex64", "complex128"} else 16
+
+
+def _is_long_chain(loop: Parallel) -> bool:
+    """Whether a function in it is a chain of so many steps that a processor sees little of the next turn meanwhile."""
+    nodes = [node for s in loop.body for node in walk(s) if isinstance(node, (Binary, Call)) and node.type == "float32"]
+    return any((node.op if isinstance(node, Binary) else node.function) in _LONG_CHAINS for node in nodes)

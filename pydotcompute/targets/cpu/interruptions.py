@@ -10,10 +10,9 @@ no array's length bounds them: as long as an array in memory is, a loop without 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Set
-from contextlib import contextmanager
 from typing import NamedTuple
 
-from ...analysis.cost import SLICE, cost_of
+from ...analysis.cost import LOOK, cost_of
 from ...ir.tree import (
     Assign,
     Binary,
@@ -112,12 +111,14 @@ def is_bounded(e: Expr, names: Set[str]) -> bool:
 
 class _Watch(NamedTuple):
     """What a loop does about it. spent: the name of what was spent since the last look. cost: of an iteration, where it
-    counts. part: of how many iterations its parts are. settled: the loops inside have nothing to do."""
+    counts. part: of how many iterations its parts are. settled: the loops inside have nothing to do. twice: it is
+    written as a whole, too, for when it has no more than a part."""
 
     spent: str
     cost: str = ""
     part: str = ""
     settled: bool = True
+    twice: bool = False
 
 
 class Interruptions:
@@ -129,11 +130,12 @@ class Interruptions:
         self.known = {*tree.symbols, *(p.name for p in tree.parameters if not p.in_memory)}
         self.lengths = lengths(tree)
         self.in_helper = False  # whose names are its own
+        self.off = self.long = False  # in code for phases of which each iteration ends soon, or does not
         self.around: list[_Watch] = []
 
     def loop(self, s: Loop, write: Callable[[], None]) -> None:
         """A loop, which `write` writes."""
-        if is_short(s) or self.around and self.around[-1].settled:
+        if self.off or is_short(s) or self.around and self.around[-1].settled:
             watch = _Watch("")
         else:
             spent = self.around[-1].spent if self.around else self.writer.held("_spent", "int64(0)")
@@ -141,13 +143,23 @@ class Interruptions:
             cost = cost_of(s.body, known, self.write, self.helpers, scalar=4)
             settled = not any(self._is_open(n, known) for n in walk_body(s))
             if isinstance(s, For) and settled:
-                part = self.writer.held("_part", f"maximum(floordiv_integer(int64({SLICE}), {cost}), int64(1))")
-                watch = _Watch(spent if self.around else "", cost, part)
+                part = self.writer.held("_part", f"maximum(floordiv_integer(int64({LOOK}), {cost}), int64(1))")
+                alone = not any(isinstance(n, (For, While, Parallel, Reduce)) for n in walk_body(s))
+                watch = _Watch(spent if self.around else "", cost, part, twice=alone and not self.long)
             else:
                 watch = _Watch(spent, cost, settled=settled)
         self.around.append(watch)
         write()
         self.around.pop()
+
+    def asks_often(self, phase: Parallel) -> bool:
+        """Whether its sequential loops have so little to do that looking costs much, and what they cost is known before
+        they run."""
+        inside = [n for s in phase.body for n in walk(s)]
+        loops = [n for n in inside if isinstance(n, For) and not is_short(n)]
+        if any(self._is_open(n, self.known) for n in inside) or not all(isinstance(n.step, Const) for n in loops):
+            return False
+        return any(not any(isinstance(n, (Parallel, Reduce)) for n in walk_body(loop)) for loop in loops)
 
     def is_unbounded(self, loop: Parallel) -> bool:
         """Whether it may be longer than arrays are."""
@@ -163,28 +175,38 @@ class Interruptions:
         watch, writer = self.around[-1], self.writer
         if watch.spent and not watch.part:
             writer.assign(watch.spent, f"add({watch.spent}, {watch.cost})")
-            with writer.if_(f"gt({watch.spent}, int64({SLICE}))"):
+            with writer.if_(f"gt({watch.spent}, int64({LOOK}))"):
                 writer.assign(watch.spent, "int64(0)")
                 leave_if_interrupted(writer)
 
-    @contextmanager
-    def turns(self, name: str, *bounds: str) -> Iterator[None]:
-        """The loop over a range, with its body inside."""
+    def turns(self, name: str, bounds: tuple[str, ...], body: Callable[[], None]) -> None:
+        """The loop over a range, whose body is written by `body`."""
         watch, writer = self.around[-1], self.writer
         if not watch.part:
             with writer.for_(name, *bounds):
-                yield
+                body()
             return
-        first, last = writer.names.fresh("_first"), writer.names.fresh("_last")
+        first = writer.names.fresh("_first")
         writer.assign(first, bounds[0] if len(bounds) > 1 else "int64(0)")
         stop = writer.held("_stop", bounds[-1])
         if watch.spent:
-            turns = f"minimum(sub({stop}, {first}), int64({SLICE}))"
+            turns = f"minimum(sub({stop}, {first}), int64({LOOK}))"
             writer.assign(watch.spent, f"add({watch.spent}, mul({turns}, {watch.cost}))")
+        if not watch.twice:
+            self._parts(name, first, stop, body)
+            return
+        with writer.if_(f"usually(le(sub({stop}, {first}), {watch.part}))"), writer.for_(name, first, stop):
+            body()
+        with writer.else_():
+            self._parts(name, first, stop, body)
+
+    def _parts(self, name: str, first: str, stop: str, body: Callable[[], None]) -> None:
+        """The same, part by part; after the first as long as the call goes on."""
+        writer, last = self.writer, self.writer.names.fresh("_last")
         with writer.while_(f"lt({first}, {stop})"):
-            writer.assign(last, f"add({first}, minimum(sub({stop}, {first}), {watch.part}))")
+            writer.assign(last, f"add({first}, minimum(sub({stop}, {first}), {self.around[-1].part}))")
             with writer.for_(name, first, last):
-                yield
+                body()
             with writer.else_():
                 writer.assign(first, last)
                 leave_if_interrupted(writer, f"lt({first}, {stop})")

@@ -115,6 +115,24 @@ def _has_lanes(pointer) -> bool:
     return isinstance(pointer, types.CPointer) and kind(pointer.dtype) in ("float", "complex")
 
 
+@intrinsic
+def lane_number(typing_context, k):
+    """k, a number below that of lanes, as an int32 from memory. Computed, LLVM would widen it to 64 bits, and with it
+    the comparisons that masks of vectors come from."""
+
+    def emit(context, b, signature, values):
+        name = "pydotcompute.lane_numbers"
+        table = b.module.globals.get(name)
+        if table is None:
+            table = ir.GlobalVariable(b.module, ir.ArrayType(I32, _BYTES), name)
+            table.linkage, table.global_constant = "linkonce_odr", True
+            table.initializer = ir.Constant(table.value_type, list(range(_BYTES)))
+        place = b.gep(table, [ir.Constant(I64, 0), values[0]], inbounds=True)
+        return CPU.load(b, types.int32, place, 4)
+
+    return types.int32(types.int64), emit
+
+
 def _of(op: str) -> dict[str, Callable]:
     @intrinsic
     def clear(typing_context, lanes, first, count):
@@ -145,4 +163,5 @@ def _of(op: str) -> dict[str, Callable]:
     return {f"clear_{op}": clear, f"fold_{op}": fold}
 
 
-FUNCTIONS: dict[str, Callable] = {name: made for op in SUMS for name, made in _of(op).items()}
+FUNCTIONS: dict[str, Callable] = {"lane_number": lane_number}
+FUNCTIONS |= {name: made for op in SUMS for name, made in _of(op).items()}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 from ...ir.tree import (
@@ -79,11 +80,13 @@ class LiftedChecks:
                 value = {} if isinstance(node, Load) else {"value": certain(node.value)}
                 return replace(node, indices=indices, inside=True, **value)
 
-            with writer.if_(" and ".join(tests) or "True"):
-                iterations(replace(loop, body=tuple(map(certain, loop.body))))
             every = {id(node) for node in _unconditional(loop.body)}.issuperset(lifted)
+            fails = failing if every else None
+            inside = " and ".join(tests) or "True"
+            with writer.if_(f"usually({reduce('band({}, {})'.format, tests)})" if fails and tests else inside):
+                iterations(replace(loop, body=tuple(map(certain, loop.body))))
             with writer.else_():
-                (failing if failing and every else iterations)(loop)
+                (fails or iterations)(loop)
 
     def _lifted(self, loop: Parallel, start: str, stop: str) -> dict[int, tuple[tuple[Expr, ...], list[Checks]]]:
         """By the identity of an access: its indices, and of each what is to be inside, and of how many."""

@@ -10,7 +10,7 @@ go by one instruction first, and once more with care where there was a NaN, or t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ from ..llvm.words import COMBINE, EXTREMA
 from ..llvm.writer import Writer
 from .arrays import itemsize
 from .lane_vectors import PASSES, PIECES, SUMS, lanes_of
-from .search import PADDING, SEARCHED, SEARCHES
+from .search import SEARCHED, SEARCHES
 
 
 @dataclass
@@ -40,14 +40,18 @@ class Lane:
 
 @dataclass
 class Search:
-    """What argmin and argmax use: names of a block's candidates and of the best so far; where iterations may have none,
-    of how many there are, and the numbers of theirs within the block."""
+    """What argmin and argmax use: names of a block's candidates, of the best of them and of whether one is NaN, and of
+    the best so far; where iterations may have none, of how many there are, and the numbers of theirs within the
+    block."""
 
     reduction: Reduction
     candidates: str
+    most: str
+    unordered: str
     value: str
     places: str = ""
     taken: str = ""
+    in_place: str = ""  # where the candidates are elements of an array, and not written down: the name of the first
 
 
 @dataclass(frozen=True)
@@ -94,7 +98,7 @@ class Reductions:
     def open(self, loop: Parallel, counts: tuple[str, ...], from_identity: bool) -> Lanes:
         """Before the loop. from_identity: leave out what the accumulator starts from (a chunk of a grid)."""
         lanes = []
-        count = lanes_of(itemsize(r.type) for r in loop.reductions if in_lanes(r))
+        count = lanes_together(loop.reductions)
         for r in loop.reductions:
             name = self.names.of(r.name)
             if r.op in SEARCHES:
@@ -126,8 +130,8 @@ class Reductions:
 
     def _search(self, r: Reduction, every: bool) -> Search:
         """every: each iteration has a candidate."""
-        search = Search(r, *(self.names.fresh(f"{r.name}_{part}") for part in ("candidates", "best")))
-        self.stacks.append(f"{search.candidates} = stack_{r.operand_type}({SEARCHED + PADDING})")
+        search = Search(r, *(self.names.fresh(f"{r.name}_{part}") for part in ("candidates", "most", "nan", "best")))
+        self.stacks.append(f"{search.candidates} = stack_{r.operand_type}({SEARCHED})")
         if not every:
             search.places, search.taken = (self.names.fresh(f"{r.name}_{part}") for part in ("places", "taken"))
             self.stacks.append(f"{search.places} = stack_int64({SEARCHED})")
@@ -149,31 +153,37 @@ class Reductions:
 
     def begin_block(self, lanes: Lanes, pieces: int = PIECES) -> None:
         """Before terms that go into so many pieces of the lanes."""
-        if lanes.search and lanes.search.taken:
-            self.writer.assign(lanes.search.taken, "int64(0)")
+        if search := lanes.search:
+            self.writer.assign(search.most, f"identity_{search.reduction.op}_{search.reduction.operand_type}()")
+            self.writer.assign(search.unordered, "False")
+            if search.taken:
+                self.writer.assign(search.taken, "int64(0)")
         for lane in lanes.each:
             for first in range(0, pieces * lanes.piece, lanes.piece):
                 self.writer.line(f"clear_{lane.reduction.op}({lane.lanes}, {first}, {lanes.piece})")
 
     def end_search(self, lanes: Lanes, terms: str, number: Callable[[str], str]) -> None:
-        """Take the best candidate of so many terms, if it is better than what was found so far. number: of an
-        iteration, from its place in the block."""
+        """Take the best of so many candidates, if it is better than what was found so far. number: of an iteration,
+        from its place in the block."""
         if (search := lanes.search) is None:
             return
         writer, name = self.writer, self.names.of(search.reduction.name)
-        given = ", ".join((search.candidates, search.taken or terms, search.value, name))
-        found = writer.held("_found", f"search_{search.reduction.op}({given})")
-        with writer.if_(f"ge({found}, int64(0))"):
-            writer.assign(search.value, f"load({search.candidates}, {found})")
-            writer.assign(name, number(f"load({search.places}, {found})" if search.taken else found))
+        terms, candidates = search.taken or terms, search.in_place or search.candidates
+        given = ", ".join((candidates, terms, search.most, search.unordered, search.value, name))
+        with writer.if_(f"gt({terms}, int64(0))"):
+            found = writer.held("_found", f"search_{search.reduction.op}({given})")
+            with writer.if_(f"ge({found}, int64(0))"):
+                writer.assign(search.value, f"load({candidates}, {found})")
+                writer.assign(name, number(f"load({search.places}, {found})" if search.taken else found))
 
     def end_block(self, lanes: Lanes, terms: str, pieces: int = PIECES) -> None:
         """Fold so many pieces of the lanes, after so many terms."""
         for lane in lanes.each:
             op = lane.reduction.op
+            folded = self.writer.held("_fold", f"fold_{op}({lane.lanes}, {pieces * lanes.piece}, {terms})")
             with self.writer.if_(f"gt({lanes.blocks}, int64(0))"):
                 self.writer.line(f"carry_{op}({lane.levels}, sub({lanes.blocks}, int64(1)), {lane.folded})")
-            self.writer.assign(lane.folded, f"fold_{op}({lane.lanes}, {pieces * lanes.piece}, {terms})")
+            self.writer.assign(lane.folded, folded)
         if lanes.each:
             self.writer.assign(lanes.blocks, f"add({lanes.blocks}, int64(1))")
 
@@ -206,8 +216,10 @@ class Reductions:
         elif lane is None:
             writer.assign(name, f"{COMBINE[s.op]}({name}, {self.expressions.text(s.value)})")
         elif isinstance(lane, Search):
-            value = self.expressions.text(s.value)
-            writer.line(f"store({lane.candidates}, {lane.taken or self.number}, {value})")
+            value = writer.held("_candidate", self.expressions.text(s.value))
+            if not lane.in_place:
+                writer.line(f"store({lane.candidates}, {lane.taken or self.number}, {value})")
+            self._most(lane, value)
             if lane.taken:
                 writer.line(f"store({lane.places}, {lane.taken}, {self.number})")
                 writer.assign(lane.taken, f"add({lane.taken}, int64(1))")
@@ -216,6 +228,14 @@ class Reductions:
             writer.assign(both, f"add_compensated({both}, {self.expressions.text(s.value)})")
         else:
             writer.assign(lane.value, self._updated(lane, s))
+
+    def _most(self, search: Search, value: str) -> None:
+        """Compare a candidate with the best of the block."""
+        combine = EXTREMA[search.reduction.op.removeprefix("arg")]
+        if search.reduction.operand_type in FLOATS:
+            self.writer.assign(search.unordered, f"bor({search.unordered}, isnan({value}))")
+            combine = f"quick_{search.reduction.op.removeprefix('arg')}"
+        self.writer.assign(search.most, f"{combine}({search.most}, {value})")
 
     def quickly(self, loop: Parallel, write: Callable[[], None]) -> None:
         """Write a loop; its min and max of floats first by one instruction, where nothing else is done in it."""
@@ -249,6 +269,12 @@ class Reductions:
 
 def in_lanes(r: Reduction) -> bool:
     return r.op in SUMS and r.type in (*FLOATS, *COMPLEX)
+
+
+def lanes_together(reductions: Sequence[Reduction]) -> int:
+    """How many lanes each of the sums of a loop has; 0 where there are none."""
+    sizes = [itemsize(r.type) for r in reductions if in_lanes(r)]
+    return lanes_of(sizes) if sizes else 0
 
 
 def terms_of(loop: Parallel, name: str) -> int:

@@ -4,29 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial, reduce
+from dataclasses import replace
+from functools import reduce
+from typing import Any
 
-from ...ir.tree import Const, For, Parallel, Reduce
+from ...ir.tree import Const, For, Parallel, Reduce, Var, While, rebuilt, walk
 from ..llvm.expressions import Expressions
 from ..llvm.faults import Faults
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
 from ..sites import may_be_long
+from .bodies import body_size
+from .index_set_splitting import index_conditions
 from .innermost_loops import InnermostLoops
 from .interruptions import PIECE, Interruptions, leave_if_interrupted
 from .loop_reductions import Lanes, Reductions
 from .loop_versioning import LoopVersioning
+from .stores import Stores
+
+_SMALL, _LARGE = 40, 150  # nodes of a body that is written once more; of one that is not written twice
 
 
 class Loops:
     def __init__(
         self, writer: Writer, expressions: Expressions, statements: Statements, reductions: Reductions,
-        versioning: LoopVersioning, faults: Faults, interruptions: Interruptions, innermost: InnermostLoops,
+        stores: Stores, versioning: LoopVersioning, faults: Faults, interruptions: Interruptions,
+        innermost: InnermostLoops,
     ):  # fmt: skip
         self.writer, self.names, self.expressions = writer, writer.names, expressions
-        self.statements, self.reductions = statements, reductions
+        self.statements, self.reductions, self.stores = statements, reductions, stores
         self.versioning, self.faults, self.innermost = versioning, faults, innermost
-        self.interruptions = interruptions
+        self.interruptions, self.rows = interruptions, innermost.rows
 
     def parallel(self, s: Parallel) -> None:
         """`threads`: the whole range."""
@@ -61,27 +69,61 @@ class Loops:
             self.parallel(Parallel("threads", (s.name,), (s.count,), s.body, (s.reduction,), at=s.at))
 
     def flat(self, loop: Parallel, lanes: Lanes, start: str, stop: str) -> None:
-        """Iterations start to stop of the loop in row-major order, as whole or part rows."""
+        """Iterations start to stop of the loop in row-major order, as whole or part rows; those of rows of one element
+        as one loop."""
         if len(loop.names) == 1:
-            self._iterations(loop, lanes, start, stop)
-            return
+            self._line(loop, lanes, start, stop)
+        elif column := _column(loop):
+            with self.writer.if_(f"eq({self.expressions.text(loop.counts[-1])}, int64(1))"):
+                self._line(column, lanes, start, stop)
+            with self.writer.else_():
+                self._rows(loop, lanes, start, stop)
+        else:
+            self._rows(loop, lanes, start, stop)
+
+    def _line(self, loop: Parallel, lanes: Lanes, start: str, stop: str) -> None:
+        self.stores.may_be_long = not _has_loops(loop)
+        self._iterations(loop, lanes, start, stop)
+        self.stores.may_be_long = False
+
+    def _rows(self, loop: Parallel, lanes: Lanes, start: str, stop: str) -> None:
         writer, inner = self.writer, lanes.counts[-1]
-        flat, row, first, last = (self.names.fresh(n) for n in ("_flat", "_row", "_first", "_last"))
+        flat, row, first = (self.names.fresh(n) for n in ("_flat", "_row", "_first"))
         outer = [self.names.fresh("_outer") for _ in loop.names[:-1]]
         writer.assign(flat, start)
         writer.assign(row, f"floordiv_integer({flat}, {inner})")
         writer.assign(first, f"sub({flat}, at({row}, {inner}, int64(0)))")
         self._unpack(outer, lanes.counts[:-1], row)
         with writer.while_(f"lt({flat}, {stop})"):
-            if loop.kind == "threads" or may_be_long(loop):  # else a slice ends soon
-                self.faults.leave()
-            writer.assign(last, f"minimum({inner}, add({first}, sub({stop}, {flat})))")
-            for name, index in zip(loop.names, outer):
-                writer.assign(self.names.of(name), index)
-            self._iterations(loop, lanes, first, last)
-            writer.assign(flat, f"add({flat}, sub({last}, {first}))")
-            writer.assign(first, "int64(0)")
-            self._next(outer, lanes.counts[:-1])
+            if body_size(loop) > _LARGE or index_conditions(loop):  # by which it is written three times already
+                return self._part_row(loop, lanes, outer, flat, first, stop)
+            whole = writer.held("_whole", "int64(0)")
+            with writer.if_(f"eq({first}, int64(0))"):
+                writer.assign(whole, f"floordiv_integer(sub({stop}, {flat}), {inner})")
+            with writer.if_(f"gt({whole}, int64(0))"):
+                with writer.for_(row, "int64(0)", whole):
+                    self._row(loop, lanes, outer, "int64(0)", inner)
+                writer.assign(flat, f"at({whole}, {inner}, {flat})")
+            with writer.else_():
+                self._part_row(loop, lanes, outer, flat, first, stop)
+
+    def _part_row(
+        self, loop: Parallel, lanes: Lanes, outer: list[str], flat: str, first: str, stop: str
+    ) -> None:
+        """From `first` to the end of the row, or of the iterations."""
+        last = self.writer.held("_last", f"minimum({lanes.counts[-1]}, add({first}, sub({stop}, {flat})))")
+        self._row(loop, lanes, outer, first, last)
+        self.writer.assign(flat, f"add({flat}, sub({last}, {first}))")
+        self.writer.assign(first, "int64(0)")
+
+    def _row(self, loop: Parallel, lanes: Lanes, outer: list[str], first: str, last: str) -> None:
+        """These iterations of the row that the outer indices are at, which then are at the next one."""
+        if loop.kind == "threads" or may_be_long(loop):  # else a slice ends soon
+            self.faults.leave()
+        for name, index in zip(loop.names, outer):
+            self.writer.assign(self.names.of(name), index)
+        self._iterations(loop, lanes, first, last)
+        self._next(outer, lanes.counts[:-1])
 
     def _next(self, indices: list[str], counts: tuple[str, ...]) -> None:
         """Add 1 to the number that these digits, of which each has its count, are of. A division would cost more than
@@ -94,6 +136,9 @@ class Loops:
 
     def blocks(self, loop: Parallel, lanes: Lanes, start: str, stop: str) -> None:
         """Blocks start to stop, one after the other; each is a term of the reductions."""
+        self.rows.write(loop, lambda: self._blocks(loop, lanes, start, stop))
+
+    def _blocks(self, loop: Parallel, lanes: Lanes, start: str, stop: str) -> None:
         writer = self.writer
         flat = self.names.of(loop.names[0]) if len(loop.names) == 1 else self.names.fresh("_block")
         with writer.for_(flat, start, stop):
@@ -130,7 +175,10 @@ class Loops:
         reductions.number = outer
 
     def _iterations(self, loop: Parallel, lanes: Lanes, start: str, stop: str) -> None:
-        self.versioning.write(loop, start, stop, partial(self.innermost.write, loop, lanes))
+        def write(start: str, stop: str) -> None:
+            self.rows.write(loop, lambda: self.innermost.write(loop, lanes, start, stop))
+
+        self.versioning.write(loop, start, stop, write)
 
     def _held_counts(self, loop: Parallel) -> tuple[str, ...]:
         held = []
@@ -151,3 +199,19 @@ class Loops:
             self.writer.assign(index, f"sub({flat}, at({held}, {count}, int64(0)))")
             flat = held
         self.writer.assign(indices[0], flat)
+
+
+def _has_loops(loop: Parallel) -> bool:
+    return any(isinstance(node, (For, While, Parallel, Reduce)) for s in loop.body for node in walk(s))
+
+
+def _column(loop: Parallel) -> Parallel | None:
+    """The loop over the first index of two, where the other one is 0; None where that is not worth a version."""
+    index, before = loop.names[-1], loop.names[:-1]
+    if len(before) > 1 or _has_loops(loop) or loop.reductions or body_size(loop) > _SMALL:
+        return None
+
+    def at_0(node: Any) -> Any:
+        return Const(0, "int64") if isinstance(node, Var) and node.name == index else rebuilt(node, at_0)
+
+    return replace(loop, names=before, counts=loop.counts[:-1], body=tuple(map(at_0, loop.body)))

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import reduce
 from math import prod
 
-from ...analysis.cost import ATOMIC, SLICE, cost_of
+from ...analysis.cost import ATOMIC, LOOK, SLICE, cost_of
 from ...artifact import abi
 from ...errors import Position
 from ...ir.from_zero import from_zero
@@ -33,9 +33,13 @@ from ..names import Names
 from ..phases import phases_of
 from ..scans import Chunks, lowered
 from ..sites import Sites
+from . import private_copies
 from .arrays import arrays_of
 from .bodies import assigned
 from .code import Code
+from .counted_loops import counted
+from .few_columns import unrolled
+from .grid_lanes import in_lanes
 from .loop_reductions import Lanes
 from .scratch import Scratch
 
@@ -44,7 +48,7 @@ SCANNED = Chunks(most=CHUNKS, least=4096, of_block=None)
 _CHUNK = {"grid": "chunk_size", "blocks": "blocks_of_chunk"}  # how many iterations it has
 RESERVED = (
     "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128 bool inf nan range True "
-    "False None independent independent_vectors rare drive body words state partials start stop alone phase"
+    "False None independent independent_vectors interleaved rare drive body words state partials start stop alone phase"
 ).split()
 
 
@@ -69,18 +73,20 @@ class CpuSource:
 class _Phase:
     """A parallel loop of the sequential program, and how it is called."""
 
-    def __init__(self, number: int, loop: Parallel):
-        self.number, self.loop = number, loop
+    def __init__(self, number: int, loop: Parallel, brief: bool = False):
+        """brief: in its code for work items that end soon, between which alone it looks whether the call is to end."""
+        self.number, self.loop, self.brief = number, loop, brief
         self.reductions = loop.reductions
         self.counts: tuple[str, ...] = ()  # names of how many iterations along each index
         self.functions: list[str] = []  # alone; and beside other threads, where that differs
         self.reads: set[str] = set()  # the scalars of the sequential program that it reads
         self.atomic = False  # whether it updates arguments or outputs by atomics
+        self.counters: tuple[str, ...] = ()  # of which slices beside other threads have copies
 
 
 def lower(tree: KernelTree, bounds: bool = False) -> CpuSource:
     """Generated Python for one specialisation."""
-    tree = from_zero(tree)
+    tree = counted(in_lanes(unrolled(from_zero(tree))))
     several = Names(all_names(tree), lambda name: False).fresh("_several")
     return _Module(in_bits(lowered(tree, SCANNED, several)), bounds, several).source()
 
@@ -90,7 +96,8 @@ class _Module:
         """several: the local that says whether there are threads, where it is one."""
         self.tree, self.several = tree, several
         self.of_call = [a for a in tree.arrays.values() if a.kind == "call"]
-        self.phases = [_Phase(k, loop) for k, loop in enumerate(phases_of(tree))]
+        phases = phases_of(tree)
+        self.phases = [_Phase(k, loop) for k, loop in enumerate(phases)]
         from .namespace import INTRINSIC_NAMES  # here, because it imports Numba
 
         self.names = Names(all_names(tree), frozenset((*RESERVED, *INTRINSIC_NAMES)).__contains__)
@@ -99,12 +106,17 @@ class _Module:
         self.slots, self.words = abi.slots(tree.parameters, tree.symbols)
         self.code = Code(tree, self.names, self.arrays, bounds, self.write_phase)
         self.writer, self.write = self.code.writer, self.code.expressions.text
+        self.often = [loop for loop in phases if self.code.interruptions.asks_often(loop)]
+        self.phases += [_Phase(k, loop, brief=True) for k, loop in enumerate(self.often, len(phases))]
         most = 0
         outside = assigned(tree.body, into=lambda s: not isinstance(s, Parallel))
         for phase in self.phases:
             phase.atomic = any(isinstance(n, Atomic) and n.array in self.parameters for n in walk(phase.loop))
             phase.counts = tuple(self.names.fresh("_count") for _ in phase.loop.counts)
             phase.functions = [self.names.fresh("compute")] + [self.names.fresh("compute_shared")] * phase.atomic
+            if phase.atomic and (found := private_copies.counters(tree, phase.loop, self.arrays)):
+                phase.counters = found
+                phase.functions.append(self.names.fresh("compute_copied"))
             phase.reads = {n.name for n in walk(phase.loop) if isinstance(n, Var)} & outside
             most = max(most, len(phase.counts))
         saved = sorted(set().union(*(phase.reads for phase in self.phases)))
@@ -120,9 +132,11 @@ class _Module:
     def source(self) -> CpuSource:
         code = self.code
         for phase in self.phases:
+            code.interruptions.off, code.interruptions.long = phase.brief, phase.loop in self.often
             for name in phase.functions:
-                code.stores.shared = phase.atomic and name == phase.functions[-1]
+                code.stores.shared = phase.atomic and name == phase.functions[1]
                 self.write_compute(phase, name)
+        code.interruptions.off = code.interruptions.long = False
         code.stores.shared = any(phase.atomic for phase in self.phases)
         self.write_body()
         self.write_drive()
@@ -229,7 +243,7 @@ class _Module:
     def write_phase(self, loop: Parallel) -> None:
         """A parallel loop, where it stands in the sequential program."""
         writer = self.writer
-        phase = next(p for p in self.phases if p.loop is loop)
+        phase, *others = (p for p in self.phases if p.loop is loop)
         for name in sorted(phase.reads):
             value = f"int64({self.places[name]}), {self.names.of(name)}"
             writer.line(f"set_word_{self.tree.locals[name]}(state, {value})")
@@ -238,8 +252,12 @@ class _Module:
             writer.assign(name, f"maximum({self.write(count)}, int64(0))")
             writer.line(f"set_word_int64(state, int64({1 + k}), {name})")
             total = f"times({total}, {name})" if total else name
-        units = self.write_slice(phase, total)
-        writer.line(f"run_phase(words, state, partials, {units}, int64({phase.number}))")
+        cost = writer.held("_cost", self.cost(phase, ATOMIC))
+        units = self.write_slice(phase, cost, total)
+        number = f"int64({phase.number})"
+        for other in others:
+            number = f"select(gt({cost}, int64({LOOK})), {number}, int64({other.number}))"
+        writer.line(f"run_phase(words, state, partials, {units}, {number})")
         for k, r in enumerate(phase.reductions):
             self.write_combined(r, f"advance(partials, int64({8 * 2 * CHUNKS * k}))", units)
 
@@ -253,15 +271,17 @@ class _Module:
             result = f"{COMBINE[r.op]}({begin}, {result})"
         self.writer.assign(name, result)
 
-    def write_slice(self, phase: _Phase, total: str) -> str:
-        """Put the number of work items that are worth a slice into the state; how many there are of `total`
-        iterations."""
-        writer, main = self.writer, phase.loop
+    def cost(self, phase: _Phase, atomic: int) -> str:
+        """Of an iteration."""
         known = {*self.tree.symbols, *self.places}
         known |= {p.name for p in self.tree.parameters if not p.in_memory}
         helpers = {h.name: h for h in self.tree.helpers}
-        cost = cost_of(main.body, known, self.write, helpers, atomic=ATOMIC)
-        rest = cost_of(main.body, known, self.write, helpers)
+        return cost_of(phase.loop.body, known, self.write, helpers, atomic=atomic)
+
+    def write_slice(self, phase: _Phase, cost: str, total: str) -> str:
+        """Put the number of work items that are worth a slice into the state; how many there are of `total`
+        iterations."""
+        writer, main = self.writer, phase.loop
         if phase.reductions:
             chunk = writer.held("_chunk", f"{_CHUNK[main.kind]}({total})")
             units = writer.held("_units", f"turns(int64(0), {total}, {chunk})")
@@ -269,23 +289,29 @@ class _Module:
             return units
         units = f"slice_of({SLICE}, {cost}, {total})"
         if phase.atomic:  # several threads pay where there is other work
+            rest = self.cost(phase, 0)
             alone = f"neg(slice_of({SLICE}, {rest}, {total}))"
             units = f"select(gt({cost}, shl({rest}, int64(1))), {alone}, {units})"
+        if phase.counters:
+            arrays = [self.arrays[name] for name in phase.counters]
+            copied = f"slice_of(add(int64({SLICE}), {private_copies.cost(arrays)}), {rest}, {total})"
+            units = f"select({private_copies.all_small(arrays)}, {copied}, {units})"
         writer.line(f"set_word_int64(state, int64(0), {units})")
         return total
 
     def write_compute(self, phase: _Phase, name: str) -> None:
         writer, loop = self.writer, phase.loop
         writer.line("")
-        parameters = [argument for argument, _ in self.arguments()]
-        with (
-            writer.from_position(loop.at),
-            writer.define(name, [*parameters, "words", "state", "partials", "start", "stop"]),
-        ):
+        parameters = [*(argument for argument, _ in self.arguments()), "words", "state", "partials", "start", "stop"]
+        copies = phase.counters if name == phase.functions[-1] else ()
+        with writer.from_position(loop.at), writer.define(name, parameters):
+            if copies:
+                with writer.if_(f"invert({private_copies.all_small([self.arrays[n] for n in copies])})"):
+                    writer.return_(f"{phase.functions[1]}({', '.join(parameters)})")
             writer.assign(FAULTS, f"advance(words, int64({8 * self.words}))")
             self.restore(phase)
             scratch = self.make_arrays([n for n in walk(loop) if isinstance(n, NewArray) and n.kind != "call"])
-            with self.code.reductions.stacks_first():
+            with private_copies.copied(self.code, copies), self.code.reductions.stacks_first():
                 if phase.reductions:
                     self.write_chunks(loop, phase.counts)
                 elif loop.kind == "blocks":

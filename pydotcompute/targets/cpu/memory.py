@@ -10,7 +10,7 @@ from numba import types
 
 from ..llvm.intrinsic import intrinsic
 from ..llvm.memory import accesses, atomics, loading, new_array, on_stack, storing
-from ..llvm.values import I8, I64, call, stored_type
+from ..llvm.values import I1, I8, I64, call, stored_type
 from .dialect import CPU, UNGROUPED
 from .float16 import converted
 
@@ -25,6 +25,21 @@ def advance(typing_context, pointer, offset):
         return b.bitcast(b.gep(values[0], [values[1]], inbounds=True, source_etype=I8), values[0].type)
 
     return pointer(pointer, types.int64), emit
+
+
+@intrinsic
+def itself(typing_context, value):
+    """The value, of which LLVM does not see that it is just copied: it makes a call of memcpy of a loop that copies,
+    and for few elements that takes longer than the loop."""
+    if isinstance(value, types.Complex):
+        return None
+
+    def emit(context, b, signature, values):
+        frozen = ir.instructions.Instruction(b.block, values[0].type, "freeze", values)
+        b._insert(frozen)
+        return frozen
+
+    return value(value), emit
 
 
 @intrinsic
@@ -53,6 +68,16 @@ def several_threads(typing_context):
 
     def emit(context, b, signature, values):
         return b.icmp_unsigned("!=", call(b, "several", I64), ir.Constant(I64, 0))
+
+    return types.boolean(), emit
+
+
+@intrinsic
+def pooled(typing_context):
+    """Whether other threads wait for work, and need not be made."""
+
+    def emit(context, b, signature, values):
+        return b.icmp_unsigned("!=", call(b, "pooled", I64), ir.Constant(I64, 0))
 
     return types.boolean(), emit
 
@@ -100,6 +125,16 @@ def peek(typing_context, words):
         return b.load_atomic(values[0], "monotonic", 8, typ=I64)
 
     return types.int64(words), emit
+
+
+@intrinsic
+def usually(typing_context, condition):
+    """The condition, of which LLVM is told that it holds as a rule: what is done else is to cost the rest nothing."""
+
+    def emit(context, b, signature, values):
+        return call(b, "llvm.expect.i1", I1, values[0], ir.Constant(I1, 1))
+
+    return types.boolean(condition), emit
 
 
 @intrinsic
@@ -167,10 +202,13 @@ def memory() -> dict[str, Callable]:
         "advance": advance,
         "address": address,
         "exists": exists,
+        "itself": itself,
         "several_threads": several_threads,
+        "pooled": pooled,
         "release": release,
         "claim": claim,
         "peek": peek,
+        "usually": usually,
         "interrupted": interrupted,
         "run_phase": run_phase,
     }

@@ -11,7 +11,7 @@ from ...ir.math import FUNCTIONS
 from ...ir.math.storage import STORAGE
 from ..llvm.mathematics import defined, listed
 from ..llvm.numba_frontend import call_linked, subroutine
-from . import float16, lane_vectors, reduction, scalar, search
+from . import float16, fused, lane_vectors, reduction, scalar, search
 from .dialect import CPU
 from .intrinsics import INTRINSICS
 
@@ -30,6 +30,8 @@ def listed_function(name: str, dtype: str) -> ir.Function:
 
 
 def _call(name: str, dtype: str):
+    if (name, dtype) in fused.NAMES:
+        return lambda context, b, *values: fused.call(b, name, dtype, *values)
     return lambda context, b, *values: call_linked(context, b, listed_function(name, dtype), values)
 
 

@@ -60,12 +60,21 @@ def _identity_intrinsics(op: str) -> None:
 def _of_values(op: str) -> None:
     update = INTRINSICS[COMBINE[op]]
 
-    def carry(levels, index, value):
+    def carry_on(levels, index, value):
         level = int64(0)
         while ne(band(shr(index, level), int64(1)), int64(0)):
             value = update(load(levels, level), value)
             level = add(level, int64(1))
         store(levels, level, value)
+        return int64(0)
+
+    carry_on = subroutine(carry_on, inline=False, attributes=_once)
+
+    def carry(levels, index, value):
+        if eq(band(index, int64(1)), int64(0)):
+            store(levels, int64(0), value)
+        else:
+            carry_on(levels, index, value)
         return int64(0)
 
     def total(levels, pushed, value):
@@ -77,7 +86,7 @@ def _of_values(op: str) -> None:
             pushed = shr(pushed, int64(1))
         return value
 
-    FUNCTIONS[f"carry_{op}"] = subroutine(carry, inline=False, attributes=_once)
+    FUNCTIONS[f"carry_{op}"] = subroutine(carry)
     FUNCTIONS[f"total_{op}"] = subroutine(total)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from ...artifact import abi
 from .slices import DECLARATIONS
 
-ALONE = 6  # on one thread a slice of several work items is 2 ** 6 times as large: what is done once for it costs little
+ALONE = 8  # on one thread a slice of several work items is 2 ** 8 times as large: what is done once for it costs little
 
 _COMMON = "ptr %result, ptr %error, ptr %words, ptr %state, ptr %partials"
 _TEMPLATE = """
@@ -25,6 +25,13 @@ define i64 @several() {{
   %some = icmp sgt i32 %allowed, 1
   %several = zext i1 %some to i64
   ret i64 %several
+}}
+
+define i64 @pooled() {{
+  %pool = load ptr, ptr @pool
+  %some = icmp ne ptr %pool, null
+  %pooled = zext i1 %some to i64
+  ret i64 %pooled
 }}
 
 define void @share(ptr %words, ptr %state, ptr %partials, i64 %units, i64 %phase) {{

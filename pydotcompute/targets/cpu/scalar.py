@@ -3,8 +3,9 @@ sums. Plain Python over intrinsics, compiled into the artifacts that use them.""
 
 from __future__ import annotations
 
-from typing import Callable
+from collections.abc import Callable, Sequence
 
+from llvmlite import ir
 from numba import types
 
 from ..llvm.numba_frontend import subroutine
@@ -17,17 +18,23 @@ eq, ne, lt, le, gt, ge = (INTRINSICS[n] for n in ("eq", "ne", "lt", "le", "gt", 
 select, minimum, maximum = (INTRINSICS[n] for n in ("select", "minimum", "maximum"))
 floor, copysign, isnan = (INTRINSICS[n] for n in ("floor", "copysign", "isnan"))
 floordiv_integer, advance, load = (INTRINSICS[n] for n in ("floordiv_integer", "advance", "load"))
-claim, peek = INTRINSICS["claim"], INTRINSICS["peek"]
+claim, peek, pooled = (INTRINSICS[n] for n in ("claim", "peek", "pooled"))
 set_word, word = INTRINSICS["set_word_int64"], INTRINSICS["word_int64"]
 to_int64, to_uint64, to_bool = (INTRINSICS[n] for n in ("to_int64", "to_uint64", "to_bool"))
 
-SLICES = 4  # as many make up for what a thread costs
+POOLED, MADE = 5, 16  # slices that make up for what another thread costs: one that waits for work; one to be made
 FUNCTIONS: dict[str, Callable] = {}
 
 
-def function(result: types.Type | None = None, name: str = "", inline: bool = True) -> Callable:
+def function(
+    result: types.Type | None = None, name: str = "", inline: bool = True, attributes: Sequence[str] = ()
+) -> Callable:
+    def add_attributes(function: ir.Function) -> None:
+        for attribute in attributes:
+            function.attributes.add(attribute)
+
     def enter(plain: Callable) -> Callable:
-        made = subroutine(plain, result, inline=inline)
+        made = subroutine(plain, result, inline=inline, attributes=add_attributes)
         FUNCTIONS[name or plain.__name__] = made
         return made
 
@@ -96,14 +103,14 @@ def view_row(view, row):
     return view_offset(view, mul(row, view_inner(view)))
 
 
-@function(types.boolean, inline=False)
+@function(types.int64, inline=False, attributes=("cold", "noinline"))
 def out_of_range(faults, site, call, extent, index):
-    """The first such access of a call is written into the fault words. False."""
+    """The first such access of a call is written into the fault words."""
     if claim(faults, site):
         set_word(faults, int64(1), call)
         set_word(faults, int64(2), extent)
         set_word(faults, int64(3), index)
-    return to_bool(int64(0))
+    return int64(0)
 
 
 @function(types.boolean)
@@ -111,7 +118,8 @@ def in_range(faults, site, call, extent, index):
     """Whether 0 <= index < extent; if not, it is recorded."""
     if lt(to_uint64(index), to_uint64(extent)):  # no extent is below 0
         return to_bool(int64(1))
-    return out_of_range(faults, site, call, extent, index)
+    out_of_range(faults, site, call, extent, index)
+    return to_bool(int64(0))
 
 
 @function(types.boolean)
@@ -235,6 +243,6 @@ for _width in (32, 64):
 @function(types.int64)
 def slice_of(work, cost, units):
     """How many units make so much work, at least one; all of them where that is not worth a second thread."""
-    worth = floordiv_integer(mul(to_int64(work), int64(SLICES)), cost)
+    worth = floordiv_integer(mul(to_int64(work), select(pooled(), int64(POOLED), int64(MADE))), cost)
     few = maximum(floordiv_integer(to_int64(work), cost), int64(1))
     return select(lt(units, worth), maximum(units, int64(1)), few)

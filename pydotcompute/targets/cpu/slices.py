@@ -1,8 +1,9 @@
 """Slices of a phase's work, one after the other or on several threads, as LLVM IR: the same for every kernel, so a
 process compiles it once. `run` (targets/cpu/run.py) calls it where the work is more than one slice.
 
-Threads are made for the phase and joined before it returns; slices are handed out one after the other by an atomic
-counter, so a slow thread takes fewer of them. If a thread cannot be made, those that exist do the work.
+Threads are those of the process's pool (targets/cpu/pool.py); where there is none, they are made for the phase and
+joined before it returns. Slices are handed out one after the other by an atomic counter, so a slow thread takes fewer
+of them. If a thread cannot be made, those that exist do the work.
 
 Between slices, and where long sequential loops ask (targets/cpu/interruptions.py), `interrupted` says whether the call
 is to end: there was a fault, or a handler of a signal raised. To know that, the thread that calls `run` lets Python
@@ -16,11 +17,13 @@ from ...artifact import abi
 from .system_calls import system_calls_ir
 
 MAXIMUM_THREADS = 256
+MADE, POOLED = 4, 2  # slices for each thread at least: where threads are made for them, and where they wait for work
 PAUSE, LONGEST = 50_000_000, 1_000_000_000  # nanoseconds between two looks at signals: at least, and at most
 _CONTEXT = "{ ptr, ptr, ptr, i64, i64, i64, i64, ptr }"  # words, state, partials, next, units, slice, phase, faults
-NAMES = frozenset(("threads", "interrupted", "in_parts", "on_threads"))
+NAMES = frozenset(("threads", "pool", "interrupted", "in_parts", "on_threads"))
 DECLARATIONS = """
 @threads = external global i32
+@pool = external global ptr
 declare hidden i64 @interrupted(ptr) cold
 declare hidden void @in_parts(ptr, ptr, ptr, ptr, i64, i64, i64) cold
 declare hidden void @on_threads(ptr, ptr, ptr, ptr, i64, i64, i64) cold
@@ -28,6 +31,7 @@ declare hidden void @on_threads(ptr, ptr, ptr, ptr, i64, i64, i64) cold
 
 _TEMPLATE = """
 @threads = global i32 1
+@pool = global ptr null
 
 declare hidden i32 @body(ptr, ptr, ptr, ptr, ptr, i64, i64, i64, i64)
 declare extern_weak hidden i32 @handle_signals()
@@ -153,7 +157,13 @@ begin:
   %padded = add i64 %units, %slice
   %before = sub i64 %padded, 1
   %slices = udiv i64 %before, %slice
-  %wanted = call i64 @llvm.smin.i64(i64 %allowed, i64 %slices)
+  %one.each = icmp eq i64 %slice, 1
+  %pool = load ptr, ptr @pool
+  %none = icmp eq ptr %pool, null
+  %least = select i1 %none, i64 {made}, i64 {pooled}
+  %fine = select i1 %one.each, i64 1, i64 %least
+  %worth = udiv i64 %slices, %fine
+  %wanted = call i64 @llvm.smin.i64(i64 %allowed, i64 %worth)
   %faults.at = getelementptr {context}, ptr %context, i32 0, i32 7
   %state.at = getelementptr {context}, ptr %context, i32 0, i32 1
   %partials.at = getelementptr {context}, ptr %context, i32 0, i32 2
@@ -169,7 +179,9 @@ begin:
   store i64 %slice, ptr %slice.at
   store i64 %phase, ptr %phase.at
   store ptr %faults, ptr %faults.at
-  br label %create
+  %further = sub i64 %wanted, 1
+  %pooled = call i1 @on_pool(ptr %context, i64 %further)
+  br i1 %pooled, label %finish, label %create
 create:
   %made = phi i64 [ 0, %begin ], [ %made.next, %created ]
   %have = add i64 %made, 1
@@ -201,10 +213,12 @@ finish:
 """
 
 
-def slices_ir(platform: str) -> str:
-    """LLVM IR of `interrupted`, `in_parts`, `on_threads` and the variable `threads`."""
-    return system_calls_ir(platform) + _TEMPLATE.format(
+def slices_ir(platform: str, architecture: str) -> str:
+    """LLVM IR of `interrupted`, `in_parts`, `on_threads`, the variable `threads`, and what the pool is, if any."""
+    return system_calls_ir(platform, architecture) + _TEMPLATE.format(
         maximum=MAXIMUM_THREADS,
+        made=MADE,
+        pooled=POOLED,
         context=_CONTEXT,
         parameters="ptr %words, ptr %state, ptr %partials, ptr %faults, i64 %units, i64 %slice, i64 %phase",
         common="ptr %result, ptr %error, ptr %words, ptr %state, ptr %partials",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 
-from ...ir.tree import Atomic, Scatter, Store
+from ...ir.dtypes import COMPLEX
+from ...ir.tree import Atomic, Load, Scatter, Store
 from ..llvm.expressions import Expressions, constant
 from ..llvm.writer import Writer
 from .elements import Elements
@@ -16,11 +17,15 @@ class Stores:
     def __init__(self, writer: Writer, expressions: Expressions, elements: Elements):
         self.writer, self.expressions, self.elements = writer, expressions, elements
         self.shared = False  # other threads run at the same time: updates are atomic instructions
+        self.may_be_long = False  # the loop being written, so that a call of memcpy is no loss
 
     def store(self, s: Store) -> None:
         array = self.elements.arrays[s.array]
         offset, condition = self.elements.place(array, s, self.expressions.text)
-        text = f"store{array.access}({array.pointer}, {offset}, {self.expressions.text(s.value)})"
+        value = self.expressions.text(s.value)
+        if not self.may_be_long and isinstance(s.value, Load) and s.value.type not in ("bool", *COMPLEX):
+            value = f"itself({value})"
+        text = f"store{array.access}({array.pointer}, {offset}, {value})"
         with self._where(condition):
             self.writer.line(text)
 

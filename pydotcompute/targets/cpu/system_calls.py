@@ -1,12 +1,14 @@
-"""What slices of work ask of the operating system, as LLVM IR: the time, which thread this is, another thread.
+"""What slices of work ask of the operating system, as LLVM IR: the time, which thread this is, other threads.
 
 `now` gives nanoseconds of a clock that never goes back, `this_thread` a number that is not 0. `begin_thread` runs
-`work` on another thread and puts what `join_thread` wants into a word; false where there is none to be had.
+`work` on another thread and puts what `join_thread` wants into a word; false where there is none to be had. `on_pool`
+runs `work` on this thread and on those of the process's pool; false where there is no pool.
 """
 
 from __future__ import annotations
 
 from ...artifact.cpu_levels import LINUX, MACOS, WINDOWS
+from .pool import pool_ir
 
 STACK = 1 << 20  # bytes of a thread: the arrays of one kernel's functions, many times over; musl gives 128 KB unasked
 _CLOCKS = {LINUX: 1, MACOS: 6}  # CLOCK_MONOTONIC
@@ -97,9 +99,16 @@ define internal void @join_thread(i64 %thread) {{
 }}
 """
 
+_NO_POOL = """
+define internal i1 @on_pool(ptr %context, i64 %others) {
+  ret i1 false
+}
+"""
 
-def system_calls_ir(platform: str) -> str:
-    """The four functions, for a module that defines `ptr @work(ptr)`."""
+
+def system_calls_ir(platform: str, architecture: str) -> str:
+    """The five functions, for a module that defines `ptr @work(ptr)`."""
     if platform == WINDOWS:
-        return _WINDOWS.format(stack=STACK, reserves=_RESERVES)
-    return _POSIX.format(stack=STACK, clock=_CLOCKS[platform])
+        return _WINDOWS.format(stack=STACK, reserves=_RESERVES) + _NO_POOL
+    pool = pool_ir(architecture, STACK) if platform == LINUX else _NO_POOL
+    return _POSIX.format(stack=STACK, clock=_CLOCKS[platform]) + pool

@@ -29,7 +29,7 @@ class CheckedLoads(Generic[A]):
 
     def text(self, e: Load, array: A, indices: Sequence[str], also: Sequence[str] = ()) -> str:
         """also: what else says where the element is."""
-        own = self.suffix(array), len(array.extents), len(array.strides or ()), bool(array.view), len(also)
+        own = self.suffix(array), len(array.extents), len(array.strides or ()), len(array.view), len(also)
         key = (array.dtype, *own)
         if key not in self.functions:
             self.functions[key] = self.writer.names.fresh("_load"), array

@@ -10,6 +10,8 @@ ACCESS = "pydotcompute.access"
 # What stands at the head of a loop's body: no element that one iteration touches is touched by another. The second:
 # and it is of so few iterations that it becomes vectors and no loop is left.
 INDEPENDENT, INDEPENDENT_VECTORS = "independent", "independent_vectors"
+# The first, and each turn does the work of two: one turn alone is a long chain of steps that wait for each other.
+INTERLEAVED = "interleaved"
 # What stands at the head of a loop that hardly ever runs.
 RARE = "rare"
 # What stands at the end of a loop of which several iterations may be done as one, so that their loads wait together;
@@ -43,6 +45,8 @@ def mark_loop(latch: ir.Instruction, kind: str) -> None:
     elif group := module.namedmetadata.get(ACCESS):
         name = ir.MetaDataString(module, "llvm.loop.parallel_accesses")
         hints = _hints(module) if kind == INDEPENDENT_VECTORS else []
+        if kind == INTERLEAVED:
+            hints = [_hint(module, "interleave.count", ir.Constant(ir.IntType(32), 2))]
         facts = [module.add_metadata([name, group.operands[0]]), *hints]
     else:  # it touches no memory
         return

@@ -11,7 +11,7 @@ import re
 from contextlib import contextmanager
 from functools import cache
 from types import FunctionType
-from typing import Any, Callable, Iterator, NamedTuple, Sequence
+from typing import Callable, Collection, Iterator, NamedTuple, Sequence
 
 import llvmlite.binding as llvm
 from llvmlite import ir
@@ -30,11 +30,13 @@ from numba.core.compiler_machinery import PassManager
 from numba.core.cpu import FastMathOptions
 from numba.core.dispatcher import Dispatcher
 from numba.core.funcdesc import FunctionDescriptor
+from numba.core.targetconfig import ConfigStack
 
 from . import lanes
 from .independence import ACCESS
 from .intrinsic import intrinsic
 from .line_table import hidden, shown
+from .written import Written
 
 
 class _Library(codegen.AOTCodeLibrary):
@@ -171,10 +173,10 @@ class _Pipeline(compiler.CompilerBase):
         return [manager]
 
 
-def _run(context, library, function, signature, flags, lines=None) -> compiler.CompileResult:
+def _run(context, library, function, signature, flags) -> compiler.CompileResult:
     # A callee without flags would else take its caller's. What rounds by a magic constant or adds without loss bears
     # none, and what is compiled once a process must not depend on who asks first.
-    context = context.subtarget(fastmath=flags.fastmath, enable_debuginfo=bool(lines), DIBuilder=lines)
+    context = context.subtarget(fastmath=flags.fastmath, enable_debuginfo=False, DIBuilder=None)
     types_, result = signature.args, signature.return_type
     return _Pipeline(context.typing_context, context, library, types_, result, flags, {}).compile_extra(function)
 
@@ -235,27 +237,28 @@ def _result_type(function: Callable, operands: tuple) -> types.Type:
 # --------------------------------------------------------------------------------------------------- modules
 
 
-def compile_functions(
-    functions: dict[str, tuple[Callable, types.Signature]], fastmath: Sequence[str],
-    lines: Callable[..., Any] | None = None,
-) -> str:  # fmt: skip
-    """LLVM IR of a module that defines each function under its name, `i32 NAME(result *, ptr, arguments…)`, and
-    everything it calls as internal functions. lines: what makes a table of lines, if there is to be one
-    (LineTable.of). Raises Refused."""
-    target = registry.cpu_target
+def compile_written(written: Written, functions: dict[str, types.Signature], fastmath: Sequence[str]) -> str:
+    """LLVM IR of a module that defines these of the written functions under their names, `i32 NAME(result *, ptr,
+    arguments…)`, and everything that they call as internal functions. Raises Refused."""
+    target, flags = registry.cpu_target, _flags(fastmath, False)
     target.target_context.refresh()  # before the derived context: Numba sets itself up once, for the first that asks
     store = _Codegen()
     context = target.target_context.subtarget(_internal_codegen=store, aot_mode=True)
-    exported = {}
-    for name, (function, signature) in functions.items():
-        library, flags, function = store.create_library(name), _flags(fastmath, False), _self_contained(function)
-        with _refusals():
-            compiled = _run(context, library, function, signature, flags, lines)
-        exported[compiled.fndesc.llvm_func_name] = name
-    return _linked(store.modules, exported)
+    context = context.subtarget(fastmath=flags.fastmath, enable_debuginfo=bool(written.lines), DIBuilder=written.lines)
+    with global_compiler_lock, _refusals(), ConfigStack().enter(flags):
+        called = {name: written.define(context, name, signature.args) for name, signature in functions.items()}
+        for name, signature in functions.items():
+            type_ = context.call_conv.get_function_type(signature.return_type, signature.args)
+            function = ir.Function(written.module, type_, name)
+            b = ir.IRBuilder(function.append_basic_block("entry"))
+            with written.located(context, function, b, name):
+                result, _, *arguments = function.args
+                b.store(b.call(called[name], arguments), result)
+                b.ret(ir.Constant(type_.return_type, 0))
+    return _linked([*store.modules, written.module], functions)
 
 
-def _linked(modules: Sequence[ir.Module], exported: dict[str, str]) -> str:
+def _linked(modules: Sequence[ir.Module], exported: Collection[str]) -> str:
     """The text of all modules as one, its symbols numbered in order of appearance: Numba's contain counters."""
     def parsed(module: ir.Module) -> llvm.ModuleRef:
         return llvm.parse_assembly(hidden(cgutils.normalize_ir_text(str(module))))
@@ -270,7 +273,7 @@ def _linked(modules: Sequence[ir.Module], exported: dict[str, str]) -> str:
     text = str(linked)
     defined = [f.name for f in linked.functions if not f.is_declaration] + [g.name for g in linked.global_variables]
     numbers = {
-        symbol: exported.get(symbol, f"local.{k}")
+        symbol: symbol if symbol in exported else f"local.{k}"
         for k, symbol in enumerate(defined)
         if not symbol.startswith(("llvm.", lanes.PREFIX))  # attributes and LLVM itself know these by name
     }

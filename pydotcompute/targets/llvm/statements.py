@@ -5,7 +5,7 @@ is given.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 from ...ir.tree import Assign, AssignTuple, Break, Const, Continue, For, If, NewArray, Return, Stmt, While
@@ -24,15 +24,16 @@ class Statements:
     """The walker of statements.
 
     handlers: what writes the statements that are not written here, by their type; they may replace what is. head: what
-    writes the beginning of a sequential loop's body. turns: what writes a loop over a range around it.
+    writes the beginning of a sequential loop's body. turns: what writes a loop over a range, given its index, its
+    bounds and what writes its body, once or more often.
     """
 
     def __init__(
         self, writer: Writer, expressions: Expressions, handlers: Mapping[type, Handler], head: Handler = _nothing,
-        turns: Callable[..., AbstractContextManager[None]] | None = None,
+        turns: Callable[[str, tuple[str, ...], Callable[[], None]], None] | None = None,
     ):  # fmt: skip
         self.writer, self.expressions, self.head = writer, expressions, head
-        self.turns = turns or writer.for_
+        self.turns = turns or self._turns
         self.closing: list[Callable[[], None]] = []  # what the end of each enclosing loop's iteration needs
         self.handlers: dict[type, Handler] = {
             Assign: self.assign,
@@ -103,9 +104,17 @@ class Statements:
             writer.assign(stop, f"select({beyond}, add({first}, int64({MOST})), {stop})")
         elif start > 0:
             stop = f"maximum({stop}, {first})"
-        with self.turns(name, first, stop), self.iteration():
-            self.head(s)
-            self.write(s.body)
+
+        def body() -> None:
+            with self.iteration():
+                self.head(s)
+                self.write(s.body)
+
+        self.turns(name, (first, stop), body)
+
+    def _turns(self, name: str, bounds: tuple[str, ...], body: Callable[[], None]) -> None:
+        with self.writer.for_(name, *bounds):
+            body()
 
     def _for_turns(self, s: For) -> None:
         writer = self.writer
@@ -114,7 +123,11 @@ class Statements:
         writer.assign(first, self.expressions.text(s.start))
         stop = self.expressions.text(s.stop)
         writer.assign(step, self.expressions.text(s.step))
-        with self.turns(turn, f"turns({first}, {stop}, {step})"), self.iteration():
-            self.head(s)
-            writer.assign(name, f"add({first}, mul(to_int64({turn}), {step}))")
-            self.write(s.body)
+
+        def body() -> None:
+            with self.iteration():
+                self.head(s)
+                writer.assign(name, f"add({first}, mul(to_int64({turn}), {step}))")
+                self.write(s.body)
+
+        self.turns(turn, (f"turns({first}, {stop}, {step})",), body)

@@ -1,7 +1,7 @@
 """Lowered Python → LLVM IR, without a compiler's analyses: a name has one type, which its first assignment tells, and
 an operation is a call of an intrinsic, which says itself what it gives and what it emits.
 
-Numba compiles what calls these functions, and the functions of our own libraries that they call.
+Numba compiles the functions of our own libraries that they call.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ from numba import types
 from numba.core import errors, fastmathpass, ir as numba_ir
 from numba.core.cpu import FastMathOptions
 
-from .independence import INDEPENDENT, INDEPENDENT_VECTORS, RARE, ROLLED, UNROLLED, mark_loop
-from .intrinsic import intrinsic
+from .independence import INDEPENDENT, INDEPENDENT_VECTORS, INTERLEAVED, RARE, ROLLED, UNROLLED, mark_loop
 from .values import DTYPES, I1, I64, constant
 
 PREFIX = "written$"  # of the names of its functions; NVVM wants no dot in names that several modules have
-MARKS = (INDEPENDENT, INDEPENDENT_VECTORS, RARE, ROLLED, UNROLLED)
+MARKS = (INDEPENDENT, INDEPENDENT_VECTORS, INTERLEAVED, RARE, ROLLED, UNROLLED)
 
 
 class Value(NamedTuple):
@@ -46,43 +45,38 @@ class Written:
     """The functions of a lowered text, which come into a module.
 
     names: what it may use. results: dtypes of what its functions give. attributes: what to add to an LLVM function, by
-    its name here. lines: what makes the table of lines, if there is to be one. link: what has `module` linked to that
-    of a context. Wrong text is an error of Numba's, with its line.
+    its name here. lines: what makes the table of lines, if there is to be one. Wrong text is an error of Numba's,
+    with its line.
     """
 
     def __init__(
         self, text: str, source_file: str, module: ir.Module, names: Mapping[str, Any],
         results: Mapping[str, Sequence[str]], attributes: Callable[[str, ir.Function], None],
         fastmath: Sequence[str] = (), lines: Callable[..., Any] | None = None,
-        link: Callable[[Any, ir.Module], None] = lambda context, module: None,
     ):  # fmt: skip
         self.definitions = {d.name: d for d in ast.parse(text).body if isinstance(d, ast.FunctionDef)}
         self.names, self.attributes = names, attributes
         self.results = {name: _result([DTYPES[d] for d in dtypes]) for name, dtypes in results.items()}
         self.source_file, self.module, self.fastmath = source_file, module, fastmath
-        self.lines, self.link = lines, link
+        self.lines = lines
         self.made: dict[tuple, ir.Function] = {}
         self.typed: dict[tuple, tuple] = {}  # signature and emitter of an intrinsic for the types that it is given
 
-    def function(self, name: str) -> Callable:
-        """A Python function for Numba to compile, which calls the one of this name."""
-        parameters = ", ".join(a.arg for a in self.definitions[name].args.args)
+    def parameters(self, name: str) -> list[str]:
+        return [a.arg for a in self.definitions[name].args.args]
 
-        def typed(typing_context, *operands):
-            def emit(context, b, signature, values):
-                made = self.define(context, name, operands)
-                self.link(context, self.module)
-                return b.call(ir.Function(b.module, made.ftype, made.name), values)
-
-            return self.results[name](*operands), emit
-
-        call = eval(f"lambda typing_context, {parameters}: typed(typing_context, {parameters})", {"typed": typed})
-        made: dict[str, Any] = {"call": intrinsic(call)}
-        gives = "return " if self.results[name] != types.void else ""
-        text = f"def {name}({parameters}): {gives}call({parameters})"
-        # where it stands in the lowered text, for its table of lines
-        exec(compile("\n" * (self.definitions[name].lineno - 1) + text, self.source_file, "exec"), made)
-        return made[name]
+    @contextmanager
+    def located(self, context, function: ir.Function, b: ir.IRBuilder, name: str) -> Iterator[Any]:
+        """What is written inside comes from the first line of a function here, where there is a table of lines; what
+        makes that table of the function."""
+        lines = self.lines and self.lines(self.module, self.source_file, context, True)
+        if lines:
+            line = self.definitions[name].lineno
+            lines.mark_subprogram(function, name, (), (), line)
+            lines.mark_location(b, line)
+        yield lines
+        if lines:
+            lines.finalize()
 
     def define(self, context, name: str, operands: Sequence[types.Type]) -> ir.Function:
         """The LLVM function of this name for operands of these types, made when it is first asked for."""

@@ -93,3 +93,9 @@ def test_what_iterations_share_is_in_no_group(name):
     signature, body, grouped = GROUPS[name]
     text = kernel_ir(lower(tree_of(body, signature, types="{T: [float32]}")), "f.py")
     assert ("!llvm.access.group" in text) == grouped
+
+
+@pytest.mark.parametrize("value, long", [("x[i] ** x[i]", True), ("tanh(x[i])", True), ("exp(x[i])", False)])
+def test_two_turns_are_done_at_once_of_long_chains_of_steps(value, long):
+    text = kernel_ir(lower(tree_of(f"for i in grid(size):\n    out[i] = {value}"), False), "f.py")
+    assert ("llvm.loop.interleave.count" in text) == long

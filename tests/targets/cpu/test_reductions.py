@@ -169,3 +169,32 @@ def test_searches_of_several_blocks_of_which_some_iterations_have_no_candidate()
         x = (numbers(n, "int64") % 50).astype("f4")
         for m in (numbers(n, "bool"), np.zeros(n, bool)):
             agree(k, {"n": n}, 2, x=x, m=m, p=np.zeros((), "i8"), q=np.zeros((), "i8"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "uint64", "bool"])
+@pytest.mark.parametrize("term", ["x[r, c]", "x[k[r], c]", "x[r, n - 1 - c]", "x[c, r]", "x[r, c] if c != 3"])
+def test_searches_of_rows(term, dtype):
+    """Of rows with ties, NaN and zeros of both signs, short and of several blocks; the guard behind x is no candidate."""
+    value, *condition = term.split(" if ")
+    if dtype == "float32" and not condition:
+        value = f"{value} * 1"  # no element of memory
+    clause = " if ".join(["", *condition])
+    text = "for r in blocks(m):\n" + "\n".join(
+        f"    {out}[r] = {op}({value} for c in threads(n){clause})" for out, op in (("p", "argmax"), ("q", "argmin"))
+    )
+    shape = "n, m" if term == "x[c, r]" else "m, n"
+    k = kernel(text, f"(x: {dtype}[{shape}], k: int64[m]) -> (p: int64[m], q: int64[m])", types="")
+    m = 5
+    for n in (1, 3, 15, 16, 17, 33, 1023, 1025, 2100):
+        memory = np.zeros(m * n + 64, dtype)
+        memory[m * n :] = True if dtype == "bool" else np.inf if dtype[0] == "f" else np.iinfo(dtype).max
+        x = memory[: m * n]
+        mixed = numbers(m * n, dtype)
+        for values in (mixed, special(m * n, dtype), np.sort(mixed), np.zeros(m * n)):
+            x[:] = values
+            if dtype[0] == "f":
+                x[::7] *= -1
+            outputs = {name: np.zeros(m, "i8") for name in "pq"}
+            agree(k, {"m": m, "n": n}, 1, x=x.reshape(n, m) if term == "x[c, r]" else x.reshape(m, n),
+                  k=np.arange(m)[::-1].copy(), **outputs)  # fmt: skip

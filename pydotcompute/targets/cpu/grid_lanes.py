@@ -1,0 +1,378 @@
+"""Grid loops whose iterations each add up floats in a sequential loop, in an order that may not change: several
+iterations go through that loop together, as vectors whose lanes are iterations.
+
+    for i in grid(n):                    for block in blocks((n + LANES - 1) // LANES):
+        s = 0.0                              for lane in threads(LANES): s[lane] = 0.0
+        for k in range(m):       ⟶           for k in range(m):
+            s += x[k, i]                         for lane in threads(LANES): s[lane] += x[k, LANES * block + lane]
+        out[i] = s                           for lane in threads(LANES): out[LANES * block + lane] = s[lane]
+
+The last block, which has fewer iterations, is written as it was. Iterations of a parallel loop touch no element that
+another one touches, and each does what it did, in that order: no bit changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any
+
+from ...ir.dtypes import FLOATS
+from ...ir.names import all_names
+from ...ir.tree import (
+    Assign,
+    AssignTuple,
+    Atomic,
+    Binary,
+    BoolOp,
+    Call,
+    CallHelper,
+    Compare,
+    Const,
+    Expr,
+    For,
+    If,
+    KernelTree,
+    Load,
+    NewArray,
+    Parallel,
+    Reduce,
+    Return,
+    Scatter,
+    Stmt,
+    Store,
+    Var,
+    While,
+    children,
+    rebuilt,
+    walk,
+)  # fmt: skip
+from .bodies import assigned, exposed, jumps, read, renamed
+from .sums_in_lanes import as_loops, lies_across
+
+LANES = {True: 16, False: 32}  # where something is computed in 64 bits; elsewhere
+APART = 8  # where what they read lies apart: each is then computed alone, beside the others
+_FEW = 8  # turns of a loop in another one
+_SMALL = 500  # nodes of a loop whose turns LLVM writes one after the other, and then makes vectors of the grid's
+_NOTHING = {"float32": 0.0, "float64": 0.0, "int32": 0, "int64": 0, "uint8": 0}  # where nothing is loaded
+_QUICK = ("abs", "min", "max", "where", "fma")
+_WIDE = {"float64", "complex64", "complex128"}
+_NEVER = (Atomic, Scatter, NewArray, Parallel, Return, AssignTuple)
+
+
+def in_lanes(tree: KernelTree) -> KernelTree:
+    """The tree with such loops in lanes; of a tree whose loops count from 0."""
+    extents = {
+        p.name: p.dims for p in tree.parameters
+        if p.dims and not p.ellipsis and all(isinstance(n, int) or n in tree.symbols for n in p.dims)
+    }  # fmt: skip
+    made = _Made(all_names(tree) | {tree.name}, dict(tree.locals), dict(tree.arrays), extents)
+
+    def changed(node: Any) -> Any:
+        if isinstance(node, Parallel):
+            return _Lanes(node, made).blocks() or node
+        return rebuilt(node, changed) if isinstance(node, (If, For, While)) else node
+
+    body = tuple(map(changed, tree.body))
+    return replace(tree, body=body, locals=made.locals, arrays=made.arrays)
+
+
+@dataclass
+class _Made:
+    """What a tree has: names that are taken, scalars and arrays."""
+
+    taken: set[str]
+    locals: dict[str, str]
+    arrays: dict[str, NewArray]
+    extents: dict[str, tuple[Any, ...]]  # of parameters, numbers and symbols
+
+    def name(self, base: str) -> str:
+        name, number = base, 1
+        while name in self.taken:
+            name, number = f"{base}_{number}", number + 1
+        self.taken.add(name)
+        return name
+
+    def local(self, base: str, dtype: str = "int64") -> Var:
+        name = self.name(base)
+        self.locals[name] = dtype
+        return Var(name, dtype)
+
+
+class _Lanes:
+    """One loop over a grid."""
+
+    def __init__(self, loop: Parallel, made: _Made):
+        self.loop, self.made, self.types = loop, made, made.locals
+        self.set = assigned(loop.body)
+        self.stored = {n.array for s in loop.body for n in walk(s) if isinstance(n, Store)}
+        self.of_all: set[str] = set()  # scalars that are the same for all lanes
+        self.own: dict[int, dict[str, str]] = {}
+        self.arrays: dict[str, NewArray] = {}  # of the scalars that lanes keep from one part to the next
+
+    def blocks(self) -> Parallel | None:
+        """The loop in lanes; None where it is as good as it is."""
+        loop = self.loop
+        nodes = [node for s in loop.body for node in walk(s)]
+        if loop.kind != "grid" or loop.reductions or any(isinstance(node, _NEVER) for node in nodes):
+            return None
+        count, types = loop.counts[-1], {getattr(node, "type", "") for node in nodes}
+        lanes = LANES[bool(types & _WIDE)]
+        if isinstance(count, Const) and count.whole < lanes:
+            return None
+        if any(isinstance(n, (Load, CallHelper)) for n in walk(count)) or read(count) & self.set:
+            return None
+        if jumps(loop.body) or self.set & set(loop.names):
+            return None
+        if any(lies_across(s, self._is_same) for s in loop.body):
+            parts = (as_loops(s, self.made.local) if lies_across(s, self._is_same) else (s,) for s in loop.body)
+            return _Lanes(replace(loop, body=tuple(s for part in parts for s in part)), self.made).blocks()
+        self.indices, rest = self._indices(loop.body)
+        if not any(isinstance(s, For) and self._is_shared(s) for s in rest):
+            return None
+        made = self.made
+        block, self.first, self.lane, other = map(made.local, ("_block", "_first", "_lane", "_lane_of_few"))
+        known = -1
+        while known < len(self.of_all):  # what is the same may bound a loop in which more is
+            known = len(self.of_all)
+            self._find_same(rest)
+        self.apart = self._is_apart(rest)
+        self.lanes = lanes = APART if self.apart else lanes
+        self._keep(rest)
+        if self.apart:
+            self.arrays = {}
+        made.arrays |= {a.name: a for a in self.arrays.values()}
+        few = Parallel(
+            "threads", (other.name,), (Binary("-", count, self.first, "int64"),),
+            (Assign(loop.names[-1], _sum(self.first, other), at=loop.at), *loop.body), at=loop.at,
+        )  # fmt: skip
+        half = (*self._together(rest, lanes // 2), self._advanced(self.first, lanes // 2))
+        rest_ = (few,) if self.apart else (self._if_there_are(lanes // 2, half), few)
+        body: tuple[Stmt, ...] = (
+            *self.arrays.values(),
+            Assign(self.first.name, Binary("*", block, _whole(lanes), "int64"), at=loop.at),
+            self._if_there_are(lanes, self._together(rest, lanes), rest_),
+        )
+        blocks = Binary("//", _sum(count, _whole(lanes - 1)), _whole(lanes), "int64")
+        return replace(
+            loop, kind="blocks", names=(*loop.names[:-1], block.name), counts=(*loop.counts[:-1], blocks), body=body
+        )
+
+    def _if_there_are(self, lanes: int, body: tuple[Stmt, ...], orelse: tuple[Stmt, ...] = ()) -> If:
+        """So many iterations, from the first of a block."""
+        return If(Compare("<=", _sum(self.first, _whole(lanes)), self.loop.counts[-1]), body, orelse, at=self.loop.at)
+
+    def _index(self, lane: Expr) -> Assign:
+        return Assign(self.loop.names[-1], _sum(self.first, lane), at=self.loop.at)
+
+    def _names(self, lane: int) -> dict[str, str]:
+        """The scalars of a lane that has its own."""
+        if lane not in self.own:
+            every = sorted((self.set | {self.loop.names[-1]}) - self.of_all)
+            self.own[lane] = {name: self.made.name(f"{name}_{lane}") for name in every}
+            self.types.update((new, self.types[name]) for name, new in self.own[lane].items())
+        return self.own[lane]
+
+    def _is_apart(self, body: Iterable[Stmt], outer: frozenset[str] = frozenset()) -> bool:
+        """Whether lanes read what lies apart, and do so little with it that it would take longer to gather it."""
+        for part in self._split(body, outer):
+            if isinstance(part, For):
+                if self._is_apart(part.body, outer | {part.name}):
+                    return True
+            elif isinstance(part, list) and outer:
+                nodes = [n for s in part for n in walk(s)]
+                loads = [n for n in nodes if isinstance(n, Load) and not all(map(self._is_same, n.indices[:-1]))]
+                if any(read(n) & outer for n in loads) and not any(_is_slow(n) for n in nodes):
+                    return True
+        return False
+
+    def _once_for_all(self, part: list[Stmt]) -> Generator[Stmt, None, list[Stmt]]:
+        """Load what all lanes may need, each under a condition of its own, before they do; what is left of the part."""
+        held: dict[tuple[str, tuple[Expr, ...]], Var] = {}
+
+        def changed(node: Any) -> Any:
+            if not isinstance(node, Load):
+                return rebuilt(node, changed)
+            dims = self.made.extents.get(node.array, ())
+            if not node.inside or not dims or node.type not in _NOTHING or not self._is_same(node):
+                return node
+            key = node.array, node.indices
+            if key not in held:
+                held[key] = self.made.local("_same", node.type)
+            return held[key]
+
+        left = [rebuilt(s, changed) if isinstance(s, If) else s for s in part]
+        for (array, indices), value in held.items():
+            yield Assign(value.name, Const(_NOTHING[value.type], value.type), at=part[0].at)
+            load = Load(array, indices, value.type, inside=True, at=part[0].at)
+            extents = [Var(n, "int64") if isinstance(n, str) else _whole(n) for n in self.made.extents[array]]
+            tests: list[Expr] = [Compare("<=", _whole(0), e) for e in indices]
+            tests += [Compare("<", e, extent) for e, extent in zip(indices, extents, strict=True)]
+            yield If(reduce(_both, tests), (Assign(value.name, load, at=part[0].at),), at=part[0].at)
+        return left
+
+    def _advanced(self, first: Var, lanes: int) -> Assign:
+        return Assign(first.name, _sum(first, _whole(lanes)), at=self.loop.at)
+
+    # ----------------------------------------------------------------------------------------- what is in lanes
+
+    def _indices(self, body: Sequence[Stmt]) -> tuple[dict[str, Assign], Sequence[Stmt]]:
+        """The assignments that a body begins with and that each part repeats, of what follows from indices alone; and
+        the rest of it."""
+        found: dict[str, Assign] = {}
+        for k, s in enumerate(body):
+            again = assigned(body[k + 1 :])
+            if not isinstance(s, Assign) or s.name in again or any(
+                isinstance(n, (Load, CallHelper, Call)) or isinstance(n, Var) and n.name in self.set - found.keys()
+                or n.type not in ("int64", "bool")
+                for n in walk(s.value)
+            ):  # fmt: skip
+                return found, body[k:]
+            found[s.name] = s
+        return found, ()
+
+    def _is_shared(self, loop: For, outer: frozenset[str] = frozenset()) -> bool:
+        """Whether all lanes take the same turns of a loop, in which something of floats goes on from turn to turn, and
+        nothing else takes longer."""
+        if not all(self._is_same(bound, outer) for bound in (loop.start, loop.stop, loop.step)):
+            return False
+        if jumps(loop.body) or loop.name in assigned(loop.body) or not self._only_inside(loop.name):
+            return False
+        if not outer and _turns(loop) * sum(1 for _ in walk(loop)) <= _SMALL:
+            return False
+        inside = outer | {loop.name}
+        long = [s for s in loop.body if any(isinstance(n, (For, While, Reduce)) for n in walk(s))]
+        if any(not isinstance(s, For) or not self._is_shared(s, inside) and _turns(s) > _FEW for s in long):
+            return False
+        goes_on = {name for name in exposed(loop.body)[0] & assigned(loop.body) if self.types.get(name) in FLOATS}
+        return bool(long) or any(not _is_extreme(loop.body, name) for name in goes_on)
+
+    def _is_same(self, e: Expr, outer: frozenset[str] = frozenset()) -> bool:
+        """Whether an expression has one value for all lanes."""
+        own = (self.set | {self.loop.names[-1]}) - self.of_all - outer
+        nodes = [*walk(e)]
+        if any(isinstance(n, CallHelper) or isinstance(n, Load) and n.array in self.stored for n in nodes):
+            return False
+        return not any(isinstance(n, Var) and n.name in own for n in nodes)
+
+    def _only_inside(self, name: str) -> bool:
+        """Whether an index is read in loops over it alone."""
+
+        def outside(node: Any) -> bool:
+            if isinstance(node, Var):
+                return node.name == name
+            inside = node.body if isinstance(node, (For, Reduce)) and node.name == name else ()
+            return any(outside(child) for child in children(node) if not any(child is s for s in inside))
+
+        return not any(outside(s) for s in self.loop.body)
+
+    # -------------------------------------------------------------------------------------------------- parts
+
+    def _split(self, body: Iterable[Stmt], outer: frozenset[str] = frozenset()) -> Iterator[For | Assign | list[Stmt]]:
+        """Loops that all lanes go through together, what has one value for all, and what stands between these."""
+        part: list[Stmt] = []
+        for s in body:
+            if isinstance(s, Assign) and s.name in self.of_all:
+                yield s  # before the part, which does not change what it reads
+            elif isinstance(s, For) and self._is_shared(s, outer):
+                if part:
+                    yield part
+                part = []
+                yield s
+            else:
+                part.append(s)
+        if part:
+            yield part
+
+    def _find_same(self, body: Iterable[Stmt], outer: frozenset[str] = frozenset()) -> None:
+        for s in body:
+            if isinstance(s, Assign) and self._is_same(s.value) and self._is_once(s.name):
+                self.of_all.add(s.name)
+            elif isinstance(s, For) and self._is_shared(s, outer):
+                self.of_all.add(s.name)
+                self._find_same(s.body, outer | {s.name})
+
+    def _is_once(self, name: str) -> bool:
+        """Whether one statement alone sets it, and nothing reads it before."""
+        if name in exposed(self.loop.body)[0]:
+            return False
+        statements = [n for s in self.loop.body for n in walk(s) if isinstance(n, Stmt)]
+        return sum(name in assigned((s,), into=lambda s: False) for s in statements) == 1
+
+    def _keep(self, body: Sequence[Stmt], outer: frozenset[str] = frozenset()) -> None:
+        """An array for each scalar that a part has from another one, or from its last turn."""
+        for part in self._split(body, outer):
+            if isinstance(part, For):
+                self._keep(part.body, outer | {part.name})
+            elif isinstance(part, list):
+                others = (exposed(part)[0] & self.set) - self.indices.keys() - self.of_all
+                for name in sorted(others - self.arrays.keys()):
+                    array = self.made.name(f"_{name}_of_lanes")
+                    self.arrays[name] = NewArray("private", array, (self.lanes,), self.types[name])
+
+    def _together(self, body: Iterable[Stmt], lanes: int, outer: frozenset[str] = frozenset()) -> tuple[Stmt, ...]:
+        """What so many lanes do."""
+        return tuple(self._parts(body, lanes, outer))
+
+    def _parts(self, body: Iterable[Stmt], lanes: int, outer: frozenset[str]) -> Iterator[Stmt]:
+        for part in self._split(body, outer):
+            if isinstance(part, For):
+                yield replace(part, body=self._together(part.body, lanes, outer | {part.name}))
+                continue
+            if isinstance(part, Assign):
+                yield part
+                continue
+            if self.apart:
+                for k in range(lanes):
+                    own = (self._index(_whole(k)), *self.indices.values(), *part)
+                    yield from (renamed(s, self._names(k)) for s in own)
+                continue
+            part = yield from self._once_for_all(part)
+            before_set, certain = exposed(part)
+            set_, at = assigned(part), part[0].at
+            before, after = [], []
+            for name, array in self.arrays.items():
+                place: Any = {"array": array.name, "indices": (self.lane,), "inside": True, "known": True, "at": at}
+                if name in before_set or name in set_ - certain:
+                    before.append(Assign(name, Load(type=array.dtype, **place), at=at))
+                if name in set_:
+                    after.append(Store(value=Var(name, array.dtype), **place))
+            body_ = (self._index(self.lane), *self.indices.values(), *before, *part, *after)
+            yield Parallel("threads", (self.lane.name,), (_whole(lanes),), body_, at=at)
+
+
+def _sum(a: Expr, b: Expr) -> Binary:
+    return Binary("+", a, b, "int64")
+
+
+def _both(a: Expr, b: Expr) -> Expr:
+    return BoolOp("and", a, b)
+
+
+def _whole(number: int) -> Const:
+    return Const(number, "int64")
+
+
+def _is_slow(node: Any) -> bool:
+    return isinstance(node, CallHelper) or isinstance(node, Call) and node.function not in _QUICK
+
+
+def _turns(loop: For) -> int:
+    """How often the innermost loops of a nest turn, where that is known; else a large number."""
+    bounds = [e.whole for e in (loop.start, loop.stop, loop.step) if isinstance(e, Const)]
+    if len(bounds) < 3 or not bounds[2]:
+        return 1 << 30
+    inner = [_turns(n) for s in loop.body for n in walk(s) if isinstance(n, For)]
+    return len(range(*bounds)) * max(inner, default=1)
+
+
+def _is_extreme(body: Iterable[Stmt], name: str) -> bool:
+    """Whether all that is done to a name is to keep the larger or the smaller, which vectors of terms can do too."""
+    updates = [n for s in body for n in walk(s) if isinstance(n, Assign) and n.name == name]
+    reads = sum(isinstance(n, Var) and n.name == name for s in body for n in walk(s))
+    return reads == len(updates) and all(
+        isinstance(s.value, Call) and s.value.function in ("min", "max")
+        and any(isinstance(a, Var) and a.name == name for a in s.value.arguments)
+        for s in updates
+    )  # fmt: skip

@@ -1,0 +1,71 @@
+"""Loop versioning by the length of a row: a loop in whose every iteration a sum goes along a row, as often as there are
+forms of such a sum (targets/cpu/innermost_loops.py). Chosen inside, what a row costs beyond its terms is as much as
+many of them, and more than the terms of a short one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import contextmanager
+from typing import Any, Iterator, NamedTuple
+
+from ...ir.tree import Expr, Parallel, Reduce, Reduction, Var, walk
+from ..llvm.expressions import Expressions, is_cheap
+from ..llvm.writer import Writer
+from .bodies import assigned, body_size
+from .loop_reductions import Lanes, lanes_together
+
+_LARGE = 150  # nodes of a body that is not written three times
+UNLIMITED = 1 << 63
+
+
+class _Row(NamedTuple):
+    length: Expr
+    lanes: Lanes
+
+
+class RowVersions:
+    """most: of the lengths of rows, what they are at most in the version that is being written; UNLIMITED: they are
+    longer than a block of a sum."""
+
+    def __init__(self, writer: Writer, expressions: Expressions):
+        self.writer, self.expressions = writer, expressions
+        self.most: dict[Expr, int] = {}
+
+    def write(self, loop: Parallel, iterations: Callable[[], None]) -> None:
+        """The iterations of a loop, in each of which a row may be summed up, in as many versions as it takes."""
+        if (row := _row_of(loop)) is None or row.length in self.most:
+            return iterations()
+        length = self.writer.held("_row", self.expressions.text(row.length))
+        branch = self.writer.if_
+        for most in (row.lanes.piece, row.lanes.block):
+            with branch(f"le({length}, int64({most}))"), self._known(row.length, most):
+                iterations()
+            branch = self.writer.elif_
+        with self.writer.else_(), self._known(row.length, UNLIMITED):
+            iterations()
+
+    @contextmanager
+    def _known(self, length: Expr, most: int) -> Iterator[None]:
+        before, self.most = self.most, {**self.most, length: most}
+        yield
+        self.most = before
+
+
+def _row_of(loop: Parallel) -> _Row | None:
+    """The first row that an iteration sums up, if its length does not depend on the iteration."""
+    if body_size(loop) > _LARGE:
+        return None
+    changed = assigned(loop.body) | set(loop.names)
+    for count, reductions in _rows(node for s in loop.body for node in walk(s)):
+        names = {part.name for part in walk(count) if isinstance(part, Var)}
+        if (together := lanes_together(reductions)) and is_cheap(count) and not names & changed:
+            return _Row(count, Lanes(count=together))
+    return None
+
+
+def _rows(nodes: Iterable[Any]) -> Iterator[tuple[Expr, tuple[Reduction, ...]]]:
+    for node in nodes:
+        if isinstance(node, Parallel):
+            yield node.counts[-1], node.reductions
+        elif isinstance(node, Reduce) and not node.short:
+            yield node.count, (node.reduction,)
