@@ -30,7 +30,7 @@ MUTANTS = {
         DOUBLE, "", "bytes outside its elements were written",
     ),
     "the end of a sum that is no multiple of eight": (
-        "targets/cpu/innermost_loops.py", "minimum(int64({block}), sub({stop}, {first}))", "minimum(int64({block}), band(sub({stop}, {first}), int64(-8)))",
+        "targets/cpu/innermost_loops.py", 'f"sub({left}, {before})"', 'f"band(sub({left}, {before}), int64(-8))"',
         TOTAL, "", "by the reference",
     ),
     "NaN is no maximum": (

@@ -51,16 +51,16 @@ def module_text():
 
 
 @functools.cache
-def compiled(level):
-    """(assembly, shared object) of all loops for a level."""
+def compiled(level, fused=True):
+    """(assembly, shared object) of all loops for a level. Not fused: of what is computed where nobody knows whether a
+    product and its sum are rounded once."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     module = llvm.parse_assembly(module_text())
     machine = llvm.Target.from_triple("x86_64-unknown-linux-gnu").create_target_machine(
         cpu=level, features="-prefer-256-bit" if level == "x86-64-v4" else "", opt=3, reloc="pic", codemodel="small"
     )
-    fused = fused_ir(module_text(), level != "x86-64-v2")
-    module.link_in(llvm.parse_assembly(fused))
+    module.link_in(llvm.parse_assembly(fused_ir(module_text(), fused and level != "x86-64-v2")))
     module.triple, module.data_layout = "x86_64-unknown-linux-gnu", str(machine.target_data)
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = options.slp_vectorization = True
@@ -70,20 +70,20 @@ def compiled(level):
 
 
 @functools.cache
-def library(level):
+def library(level, fused=True):
     with tempfile.NamedTemporaryFile(suffix=".so") as file:
-        file.write(compiled(level)[1])
+        file.write(compiled(level, fused)[1])
         file.flush()
         return ctypes.CDLL(file.name)
 
 
-def call(level, name, *arrays):
+def call(level, name, *arrays, fused=True):
     """The function of each element of arrays of one dtype and length."""
     arrays = [np.ascontiguousarray(array) for array in arrays]
     (dtype,) = {array.dtype for array in arrays}
     out = np.empty_like(arrays[0])
     result, raised = ctypes.c_void_p(), ctypes.c_void_p()
     pointers = [ctypes.c_void_p(array.ctypes.data) for array in (*arrays, out)]
-    loop = library(level)[f"loop_{name}_{dtype}"]
+    loop = library(level, fused)[f"loop_{name}_{dtype}"]
     assert loop(ctypes.byref(result), ctypes.byref(raised), *pointers, ctypes.c_int64(out.size)) == 0
     return out

@@ -64,6 +64,7 @@ ENDLESS = [
     "for i in grid(n):\n    k = x[j]\n    while k >= 0:\n        k = 0\n    out[i] = k",
     "for b in blocks(n):\n    k = x[j] + 2**62\n    for c in threads(k):\n        if c < 0:\n            out[b] = 1",
     "for i in grid(n):\n    for q in range(2**40):\n        out[i] = x[j] + q",
+    "for i in grid(n):\n    for q in range(2**20):\n        for p in range(-2**60, q):\n            out[i] = x[j] + p",
     "k = x[j]\nwhile k >= 0:\n    for i in grid(n):\n        out[i] = 1",
     "for q in range(2**62):\n    for i in grid(n):\n        out[i] = x[j]",
     "for b in blocks(n):\n    out[b] = sum(x[c + j] for c in threads(2**62))",

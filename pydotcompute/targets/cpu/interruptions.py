@@ -91,7 +91,7 @@ def is_bounded(e: Expr, names: Set[str]) -> bool:
     """Whether it is no larger than about one of these scalars, or a small number."""
     match e:
         case Const():
-            return isinstance(e.value, int) and e.value <= PIECE
+            return isinstance(e.value, int) and abs(e.value) <= PIECE
         case Var():
             return e.name in names
         case Convert():
@@ -111,8 +111,8 @@ def is_bounded(e: Expr, names: Set[str]) -> bool:
 
 class _Watch(NamedTuple):
     """What a loop does about it. spent: the name of what was spent since the last look. cost: of an iteration, where it
-    counts. part: of how many iterations its parts are. settled: the loops inside have nothing to do. twice: it is
-    written as a whole, too, for when it has no more than a part."""
+    counts. part: of how many iterations its parts are. settled: the loops inside end soon enough, and have nothing to
+    do. twice: it is written as a whole, too, for when it has no more than a part."""
 
     spent: str
     cost: str = ""
@@ -141,7 +141,7 @@ class Interruptions:
             spent = self.around[-1].spent if self.around else self.writer.held("_spent", "int64(0)")
             known = set() if self.in_helper else self.known
             cost = cost_of(s.body, known, self.write, self.helpers, scalar=4)
-            settled = not any(self._is_open(n, known) for n in walk_body(s))
+            settled = not any(self._is_open(n, known) or self._is_endless(n) for n in walk_body(s))
             if isinstance(s, For) and settled:
                 part = self.writer.held("_part", f"maximum(floordiv_integer(int64({LOOK}), {cost}), int64(1))")
                 alone = not any(isinstance(n, (For, While, Parallel, Reduce)) for n in walk_body(s))
@@ -222,6 +222,11 @@ class Interruptions:
         if isinstance(n, For):
             return not is_short(n) and not all(_follows(e, known) for e in (n.start, n.stop, n.step))
         return isinstance(n, While) or self._calls_long(n)
+
+    def _is_endless(self, n: object) -> bool:
+        """Whether it is a loop over a range that no array's length bounds: one turn around it may take for ever."""
+        names: Set[str] = frozenset() if self.in_helper else self.lengths
+        return isinstance(n, For) and not is_short(n) and not all(is_bounded(e, names) for e in (n.start, n.stop))
 
     def _calls_long(self, n: object) -> bool:
         return isinstance(n, CallHelper) and any(self._is_long(m) for s in self.helpers[n.helper].body for m in walk(s))

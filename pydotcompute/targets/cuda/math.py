@@ -37,7 +37,7 @@ def is_ours(name: str, dtype: str) -> bool:
 
 def _listed(name: str, dtype: str) -> Emit:
     if is_ours(name, dtype):
-        return lambda d, b, t, *values: b.call(defined(d, b.module, name, dtype), values)
+        return lambda d, b, t, *values: b.call(defined(d, b.module, name, dtype, fused=True), values)
     return lambda d, b, t, *values: device(b, name, t, *values)
 
 

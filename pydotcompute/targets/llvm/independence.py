@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from llvmlite import ir
 from llvmlite.ir import values
 
@@ -33,24 +35,26 @@ class _Distinct(values.MDValue):
     __hash__ = object.__hash__
 
 
-def mark_loop(latch: ir.Instruction, kind: str) -> None:
-    """Say it of the loop whose body this branch ends: its ordinary accesses may be reordered across iterations."""
-    module = latch.parent.parent.parent
+def mark_loop(latch: ir.Instruction, kind: str, place: Any = None) -> None:
+    """Say it of the loop whose body this branch ends: its ordinary accesses may be reordered across iterations.
+    place: where it stands, for LLVM's remarks of it."""
+    module, facts = latch.parent.parent.parent, list[values.Value]()
     if kind == RARE:
         facts = _once(module)
     elif kind == ROLLED:
         facts = [_hint(module, "unroll.disable")]
     elif kind == UNROLLED:
         facts = [_hint(module, "unroll.count", ir.Constant(ir.IntType(32), AS_ONE))]
-    elif group := module.namedmetadata.get(ACCESS):
+    elif kind and (group := module.namedmetadata.get(ACCESS)):
         name = ir.MetaDataString(module, "llvm.loop.parallel_accesses")
         hints = _hints(module) if kind == INDEPENDENT_VECTORS else []
         if kind == INTERLEAVED:
             hints = [_hint(module, "interleave.count", ir.Constant(ir.IntType(32), 2))]
         facts = [module.add_metadata([name, group.operands[0]]), *hints]
-    else:  # it touches no memory
-        return
-    latch.set_metadata("llvm.loop", _Distinct(module, facts, name=str(len(module.metadata))))
+    if place is not None:  # else LLVM takes that of the code before the loop, which may be of many lines, so of none
+        facts = [place, *facts]
+    if facts:  # it may touch no memory
+        latch.set_metadata("llvm.loop", _Distinct(module, facts, name=str(len(module.metadata))))
 
 
 def _hint(module: ir.Module, name: str, *more: values.Value) -> values.MDValue:

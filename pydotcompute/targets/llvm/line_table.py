@@ -17,8 +17,8 @@ from numba.core.debuginfo import AbstractDIBuilder
 from ...errors import Position
 
 # While modules are being linked, the locations stand under names of our own: LLVM verifies a module with locations
-# whenever it reads one, and what marks independent loops is not yet what it must be.
-HIDDEN = (("!dbg ", "!pydotcompute.dbg "), ("!llvm.dbg.cu ", "!pydotcompute.dbg.cu "))
+# whenever it reads one, and what marks independent loops is not yet what it must be. Loops name their locations too.
+HIDDEN = tuple((f"!{kind} ", f"!pydotcompute.{kind} ") for kind in ("dbg", "llvm.dbg.cu", "llvm.loop"))
 VERSIONS = '!{i32 7, !"Dwarf Version", i32 4}', '!{i32 2, !"Debug Info Version", i32 3}'
 
 
@@ -31,10 +31,10 @@ def hidden(text: str) -> str:
 
 def shown(text: str) -> str:
     """The text of all modules, linked: with its locations, if it has some."""
-    if HIDDEN[0][1] not in text:
-        return text
     for name, other in HIDDEN:
         text = text.replace(other, name)
+    if "!dbg " not in text:
+        return text
     free = 1 + max(map(int, re.findall(r"^!(\d+) = ", text, re.M)))
     nodes = [f"!{free + k} = {node}" for k, node in enumerate(VERSIONS)]
     return "\n".join((text, f"!llvm.module.flags = !{{!{free}, !{free + 1}}}", *nodes, ""))

@@ -17,6 +17,7 @@ from numba.core import errors, fastmathpass, ir as numba_ir
 from numba.core.cpu import FastMathOptions
 
 from .independence import INDEPENDENT, INDEPENDENT_VECTORS, INTERLEAVED, RARE, ROLLED, UNROLLED, mark_loop
+from .line_table import LineTable
 from .values import DTYPES, I1, I64, constant
 
 PREFIX = "written$"  # of the names of its functions; NVVM wants no dot in names that several modules have
@@ -242,14 +243,14 @@ class _Body:
         body, following, after = (self.b.append_basic_block(name) for name in ("body", "next", "after"))
         otherwise = self.b.append_basic_block("else") if orelse else after
         self.b.cbranch(holds, body, otherwise)
+        place = self.b.debug_metadata if isinstance(self.lines, LineTable) else None  # which NVVM refuses
         self.b.position_at_end(body)
         self.loops.append(_Loop(following, after))
         yield following
         loop = self.loops.pop()
         self.b.position_at_end(following)
-        latch = self.b.branch(head)
-        if loop.mark:
-            mark_loop(latch, loop.mark)
+        self.b.debug_metadata = place
+        mark_loop(self.b.branch(head), loop.mark, place)
         if orelse:
             self.b.position_at_end(otherwise)
             self.statements(orelse)
