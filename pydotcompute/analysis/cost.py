@@ -36,7 +36,7 @@ ATOMIC = 2500  # 25 ns: an update that other threads make too; alone it is a pla
 SLICE = 1_600_000  # 16 µs by these costs; 4 µs and more where they are vectors of a newer processor
 LOOK = 4 * SLICE  # as much work lies between two looks whether a call is to end
 _SLOW = ("/", "//", "%", "**")
-_EXACT = (
+EXACT = (
     "abs",
     "min",
     "max",
@@ -160,7 +160,7 @@ def _expression(
                 return 0
             own = 5
         case Call():
-            own = 5 if e.function in _EXACT else 60
+            own = 5 if e.function in EXACT else 60
         case CallHelper():
             body = helpers[e.helper].body
             own = sum(_expression(n, helpers) for s in body for n in walk(s) if n is not s and isinstance(n, Expr)) or 5

@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
+from ...analysis.cost import EXACT
 from ...ir.tree import (
     Accumulate,
     Assign,
     AssignTuple,
     Atomic,
+    Binary,
     Break,
+    Call,
     Continue,
     For,
     If,
@@ -29,6 +32,13 @@ from ...ir.tree import (
 def body_size(loop: Parallel) -> int:
     """How many nodes the tree of a loop's body has."""
     return sum(1 for s in loop.body for _ in walk(s))
+
+
+def has_much_code(loop: Parallel | Reduce) -> bool:
+    """Whether an iteration evaluates a function of many instructions: next to it, what a turn costs besides is little,
+    and what is written twice is much code."""
+    calls = (n for s in loop.body for n in walk(s) if isinstance(n, Call) or isinstance(n, Binary) and n.op == "**")
+    return any(isinstance(n, Binary) or n.function not in EXACT for n in calls)
 
 
 def assigned(body: Iterable[Stmt], into: Callable[[Stmt], bool] = lambda s: True) -> set[str]:

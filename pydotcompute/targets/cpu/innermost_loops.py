@@ -11,6 +11,7 @@ from ..llvm.expressions import Expressions
 from ..llvm.faults import Faults
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
+from .bodies import has_much_code
 from .index_set_splitting import (
     Split,
     assuming,
@@ -20,7 +21,6 @@ from .index_set_splitting import (
     index_conditions,
 )  # fmt: skip
 from .interruptions import PIECE, Interruptions, leave_if_interrupted
-from .lane_vectors import PASSES
 from .lifted_checks import LiftedChecks
 from .loop_reductions import Lanes, Reductions
 from .row_versions import RowVersions
@@ -49,7 +49,7 @@ class InnermostLoops:
         elif lanes.search:
             self.checks.write(loop, start, stop, lambda version: self._search(version, lanes, start, stop))
         elif loop.kind == "threads" and (count := _whole_vectors(loop)):
-            self._each(loop, start, f"int64({count})", "independent_vectors")
+            self._each(loop, start, f"int64({count})", _of_few_vectors(loop))
         elif not _few(loop) and self._is_cut(loop):
             with self._pieces(loop, start, stop) as (first, last):
                 self._whole(loop, first, last)
@@ -97,7 +97,7 @@ class InnermostLoops:
         """The iterations for which the conditions hold, which have none; all of them, if they are few, as vectors."""
         if loop.kind == "threads" and (count := _whole_vectors(loop)):
             with self.writer.if_(f"band(eq({split.low}, int64(0)), eq({split.high}, int64({count})))"):
-                self._each(loop, "int64(0)", f"int64({count})", "independent_vectors")
+                self._each(loop, "int64(0)", f"int64({count})", _of_few_vectors(loop))
             with self.writer.else_():
                 self._each(loop, split.low, split.high, "independent")
         else:
@@ -146,8 +146,12 @@ class InnermostLoops:
         length = self.writer.held("_length", f"sub({stop}, {start})")
         if most > lanes.block:
             self._long(loop, lanes, start, stop)
+        elif most >= lanes.count:
+            self._block(loop, lanes, start, length)
         elif most > lanes.piece:
-            self._last(loop, lanes, start, stop)
+            self.reductions.begin_block(lanes)
+            self._parts(loop, lanes, start, length)
+            self.reductions.end_block(lanes, length)
         elif most:
             self._short(loop, lanes, start, length)
         else:
@@ -163,37 +167,36 @@ class InnermostLoops:
             self.reductions.end_block(lanes, length, pieces=1)
 
     def _long(self, loop: Parallel, lanes: Lanes, start: str, stop: str) -> None:
-        """Whole blocks, and a last one."""
-        shift = lanes.block.bit_length() - 1
-        before = f"maximum(sub({stop}, add({start}, int64(1))), int64(0))"
-        last = self.writer.held("_last", f"at(shr({before}, int64({shift})), int64({lanes.block}), {start})")
-        with self._blocks(loop, lanes.block, start, last) as (first, terms):
-            self._passes(loop, lanes, first, f"int64({PASSES})")
-            self.reductions.end_block(lanes, terms)
-        self._last(loop, lanes, last, stop)
+        with self._blocks(loop, lanes.block, start, stop) as (first, terms):
+            self._block(loop, lanes, first, terms)
 
-    def _last(self, loop: Parallel, lanes: Lanes, start: str, stop: str) -> None:
-        """A block: passes over all lanes, and one over a part of them."""
-        writer, shift, part = self.writer, lanes.count.bit_length() - 1, self.names.fresh("_part")
-        terms = writer.held("_terms", f"sub({stop}, {start})")
+    def _block(self, loop: Parallel, lanes: Lanes, start: str, terms: str) -> None:
+        """So many terms, of which no block has more: passes over all lanes, and one over a part of them."""
+        writer, shift = self.writer, lanes.count.bit_length() - 1
         whole = writer.held("_whole", f"shr({terms}, int64({shift}))")
         self._passes(loop, lanes, start, whole)
         writer.assign(whole, f"shl({whole}, int64({shift}))")
-        left = writer.held("_left", f"sub({terms}, {whole})")
+        self._parts(loop, lanes, writer.held("_rest", f"add({start}, {whole})"), f"sub({terms}, {whole})")
+        self.reductions.end_block(lanes, terms)
+
+    def _parts(self, loop: Parallel, lanes: Lanes, start: str, terms: str) -> None:
+        """So many terms, of which there are fewer than lanes."""
+        writer, part = self.writer, self.names.fresh("_part")
+        left = writer.held("_left", terms)
         with writer.for_(part, "int64(0)", f"blocks_of({left}, int64({lanes.piece}))"):
             before = writer.held("_before", f"mul({part}, int64({lanes.piece}))")
-            here = writer.held("_here", f"add({start}, add({whole}, {before}))")
+            here = writer.held("_here", f"add({start}, {before})")
             self._part(loop, lanes, here, before, f"sub({left}, {before})")
-        self.reductions.end_block(lanes, terms)
 
     def _passes(self, loop: Parallel, lanes: Lanes, first: str, passes: str) -> None:
         """So many passes over all lanes of a block that begins."""
         writer, turn, k = self.writer, self.names.fresh("_pass"), self.names.fresh("_k")
+        mark = _of_few_vectors(loop)
         self.reductions.begin_block(lanes)
         with writer.for_(turn, "int64(0)", passes):
             here = writer.held("_here", f"at({turn}, int64({lanes.count}), {first})")
             with writer.for_(k, "int64(0)", f"int64({lanes.count})"):
-                writer.line("independent_vectors()")
+                writer.line(f"{mark}()")
                 self._lane_of(loop, lanes, f"add({here}, {k})", k)
             writer.line("rolled()")  # else it goes along one lane after the other, and not along memory
 
@@ -268,6 +271,11 @@ def _whole_vectors(loop: Parallel) -> int:
     inner = any(isinstance(node, (For, While, Reduce)) for s in loop.body for node in walk(s))
     whole = 0 < count <= _FEW and count % _vector_width(loop) == 0
     return count if whole and not inner and not index_conditions(loop) else 0
+
+
+def _of_few_vectors(loop: Parallel) -> str:
+    """The mark of a loop that is no longer than a few vectors."""
+    return "compact" if has_much_code(loop) else "independent_vectors"
 
 
 def _few(loop: Parallel) -> bool:

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable
 from contextlib import contextmanager
 from typing import Any, Iterator, NamedTuple
 
-from ...ir.tree import Expr, Parallel, Reduce, Reduction, Var, walk
+from ...ir.tree import Expr, Parallel, Reduce, Var, walk
 from ..llvm.expressions import Expressions, is_cheap
 from ..llvm.writer import Writer
-from .bodies import assigned, body_size
+from .bodies import assigned, body_size, has_much_code
 from .loop_reductions import Lanes, lanes_together
 
 _LARGE = 150  # nodes of a body that is not written three times
@@ -19,8 +19,10 @@ UNLIMITED = 1 << 63
 
 
 class _Row(NamedTuple):
+    """versions: for rows that are no longer than this, the shorter ones first."""
+
     length: Expr
-    lanes: Lanes
+    versions: tuple[int, int]
 
 
 class RowVersions:
@@ -37,7 +39,7 @@ class RowVersions:
             return iterations()
         length = self.writer.held("_row", self.expressions.text(row.length))
         branch = self.writer.if_
-        for most in (row.lanes.piece, row.lanes.block):
+        for most in row.versions:
             with branch(f"le({length}, int64({most}))"), self._known(row.length, most):
                 iterations()
             branch = self.writer.elif_
@@ -56,16 +58,18 @@ def _row_of(loop: Parallel) -> _Row | None:
     if body_size(loop) > _LARGE:
         return None
     changed = assigned(loop.body) | set(loop.names)
-    for count, reductions in _rows(node for s in loop.body for node in walk(s)):
+    for count, inner in _rows(node for s in loop.body for node in walk(s)):
         names = {part.name for part in walk(count) if isinstance(part, Var)}
+        reductions = inner.reductions if isinstance(inner, Parallel) else (inner.reduction,)
         if (together := lanes_together(reductions)) and is_cheap(count) and not names & changed:
-            return _Row(count, Lanes(count=together))
+            lanes = Lanes(count=together)
+            return _Row(count, (lanes.piece, lanes.count - 1 if has_much_code(inner) else lanes.block))
     return None
 
 
-def _rows(nodes: Iterable[Any]) -> Iterator[tuple[Expr, tuple[Reduction, ...]]]:
+def _rows(nodes: Iterable[Any]) -> Iterator[tuple[Expr, Parallel | Reduce]]:
     for node in nodes:
         if isinstance(node, Parallel):
-            yield node.counts[-1], node.reductions
+            yield node.counts[-1], node
         elif isinstance(node, Reduce) and not node.short:
-            yield node.count, (node.reduction,)
+            yield node.count, node

@@ -14,6 +14,8 @@ ACCESS = "pydotcompute.access"
 INDEPENDENT, INDEPENDENT_VECTORS = "independent", "independent_vectors"
 # The first, and each turn does the work of two: one turn alone is a long chain of steps that wait for each other.
 INTERLEAVED = "interleaved"
+# The first, in turns of two vectors, of which each is much code.
+COMPACT = "compact"
 # What stands at the head of a loop that hardly ever runs.
 RARE = "rare"
 # What stands at the end of a loop of which several iterations may be done as one, so that their loads wait together;
@@ -48,8 +50,10 @@ def mark_loop(latch: ir.Instruction, kind: str, place: Any = None) -> None:
     elif kind and (group := module.namedmetadata.get(ACCESS)):
         name = ir.MetaDataString(module, "llvm.loop.parallel_accesses")
         hints = _hints(module) if kind == INDEPENDENT_VECTORS else []
-        if kind == INTERLEAVED:
+        if kind in (INTERLEAVED, COMPACT):
             hints = [_hint(module, "interleave.count", ir.Constant(ir.IntType(32), 2))]
+        if kind == COMPACT:
+            hints.append(_hint(module, "unroll.disable"))
         facts = [module.add_metadata([name, group.operands[0]]), *hints]
     if place is not None:  # else LLVM takes that of the code before the loop, which may be of many lines, so of none
         facts = [place, *facts]
