@@ -111,22 +111,22 @@ def cost_of(
             fixed += scalar * sum(map(expression, _expressions(s)))
             stores = isinstance(s, (Store, Scatter, Accumulate)) and getattr(s, "array", "") not in private
             fixed += atomic if isinstance(s, Atomic) else 5 * scalar * stores
-    numbers = [_number(term) for term in terms]
+    numbers = [constant(term) for term in terms]
     text = f"int64({fixed + 1 + sum(number or 0 for number in numbers)})"
     for term, number in zip(terms, numbers, strict=True):
         text = text if number is not None else f"add({text}, {term})"
     return text
 
 
-def _number(text: str) -> int | None:
-    """What the text of a constant says."""
+def constant(text: str) -> int | None:
+    """What the text of a cost says, if it is the same in every call."""
     digits = text.removeprefix("int64(").removesuffix(")")
     return int(digits) if digits.isdecimal() else None
 
 
 def _product(turns: str, cost: str) -> str:
     """What is known is not left to the compiler: nested loops of known lengths would be most of a kernel's text."""
-    count, each = _number(turns), _number(cost)
+    count, each = constant(turns), constant(cost)
     if count is not None and each is not None:
         return f"int64({count * min(each, _MOST)})"
     return f"mul({turns}, {f'minimum({cost}, int64({_MOST}))' if 'mul(' in cost else cost})"

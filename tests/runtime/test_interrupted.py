@@ -121,6 +121,25 @@ kernels:
               s = s * 0.999 + k
               k += 1
           out[i] = s
+  inner:
+    signature: "(x: float64[n], steps: int64) -> (out: float64[n])"
+    body: |
+      for i in grid(n):
+          s = x[i]
+          for k in range(100):
+              for j in range(steps):
+                  s = s * 0.999 + j * k
+          out[i] = s
+  parts:
+    signature: "(x: float64[n], steps: int64) -> (out: float64[n])"
+    body: |
+      for i in grid(n):
+          s = x[i]
+          for k in range(steps):
+              terms = min(200, steps - k)
+              for j in range(terms):
+                  s = s * 0.999 + j
+          out[i] = s
   tallied:
     signature: "(x: float64[n], steps: int64) -> (out: int64[n])"
     body: |
@@ -131,7 +150,7 @@ kernels:
               atomic_add(out, c % n, c >> 1)
 """
 BOTH = ["turns", "endless", "nested", "ragged", "phases", "slices", "checked", "counted"]
-ONE = ["sums", "extremes", "lanes", "tallied", "back", "counting"]  # of one thread's own: as on several
+ONE = ["sums", "extremes", "lanes", "tallied", "back", "counting", "inner", "parts"]  # of one thread's own: as on several
 
 PROGRAM = r"""
 import os, signal, sys, threading, time

@@ -10,9 +10,10 @@ no array's length bounds them: as long as an array in memory is, a loop without 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Set
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
-from ...analysis.cost import LOOK, cost_of
+from ...analysis.cost import LOOK, SLICE, constant, cost_of
 from ...ir.tree import (
     Assign,
     Binary,
@@ -31,6 +32,7 @@ from ...ir.tree import (
     Stmt,
     Var,
     While,
+    rebuilt,
     walk,
 )  # fmt: skip
 from ..llvm.faults import FAULTS
@@ -87,6 +89,28 @@ def lengths(tree: KernelTree) -> frozenset[str]:
     return frozenset(found)
 
 
+def numbers(tree: KernelTree) -> dict[str, int]:
+    """The scalars of a kernel that are never more than a number of its text, and those numbers."""
+    found: dict[str, int] = {}
+    assigned = [n for s in tree.body for n in walk(s) if isinstance(n, Assign)]
+    names = [n.name for n in assigned]
+    for n in assigned:
+        if names.count(n.name) == 1 and (most := _at_most(n.value, found)) is not None:
+            found[n.name] = most
+    return found
+
+
+def _at_most(e: Expr, found: dict[str, int]) -> int | None:
+    match e:
+        case Const() if isinstance(e.value, int):
+            return e.whole
+        case Var():
+            return found.get(e.name)
+        case Call(function="min"):
+            return min((most for a in e.arguments if (most := _at_most(a, found)) is not None), default=None)
+    return None
+
+
 def is_bounded(e: Expr, names: Set[str]) -> bool:
     """Whether it is no larger than about one of these scalars, or a small number."""
     match e:
@@ -128,14 +152,14 @@ class Interruptions:
         self.writer, self.write = writer, write
         self.helpers: dict[str, Helper] = {h.name: h for h in tree.helpers}
         self.known = {*tree.symbols, *(p.name for p in tree.parameters if not p.in_memory)}
-        self.lengths = lengths(tree)
+        self.lengths, self.most = lengths(tree), numbers(tree)
         self.in_helper = False  # whose names are its own
         self.off = self.long = False  # in code for phases of which each iteration ends soon, or does not
         self.around: list[_Watch] = []
 
     def loop(self, s: Loop, write: Callable[[], None]) -> None:
         """A loop, which `write` writes."""
-        if self.off or is_short(s) or self.around and self.around[-1].settled:
+        if self.off or self._ends_soon(s) or self.around and self.around[-1].settled:
             watch = _Watch("")
         else:
             spent = self.around[-1].spent if self.around else self.writer.held("_spent", "int64(0)")
@@ -220,8 +244,39 @@ class Interruptions:
     def _is_open(self, n: object, known: set[str]) -> bool:
         """Whether nobody knows what it costs before it runs."""
         if isinstance(n, For):
-            return not is_short(n) and not all(_follows(e, known) for e in (n.start, n.stop, n.step))
+            return not self._ends_soon(n) and not all(_follows(e, known) for e in (n.start, n.stop, n.step))
         return isinstance(n, While) or self._calls_long(n)
+
+    def _ends_soon(self, n: Loop) -> bool:
+        """Whether it is less work than a slice, by numbers of the text alone."""
+        found: dict[str, int] = {} if self.in_helper else self.most
+
+        def counted(n: Any) -> Any:
+            """With its largest counts in place of those that are only known when it runs."""
+            n = rebuilt(n, counted)
+            if not isinstance(n, For) or (most := _at_most(n.stop, found)) is None:
+                return n
+            return replace(n, stop=Const(most, n.start.type))
+
+        if is_short(n):
+            return True
+        loop = counted(n)
+        for inside in walk(loop):
+            match inside:
+                case While() | Reduce() | CallHelper():
+                    return False
+                case For(start=start, stop=stop, step=Const() as step) if step.whole > 0:
+                    counts: tuple[Expr, ...] = (start, stop)
+                case For():
+                    return False
+                case Parallel():
+                    counts = inside.counts
+                case _:
+                    continue
+            if not all(isinstance(e, Const) for e in counts):
+                return False
+        cost = constant(cost_of((loop,), set(), self.write, self.helpers, scalar=4))
+        return cost is not None and cost <= SLICE
 
     def _is_endless(self, n: object) -> bool:
         """Whether it is a loop over a range that no array's length bounds: one turn around it may take for ever."""
