@@ -149,7 +149,6 @@ def test_an_opencl_device(capsys):
     assert (axpy["what"], axpy["elements"]) == ("axpy", 10_000) and softmax["elements"] == 10_000
     assert all(axpy[by] > 0 for by in ("GB/s", "CPU target", "pyopencl")) and softmax["GB/s"] > 0
     assert len(first) == 3 and all(row["s"] > 0 for row in first)
-    assert first[0]["s"] > first[1]["s"]  # the compiler of the device takes its time
 
 
 DECLARED = SAXPY.replace("build:", "saxpy:") + """\
