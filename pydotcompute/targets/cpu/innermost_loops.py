@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 
-from ...ir.tree import Accumulate, Binary, Call, Const, For, Load, Parallel, Reduce, Var, While, walk
+from ...ir.tree import Access, Accumulate, Binary, Call, Const, For, Load, Parallel, Reduce, Var, While, walk
 from ..llvm.expressions import Expressions
 from ..llvm.faults import Faults
 from ..llvm.statements import Statements
@@ -26,6 +26,7 @@ from .loop_reductions import Lanes, Reductions
 from .row_versions import RowVersions
 
 _LONG_CHAINS = frozenset(("**", "cbrt", "erf", "erfc", "tanh"))
+_SMALL = 12  # nodes of a body that is done several times a turn
 _FEW = 64  # iterations of a loop that is written as vectors
 _BLOCKS = 1 << 8  # blocks between two looks at whether the call is to end
 _OF_LOOPS = 1 << 9  # iterations, where there are loops in each
@@ -120,12 +121,20 @@ class InnermostLoops:
             counter = self.names.fresh("_turn")
         if mark == "independent" and _is_long_chain(loop):
             mark = "interleaved"
+        elif mark == "independent" and self._looks(loop):
+            mark = "unrolled"
         with writer.for_(counter or name, start, stop):
             writer.line(f"{mark}()")
             if counter:  # of a piece, which does not tell LLVM that it starts from 0 or later
                 writer.assign(name, f"natural({counter})")
             with self.statements.iteration():
                 self.statements.write(loop.body)
+
+    def _looks(self, loop: Parallel) -> bool:
+        """Whether it moves a few elements, with a look at each index: no vectors come of it, and a turn has less to do
+        than what counts the turns."""
+        nodes = [node for s in loop.body for node in walk(s)]
+        return len(nodes) <= _SMALL and any(isinstance(n, Access) and self.faults.checks(n) for n in nodes)
 
     @contextmanager
     def _blocks(self, loop: Parallel, block: int, start: str, stop: str) -> Iterator[tuple[str, str]]:
