@@ -192,10 +192,12 @@ class _Lanes:
         held: dict[tuple[str, tuple[Expr, ...]], Var] = {}
 
         def changed(node: Any) -> Any:
+            node = rebuilt(node, changed)
             if not isinstance(node, Load):
-                return rebuilt(node, changed)
+                return node
             dims = self.made.extents.get(node.array, ())
-            if not node.inside or not dims or node.type not in _NOTHING or not self._is_same(node):
+            nested = any(isinstance(n, Load) for e in node.indices for n in walk(e))  # which may be outside here
+            if nested or not node.inside or not dims or node.type not in _NOTHING or not self._is_same(node):
                 return node
             key = node.array, node.indices
             if key not in held:
@@ -257,11 +259,11 @@ class _Lanes:
         return not any(isinstance(n, Var) and n.name in own for n in nodes)
 
     def _only_inside(self, name: str) -> bool:
-        """Whether an index is read in loops over it alone."""
+        """Whether an index is read and set in loops over it alone."""
 
         def outside(node: Any) -> bool:
-            if isinstance(node, Var):
-                return node.name == name
+            if isinstance(node, (Var, Assign)) and node.name == name:
+                return True
             inside = node.body if isinstance(node, (For, Reduce)) and node.name == name else ()
             return any(outside(child) for child in children(node) if not any(child is s for s in inside))
 

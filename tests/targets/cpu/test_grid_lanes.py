@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pydotcompute.check import memory
 from tests.targets.built import agree, draw, loop
 
 TARGET = "cpu:x86-64-v3"
@@ -122,6 +123,14 @@ BODIES = {
                 s += b
             out[i] = s
     """),
+    "a name of a loop that is set before it": ("(x: float64[m, n]) -> (out: float64[n])", """
+        for i in grid(n):
+            k = int64(x[0, i])
+            s = 0.0
+            for k in range(m):
+                s = s * 0.5 + x[k, i]
+            out[i] = s
+    """),
     "loops in loops, whose bounds change": ("(x: float64[m, n]) -> (out: float64[n])", """
         for i in grid(n):
             s = 0.0
@@ -213,6 +222,24 @@ def test_a_sum_across_of_infinities():
     out = kernel.call(np.ones((1, 20), np.float32), y)[0]
     np.testing.assert_array_equal(out[4:9], [np.inf, -np.inf, np.nan, np.nan, np.inf])
     np.testing.assert_array_equal(np.delete(out, range(4, 9)), 20)
+
+
+def test_nothing_is_read_beyond_its_condition():
+    """What all lanes have in common is loaded once for all: only where it is inside, and so is what says where."""
+    kernel = loop(TARGET, "(x: float64[m, n], y: float64[m], at: int64[m]) -> (out: float64[n])", """
+        for i in grid(n):
+            s = 0.0
+            for k in range(m):
+                s = s * 0.5 + x[k, i]
+                if k >= 5000:
+                    s = s * 0.5 + y[at[k - 5000] % m]
+            out[i] = s
+    """, EXACT)  # fmt: skip
+    at, _ = memory.guarded((5,), np.dtype("i8"))
+    at[:] = range(5)
+    agree(kernel, draw(5, 40, dtype="f8"), draw(5, dtype="f8"), at)
+    kernel.call(draw(5, 40, dtype="f8"), draw(5, dtype="f8"), at)
+    agree(kernel, draw(5003, 16, dtype="f8"), draw(5003, dtype="f8"), np.arange(5003) - 2)
 
 
 def test_a_fault_in_one_lane_is_told():
