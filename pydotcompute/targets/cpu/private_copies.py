@@ -18,7 +18,8 @@ from ..llvm.expressions import constant
 from .arrays import Array
 from .code import Code
 
-MOST = 4096  # elements of a copy
+MOST = 4096  # elements of all copies: a thread that calls may have little of a stack
+_ARRAYS = 16
 COST = 4000  # of an element, in the units of analysis/cost.py: to set it to 0, and to add it atomically
 
 
@@ -31,7 +32,8 @@ def counters(tree: KernelTree, loop: Parallel, arrays: dict[str, Array]) -> tupl
         plain = n.op == "add" and "int" in array.dtype and not n.result and not n.stored
         if not plain or array.strides is not None or n.array in aliased:
             return ()
-    return tuple(dict.fromkeys(n.array for n in updates))
+    found = tuple(dict.fromkeys(n.array for n in updates))
+    return found if len(found) <= _ARRAYS else ()
 
 
 def elements(array: Array) -> str:
@@ -41,7 +43,8 @@ def elements(array: Array) -> str:
 
 def all_small(arrays: Sequence[Array]) -> str:
     """The condition that each is small enough."""
-    return reduce(lambda a, b: f"band({a}, {b})", (f"le({elements(a)}, int64({MOST}))" for a in arrays))
+    most = MOST // len(arrays)
+    return reduce(lambda a, b: f"band({a}, {b})", (f"le({elements(a)}, int64({most}))" for a in arrays))
 
 
 def cost(arrays: Sequence[Array]) -> str:
@@ -55,7 +58,7 @@ def copied(code: Code, names: Sequence[str]) -> Iterator[None]:
     writer, arrays = code.writer, [code.arrays[name] for name in names]
     copies = []
     for array in arrays:
-        pointer = writer.held("_copy", f"stack_{array.dtype}({MOST})")
+        pointer = writer.held("_copy", f"stack_{array.dtype}({MOST // len(arrays)})")
         copies.append(replace(array, pointer=pointer))
         with writer.for_(number := writer.names.fresh("_number"), elements(array)):
             writer.line(f"store{array.access}({pointer}, {number}, {constant(0, array.dtype)})")

@@ -51,6 +51,21 @@ def test_several_arrays_of_several_dimensions(numbers):
     assert np.array_equal(other, np.bincount(both.ravel() % 11, (both & 3).ravel(), 11).astype("i8"))
 
 
+@pytest.mark.parametrize("arrays", [3, 80])
+def test_many_arrays_do_not_fill_the_stack(numbers, arrays):
+    """Of three, each may have a third of what one may; 80 have no copies."""
+    every, bins = range(arrays), 4096 // 3
+    outputs = ", ".join(f"h{k}: int64[bins] = 0" for k in every)
+    updates = [f"    atomic_add(h{k}, x[i] % (bins - {k}), {k})" for k in every]
+    made = kernel("\n".join(["for i in grid(n):", *updates]), f"(x: int32[n], bins: int64) -> ({outputs})", types="")
+    for more in (0, 1):
+        found = {f"h{k}": np.zeros(bins + more, "i8") for k in every}
+        assert made({"n": N, "bins": bins + more}, 3, x=numbers, bins=bins + more, **found) == 0
+        for k in every:
+            wanted = k * np.bincount(numbers % (bins + more - k), minlength=bins + more)
+            assert np.array_equal(found[f"h{k}"], wanted), k
+
+
 def test_what_was_counted_before_an_index_outside_stays_counted(numbers):
     made = kernel(COUNTS, SIGNATURE.format("int64"), types="", bounds=True)
     x = (numbers % 9).astype("i4")
