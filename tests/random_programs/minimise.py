@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Callable, Iterator
 
 from .differential import Batch, Disagreement, check_program
-from .program import Program
+from .program import drawn
 
 
 def failure(program) -> str:
@@ -96,7 +96,7 @@ def minimise(program, fails: Callable[[object], bool], seconds: float):
 
 
 def main() -> None:
-    program = Program(int(sys.argv[1]))
+    program = drawn(int(sys.argv[1]))
     kind = failure(program)
     if not kind:
         sys.exit(f"program {sys.argv[1]} does not fail")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from .forms import Forms
+from .turns import Turns
 from .helpers import Helper
 from .inputs import Inputs
 from .scope import Scope
@@ -17,7 +17,12 @@ _FORMS = (
 )  # fmt: skip
 
 
-class Program(Forms, Inputs, Text):
+def drawn(seed: int, name: str = "k") -> Program:
+    """The program of a campaign's seed: one of five has loops in the iterations of its loops."""
+    return Program(seed, name, form="turns" if seed % 5 == 4 else "")
+
+
+class Program(Turns, Inputs, Text):
     """`entry` is its text in kernels.yaml, `template` that of its template, if it has one."""
 
     def __init__(self, seed: int, name: str = "k", form: str = "", style: str = "", has: Table = EVERY):

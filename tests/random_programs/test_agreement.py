@@ -14,8 +14,13 @@ from collections import Counter
 
 import pytest
 
-from .differential import Batch, Disagreement, check_faults, check_positions, check_program
-from .program import Program
+from pydotcompute import declare
+from pydotcompute.analysis import races
+from pydotcompute.frontend import build as frontend
+from pydotcompute.targets.cpu.lowering import lower
+
+from .differential import Batch, Disagreement, check_faults, check_positions, check_program, write
+from .program import Program, drawn
 
 BATCH = 5  # programs in one declaration
 FIXED, FRESH = range(0, 16), 4
@@ -55,7 +60,7 @@ def check_all(programs, folder, check, bounds: bool = False) -> list:
 # xdist wants the same names in every process, and the fresh seeds are not the same: they are drawn in the test.
 @pytest.mark.parametrize("number", range(len(batches())))
 def test_random_programs_agree(tmp_path, number):
-    programs = [Program(seed, f"k{seed}") for seed in batches()[number]]
+    programs = [drawn(seed, f"k{seed}") for seed in batches()[number]]
     assert sum(check_all(programs, tmp_path, check_program)) >= 4 * len(programs)
 
 
@@ -99,6 +104,20 @@ def test_the_generator_makes_sequential_programs_and_phases():
     rarer = "a swap of a", "a swap of q", "a swap of y", "accumulators of blocks", "a scan in control", "a row for a helper"
     assert [what for what in rarer if not found[what]] == []
 
+
+@pytest.mark.slow
+def test_the_generator_makes_loops_that_iterations_take_together(tmp_path):
+    """What the CPU's code is then written as, by what its text holds."""
+    write([Program(seed, f"k{seed}", form="turns") for seed in range(60)], tmp_path)
+    found = Counter()
+    for kernel in declare.load(tmp_path).kernels.values():
+        rendered = declare.render(kernel, kernel.specialisations[0], "cpu", tmp_path)
+        text = lower(races.check(frontend.build_tree(kernel, kernel.specialisations[0], rendered))).text
+        found.update(word for word in WRITTEN if re.search(word, text))
+    assert [word for word in WRITTEN if found[word] < 2] == []
+
+
+WRITTEN = ("_of_lanes", r"\bsame(_\d+)? = load", r"\bi_7 = ", r"if le\(_row")  # lanes, what all load, lanes apart, rows
 
 SWAP = re.compile(r" *([aqty]\d+)(, [aqty]\d+)+ = [aqty]\d+(, [aqty]\d+)+$")
 
