@@ -38,6 +38,7 @@ class Array(arrays.Array):
 
     kind: str  # "argument" "shared" "private" "local"
     row: tuple[str, str] | None = None  # an index into the leading dims, and the name of its offset
+    at: str = "at"  # or "near", where 32 bits do
 
     @property
     def components(self) -> tuple[tuple[str, str], ...]:
@@ -50,7 +51,7 @@ class Array(arrays.Array):
         return f"{function}({', '.join((index, *self.view))})"
 
     def rebound(self, pointer: str, integers: Sequence[str]) -> Array:
-        return replace(super().rebound(pointer, integers), row=None)
+        return replace(super().rebound(pointer, integers), row=None, at="at")
 
     @property
     def contiguous(self) -> Array:

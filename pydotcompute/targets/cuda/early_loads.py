@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from ...artifact.signature import DTYPE_BYTES
 from ...ir.contraction import product_of
@@ -46,6 +47,13 @@ class Early:
     values: dict[str, Expr]
     body: tuple[Stmt, ...]
     at_once: int
+
+    @cached_property
+    def deciding(self) -> set[str]:
+        """The names in conditions, which are worked out also where one before them does not hold."""
+        nodes = (n for one in (*self.values.values(), *self.body) for n in walk(one))
+        conditions = (n for n in nodes if isinstance(n, Expr) and n.type == "bool")
+        return {v.name for condition in conditions for v in walk(condition) if isinstance(v, Var)}
 
 
 def early_loads(loop: Parallel, own: Set[str], aliases: Iterable[tuple[str, str]], size: int) -> Early | None:

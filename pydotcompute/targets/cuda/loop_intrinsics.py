@@ -8,8 +8,9 @@ from llvmlite import ir
 from numba import types
 
 from ..llvm.dialect import Table, intrinsics, of_types
+from ..llvm.intrinsic import intrinsic
 from ..llvm.operations import infinite
-from ..llvm.values import I64, PARTS, compare, join, kind, parts
+from ..llvm.values import DTYPES, I32, I64, PARTS, compare, join, kind, llvm_type, parts
 from .dialect import NvvmDialect
 
 _OPERATIONS = Table()
@@ -66,10 +67,33 @@ def _better(d: NvvmDialect, op: str) -> Callable:
     return typed
 
 
+@intrinsic
+def _near(typing_context, outer, extent, inner):
+    """outer * extent + inner of numbers whose lower 32 bits say the same, as is true of the result."""
+
+    def emit(context, b, signature, values):
+        x, y, z = (b.trunc(value, I32) for value in values)
+        return b.sext(b.add(b.mul(x, y, flags=("nsw",)), z, flags=("nsw",)), I64)
+
+    return types.int64(types.int64, types.int64, types.int64), emit
+
+
+def _unset(dtype: str) -> Callable:
+    """`unset_DTYPE()`: any value, of which nothing may depend."""
+
+    @intrinsic
+    def any_value(typing_context):
+        return DTYPES[dtype](), lambda *_: ir.Constant(llvm_type(DTYPES[dtype]), ir.Undefined)
+
+    return any_value
+
+
 def loops(d: NvvmDialect) -> dict[str, Callable]:
     """The intrinsics, by name."""
     return {
         **intrinsics(d, _OPERATIONS),
         "better_argmin": of_types(4, _better(d, "min")),
         "better_argmax": of_types(4, _better(d, "max")),
+        "near": _near,
+        **{f"unset_{dtype}": _unset(dtype) for dtype in d.dtypes},
     }

@@ -42,7 +42,7 @@ class Loops:
         run, writer, head = self.names.fresh("_run"), self.writer, self.faults.leave
         one = partial(self.statements.write, s.body)
 
-        def level(k: int, body: Callable[[], None], early: Early | None = None) -> None:
+        def level(k: int, near: bool, body: Callable[[], None], early: Early | None = None) -> None:
             if first_names and k == 1:
                 unpack(writer, first_names, first_counts, names[0])
             if k == len(counts):
@@ -52,24 +52,28 @@ class Loops:
             if early and k == coarsened:
                 first, step = (f"mul({text}, int64({early.at_once}))" for text in (first, step))
             width, thread = self._width(axes, k), f"tid_{axes[k]}()"
-            first, step = f"at({first}, {width}, {thread})", f"mul({step}, {width})"
+            first, step = f"{'near' if near else 'at'}({first}, {width}, {thread})", f"mul({step}, {width})"
             if early and k == coarsened:
-                rounds(k, early, first, step, width)
+                rounds(k, near, early, first, step, width)
             else:
-                inner = partial(level, k + 1, body, early)
-                stride_loop(writer, self.statements, names[k], first, counts[k], step, inner, head=head)
+                inner = partial(level, k + 1, near, body, early)
+                stride_loop(writer, self.statements, names[k], first, counts[k], step, inner, head=head, near=near)
 
-        def rounds(k: int, early: Early, first: str, step: str, width: str) -> None:
+        def rounds(k: int, near: bool, early: Early, first: str, step: str, width: str) -> None:
             """Whole rounds, and a last one."""
-            whole = partial(level, k + 1, partial(self.coarsening.whole_round, early, names[k], run, width))
-            last = partial(self.coarsening.last_round, s, early, names[k], counts[k], run, width)
+            whole = partial(self.coarsening.whole_round, early, names[k], run, width, near)
+            last = partial(self.coarsening.last_round, s, early, names[k], counts[k], run, width, near)
             stop = f"sub({counts[k]}, mul(int64({early.at_once - 1}), {width}))"
-            place = stride_loop(writer, self.statements, run, first, stop, step, whole, head=head)
+            inner = partial(level, k + 1, near, whole)
+            place = stride_loop(writer, self.statements, run, first, stop, step, inner, head=head, near=near)
             with writer.if_(f"lt({place}, {counts[k]})"):
                 writer.assign(run, place)
-                level(k + 1, last)
+                level(k + 1, near, last)
 
-        self.views.versions(s, partial(level, 0, one, self.coarsening.early_loads(s)), partial(level, 0, one))
+        early, other = self.coarsening.early_loads(s), partial(level, 0, False, one)
+        quick = partial(level, 0, False, one, early)
+        near = partial(level, 0, True, one, early) if early and len(counts) > 1 else None
+        self.views.versions(s, counts, near, quick, other)
 
     def _width(self, axes: str, k: int) -> str:
         """How many threads a block has along an axis: along the only one, all."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from contextlib import nullcontext
+from functools import partial
 
 from ...ir.tree import Atomic, CallHelper, For, KernelTree, Load, Parallel, Reduce, Select, Stmt, While, walk
 from ..llvm.array_scope import ArrayScope
@@ -52,25 +53,27 @@ class ThreadCoarsening:
 
     # ------------------------------------------------------------------------------------------------ of a grid
 
-    def whole_round(self, early: Early, name: str, run: str, width: str) -> None:
+    def whole_round(self, early: Early, name: str, run: str, width: str, near: bool) -> None:
         """The iterations from `run` on that are a block's width apart, all their loads before anything else."""
+        at = "near" if near else "at"
         each = [self.names.fresh("_each") for _ in range(early.at_once)]
         for k, one in enumerate(each):
-            self.writer.assign(one, f"at(int64({k}), {width}, {run})")
+            self.writer.assign(one, f"{at}(int64({k}), {width}, {run})")
         loaded = []
         for one in each:
             self.writer.assign(name, one)
-            loaded.append(self._load(early))
+            loaded.append(self._load(early, unset=early.values.keys() - early.deciding))
         for one, values in zip(each, loaded, strict=True):
             self.writer.assign(name, one)
             self._give(values)
             self.statements.write(early.body)
 
-    def last_round(self, s: Parallel, early: Early, name: str, count: str, run: str, width: str) -> None:
+    def last_round(self, s: Parallel, early: Early, name: str, count: str, run: str, width: str, near: bool) -> None:
         """The iterations from `run` on that there are, one by one."""
         writer = self.writer
         last = writer.held("_last", f"minimum({count}, at(int64({early.at_once}), {width}, {run}))")
-        stride_loop(writer, self.statements, name, run, last, width, lambda: self.statements.write(s.body), "rolled")
+        one = partial(self.statements.write, s.body)
+        stride_loop(writer, self.statements, name, run, last, width, one, "rolled", near=near)
 
     # ----------------------------------------------------------------------------------------------- of a block
 
@@ -127,11 +130,16 @@ class ThreadCoarsening:
             left = writer.held("_left", f"to_int32(sub({stop}, {run}))")  # a GPU compares 32 bits in one instruction
             one_round(["", *(f"lt(int32({k * self.block}), {left})" for k in range(1, early.at_once))])
 
-    def _load(self, early: Early, condition: str = "") -> dict[str, str]:
-        """Names for the early values of the iteration whose indices are set, if there is one."""
+    def _load(self, early: Early, condition: str = "", unset: Set[str] = frozenset()) -> dict[str, str]:
+        """Names for the early values of the iteration whose indices are set, if there is one. unset: those that are
+        anything where their guards do not hold, for nobody asks; else 0, which takes fewer registers."""
         loaded = {}
         for name, value in early.values.items():
-            text = self.expressions.text(value)
+            if isinstance(value, Select) and name in unset:
+                load, guard = map(self.expressions.text, (value.then, value.condition))
+                text = f"({load} if {guard} else unset_{value.type}())"
+            else:
+                text = self.expressions.text(value)
             if condition:
                 text = f"({text} if {condition} else {constant(0, value.type)})"
             loaded[name] = self.writer.held("_early", text)

@@ -13,6 +13,8 @@ from .. import arrays
 class Array(arrays.Array, ABC):
     """An array as lowered Python sees it. Its strides are in bytes."""
 
+    at = "at"  # what makes an index of two, and of the extent of the second one
+
     @property
     @abstractmethod
     def components(self) -> tuple[tuple[str, str], ...]:
@@ -28,7 +30,7 @@ class Array(arrays.Array, ABC):
         if self.strides is None:
             result = indices[0] if indices else "int64(0)"
             for extent, index in zip(self.extents[1:], indices[1:], strict=False):
-                result = f"at({result}, {extent}, {index})"
+                result = f"{self.at}({result}, {extent}, {index})"
             return result
         result = "int64(0)"
         if self.view:
