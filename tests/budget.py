@@ -20,7 +20,7 @@ SLOW = (
     "cli/test_cache_output.py", "cli/test_output.py", "examples/test_embed.py", "jit/test_compile_kernel.py",
     "jit/test_edits.py", "kernels/",
     "math/test_accuracy.py", "random_programs/test_agreement.py", "random_programs/test_found.py",
-    "runtime/test_product.py", "runtime/test_random.py", "runtime/test_ranks.py", "runtime/test_settings.py", "runtime/test_vendor.py",
+    "runtime/test_interrupted.py", "runtime/test_product.py", "runtime/test_random.py", "runtime/test_ranks.py", "runtime/test_settings.py", "runtime/test_vendor.py",
     "targets/cpu/test_arithmetic.py", "targets/cpu/test_artifacts.py", "targets/cpu/test_fastmath.py",
     "targets/cpu/test_language.py", "targets/cpu/test_reductions.py", "targets/cpu/test_scatter.py",
     "targets/cpu/test_views.py", "targets/storage/", "targets/test_index_checks.py", "targets/test_scatter.py", "targets/test_ordering.py",
