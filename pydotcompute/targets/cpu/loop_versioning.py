@@ -4,7 +4,7 @@ exist a second time for the strides that vectorise, an element's size and (where
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 
@@ -21,8 +21,11 @@ Iterations = Callable[[str, str], None]  # writes a loop's iterations from start
 
 
 class LoopVersioning:
+    """spread: the arrays of which it is known that their innermost stride is another one."""
+
     def __init__(self, writer: Writer, elements: Elements):
         self.writer, self.names, self.elements = writer, writer.names, elements
+        self.spread: Set[str] = frozenset()
 
     def write(self, loop: Parallel, start: str, stop: str, iterations: Iterations) -> None:
         """The innermost loop of a nest, whose outer indices are set by now, in as many versions as it takes."""
@@ -108,18 +111,24 @@ class LoopVersioning:
 
     def _by_strides(self, loop: Parallel, start: str, stop: str, iterations: Iterations) -> None:
         """The loop for innermost strides of one element, and for all others."""
+        self.by_strides(loop, lambda: iterations(start, stop), lambda: iterations(start, stop))
+
+    def by_strides(self, loop: Parallel, write: Callable[[], None], other: Callable[[], None]) -> None:
+        """What `write` writes of a loop, for innermost strides of one element, and `other` for all others."""
         arrays, tests, dense = self.elements.arrays, [], {}
         for a in self._accessed(loop, bool):
-            if a.strides:
-                tests.append(f"eq({a.strides[-1]}, int64({itemsize(a.dtype)}))")
-                dense[a.name] = replace(a, strides=(*a.strides[:-1], f"int64({itemsize(a.dtype)})"))
-        if not dense:
-            iterations(start, stop)
+            if a.strides and a.strides[-1] != (size := f"int64({itemsize(a.dtype)})"):
+                tests.append(f"eq({a.strides[-1]}, {size})")
+                dense[a.name] = replace(a, strides=(*a.strides[:-1], size))
+        if not dense or dense.keys() <= self.spread:
+            write()
             return
         with self.writer.if_(_all(tests)), arrays.bound({**arrays.by_name, **dense}):
-            iterations(start, stop)
+            write()
         with self.writer.else_():
-            iterations(start, stop)
+            before, self.spread = self.spread, dense.keys() if len(dense) == 1 else self.spread
+            other()
+            self.spread = before
 
 
 def _all(conditions: list[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 from ...ir.tree import Const, For, Parallel, Reduce, Var, While, rebuilt, walk
@@ -135,8 +135,13 @@ class Loops:
                 self._next(indices[:-1], counts[:-1])
 
     def blocks(self, loop: Parallel, lanes: Lanes, start: str, stop: str) -> None:
-        """Blocks start to stop, one after the other; each is a term of the reductions."""
-        self.rows.write(loop, lambda: self._blocks(loop, lanes, start, stop))
+        """Blocks start to stop, one after the other; each is a term of the reductions. Rows whose elements lie
+        apart are read so slowly that they are not written in versions by their length."""
+        blocks = partial(self._blocks, loop, lanes, start, stop)
+        if self.rows.are_in(loop):
+            self.versioning.by_strides(loop, lambda: self.rows.write(loop, blocks), blocks)
+        else:
+            blocks()
 
     def _blocks(self, loop: Parallel, lanes: Lanes, start: str, stop: str) -> None:
         writer = self.writer

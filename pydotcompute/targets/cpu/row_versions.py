@@ -46,6 +46,10 @@ class RowVersions:
         with self.writer.else_(), self._known(row.length, UNLIMITED):
             iterations()
 
+    def are_in(self, loop: Parallel) -> bool:
+        """Whether it is written in several versions."""
+        return (row := _row_of(loop)) is not None and row.length not in self.most
+
     @contextmanager
     def _known(self, length: Expr, most: int) -> Iterator[None]:
         before, self.most = self.most, {**self.most, length: most}

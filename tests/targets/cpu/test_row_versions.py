@@ -45,6 +45,7 @@ BODIES = {
     "grid": "for r in grid(m):\n    s[r] = sum(x[r, c] for c in range(n))",
     "twice": "for r in blocks(m):\n    t = sum(x[r, c] for c in threads(n))\n    s[r] = sum(x[r, c] for c in threads(n))\n"
     "    for c in threads(n):\n        y[r, c] = t",
+    "of a function": "for r in blocks(m):\n    s[r] = sum(sqrt(x[r, c]) for c in threads(n))",
 }  # fmt: skip
 
 
@@ -64,17 +65,37 @@ def test_the_order_of_a_rows_terms(form, dtype, level):
         memory = np.full(ROWS * n + 40, np.nan, dtype)
         for offset in (0, 1, 5):
             here = memory[offset : offset + ROWS * n].reshape(ROWS, n)
-            here[:] = x
+            here[:] = x * x if form == "of a function" else x
             outputs = {"s": np.full(ROWS + 1, 7, dtype)}
             if more:
                 outputs["y"] = np.zeros((ROWS, n), dtype)
             given = {name: value[:ROWS] for name, value in outputs.items()}
             assert k({"m": ROWS, "n": n}, 1, x=here, **given) == 0
-            expected = np.array([in_order(row) for row in x])
+            expected = np.array([in_order(np.sqrt(row) if form == "of a function" else row) for row in here])
             assert given["s"].tobytes() == expected.tobytes(), (n, offset)
             assert outputs["s"][ROWS] == 7
             if more:
                 np.testing.assert_array_equal(given["y"], np.repeat(expected[:, None], n, 1))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("term", ["x[r, c]", "sqrt(x[r, c])"])
+def test_rows_of_any_strides(term):
+    """Rows whose elements lie apart, which have one version for all lengths; and two arrays, of which one may be dense."""
+    body = f"for r in blocks(m):\n    s[r] = sum({term} for c in threads(n))"
+    for text, more in ((body, ""), (f"{body} + sum(y[r, c] for c in threads(n))", ", y: strided float32[m, n]")):
+        k = kernel(text, f"(x: strided float32[m, n]{more}) -> (s: float32[m])", types="", target="cpu:x86-64-v2")
+        for n in LENGTHS:
+            x = np.random.default_rng(n).random((ROWS, n)).astype("f4")
+            apart = np.zeros((ROWS, 2 * n), "f4")[:, ::2], np.zeros((ROWS, n), "f4")[:, ::-1], np.zeros((n, ROWS), "f4").T
+            terms = np.sqrt(x) if "sqrt" in term else x
+            sums, y_sums = (np.array([in_order(row) for row in rows]) for rows in (terms, x))
+            for here in (x, *apart):
+                here[:] = x
+                for y in (x, here) if more else (None,):
+                    s, given = np.zeros(ROWS, "f4"), {} if y is None else {"y": y}
+                    assert k({"m": ROWS, "n": n}, 1, x=here, s=s, **given) == 0
+                    assert s.tobytes() == (sums if y is None else sums + y_sums).tobytes(), (n, here.strides)
 
 
 @pytest.mark.slow
