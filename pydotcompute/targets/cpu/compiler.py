@@ -21,6 +21,7 @@ from ..llvm.numba_frontend import Refused, compile_written
 from ..llvm.written import Written
 from . import float16, fused
 from .fma import emulated, fma_ir
+from .line_stores import PREFIX as STREAMING, streaming_ir
 from .link import link
 from .lowering import CpuSource
 from .namespace import namespace
@@ -133,6 +134,8 @@ def optimised(text: str, target: str, what: str) -> tuple[llvm.ModuleRef, llvm.T
             module.link_in(parsed(float16.float16_ir(has("f16c", target)), target))
         if fused.PREFIX in text:
             module.link_in(parsed(fused.fused_ir(text, has("fma", target)), target))
+        if STREAMING in text:
+            module.link_in(parsed(streaming_ir(triple(target).startswith("x86_64")), target))
         for item in (*module.functions, *module.global_variables):
             if item.is_declaration or item.name == "run" or item.name.startswith("llvm."):
                 continue

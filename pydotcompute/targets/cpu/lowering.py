@@ -42,6 +42,7 @@ from .few_columns import unrolled
 from .grid_lanes import in_lanes
 from .loop_reductions import Lanes
 from .scratch import Scratch
+from .streaming import Streamed, streamed
 
 CHUNKS = 256
 SCANNED = Chunks(most=CHUNKS, least=4096, of_block=None)
@@ -82,6 +83,7 @@ class _Phase:
         self.functions: list[str] = []  # alone; and beside other threads, where that differs
         self.reads: set[str] = set()  # the scalars of the sequential program that it reads
         self.atomic = False  # whether it updates arguments or outputs by atomics
+        self.streamed: Streamed | None = None  # how calls do it whose outputs no cache could keep
         self.counters: tuple[str, ...] = ()  # of which slices beside other threads have copies
 
 
@@ -118,6 +120,8 @@ class _Module:
             if phase.atomic and (found := private_copies.counters(tree, phase.loop, self.arrays)):
                 phase.counters = found
                 phase.functions.append(self.names.fresh("compute_copied"))
+            phase.streamed = streamed(tree, phase.loop, self.code)
+            phase.functions += [self.names.fresh("compute_streamed")] if phase.streamed else []
             phase.reads = {n.name for n in walk(phase.loop) if isinstance(n, Var)} & outside
             most = max(most, len(phase.counts))
         saved = sorted(set().union(*(phase.reads for phase in self.phases)))
@@ -311,6 +315,9 @@ class _Module:
                     writer.return_(f"{phase.functions[1]}({', '.join(parameters)})")
             writer.assign(FAULTS, f"advance(words, int64({8 * self.words}))")
             self.restore(phase)
+            if phase.streamed and name == phase.functions[-1]:
+                phase.streamed.write(self.code, phase.functions[0], parameters[:-2])
+                return
             scratch = self.make_arrays([n for n in walk(loop) if isinstance(n, NewArray) and n.kind != "call"])
             with private_copies.copied(self.code, copies), self.code.reductions.stacks_first():
                 if phase.reductions:
@@ -356,5 +363,8 @@ class _Module:
                     if phase.atomic:
                         with writer.if_("ne(alone, int64(0))"):
                             writer.return_(f"{phase.functions[0]}{call}")
-                    writer.return_(f"{phase.functions[-1]}{call}")
+                    if phase.streamed:
+                        with writer.if_(phase.streamed.condition("word_int64(state, int64(1))")):
+                            writer.return_(f"{phase.functions[-1]}{call}")
+                    writer.return_(f"{phase.functions[-1 if phase.atomic else 0]}{call}")
             writer.return_("int64(0)")

@@ -103,6 +103,19 @@ def view_row(view, row):
     return view_offset(view, mul(row, view_inner(view)))
 
 
+@function(types.boolean, inline=False, attributes=("noinline",))
+def is_dense(view, size):
+    """Whether a view's leading dims lie as those of a contiguous array whose elements have so many bytes."""
+    axis = word(view, int64(0))
+    while gt(axis, int64(0)):
+        extent = word(view, at(axis, int64(2), int64(-1)))
+        if band(ne(word(view, shl(axis, int64(1))), size), ne(extent, int64(1))):
+            return to_bool(int64(0))
+        size = mul(size, extent)
+        axis = sub(axis, int64(1))
+    return to_bool(int64(1))
+
+
 @function(types.int64, inline=False, attributes=("cold", "noinline"))
 def out_of_range(faults, site, call, extent, index):
     """The first such access of a call is written into the fault words."""
