@@ -51,7 +51,8 @@ class Loop:
     loads: int = 0  # bytes of a turn
     stores: int = 0
     elements: int | None = None  # that a turn does; None: not known
-    hot: bool = False  # whether it does most of the work: of several of one loop of the kernel, such as tails, one
+    hot: bool = False  # whether it does most of the work: of several of one loop of the kernel, such as tails and
+    # versions by how arrays lie, that which does most elements a turn, and those in fewest instructions
     throughput: Throughput | None = None
 
     @property
@@ -85,7 +86,7 @@ def loops(lines: Sequence[Line], decode: Decode, tree: KernelTree, scalar: bool 
             kept = {place: one for place, one in kept.items() if place not in inner} | {(first, last): loop}
     made = list(kept.values())
     for place in {loop.head for loop in made} - {None}:
-        max((one for one in made if one.head == place), key=lambda one: (one.elements or 0, one.total)).hot = True
+        max((one for one in made if one.head == place), key=lambda one: (one.elements or 0, -one.total)).hot = True
     return sorted(made, key=lambda one: ((one.head or Position("\uffff", 0, 0))[:3], -one.hot, -(one.elements or 0)))
 
 

@@ -4,11 +4,14 @@ All of them, beside their aims: pydotcompute bench --subject code -t cuda:sm_90 
 """
 
 import json
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from pydotcompute.bench import code
+from pydotcompute.builder.build import Project, Request
+from pydotcompute.builder.show import shown
 from pydotcompute.targets.cuda.listing import nvdisasm
 
 HERE = Path(__file__).parent
@@ -24,3 +27,18 @@ def test_no_more_instructions_than_aimed_at(kernel):
     rows = code.measure(str(HERE.parents[1]), [aim["target"]], [kernel])
     figure = next(row["instructions"] for row in rows if row["specialization"] == aim["specialization"])
     assert figure <= aim["instructions"]
+
+
+@pytest.mark.slow
+def test_no_version_of_a_broadcasting_kernel_divides():
+    """Of `add`: aligned and contiguous, contiguous, of one level, of few levels."""
+    nvdisasm()
+    project = Project(str(HERE.parents[1]), lambda line: None)
+    try:
+        plan = project.plan(Request(("add",), ("cuda:sm_90",)))
+        with tempfile.TemporaryDirectory() as folder:
+            loops = shown(plan, plan.wanted[0], folder, "").costs().loops
+    finally:
+        project.close()
+    each = sorted(loop.per_element for loop in loops if loop.elements == 4)
+    assert all(figure <= most for figure, most in zip(each, (5.5, 8, 11, 34), strict=True)), each

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from math import gcd
 
 from ...artifact.launch import FEW_LEVELS, VIEW_WORDS
 from ...artifact.signature import DTYPE_BYTES, Parameter
@@ -29,6 +30,7 @@ from ..llvm import arrays
 from ..llvm.dimension_code import dimension
 from ..names import Names
 
+VECTOR = 16  # bytes that a thread loads or stores by one instruction
 FEW_WORDS = 1 + 3 * FEW_LEVELS  # that the offsets of a view of few levels follow from
 
 
@@ -39,6 +41,8 @@ class Array(arrays.Array):
     kind: str  # "argument" "shared" "private" "local"
     row: tuple[str, str] | None = None  # an index into the leading dims, and the name of its offset
     at: str = "at"  # or "near", where 32 bits do
+    together: int = 0  # elements of a thread that lie side by side, the first of them aligned to all or to VECTOR bytes
+    aligned: int = 0  # bytes that its elements' addresses are multiples of, where that is more than their size
 
     @property
     def components(self) -> tuple[tuple[str, str], ...]:
@@ -51,7 +55,7 @@ class Array(arrays.Array):
         return f"{function}({', '.join((index, *self.view))})"
 
     def rebound(self, pointer: str, integers: Sequence[str]) -> Array:
-        return replace(super().rebound(pointer, integers), row=None, at="at")
+        return replace(super().rebound(pointer, integers), row=None, at="at", together=0, aligned=0)
 
     @property
     def contiguous(self) -> Array:
@@ -87,9 +91,15 @@ class Array(arrays.Array):
         levels = zip(self.view[2::2], self.view[3::2], self.view[VIEW_WORDS:], strict=False)
         return replace(self, view=(self.view[1], *(word for level in levels for word in level)))
 
+    def element(self, k: int) -> Array:
+        """The same array where the k-th of a thread's elements is meant."""
+        size = DTYPE_BYTES[self.dtype]
+        least = gcd(VECTOR, self.together * size, k * size)
+        return replace(self, aligned=least if self.together and least > size else 0)
+
     @property
     def suffix(self) -> str:
-        return "_bytes" if self.strides is not None else ""
+        return "_bytes" if self.strides is not None else f"_at_{self.aligned}" if self.aligned else ""
 
 
 def all_of(conditions: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ from llvmlite import ir
 from numba import types
 
 from ..llvm.dialect import Dialect
-from ..llvm.memory import pair_words
+from ..llvm.memory import alignment, pair_words
 from ..llvm.operations import leading_zeros
 from ..llvm.values import F32, F64, I8, I32, I64, call, compare, join, kind, llvm_type, parts, stored_type
 from .atomics import swap, update
@@ -106,18 +106,18 @@ class NvvmDialect(Dialect):
         return b.gep(b.bitcast(pointer, to), [offset], inbounds=True)
 
     def load(self, b, t, address, align):
-        """NVVM aligns an access to its type, which for a complex number is its parts'."""
+        """NVVM aligns an access to its type, which for a complex number is its parts', if nothing more is known."""
         if kind(t) == "complex":
-            return join(b, *(b.load(_part(b, address, k)) for k in (0, 1)))
-        value = b.load(address)
+            return join(b, *(_aligned(b.load(_part(b, address, k)), t, (align, 0)[k]) for k in (0, 1)))
+        value = _aligned(b.load(address), t, align)
         return b.icmp_unsigned("!=", value, ir.Constant(I8, 0)) if kind(t) == "bool" else value
 
     def store(self, b, t, value, address, align):
         if kind(t) == "complex":
             for k, part in enumerate(parts(b, value)):
-                b.store(part, _part(b, address, k))
+                _aligned(b.store(part, _part(b, address, k)), t, (align, 0)[k])
         else:
-            b.store(b.zext(value, I8) if kind(t) == "bool" else value, address)
+            _aligned(b.store(b.zext(value, I8) if kind(t) == "bool" else value, address), t, align)
 
     def scatter(self, b, t, value, address):
         if kind(t) != "complex" or t.bitwidth == 128:
@@ -141,6 +141,13 @@ class NvvmDialect(Dialect):
 
     def swap(self, b, t, address, combine):
         return swap(self, b, t, address, combine)
+
+
+def _aligned(access, t, align: int):
+    """The load or store, with what is known of its address."""
+    if align > alignment(t):
+        access.align = align
+    return access
 
 
 def _part(b, address, k: int):

@@ -10,6 +10,7 @@ from ..llvm.faults import Faults
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
 from .barriers import body_with_barriers
+from .contiguous import Contiguous, Version
 from .counts import product, unpack
 from .early_loads import Early
 from .stride_loops import stride_loop
@@ -28,6 +29,7 @@ class Loops:
         self.writer, self.names = writer, writer.names
         self.statements, self.block_statements, self.coarsening = statements, block_statements, coarsening
         self.team, self.faults, self.views = team, faults, Views(writer, coarsening.arrays)
+        self.contiguous = Contiguous(writer, coarsening.arrays, faults)
 
     def grid(self, s: Parallel, counts: tuple[str, ...]) -> None:
         """One to three nested grid-stride loops, the last count along x, the first ones of more than three as one along
@@ -42,38 +44,46 @@ class Loops:
         run, writer, head = self.names.fresh("_run"), self.writer, self.faults.leave
         one = partial(self.statements.write, s.body)
 
-        def level(k: int, near: bool, body: Callable[[], None], early: Early | None = None) -> None:
+        def level(k: int, version: Version, body: Callable[[], None]) -> None:
             if first_names and k == 1:
                 unpack(writer, first_names, first_counts, names[0])
             if k == len(counts):
                 body()
                 return
             first, step = f"ctaid_{axes[k]}()", f"nctaid_{axes[k]}()"
-            if early and k == coarsened:
-                first, step = (f"mul({text}, int64({early.at_once}))" for text in (first, step))
+            early, near = version.early if k == coarsened else None, version.near
             width, thread = self._width(axes, k), f"tid_{axes[k]}()"
+            if early and not version.wide:
+                first, step = (f"mul({text}, int64({early.at_once}))" for text in (first, step))
             first, step = f"{'near' if near else 'at'}({first}, {width}, {thread})", f"mul({step}, {width})"
-            if early and k == coarsened:
-                rounds(k, near, early, first, step, width)
+            if early and version.wide:
+                first, step = (f"mul({text}, int64({early.at_once}))" for text in (first, step))
+            if early:
+                rounds(k, version, early, first, step, "int64(1)" if version.wide else width)
             else:
-                inner = partial(level, k + 1, near, body, early)
+                inner = partial(level, k + 1, version, body)
                 stride_loop(writer, self.statements, names[k], first, counts[k], step, inner, head=head, near=near)
 
-        def rounds(k: int, near: bool, early: Early, first: str, step: str, width: str) -> None:
+        def rounds(k: int, version: Version, early: Early, first: str, step: str, width: str) -> None:
             """Whole rounds, and a last one."""
+            near = version.near
             whole = partial(self.coarsening.whole_round, early, names[k], run, width, near)
+            if version.wide:
+                whole = partial(self.coarsening.wide_round, early, names[k], run)
             last = partial(self.coarsening.last_round, s, early, names[k], counts[k], run, width, near)
             stop = f"sub({counts[k]}, mul(int64({early.at_once - 1}), {width}))"
-            inner = partial(level, k + 1, near, whole)
+            inner = partial(level, k + 1, version, whole)
             place = stride_loop(writer, self.statements, run, first, stop, step, inner, head=head, near=near)
             with writer.if_(f"lt({place}, {counts[k]})"):
                 writer.assign(run, place)
-                level(k + 1, near, last)
+                level(k + 1, version, last)
 
-        early, other = self.coarsening.early_loads(s), partial(level, 0, False, one)
-        quick = partial(level, 0, False, one, early)
-        near = partial(level, 0, True, one, early) if early and len(counts) > 1 else None
-        self.views.versions(s, counts, near, quick, other)
+        def write(version: Version) -> None:
+            level(0, version, one)
+
+        early = self.coarsening.early_loads(s)
+        contiguous = partial(self.contiguous.versions, s, counts, early, write)
+        self.views.versions(s, contiguous, partial(write, Version(early)), partial(write, Version()))
 
     def _width(self, axes: str, k: int) -> str:
         """How many threads a block has along an axis: along the only one, all."""

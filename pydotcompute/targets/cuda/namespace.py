@@ -25,7 +25,7 @@ from .view_intrinsics import views
 def _intrinsics(capability: Capability) -> dict[str, Any]:
     d = NvvmDialect(capability)
     made = {**intrinsics(d, OPERATIONS), **mixed(d), **conversions(d), **intrinsics(d, FUNCTIONS)}
-    made |= {**accesses(d), **atomics(d, converted), **arrays()}
+    made |= {**accesses(d), **atomics(d, converted), **arrays(d)}
     return {**made, **threads(), **loops(d), **reductions(d), **faults(), **views()}
 
 

@@ -4,9 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Set
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 
-from ...ir.tree import Atomic, CallHelper, For, KernelTree, Load, Parallel, Reduce, Select, Stmt, While, walk
+from ...ir.tree import (
+    Atomic,
+    CallHelper,
+    For,
+    KernelTree,
+    Load,
+    Parallel,
+    Reduce,
+    Select,
+    Stmt,
+    Store,
+    Var,
+    While,
+    walk,
+)  # fmt: skip
 from ..llvm.array_scope import ArrayScope
 from ..llvm.expressions import Expressions, constant
 from ..llvm.faults import Faults
@@ -22,6 +37,7 @@ from .stride_loops import stride_loop
 SMALL = 64  # nodes of the tree of a loop that is unrolled
 MOST_UNROLLED = 16  # turns of a loop of known length
 BYTES = 16  # of each array, under way in a thread
+STORED = "what is stored"  # a name that no kernel has
 CHUNK_BYTES = 32  # of each array, under way in a thread of a reduction over a grid, which does little else
 
 
@@ -67,6 +83,33 @@ class ThreadCoarsening:
             self.writer.assign(name, one)
             self._give(values)
             self.statements.write(early.body)
+
+    def wide_round(self, early: Early, name: str, run: str) -> None:
+        """The iterations from `run` on that are side by side: all their loads, all that is computed, and all stores, of
+        one array after the other, so that NVVM makes one of several."""
+        each = [self.writer.held("_each", f"add({run}, int64({k}))") for k in range(early.at_once)]
+        elements = [{a.name: a.element(k) for a in self.arrays.all()} for k in range(early.at_once)]
+        loaded = []
+        for one, arrays in zip(each, elements, strict=True):
+            self.writer.assign(name, one)
+            with self.arrays.bound(arrays):
+                loaded.append(self._load(early))
+        stores: list[tuple[Store, list[str]]] = [(s, []) for s in early.body if isinstance(s, Store)]
+        for one, values in zip(each, loaded, strict=True):
+            self.writer.assign(name, one)
+            self._give(values)
+            following = iter(stores)
+            for s in early.body:
+                if isinstance(s, Store):
+                    next(following)[1].append(self.writer.held("_stored", self.expressions.text(s.value)))
+                else:
+                    self.statements.write([s])
+        for store, held in stores:
+            for one, value, arrays in zip(each, held, elements, strict=True):
+                self.writer.assign(name, one)
+                self.names.bind(STORED, value)
+                with self.arrays.bound(arrays):
+                    self.statements.write([replace(store, value=Var(STORED, store.value.type))])
 
     def last_round(self, s: Parallel, early: Early, name: str, count: str, run: str, width: str, near: bool) -> None:
         """The iterations from `run` on that there are, one by one."""

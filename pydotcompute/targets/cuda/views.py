@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from functools import reduce
 
 from ...ir.tree import Access, ArrayName, CallHelper, Parallel, Var, walk
 from ..llvm.array_scope import ArrayScope
@@ -13,7 +12,6 @@ from ..llvm.writer import Writer
 from .arrays import Array, all_of
 
 MOST_NODES = 128  # of the tree of a loop that is written several times
-FEW = 2**30  # of two numbers that are no more the sum takes 32 bits
 
 
 class Views:
@@ -21,42 +19,22 @@ class Views:
         self.writer, self.arrays = writer, arrays
 
     def versions(
-        self, s: Parallel, counts: tuple[str, ...], near: Callable[[], None] | None, quick: Callable[[], None],
-        other: Callable[[], None],
-    ) -> None:  # fmt: skip
+        self, s: Parallel, contiguous: Callable[[], None], quick: Callable[[], None], other: Callable[[], None]
+    ) -> None:
         """The loop where all arrays with views are contiguous, where no view has more levels than the outermost, where
-        none takes divisions, and for any: quick() writes the others, near(), if it is given, those that count in
-        32 bits."""
+        none takes divisions, and for any: contiguous(), quick() and other() write it."""
         views, nodes = self._views(s), list(walk(s))
         if not views:
-            return self._by_size(s, counts, near, quick, other)
+            return contiguous()
         helped = any(isinstance(a, ArrayName) for n in nodes if isinstance(n, CallHelper) for a in n.arguments)
         if helped or len(nodes) > MOST_NODES:  # a helper's code is for one kind of array
             return other()
         with self.writer.if_(all_of(a.is_contiguous for a in views)), self._changed(lambda a: a.contiguous):
-            self._by_size(s, counts, near, quick, other)
+            contiguous()
         with self.writer.elif_(all_of(a.is_flat for a in views)), self._changed(lambda a: a.flat):
             quick()
         with self.writer.elif_(all_of(a.has_few for a in views)), self._changed(lambda a: a.few):
             quick()
-        with self.writer.else_():
-            other()
-
-    def _by_size(
-        self, s: Parallel, counts: tuple[str, ...], near: Callable[[], None] | None, quick: Callable[[], None],
-        other: Callable[[], None],
-    ) -> None:  # fmt: skip
-        """The loop where 32 bits do for its counts and for the elements of its arrays, and for any."""
-        arrays = [a for a in self.arrays.all() if a.strides is None and len(a.extents) > 1 and self._accesses(s, a)]
-        if near is None or not arrays:
-            return quick()
-        sizes = [reduce(lambda one, two: f"mul({one}, {two})", a.extents) for a in arrays]
-        most = {count: FEW for count in (*counts, "mul(nctaid_x(), ntid_x())")}
-        most |= {size: 2 * FEW - 1 for size in sizes}
-        few = all_of(f"le(to_uint64({number}), uint64({limit}))" for number, limit in most.items())  # below 0 is above
-        changed = {a.name: replace(a, at="near") for a in arrays}
-        with self.writer.if_(few), self._changed(lambda a: changed.get(a.name, a)):
-            near()
         with self.writer.else_():
             other()
 

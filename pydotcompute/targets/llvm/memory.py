@@ -33,14 +33,14 @@ def _pointed(d: Dialect, pointer):
     return pointer.dtype if isinstance(pointer, types.CPointer) and d.has(pointer.dtype) else None
 
 
-def loading(d: Dialect, in_bytes: bool) -> Callable:
-    """The intrinsic `(pointer, offset) → element`."""
+def loading(d: Dialect, in_bytes: bool, aligned: int = 0) -> Callable:
+    """The intrinsic `(pointer, offset) → element`. aligned: to more bytes than its own."""
 
     def typed(pointer, offset):
         t = _pointed(d, pointer)
         if t is None or types.unliteral(offset) != types.int64:
             return None
-        align = 1 if in_bytes else alignment(t)
+        align = aligned or (1 if in_bytes else alignment(t))
 
         def emit(context, b, signature, values):
             return d.load(b, t, d.address(b, t, values[0], values[1], in_bytes), align)
@@ -68,11 +68,11 @@ def _writing(d: Dialect, allowed: Callable, write: Callable, gives: bool = False
     return of_types(3, typed)
 
 
-def storing(d: Dialect, in_bytes: bool) -> Callable:
-    """The intrinsic `(pointer, offset, value)` of an ordinary store."""
+def storing(d: Dialect, in_bytes: bool, aligned: int = 0) -> Callable:
+    """The intrinsic `(pointer, offset, value)` of an ordinary store. aligned: to more bytes than the element's own."""
 
     def write(b, t, pointer, offset, value):
-        align = 1 if in_bytes else alignment(t)
+        align = aligned or (1 if in_bytes else alignment(t))
         d.store(b, t, value, d.address(b, t, pointer, offset, in_bytes), align)
 
     return _writing(d, lambda t: True, write)

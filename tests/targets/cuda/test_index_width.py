@@ -7,7 +7,7 @@ import pytest
 from tests.targets.built import agree, draw
 from tests.targets.cuda.cuda_support import loop
 
-from pydotcompute.targets.cuda import views
+from pydotcompute.targets.cuda import contiguous
 
 STENCIL = """
     for i, j in grid(m, n):
@@ -34,7 +34,7 @@ CHOSEN = """
 @pytest.fixture(params=["near", "far"])
 def width(request, monkeypatch):
     if request.param == "far":
-        monkeypatch.setattr(views, "FEW", 0)  # but where there is nothing to do
+        monkeypatch.setattr(contiguous, "FEW", 0)  # but where there is nothing to do
     return request.param
 
 
@@ -85,5 +85,5 @@ def test_a_count_below_zero_is_no_large_one():
 
 
 def test_one_count_has_one_version():
-    ptx = loop("(x: float32[n]) -> (out: float32[n])", "for i in grid(n):\n    out[i] = x[i]").ptx
+    ptx = loop("(x: float32[n]) -> (out: float32[n])", "for i in grid(n):\n    out[i] = x[n - 1 - i]").ptx
     assert len(re.findall(r"ld\.global", ptx)) == 5  # a round, and what is left of one
