@@ -22,7 +22,7 @@ TWICE = '"(x: T[n]) -> (out: T[n])"', "for i in grid(n):\n          out[i] = 2 *
 # file, what stands there, the mistake, the kernel, of which cases alone, what is found
 MUTANTS = {
     "strides taken for contiguous": (
-        "targets/cpu/loop_versioning.py", "f\"eq({a.strides[-1]}, int64({itemsize(a.dtype)}))\"", '"eq(int64(1), int64(1))"',
+        "targets/cpu/loop_versioning.py", 'f"eq({a.strides[-1]}, {size})"', '"eq(int64(1), int64(1))"',
         COPY, " strided", "by the reference",
     ),
     "one element more, in the gap of a view": (

@@ -101,7 +101,8 @@ class ThreadCoarsening:
             following = iter(stores)
             for s in early.body:
                 if isinstance(s, Store):
-                    next(following)[1].append(self.writer.held("_stored", self.expressions.text(s.value)))
+                    with self.writer.from_position(s.at or self.writer.at):
+                        next(following)[1].append(self.writer.held("_stored", self.expressions.text(s.value)))
                 else:
                     self.statements.write([s])
         for store, held in stores:
