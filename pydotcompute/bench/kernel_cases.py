@@ -9,12 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .framework_peers import hillshade
+
 FLAT = {"L1": 4096, "L2": 1 << 17, "memory": 1 << 24}
 ROWS = ((1000, 1000), (10, 100_000), (100_000, 16), (4096, 64))
 
 
 class Case(NamedTuple):
-    """outputs: how many of the arguments, the last ones, are written."""
+    """arguments: all that our kernel takes, outputs last."""
 
     group: str
     kernel: str
@@ -31,6 +33,7 @@ def cases() -> Iterator[Case]:
     yield from _rows()
     yield from _products()
     yield from _moves()
+    yield from _others()
 
 
 def _numbers(*shape: int) -> Any:
@@ -49,14 +52,23 @@ def _flat() -> Iterator[Case]:
         def axpy(x: Any = x, y: Any = y, out: Any = out) -> None:
             np.add(two * x, y, out=out)
 
+        def silu(x: Any = x, out: Any = out) -> None:
+            np.divide(x, 1 + np.exp(-x), out=out)
+
         yield Case("streaming", "axpy", label, (2.0, x, y, out), axpy, n)
+        yield Case("streaming", "fill", label, (n, 2.0, out), partial(out.fill, 2.0), n)
+        for name, function in (("add", np.add), ("div", np.divide)):
+            yield Case("streaming", name, label, (x, y, out), partial(function, x, y, out=out), n)
+        yield Case("streaming", "sqrt", label, (x, out), partial(np.sqrt, x, out=out), n)
         yield Case("streaming", "relu", label, (x, out), partial(np.maximum, x, 0, out=out), n)
         if label != "memory":
-            yield Case("functions", "exp", label, (x, out), partial(np.exp, x, out=out), n)
-            yield Case("functions", "log", label, (x, out), partial(np.log, x, out=out), n)
+            for name in ("exp", "log", "sin", "tanh"):
+                yield Case("functions", name, label, (x, out), partial(getattr(np, name), x, out=out), n)
             yield Case("functions", "pow", label, (x, y, out), partial(np.power, x, y, out=out), n)
             yield Case("functions", "gelu", label, (x, out), gelu, n)
+            yield Case("functions", "silu", label, (x, out), silu, n)
         yield Case("reduce all", "sum", label, (x, scalar), x.sum, n)
+        yield Case("reduce all", "mean", label, (x, scalar), x.mean, n)
         yield Case("reduce all", "max", label, (x, scalar), x.max, n, "max_")
         yield Case("reduce all", "argmax", label, (x, place), x.argmax, n)
 
@@ -130,10 +142,33 @@ def _moves() -> Iterator[Case]:
         index = np.random.default_rng(1).integers(0, n, n)
         call = partial(np.take, table, index, 0, out=picked, mode="clip")
         yield Case("move", "gather", f"{n}×{d}", (table, index, picked), call, n * d)
+
+
+def _others() -> Iterator[Case]:
+    group = "laplacian, hillshade, rope, histogram"
     for m, n in ((64, 64), (1000, 1000), (4000, 4000)):
         x, out = _numbers(m, n), np.zeros((m, n), np.float32)
 
         def laplacian(x: Any = x, out: Any = out) -> None:
             out[1:-1, 1:-1] = x[:-2, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:] - 4 * x[1:-1, 1:-1]
 
-        yield Case("stencil", "laplacian", f"{m}×{n}", (x, out), laplacian, m * n)
+        yield Case(group, "laplacian", f"{m}×{n}", (x, out), laplacian, m * n)
+        light = 30.0, 30.0, 315.0, 45.0
+
+        def shade(x: Any = x, light: Any = light) -> Any:
+            return hillshade(np, np.pad(x, 1, mode="edge"), *light)
+
+        yield Case(group, "hillshade", f"{m}×{n}", (x, *light, out), shade, m * n)
+    for heads, dim in ((32, 128), (2048, 128)):
+        turned, angles = _numbers(heads, dim), np.linspace(0, 1, dim // 2, dtype=np.float32)
+        cosine, sine = np.cos(angles), np.sin(angles)
+
+        def rope(x: Any = turned, cosine: Any = cosine, sine: Any = sine, half: int = dim // 2) -> None:
+            a, b = x[:, :half], x[:, half:]
+            x[:, :half], x[:, half:] = a * cosine - b * sine, a * sine + b * cosine
+
+        yield Case(group, "apply_rope", f"{heads}×{dim}", (turned, cosine, sine), rope, heads * dim)
+    for label, n in FLAT.items():
+        x, counts = _numbers(n), np.zeros(64, np.int64)
+        call = partial(np.histogram, x, 64, (0.5, 2.0))
+        yield Case(group, "histogram", label, (x, 0.5, 2.0, 64, counts), call, n)

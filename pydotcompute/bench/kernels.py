@@ -1,10 +1,12 @@
-"""Kernels of this project on one thread against NumPy, and against Numba with fastmath where it is installed: ns an
-element; after the cases, the geometric mean of each group, over the best peer of each case."""
+"""Kernels of this project on one thread against NumPy and, where they are installed, Numba with fastmath, PyTorch, JAX
+and numexpr: ns an element; after the cases, for each group how many lose to the best peer of each, and the geometric
+mean over that peer."""
 
 from __future__ import annotations
 
 import os
 import tempfile
+from contextlib import contextmanager
 from functools import partial
 from math import exp, log
 from statistics import median
@@ -13,7 +15,10 @@ from typing import Any, Callable, Iterator
 
 from .own import built, copy
 
-COLUMNS = ("group", "kernel", "shape", "target", "ns an element", "NumPy", "Numba", "times as fast")
+COLUMNS = (
+    "group", "kernel", "shape", "target", "ns an element", "NumPy", "Numba", "PyTorch", "JAX", "numexpr", "times as fast",
+    "cases", "lost", "worst",
+)  # fmt: skip
 CALL = 2e-5  # seconds: shorter calls are timed several at a time
 
 
@@ -39,23 +44,25 @@ def timed(call: Callable[[], Any], seconds: float) -> tuple[float, float]:
 
 def measure(directory: str, targets: list[str], kernels: list[str], rounds: int = 20) -> Iterator[dict[str, Any]]:
     """rounds: milliseconds for each figure, or the time of one call."""
+    from .framework_peers import framework_peers
     from .kernel_cases import cases
 
     targets, seconds = targets or ["cpu:x86-64-v3"], rounds / 1e3
     chosen = kernels or names(directory)
-    peers = _peers()
+    numba = _numba()
     ratios: dict[tuple[str, str], list[float]] = {}
-    with tempfile.TemporaryDirectory() as folder:  # the project's own cache stays as it is
+    with tempfile.TemporaryDirectory() as folder, one_processor():  # the project's own cache stays as it is
         root = os.path.join(folder, "project")
         copy(directory, root)
         libraries = built(root, targets, *chosen)
         for case in cases():
             if case.kernel not in chosen:
                 continue
-            numpy, figures = best(case.numpy, seconds), {}
-            if peer := peers.get(case.peer or case.kernel):
-                figures["Numba"] = best(partial(peer, *case.arguments), seconds)
-            figures["NumPy"] = numpy
+            peers = {"NumPy": case.numpy}
+            if peer := numba.get(case.peer or case.kernel):
+                peers["Numba"] = partial(peer, *case.arguments)
+            peers |= framework_peers(case.kernel, case.arguments)
+            figures = {name: best(call, seconds) for name, call in peers.items()}
             for target, library in zip(targets, libraries):
                 ours = best(partial(library[case.kernel], *case.arguments), seconds)
                 ratio = min(figures.values()) / ours
@@ -67,7 +74,22 @@ def measure(directory: str, targets: list[str], kernels: list[str], rounds: int 
                 }  # fmt: skip
     for (group, target), found in ratios.items():
         mean = exp(sum(map(log, found)) / len(found))
-        yield {"group": group, "kernel": "all", "target": target, "times as fast": mean}
+        lost = {"cases": len(found), "lost": sum(ratio < 1 for ratio in found), "worst": min(found)}
+        yield {"group": group, "kernel": "all", "target": target, "times as fast": mean, **lost}
+
+
+@contextmanager
+def one_processor() -> Iterator[None]:
+    """Threads that are made inside, of whatever peer, share the processor of this one."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(before)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def names(directory: str) -> list[str]:
@@ -77,7 +99,7 @@ def names(directory: str) -> list[str]:
     return list(dict.fromkeys(case.kernel for case in cases()))
 
 
-def _peers() -> dict[str, Callable[..., Any]]:
+def _numba() -> dict[str, Callable[..., Any]]:
     try:
         from .numba_peers import PEERS
     except ImportError:

@@ -248,3 +248,91 @@ def laplacian(x, out):
     for i in range(1, m - 1):
         for j in range(1, n - 1):
             out[i, j] = x[i - 1, j] + x[i + 1, j] + x[i, j - 1] + x[i, j + 1] - 4 * x[i, j]
+
+
+@_peer
+def add(x, y, out):
+    for i in range(x.size):
+        out[i] = x[i] + y[i]
+
+
+@_peer
+def div(x, y, out):
+    for i in range(x.size):
+        out[i] = x[i] / y[i]
+
+
+@_peer
+def fill(n, value, out):
+    for i in range(n):
+        out[i] = value
+
+
+@_peer
+def sqrt(x, out):
+    for i in range(x.size):
+        out[i] = math.sqrt(x[i])
+
+
+@_peer
+def sin(x, out):
+    for i in range(x.size):
+        out[i] = math.sin(x[i])
+
+
+@_peer
+def tanh(x, out):
+    for i in range(x.size):
+        out[i] = math.tanh(x[i])
+
+
+@_peer
+def silu(x, out):
+    for i in range(x.size):
+        out[i] = x[i] / (np.float32(1) + math.exp(-x[i]))
+
+
+@_peer
+def mean(x, out):
+    s = np.float32(0)
+    for i in range(x.size):
+        s += x[i]
+    out[()] = s / np.float32(x.size)
+
+
+@_peer
+def apply_rope(x, cosine, sine):
+    half = cosine.size
+    for h in range(x.shape[0]):
+        for i in range(half):
+            a, b = x[h, i], x[h, i + half]
+            x[h, i] = a * cosine[i] - b * sine[i]
+            x[h, i + half] = a * sine[i] + b * cosine[i]
+
+
+@_peer
+def histogram(x, low, high, n, counts):
+    counts[:] = 0
+    for i in range(x.size):
+        if low <= x[i] <= high:
+            counts[min(int((np.float64(x[i]) - low) / (high - low) * n), n - 1)] += 1
+
+
+@_peer
+def hillshade(z, dx, dy, azimuth, altitude, out):
+    m, n = z.shape
+    light, height = math.radians(azimuth), math.radians(altitude)
+    up, east_light = np.float32(math.sin(height)), np.float32(math.sin(light) * math.cos(height))
+    north_light = np.float32(math.cos(light) * math.cos(height))
+    wide, high = np.float32(1 / (8 * dx)), np.float32(1 / (8 * dy))
+    two, one, zero = np.float32(2), np.float32(1), np.float32(0)
+    for i in range(m):
+        above, below = max(i - 1, 0), min(i + 1, m - 1)
+        for j in range(n):
+            left, right = max(j - 1, 0), min(j + 1, n - 1)
+            eastward = z[above, right] + two * z[i, right] + z[below, right]
+            eastward = (eastward - z[above, left] - two * z[i, left] - z[below, left]) * wide
+            northward = z[above, left] + two * z[above, j] + z[above, right]
+            northward = (northward - z[below, left] - two * z[below, j] - z[below, right]) * high
+            towards = up - east_light * eastward - north_light * northward
+            out[i, j] = max(towards / math.sqrt(one + eastward * eastward + northward * northward), zero)
