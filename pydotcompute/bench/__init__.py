@@ -21,9 +21,11 @@ SUBJECTS = {
     "start": Subject(
         "start", "a process that imports and calls a kernel, against one that imports NumPy", "-times", ("limit",)
     ),
-    "kernels": Subject("kernels", "kernels on one thread, against NumPy and Numba", "times as fast", _PROJECT),
+    "kernels": Subject(
+        "kernels", "kernels on one thread, against NumPy, Numba, PyTorch, JAX, numexpr", "times as fast", _PROJECT
+    ),
     "declared": Subject(
-        "declared", "kernels at the sizes that they declare, against NumPy, Numba, JAX and PyTorch", "-µs", _PROJECT,
+        "declared", "kernels on each target, at declared sizes, against NumPy, Numba, JAX, PyTorch", "-µs", _PROJECT,
         ("tune", "plot"),
     ),
     "functions": Subject(

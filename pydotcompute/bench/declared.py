@@ -1,7 +1,8 @@
-"""Kernels of a project at the sizes that they declare under `sizes: {bench: …}`, on one thread: against their reference
-in NumPy and, where they are installed, Numba of the same body and the reference in JAX and PyTorch; and against the
-roofs of this machine. That of what waits for memory is a copy of as many bytes, that of what computes NumPy's product
-of float32 matrices. What is slower than a peer comes first, with the reason, as far as one is known."""
+"""Kernels of a project on each target that runs here, at the sizes that they declare under `sizes: {bench: …}`, or else
+at those of each size class, on one thread: against their reference in NumPy and, where they are installed, Numba of the
+same body and the reference in JAX and PyTorch, on a CUDA device in CuPy; and against the roofs of the machine. That of
+what waits for memory is a copy of as many bytes, that of what computes a product of float32 matrices. What is slower
+than a peer comes first, with the reason, as far as one is known."""
 
 from __future__ import annotations
 
@@ -9,13 +10,21 @@ import os
 import tempfile
 from collections.abc import Mapping
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Iterator
 
+from ..artifact.targets import backend_of
+from ..backends.names import HOST
+from .declared_cases import cases_of, named_params, placed, runnable, timed_on
 from .own import built, copy
 
 if TYPE_CHECKING:
+    from ..backends.base import Backend
     from ..check.draw import Case
-    from ..declare.model import Kernel
+    from ..declare.model import Kernel, Specialisation
+    from ..runtime.kernel import Kernel as Built
+    from ..runtime.library import KernelLibrary
+    from .reference_peers import Peer, Reference
 
 COLUMNS = (
     "kernel", "specialization", "sizes", "target", "µs", "spread", "GB/s", "of a copy", "Gop/s", "of matmul",
@@ -25,66 +34,94 @@ MATRIX = 256  # rows and columns of those whose product is the roof
 
 
 def measure(directory: str, targets: list[str], kernels: list[str], rounds: int = 20) -> Iterator[dict[str, Any]]:
-    """rounds: milliseconds for each figure, or the time of one call. Raises DeclarationError where no kernel declares
-    such sizes."""
-    import numpy as np
-
-    from ..check import draw, expected, faults
+    """targets: default, those declared that run here. kernels: default, those that declare sizes; if none does, all.
+    rounds: milliseconds for each figure, or the time of one call. Raises DeclarationError where a kernel has no call of
+    any size class, BackendNotAvailableError where no declared target runs here."""
     from ..declare import load
-    from ..errors import DeclarationError
-    from .kernels import best, timed
+    from ..devices.registry import get_backend
+    from ..targets.registry import checked
+    from .kernels import one_processor
     from .losses import reason
-    from .reference_peers import all_peers
 
-    declaration = load(directory)
-    chosen = [k for name, k in declaration.kernels.items() if name in (kernels or names(directory))]
-    if not chosen:
-        raise DeclarationError("no kernel declares sizes to measure", None, "add sizes: {bench: [{n: 1e6}]} to one")
-    targets, seconds = targets or ["cpu:x86-64-v3"], rounds / 1e3
-    matrix = np.ones((MATRIX, MATRIX), np.float32)
-    most = 2 * MATRIX**3 / best(partial(np.matmul, matrix, matrix, np.empty_like(matrix)), seconds) / 1e9
-    rows: list[dict[str, Any]] = []
-    with tempfile.TemporaryDirectory() as folder:  # the project's own cache stays as it is
+    declaration = checked(load(directory))
+    sized = [name for name, kernel in declaration.kernels.items() if kernel.sizes.get("bench")]
+    chosen = [kernel for name, kernel in declaration.kernels.items() if name in (kernels or sized or names(directory))]
+    run, rows = targets or runnable(declaration), list[dict[str, Any]]()
+    with tempfile.TemporaryDirectory() as folder, one_processor():  # the project's own cache stays as it is
         root = os.path.join(folder, "project")
         copy(directory, root)
-        libraries = built(root, targets, *(k.name for k in chosen))
+        libraries = dict(zip(run, built(root, run, *(k.name for k in chosen))))
+        places = {name: _Place(get_backend(name), rounds / 1e3) for name in dict.fromkeys(map(backend_of, run))}
         for kernel in chosen:
             for one in kernel.specialisations:
-                for dims in kernel.sizes["bench"]:
-                    try:
-                        case = draw.draw(kernel, one, dims, np.random.default_rng(0), declaration.root)
-                    except faults.Unmet as unmet:
-                        raise DeclarationError(str(unmet), kernel.positions["requires"], "give them `inputs`") from None
-                    given = {**case.arguments, **case.outputs, **_params(kernel, dict(one.params))}
-                    moved, operations = work(kernel, {**dict(one.params), **dims}, case)
-                    half = np.ones(max(1, moved // 2), np.uint8)
-                    roof = best(partial(np.copyto, np.empty_like(half), half), seconds)
-                    peers = {}
-                    reference = partial(expected.evaluation, kernel, one, dims)
-                    theirs = all_peers(reference, case.arguments, root, libraries[0][kernel.name], given)
-                    for name, call in theirs:
-                        peers[f"{name} µs"] = best(call, seconds) * 1e6
-                    for target, library in zip(targets, libraries):
-                        ours, spread = timed(partial(library[kernel.name], **given), seconds)
-                        row: dict[str, Any] = {"kernel": kernel.name, "specialization": str(one), "target": target}
-                        row["sizes"] = ", ".join(f"{name}={n}" for name, n in dims.items())
-                        row |= {"µs": ours * 1e6, "spread": spread}
-                        row |= {"GB/s": moved / ours / 1e9, "of a copy": roof / ours}
-                        if operations:
-                            row |= {"Gop/s": operations / ours / 1e9, "of matmul": operations / ours / 1e9 / most}
-                        if peers:
-                            row |= {**peers, "times as fast": min(peers.values()) / row["µs"]}
-                        rows.append(row)
+                for case in cases_of(kernel, one, declaration.root):
+                    for place in places.values():
+                        here = {t: library for t, library in libraries.items() if backend_of(t) == place.backend.name}
+                        rows += _rows(kernel, one, case, place, here, root)
         for row in sorted(rows, key=lambda row: row.get("times as fast", float("inf"))):
             lost = row.get("times as fast", 1) < 1
             yield row | ({"bound by": reason(row, root)} if lost else {})
+
+
+def _rows(
+    kernel: Kernel, one: Specialisation, case: Case, place: _Place, libraries: Mapping[str, KernelLibrary], root: str
+) -> Iterator[dict[str, Any]]:  # fmt: skip
+    """One call on each of a place's targets, beside what its peers take."""
+    from ..check import expected
+
+    given = placed(place.backend, {**case.arguments, **case.outputs, **named_params(kernel, one)})
+    moved, operations = work(kernel, {**dict(one.params), **case.dims}, case)
+    reference, first = partial(expected.evaluation, kernel, one, case.dims), next(iter(libraries.values()))
+    theirs = place.peers(reference, case.arguments, root, first[kernel.name], given)
+    peers = {f"{name} µs": place.timed(call)[0] * 1e6 for name, call in theirs.items()}
+    sizes = ", ".join(f"{name}={n}" for name, n in case.dims.items())
+    for target, library in libraries.items():
+        ours, spread = place.timed(partial(library[kernel.name], **given))
+        row: dict[str, Any] = {"kernel": kernel.name, "specialization": str(one), "target": target, "sizes": sizes}
+        row |= {"µs": ours * 1e6, "spread": spread, "GB/s": moved / ours / 1e9, **place.shares(ours, moved, operations)}
+        yield row | peers | ({"times as fast": min(peers.values()) / row["µs"]} if peers else {})
+
+
+class _Place:
+    """Where calls run: what its vendor's package, NumPy or CuPy, copies and multiplies, if there is one."""
+
+    def __init__(self, backend: Backend, seconds: float):
+        self.backend, self.timed = backend, partial(timed_on, backend, seconds=seconds)
+        self.package = import_module(backend.vendor) if backend.vendor and not backend.vendor_lacks() else None
+        self.most = 0.0
+        if self.package:
+            matrix = self.package.ones((MATRIX, MATRIX), "float32")
+            product = partial(self.package.matmul, matrix, matrix, out=self.package.empty_like(matrix))
+            self.most = 2 * MATRIX**3 / self.timed(product)[0] / 1e9
+
+    def shares(self, taken: float, moved: int, operations: int) -> dict[str, float]:
+        """How near a call of `taken` seconds comes to the roofs, as far as they are known."""
+        told = {"Gop/s": operations / taken / 1e9} if operations else {}
+        if self.package:
+            half = self.package.ones(max(1, moved // 2), "uint8")
+            told["of a copy"] = self.timed(partial(self.package.copyto, self.package.empty_like(half), half))[0] / taken
+            if operations:
+                told["of matmul"] = told["Gop/s"] / self.most
+        return told
+
+    def peers(
+        self, reference: Reference, arguments: dict[str, Any], root: str, built: Built, given: dict[str, Any]
+    ) -> dict[str, Peer]:  # fmt: skip
+        """Name and call of each; on a device the reference by its vendor's package."""
+        from .reference_peers import all_peers, tried
+
+        if self.backend.name == HOST:
+            return dict(all_peers(reference, arguments, root, built, given))
+        there = placed(self.backend, arguments)
+        call = tried(partial(reference, there, root, numpy=self.package)) if self.package else None
+        return {"reference": call} if call else {}
 
 
 def names(directory: str) -> list[str]:
     """The kernels that can be measured."""
     from ..declare import load
 
-    return [name for name, kernel in load(directory).kernels.items() if kernel.sizes.get("bench")]
+    return [*load(directory).kernels]
 
 
 def work(kernel: Kernel, known: Mapping[str, Any], case: Case) -> tuple[int, int]:
@@ -96,8 +133,3 @@ def work(kernel: Kernel, known: Mapping[str, Any], case: Case) -> tuple[int, int
     said = {key: int(evaluate(tree, {**scalars, **known})) for key, tree in kernel.work.items()}
     arrays = [*case.arguments.values(), *case.outputs.values()]
     return said.get("bytes", sum(getattr(a, "nbytes", 0) for a in arrays)), said.get("operations", 0)
-
-
-def _params(kernel: Kernel, chosen: dict[str, Any]) -> dict[str, Any]:
-    """Those of a specialisation that a call has to name."""
-    return {name: value for name, value in chosen.items() if len(kernel.params[name]) > 1}

@@ -30,7 +30,7 @@ def _torch(kernel: str, arguments: tuple[Any, ...]) -> Callable[[], Any] | None:
     if not (words := torch_words().get(kernel)):
         return None
     tensors = [torch.from_numpy(a) if isinstance(a, np.ndarray) else a for a in arguments]
-    return torch.no_grad()(partial(words, *tensors))  # type: ignore[no-any-return]
+    return torch.no_grad()(partial(words, *tensors))
 
 
 def torch_words() -> Words:
@@ -45,7 +45,8 @@ def torch_words() -> Words:
         out[1:-1, 1:-1] = x[:-2, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:] - 4 * x[1:-1, 1:-1]
 
     def shade(z: Any, dx: float, dy: float, azimuth: float, altitude: float, out: Any) -> Any:
-        return hillshade(torch, functional.pad(z[None, None], (1, 1, 1, 1), mode="replicate")[0, 0], dx, dy, azimuth, altitude)
+        window = functional.pad(z[None, None], (1, 1, 1, 1), mode="replicate")[0, 0]
+        return hillshade(torch, window, dx, dy, azimuth, altitude)
 
     flat = {name: getattr(torch, name) for name in ("add", "div", "exp", "log", "sin", "tanh", "sqrt", "pow")}
     return {name: partial(_to_last, function) for name, function in flat.items()} | {
@@ -98,7 +99,8 @@ def _jax(kernel: str, arguments: tuple[Any, ...]) -> Callable[[], Any] | None:
         return None
     fixed = tuple(k for k, a in enumerate(arguments) if isinstance(a, int))  # shapes follow from them
     compiled = jax.jit(words, static_argnums=fixed)
-    given = [a if k in fixed else jnp.asarray(a, jnp.float32) if isinstance(a, float) else jnp.asarray(a) for k, a in enumerate(arguments)]
+    given = [np.float32(a) if isinstance(a, float) else a for a in arguments]
+    given = [a if k in fixed else jnp.asarray(a) for k, a in enumerate(given)]
     return lambda: jax.block_until_ready(compiled(*given))
 
 

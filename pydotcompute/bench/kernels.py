@@ -16,8 +16,8 @@ from typing import Any, Callable, Iterator
 from .own import built, copy
 
 COLUMNS = (
-    "group", "kernel", "shape", "target", "ns an element", "NumPy", "Numba", "PyTorch", "JAX", "numexpr", "times as fast",
-    "cases", "lost", "worst",
+    "group", "kernel", "shape", "target", "ns an element", "NumPy", "Numba", "PyTorch", "JAX", "numexpr",
+    "times as fast", "cases", "lost", "worst",
 )  # fmt: skip
 CALL = 2e-5  # seconds: shorter calls are timed several at a time
 

@@ -25,9 +25,9 @@ def all_peers(
         yield "reference", call
         known = partial(reference, root=root)
         for name, package, made in (("JAX", "jax", _jax), ("PyTorch", "torch", _torch)):
-            if find_spec(package) and (peer := _tried(partial(made, known, arguments))):
+            if find_spec(package) and (peer := tried(partial(made, known, arguments))):
                 yield name, peer
-    if find_spec("numba") and (peer := _tried(partial(_numba, built, given))):
+    if find_spec("numba") and (peer := tried(partial(_numba, built, given))):
         yield "Numba", peer
 
 
@@ -61,11 +61,11 @@ def _called(evaluate: Peer | None) -> Any:
     return evaluate()
 
 
-def _tried(made: Callable[[], Peer]) -> Peer | None:
+def tried(made: Callable[[], Peer | None]) -> Peer | None:
     """None where a peer has no words for it: there is a gap in the table then, and no fault of anybody's."""
     try:
-        call = made()
-        call()
+        if call := made():
+            call()
     except Exception:  # they raise of everything
         return None
     return call

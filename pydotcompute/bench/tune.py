@@ -7,11 +7,12 @@ import json
 import os
 import tempfile
 from functools import partial
-from math import exp, log, prod
+from math import exp, log
 from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence
 
 from ..artifact import size_classes
 from ..artifact.targets import backend_of
+from .declared_cases import cases_of, named_params, placed, runnable, timed_on
 from .own import built, copy, pydotcompute
 
 if TYPE_CHECKING:
@@ -21,9 +22,7 @@ if TYPE_CHECKING:
     from ..runtime.kernel import Kernel as Built
 
 COLUMNS = ("kernel", "specialization", "target", "calls", "fastest", "µs", "default µs", "times as fast", "note")
-LARGEST = 2**23  # bytes of the arrays of the largest calls, where a kernel declares no sizes
 WORTH = 1.02  # how much slower than the fastest an earlier choice may be, and still be taken: less is noise
-LAUNCHES = 10  # between two waits for a device
 Passed = Mapping[tuple[str, str, str], str]  # kernel, specialisation, target → why it does not count; "": it does
 
 
@@ -33,17 +32,14 @@ def measure(directory: str, targets: list[str], kernels: list[str], rounds: int 
     BackendNotAvailableError where no declared target runs here."""
     from ..declare import load
     from ..declare.tuned import FILE
-    from ..errors import BackendNotAvailableError, DeclarationError
+    from ..errors import DeclarationError
     from ..targets.registry import checked
 
     declaration = checked(load(directory))
     chosen = [k for name, k in declaration.kernels.items() if name in (kernels or names(directory)) and k.tune]
     if not chosen:
         raise DeclarationError("no kernel lists params to tune", None, "add tune: [PARAM] to one")
-    lacking = {target: _lacking(target) for target in declaration.targets if not targets}
-    run = targets or [target for target, why in lacking.items() if not why]
-    if not run:
-        raise BackendNotAvailableError("; ".join(f"{target}: {why}" for target, why in lacking.items()))
+    run = targets or runnable(declaration)
     table = {name: kernel.tuned for name, kernel in declaration.kernels.items() if kernel.tuned}
     with tempfile.TemporaryDirectory() as folder:  # the project's own cache stays as it is
         root = os.path.join(folder, "project")
@@ -55,7 +51,7 @@ def measure(directory: str, targets: list[str], kernels: list[str], rounds: int 
         for kernel in chosen:
             counted = False
             for label, choices in _choices(kernel).items():
-                cases = [*_cases(kernel, choices[0], directory)]
+                cases = [*cases_of(kernel, choices[0], directory)]
                 for target, library in libraries.items():
                     own = _Timing(kernel, choices, target, library[kernel.name], passed)
                     for row, values in own.rows(cases, rounds / 1e3):
@@ -117,35 +113,8 @@ class _Timing:
         return ",".join(f"{name}={value}" for name, value in self.values(choice).items())
 
     def seconds(self, choice: Specialisation, case: Case, seconds: float) -> float:
-        """Of one call with this choice; on a device of one of several, after which it is waited for."""
-        import numpy as np
-
-        from ..backends.names import HOST
-        from .kernels import best
-
-        given = {**case.arguments, **case.outputs}
-        given |= {name: value for name, value in choice.params if len(self.kernel.params[name]) > 1}
-        if self.backend.name == HOST:
-            return best(partial(self.built, **given), seconds)
-        given = {n: self.backend.to_device(v) if isinstance(v, np.ndarray) else v for n, v in given.items()}
-
-        def several() -> None:
-            for _ in range(LAUNCHES):
-                self.built(**given)
-            self.backend.synchronize()
-
-        return best(several, seconds) / LAUNCHES
-
-
-def _lacking(target: str) -> str:
-    """Why nothing for this target runs here; empty if it may."""
-    from ..devices.registry import get_backend
-    from ..errors import BackendNotAvailableError
-
-    try:
-        return get_backend(backend_of(target)).unfit(target)
-    except BackendNotAvailableError as error:
-        return str(error)
+        given = {**case.arguments, **case.outputs, **named_params(self.kernel, choice)}
+        return timed_on(self.backend, partial(self.built, **placed(self.backend, given)), seconds)[0]
 
 
 def _passed(root: str, targets: Sequence[str], kernels: Sequence[str]) -> Passed:
@@ -167,49 +136,6 @@ def _choices(kernel: Kernel) -> dict[str, list[Specialisation]]:
     able = [one for one in kernel.specialisations if {*fixed} <= {*one.params}]
     each = len(able) // len(labels(kernel))
     return {label: able[k * each : (k + 1) * each] for k, label in enumerate(labels(kernel))}
-
-
-def _cases(kernel: Kernel, one: Specialisation, directory: str) -> Iterator[Case]:
-    """A call of each size that the kernel declares; else of the largest of each class, all dimensions alike. Raises
-    DeclarationError where there are no arguments for one, or no such sizes."""
-    import numpy as np
-
-    from ..check import draw, faults
-    from ..errors import DeclarationError
-
-    sizes = kernel.sizes.get("bench") or [*_by_class(kernel, one).values()]
-    if not sizes:
-        raise DeclarationError(
-            f"no call of '{kernel.name}' with all dimensions alike is allowed", kernel.at, "add sizes: {bench: […]}"
-        )
-    for dims in sizes:
-        try:
-            yield draw.draw(kernel, one, dims, np.random.default_rng(0), directory)
-        except faults.Unmet as unmet:
-            raise DeclarationError(str(unmet), kernel.positions["requires"], "give them `inputs`") from None
-
-
-def _by_class(kernel: Kernel, one: Specialisation) -> dict[int, dict[str, int]]:
-    from ..artifact.dimensions import evaluate
-    from ..artifact.signature import DTYPE_BYTES
-    from ..check.sizes import allowed, complete, free_symbols
-
-    types, found = dict(one.types), {}
-    for power in range(LARGEST.bit_length()):
-        dims = dict.fromkeys(free_symbols(kernel), 3 * 2**power)  # rows of powers of two meet in caches
-        known = {**dict(one.params), **complete(kernel, dims)}
-        if not allowed(kernel, one, dims):
-            continue
-        sizes = {}
-        for p in kernel.signature.parameters:
-            if p.is_array:
-                leading = known["rows" if p.dims else "size"] if p.ellipsis else 1
-                elements = leading * prod(evaluate(d, known) for d in p.dims or ())
-                sizes[p] = elements * DTYPE_BYTES[types.get(p.dtype, p.dtype)]
-        if sum(sizes.values()) > LARGEST:
-            break
-        found[size_classes.number(sum(size for p, size in sizes.items() if p.is_input))] = dims
-    return found
 
 
 def _write(directory: str, table: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import pydotcompute
+from pydotcompute.artifact import size_classes
 from pydotcompute.bench import SUBJECTS
 from pydotcompute.bench.compare import Before
 from pydotcompute.cli import main
@@ -282,11 +283,22 @@ def test_why_a_case_is_lost(tmp_path, row, told):
     assert reason({**row, "target": "cpu:x86-64-v3", "specialization": "-"}, str(tmp_path)) == told
 
 
+@pytest.mark.slow
 def test_a_project_that_declares_no_sizes(tmp_path, capsys):
-    (tmp_path / "kernels.yaml").write_text(SAXPY)
+    """Its kernels are measured at sizes of each class, on each target that runs here."""
+    targets = ["cpu:x86-64-v2", "cpu:native", "opencl:1.2", "hip:gfx942"]
+    (tmp_path / "kernels.yaml").write_text(SAXPY.replace("[cpu:x86-64-v3]", json.dumps(targets)))
+    rows = figures(capsys, "declared", "-C", str(tmp_path), "--rounds", "1")
+    assert {row["target"] for row in rows} == {*targets[:2], *([] if opencl.missing() else ["opencl:1.2"])}
+    sizes = {int(row["sizes"].removeprefix("size=")) for row in rows}
+    assert [size_classes.number(4 * n) for n in sorted(sizes)] == [0, 1, 2] and len(rows) % 3 == 0
+    assert all(("Numba µs" in row) == row["target"].startswith("cpu:") and row["µs"] > 0 for row in rows)
+
+
+def test_a_project_none_of_whose_targets_runs_here(tmp_path, capsys):
+    (tmp_path / "kernels.yaml").write_text(SAXPY.replace("[cpu:x86-64-v3]", '["hip:gfx942"]'))
     code, out, err = call(capsys, "--subject", "declared", "-C", str(tmp_path))
-    assert (code, out) == (1, "")
-    assert err == "no kernel declares sizes to measure\n  add sizes: {bench: [{n: 1e6}]} to one\n"
+    assert (code, out) == (1, "") and err.startswith("nothing was measured: hip:gfx942: ")
 
 
 PLOT = ("--subject", "declared", "--plot")
