@@ -47,20 +47,29 @@ class Call(NamedTuple):
             final = [
                 self.arrays.result(r) if p.dims is None and p.name in self.missing else r for p, r in results
             ]
-            final = [self.trimmed(r, p, values) for (p, _), r in zip(results, final)]
+            final = trimmed(final, lengths([p for p, _ in results]), self.arrays)
             return None if not final else final[0] if len(final) == 1 else tuple(final)
 
         return values, finish
 
-    def trimmed(self, result: Any, p: Parameter, values: Mapping[str, Any]) -> Any:
-        """An output as it is returned: a view of its first elements, where another output says how many there are.
-        Waits for that one. Raises IndexError where there are not so many."""
-        if p.length is None:
-            return result
-        count, most = self.arrays.number(values[p.length]), int(values[p.name].shape[0])
+
+def lengths(outputs: Sequence[Parameter]) -> list[tuple[int, Parameter, int]]:
+    """The outputs that are trimmed: the place of each among all, itself, and the place of that which says to how many
+    elements."""
+    places = {p.name: k for k, p in enumerate(outputs)}
+    return [(k, p, places[p.length]) for k, p in enumerate(outputs) if p.length is not None]
+
+
+def trimmed(results: Sequence[Any], lengths: Sequence[tuple[int, Parameter, int]], arrays: Any) -> list[Any]:
+    """Outputs as they are returned: of those in `lengths` a view of the first elements. Waits for how many these are.
+    Raises IndexError where there are not so many."""
+    made = list(results)
+    for k, p, length in lengths:
+        count, most = arrays.number(results[length]), int(results[k].shape[0])
         if not 0 <= count <= most:
             raise IndexError(f"'{p.name}' has room for {most} elements ({describe(p)}), and {p.length} is {count}")
-        return result[:count]
+        made[k] = results[k][:count]
+    return made
 
 
 def assign(

@@ -223,6 +223,21 @@ def test_fills_are_written_before_the_kernel_runs(tmp_path):
         assert given[0][0] == -np.inf and given[1].sum() == -18 and given[2].sum() == 7.5 and given[4] == 200
 
 
+@pytest.mark.parametrize("dtype", [dtype for dtype in DTYPES if dtype != "bfloat16"])  # NumPy alone has none
+def test_fills_of_any_length_reach_the_last_element_and_no_further(tmp_path, dtype):
+    """Whole lines at once, then what is left; the bytes behind it are somebody else's."""
+    fill = "True" if dtype == "bool" else "3"
+    parameters = [array("x", "float32", "n"), array("o", dtype, "n", role="out", fill=fill)]
+    native = Native(write_kernel(tmp_path, "k", parameters))
+    for n in (1, 3, 4, 5, 31, 32, 33, 63, 64, 65, 129):
+        room = np.zeros(n + 130, dtype)
+        for first in (0, 1, 7):
+            room[...] = 0
+            native.entry()(f4(n), room[first : first + n])
+            assert (room[first : first + n] == 3 if dtype != "bool" else room[first : first + n]).all(), (n, first)
+            assert not room[:first].any() and not room[first + n :].any(), (n, first)
+
+
 def test_scratch_lives_as_long_as_the_call(tmp_path):
     """Both paths allocate it, fill it, and give it back; nobody passes it."""
     parameters = [

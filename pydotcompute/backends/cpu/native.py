@@ -25,6 +25,7 @@ from ...artifact.signature import default_value
 from .loaded import box
 
 if TYPE_CHECKING:
+    from ...artifact.signature import Parameter
     from ...cache.manifest import KernelRecord, SpecialisationRecord
 
 METH_FASTCALL, METH_KEYWORDS = 0x80, 0x02
@@ -137,7 +138,11 @@ class Entry:
             variable("vendor").value = id(vendor)
         if fault is not None:
             variable("fault").value = id(fault)
-        self.held += (loaded, fallback, vendor, fault)
+        trim = None
+        if hasattr(library, "trim"):  # of older objects none
+            trim = _trim([p for p in specialisation.parameters if p.role == "out"])
+            variable("trim").value = id(trim)
+        self.held += (loaded, fallback, vendor, fault, trim)
         chosen = {name: self.record.types[name].index(dtype) for name, dtype in specialisation.types.items()}
         for name, value in specialisation.params.items():
             chosen[name] = self.values[name].index(value)
@@ -174,6 +179,15 @@ class Entry:
             function = make(ctypes.addressof(self.method), box(self), None)  # type: ignore[arg-type]
             self.made = ref(function)
         return function
+
+
+def _trim(outputs: Sequence[Parameter]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
+    """What makes of a call's outputs, of which some are trimmed, what is returned."""
+    from ...calls import arrays
+    from ...calls.arguments import lengths, trimmed
+
+    known = lengths(outputs)
+    return lambda results: tuple(trimmed(results, known, arrays))
 
 
 CODES, PYTHON, NUMPY, UNDECIDED = 64, 32, 36, 63  # as in targets/cpu/entry_types.py

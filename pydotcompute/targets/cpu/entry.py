@@ -15,6 +15,7 @@ The loader sets these exported variables before the first call:
     numpy_api      address of NumPy's C API table (the capsule `_ARRAY_API`)
     fallback       a Python callable; the loader keeps it alive
     vendor         0, or a Python callable that serves calls of some sizes in the place of `run`
+    trim           where outputs are trimmed: a Python callable that makes of a tuple of the outputs what is returned
     fault          where `run` looks at indices: a Python callable that raises what the fault words at an address say
     names          address of the interned names of inputs, outputs and params, of these in alphabetical order
     digits         for each type variable, in alphabetical order: CODES words, what a code (entry_types.py) adds to the
@@ -90,14 +91,15 @@ def entry_ir(
     may be chosen by size. platform: whose sizes C's types have.
     """
     optional = any(p.may_be_left_out for p in parameters)
-    more = ("fault",) * checks + ("defaults",) * optional + ("by_size",) * tuned
+    trims = any(p.length for p in parameters)
+    more = ("trim",) * trims + ("fault",) * checks + ("defaults",) * optional + ("by_size",) * tuned
     code = Code((*VARIABLES, *more), platform != WINDOWS)
     write_functions(code)
     _write_run(code)
     code.begin("serve", SERVE)
     constants = {name: value if isinstance(value, float) else int(value) for name, value in (params or {}).items()}
     conditions = (*requires, *(() if vendor is None else (vendor,)))
-    if _is_servable(parameters, symbols, conditions, constants):
+    if _is_servable(parameters, symbols, conditions, constants) and not (trims and vendor):
         _write_serve(code, parameters, symbols, aliases, requires, constants, vendor, takes_long, checks)
     else:
         code.b.branch(code.refuse)
@@ -121,7 +123,7 @@ def _is_servable(
         bound |= {"size", "rows"}
     kinds = {**dict.fromkeys(bound, "int"), **{name: type(value).__name__ for name, value in params.items()}}
     for p in parameters:
-        if p.dtype not in DTYPES or p.ellipsis and not leading or p.length or p.role == "out" and p.layout != "C":
+        if p.dtype not in DTYPES or p.ellipsis and not leading or p.role == "out" and p.layout != "C":
             return False
         if not all(kind(dim, kinds) == "int" for dim in p.dims or ()):
             return False
@@ -176,6 +178,8 @@ def _write_serve(
     _check_overlap(code, [(a, other) for i, a in enumerate(arrays) for other in arrays[:i]], aliases)
     _compute_dimensions(code, shapes, parameters, requires, {**scalars, **params})
 
+    if any(p.length for p in outputs):  # a loader may know nothing of it
+        code.require(b.icmp_unsigned("!=", code.variable("trim"), code.null))
     if any(p.dtype == "bfloat16" for p in outputs):
         code.require(b.icmp_signed(">=", code.type_number("bfloat16"), ir.Constant(I32, 0)))
 

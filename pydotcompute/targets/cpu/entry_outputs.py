@@ -11,8 +11,9 @@ from ...artifact.dtypes import STORED, bfloat16_bits
 from ...artifact.signature import Parameter, fill_value
 from ...ir.storage import BITS
 from .entry_arguments import MOST_DIMS, Shapes, is_countable
-from .entry_code import I32, I64, PTR, VOID, Code, Value, i64
+from .entry_code import I8, I32, I64, PTR, VOID, Code, Value, i64
 
+_LINE = 64  # bytes that are filled in one turn
 ARRAY_NEW, ARRAY_SCALAR, DESCR_FROM_TYPE = 93, 60, 45  # numbers in PyArray_API
 
 
@@ -57,22 +58,34 @@ def fill(code: Code, p: Parameter, text: str, shapes: Shapes, address: Value) ->
     count = shapes.count if p.ellipsis else i64(1)
     for dim in p.dims or ():
         count = code.b.mul(count, i64(dim) if isinstance(dim, int) else shapes.values[dim])
-    part = ir.IntType(8 * min(size, 8))
-    values = [int.from_bytes(bits[k : k + 8], "little") for k in range(0, size, 8)]
-    base = code.b.inttoptr(address, PTR)
+    b, base = code.b, code.b.inttoptr(address, PTR)
 
-    def store(i: Value) -> None:
-        for k, value in enumerate(values):
-            code.put(ir.Constant(part, value), base, code.b.add(code.b.mul(i, i64(len(values))), i64(k)))
+    def stores(first: Value, number: Value, turn: bytes, part: int) -> None:
+        """So many times the bytes of a turn, one behind the other, by stores of `part` bytes."""
+        type_ = ir.IntType(8 * part) if part <= 8 else ir.VectorType(I64, part // 8)
 
-    code.loop(count, store)
+        def store(i: Value) -> None:
+            here = b.gep(first, [b.mul(i, i64(len(turn)))], source_etype=I8)
+            for at in range(0, len(turn), part):
+                words = [turn[k : k + 8] for k in range(at, at + part, min(part, 8))]
+                numbers = [int.from_bytes(word, "little") for word in words]
+                value = ir.Constant(type_, numbers if part > 8 else numbers[0])
+                b.store(value, b.gep(here, [i64(at)], source_etype=I8), align=1)
+
+        code.loop(number, store)
+
+    together = _LINE // size  # nothing makes vectors of a loop here
+    lines = b.sdiv(count, i64(together))
+    stores(base, lines, bits * together, 16)
+    done = b.mul(lines, i64(together))
+    stores(b.gep(base, [b.mul(done, i64(size))], source_etype=I8), b.sub(count, done), bits, min(size, 8))
 
 
 def return_outputs(
     code: Code, outputs: Sequence[Parameter], results: Sequence[Value], scratch: Sequence[Value], given: Value
 ) -> None:
-    """Return None, the output, or a tuple of them. An output that is a scalar lies in `scratch`, where the caller gave
-    no place for it."""
+    """Return None, the output, or a tuple of them; where one is trimmed, what `trim` makes of that. An output that is a
+    scalar lies in `scratch`, where the caller gave no place for it."""
     b = code.b
     if not outputs:
         none = code.python("_Py_NoneStruct")
@@ -112,7 +125,14 @@ def return_outputs(
     def succeed() -> None:
         for k, value in enumerate(values):
             code.call("PyTuple_SetItem", I32, pack, i64(k), value)
-        b.ret(pack)
+        if not any(p.length for p in outputs):
+            b.ret(pack)
+            return
+        argument = code.stack(PTR)
+        code.put(pack, argument)
+        made = code.call("PyObject_Vectorcall", PTR, code.variable("trim"), argument, i64(1), code.null)
+        code.call("Py_DecRef", VOID, pack)
+        b.ret(made)
 
     code.branch(whole, succeed, fail)
     b.unreachable()
