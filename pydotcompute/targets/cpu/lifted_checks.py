@@ -1,11 +1,13 @@
 """Checks of indices that a loop need not repeat: made once before it, and the loop written again without them.
 
 An index that does not change in the loop (the row of a gather), or goes up or down by 1 with the loop's own (a stencil
-on an array of another size), is inside in all iterations if it is inside in the first and the last.
+on an array of another size), is inside in all iterations if it is inside in the first and the last. One that is brought
+between 0 and the extent less 1 is inside wherever there is an element.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import reduce
@@ -13,9 +15,12 @@ from typing import Any
 
 from ...ir.tree import (
     Access,
+    Assign,
     Binary,
     BoolOp,
     Break,
+    Call,
+    Const,
     Continue,
     Expr,
     For,
@@ -100,6 +105,8 @@ class LiftedChecks:
         names.bind(ends[0].name, start)
         names.bind(ends[1].name, f"sub({stop}, int64(1))")
         known, changed = definitions(loop.body), assigned(loop.body)
+        counts = Counter(name for s in loop.body for name in assigned([s]))
+        once = {s.name: s.value for s in loop.body if isinstance(s, Assign) and counts[s.name] == 1}
         accesses = [node for s in loop.body for node in walk(s) if isinstance(node, Access)]
         written = {node.array for node in accesses if not isinstance(node, Load)}
         written |= {other for pair in self.aliases for other in pair if written & set(pair)}
@@ -109,6 +116,9 @@ class LiftedChecks:
                 continue
             checks: list[Checks] = []
             for e, extent in zip(node.indices, self.elements.arrays[node.array].extents):
+                if self._is_clamped(once.get(e.name, e) if isinstance(e, Var) else e, extent):
+                    checks.append([(Const(0, "int64"), extent)])
+                    continue
                 e = substituted(e, known)
                 if from_zero and e == Var(index, "int64") and extent == self.expressions.text(loop.counts[-1]):
                     checks.append([])  # of what the loop counts to
@@ -126,6 +136,20 @@ class LiftedChecks:
                 lifted[id(node)] = node.indices, checks
         return lifted
 
+    def _is_clamped(self, e: Expr, extent: str) -> bool:
+        """Whether it is `min(max(…, 0), extent - 1)`, in any order."""
+        match e:
+            case Call("min", (one, other), "int64"):
+                pairs = (one, other), (other, one)
+                return any(self._is_last(last, extent) and _is_from_zero(first) for first, last in pairs)
+        return False
+
+    def _is_last(self, e: Expr, extent: str) -> bool:
+        match e:
+            case Binary("-", Var() as count, Const(value=1), "int64"):
+                return self.expressions.text(count) == extent
+        return False
+
     def _is_fixed(self, e: Expr, written: set[str]) -> bool:
         """Whether an expression has one value in all iterations, and may be evaluated before the first one."""
         if isinstance(e, Load):
@@ -138,6 +162,13 @@ class LiftedChecks:
             return is_cheap(e)
         loads = any(isinstance(part, Load) for part in walk(e))
         return all(self._is_fixed(part, written) for part in children(e)) if loads else is_cheap(e)
+
+
+def _is_from_zero(e: Expr) -> bool:
+    match e:
+        case Call("max", arguments):
+            return any(isinstance(a, Const) and a.value == 0 for a in arguments)
+    return False
 
 
 def _mentions(e: Expr, index: str) -> bool:

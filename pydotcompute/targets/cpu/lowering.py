@@ -196,7 +196,7 @@ class _Module:
             elif slot.kind == "stride":
                 result.append((self.names.part(slot.name, f"s{slot.axis}"), f"word_int64(words, {index})"))
             else:
-                result.append((self.names.of(slot.name), f"word_int64(words, {index})"))
+                result.append((self.names.of(slot.name), f"word_extent(words, {index})"))
         return result
 
     def unpack(self) -> None:
@@ -207,7 +207,7 @@ class _Module:
     def restore(self, phase: _Phase) -> None:
         """The counts of the loop and the scalars that it reads, from the state."""
         for k, count in enumerate(phase.counts):
-            self.writer.assign(count, f"word_int64(state, int64({1 + k}))")
+            self.writer.assign(count, f"word_extent(state, int64({1 + k}))")
         for name in sorted(phase.reads):
             dtype = self.tree.locals[name]
             self.writer.assign(self.names.of(name), f"word_{dtype}(state, int64({self.places[name]}))")

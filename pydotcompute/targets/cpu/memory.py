@@ -192,6 +192,18 @@ def _word(dtype) -> tuple[Callable, Callable, Callable]:
     return word, set_word, pointer
 
 
+@intrinsic
+def word_extent(typing_context, words, index):
+    """The dimension or count in word k: LLVM is told that it is not negative, and spares what would be needed then."""
+
+    def emit(context, b, signature, values):
+        word = UNGROUPED.load(b, types.int64, _at_word(b, *values), 8)
+        word.set_metadata("range", b.module.add_metadata([ir.Constant(I64, 0), ir.Constant(I64, -(2**63))]))
+        return word
+
+    return types.int64(words, types.int64), emit
+
+
 def memory() -> dict[str, Callable]:
     """The intrinsics, by name; `load_local` and `store_local` are of an array that every iteration uses anew."""
     made: dict[str, Callable] = {
@@ -211,6 +223,7 @@ def memory() -> dict[str, Callable]:
         "usually": usually,
         "interrupted": interrupted,
         "run_phase": run_phase,
+        "word_extent": word_extent,
     }
     for dtype, t in CPU.numba_types.items():
         made[f"stack_{dtype}"] = new_array(t, on_stack(STACK_ALIGNMENT))

@@ -97,7 +97,7 @@ def _divide(d: Dialect, b, t, x, y):
         quotient = b.select(below, b.sub(quotient, one), quotient)
         remainder = b.select(below, b.add(remainder, divisor), remainder)
         quotient = b.select(by_minus_one, b.sub(zero, x), quotient)
-    return b.select(by_zero, zero, quotient), b.select(by_zero, zero, remainder)
+    return b.select(by_zero, zero, quotient), remainder  # by 0 what 1 leaves, which is 0
 
 
 operation("floordiv_integer", 2, "int uint")(lambda d, b, t, x, y: _divide(d, b, t, x, y)[0])

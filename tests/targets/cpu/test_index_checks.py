@@ -47,6 +47,33 @@ def test_arrays_of_other_sizes_are_looked_at_once():
     assert not memory.overrun(out, buffer)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_is_brought_inside_is_looked_at_once(threads):
+    """Wherever an index comes from, between 0 and the extent less 1 it is inside of what has an element."""
+    body = """
+        for i, j in grid(n, n):
+            k = min(max(x[i, j], 0), m - 1)
+            out[i, j] = v[min(m - 1, max(0, x[i, j] - 1))] + v[k]
+    """
+    signature = "(x: int64[n, n], v: int64[m]) -> (out: int64[n, n])"
+    text = lower(tree_of(body, signature, types="")).text
+    certain = [line for line in text.splitlines() if "store(out" in line and "_load(" not in line]
+    assert certain and all(line.count("load(v, ") == 2 for line in certain) and "within(int64(0), m)" in text
+    k = kernel(body, signature, types="")
+    v, buffer = memory.guarded((5,), np.dtype("i8"))
+    v[...] = [1, 10, 100, 1000, 10000]
+    x = np.random.default_rng(0).integers(-9, 9, (20, 20))
+    x[3, :4] = -(2**63) + 1, 2**63 - 1, 4, 0
+    out = np.zeros((20, 20), "i8")
+    assert k.fault({"n": 20, "m": 5}, threads, x=x, v=v, out=out) is None
+    assert (out == v[np.clip(x - 1, 0, 4)] + v[np.clip(x, 0, 4)]).all() and not memory.overrun(v, buffer)
+    assert k.fault({"n": 20, "m": 0}, threads, x=x, v=v[:0], out=out)[2:] == ("v", 0, 0, -1)
+    for near in ("min(max(x[i, j], 0), m)", "min(max(x[i, j], 0), m - 0)", "min(max(x[i, j], -1), m - 1)",
+                 "min(max(x[i, j], 0), n - 1)", "max(min(x[i, j], 0), m - 1 + x[i, j])"):  # fmt: skip
+        loose = kernel(body.replace("min(max(x[i, j], 0), m - 1)", near), signature, types="")
+        assert loose.fault({"n": 20, "m": 5}, threads, x=x, v=v, out=out)[2] == "v", near
+
+
 @pytest.mark.parametrize(
     "body",
     [
