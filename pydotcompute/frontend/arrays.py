@@ -18,6 +18,7 @@ from .scope import OWN, SET, Array, Scope
 from .syntax import called
 
 BLOCK_BYTES = 48 * 1024
+PRIVATE_BYTES = 128 * 1024  # of a block: half the registers of a GPU's multiprocessor
 _PLACES = {
     "shared": ("blocks", "one per block: write it first in the body of `for b in blocks(k)`"),
     "private": ("blocks", "one per block: write it first in the body of `for b in blocks(k)`"),
@@ -69,14 +70,14 @@ def new(s: Scope, node: ast.Assign) -> tree.NewArray:
         own = named(name.removesuffix(OWN)) if s.final else f"{name}_{len(s.kernel_arrays)}"
     known = all(isinstance(n, int) for n in shape)
     array = tree.NewArray(kind, own, shape, dtype, not known, at=s.at(node))
-    others = (a for a in s.kernel_arrays.values() if (a.kind == "call") == (kind == "call"))
+    others = (a for a in s.kernel_arrays.values() if _memory(a.kind) == _memory(kind))
     fixed = [a for a in (*others, array) if not a.scratch]
     total = sum(math.prod(a.fixed) * DTYPE_BYTES[a.dtype] for a in fixed)
-    if known and total > BLOCK_BYTES:
+    if known and total > (PRIVATE_BYTES if kind == "private" else BLOCK_BYTES):
         if kind == "private":
             s.refuse(
                 call,
-                f"the arrays of a block take {total} bytes with `{name}`; there are {BLOCK_BYTES}",
+                f"the private arrays of a block take {total} bytes with `{name}`; there are {PRIVATE_BYTES}",
                 "make them smaller, or write `shared`",
             )
         array = replace(array, scratch=True)
@@ -84,6 +85,11 @@ def new(s: Scope, node: ast.Assign) -> tree.NewArray:
     s.arrays[name] = Array(array.name, len(shape), dtype, "temp" if kind == "call" else kind, shape)
     s.here[name] = SET
     return array
+
+
+def _memory(kind: str) -> str:
+    """Which arrays share what there is of memory: private ones lie in registers."""
+    return kind if kind in ("call", "private") else "block"
 
 
 def _shape(s: Scope, kind: str, node: ast.expr) -> tuple[Tree, ...]:

@@ -68,8 +68,8 @@ CASES = [
     ("blocks", "t = §shared(3)", "`shared` takes a shape and a dtype, found 1", "write `shared((32, 33), float32)`"),
     (
         "blocks",
-        "t = shared(8192, T)\n    w = §private(4097, T)",
-        "the arrays of a block take 49156 bytes with `w`; there are 49152",
+        "t = private(16384, T)\n    w = §private(16385, T)",
+        "the private arrays of a block take 131076 bytes with `w`; there are 131072",
         "make them smaller, or write `shared`",
     ),
     ("blocks", "§t = w = shared(8192, T)", "`shared(…)` makes one array", "give it one name: `tile = shared(8192, T)`"),

@@ -130,6 +130,28 @@ def test_private_arrays_and_values_of_the_block(target, block):
 
 
 @every_target
+def test_private_arrays_beside_as_much_shared_memory_as_there_is(target):
+    """They take none of it: neither is refused, and neither lies in scratch."""
+    body = """
+        for r in blocks(m):
+            keep = private((64, 256), float32)
+            most = shared((4000,), float32)
+            for i, c in threads(64, 256):
+                keep[i, c] = i
+            for i in threads(4000):
+                most[i] = x[r]
+            for i, c in threads(64, 256):
+                keep[i, c] += most[c]
+            for i, c in threads(64, 256):
+                out[r, i, c] = keep[i, c]
+    """
+    built = loop(target, "(x: float32[m]) -> (out: float32[m, 64, 256])", body, "launch: {block: 256}")
+    assert not any(a.scratch for a in built.tree.arrays.values())
+    x = draw(2)
+    assert (built.call(x) == x[:, None, None] + np.arange(64, dtype="f4")[:, None]).all()
+
+
+@every_target
 def test_local_arrays_are_each_iterations_own(target):
     body = """
         for i in grid(n):
