@@ -42,3 +42,18 @@ def test_no_version_of_a_broadcasting_kernel_divides():
         project.close()
     each = sorted(loop.per_element for loop in loops if loop.elements == 4)
     assert all(figure <= most for figure, most in zip(each, (5.5, 8, 11, 34), strict=True)), each
+
+
+@pytest.mark.slow
+def test_both_products_of_attention_are_multiply_adds():
+    nvdisasm()
+    project = Project(str(HERE.parents[1]), lambda line: None)
+    try:
+        plan = project.plan(Request(("attention",), ("cuda:sm_90",)))
+        with tempfile.TemporaryDirectory() as folder:
+            costs = shown(plan, plan.wanted[0], folder, "").costs()
+    finally:
+        project.close()
+    shares = [loop.instructions.get("fma", 0) / loop.total for loop in costs.loops]
+    assert sum(share >= 0.85 for share in shares) == 2, shares
+    assert not any(e.spill_stores or e.spill_loads for e in costs.entries)

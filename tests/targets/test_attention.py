@@ -1,0 +1,71 @@
+"""Attention of more than one tile of queries and keys, and of values that tiles must not mix, where it has tiles."""
+
+import itertools
+
+import numpy as np
+import pytest
+from tests.targets.built import compiled, marked
+from tests.targets.references import PROJECT, named
+
+from pydotcompute import declare
+from pydotcompute.check import judge
+from templates.references import attention
+
+INF, NAN = np.inf, np.nan
+# n, keys, d: beside a tile's sides, more queries than keys, one query, parts of the depth.
+SIZES = [(65, 70, 64), (70, 33, 61), (1, 130, 20), (3, 0, 4)]
+CHOICES = [("float32", 64), ("float32", 128), ("float32", 256), ("float64", 64), ("float64", 128), ("float64", 256)]
+
+
+def agree(target, dtype, depth, causal, *arguments):
+    kernel, specialisation = named("attention", f"T={dtype},CAUSAL={causal},DEPTH={depth}")
+    key = (target, dtype, depth, causal)
+    if key not in BUILT:
+        rendered = declare.render(kernel, specialisation, target.partition(":")[0], PROJECT)
+        BUILT[key] = compiled(target, kernel, specialisation, rendered)
+    got = BUILT[key].call(*arguments, CAUSAL=causal, DEPTH=depth)
+    with np.errstate(all="ignore"):
+        wanted = attention(*(a.astype("f8") for a in arguments[:3]), float(arguments[3]), causal).astype(dtype)
+    assert not judge.compared(kernel, "out", got, wanted, "the reference")[0]
+
+
+BUILT = {}
+
+
+def drawn(dtype, n, keys, d):
+    rng = np.random.default_rng(n * keys + d)
+    return [rng.standard_normal((1 + (d < 20), count, d)).astype(dtype) for count in (n, keys, keys)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target, dtype, depth, causal", [
+    *(marked("cuda:compute_80", *choice, causal) for choice, causal in itertools.product(CHOICES, (0, 1))),
+    *(marked("hip:gfx1100", *choice, 1) for choice in CHOICES[2:4]),
+    *(marked("webgpu", *choice, causal) for choice, causal in itertools.product(CHOICES[:1], (0, 1))),
+])  # fmt: skip
+def test_tiles_agree_with_the_reference(target, dtype, depth, causal):
+    for n, keys, d in SIZES if depth == 64 and dtype == "float32" else SIZES[1:2]:
+        q, k, v = drawn(dtype, n, keys, min(d * depth // 64, depth))
+        k -= np.dtype(dtype).type(2)  # where scores are far below 0, a key that is none would weigh most
+        agree(target, dtype, depth, causal, abs(q), k, v, np.dtype(dtype).type(0.2))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", [marked("cuda:compute_80"), marked("webgpu")])
+def test_what_a_query_does_not_see_counts_for_nothing(target):
+    q, k, v = drawn("f4", 70, 70, 8)
+    k[:, 66:] = v[:, 66:] = NAN
+    k[:, 40], v[:, 41] = INF, -INF
+    agree(target, "float32", 64, 1, q, k, v, np.float32(0.3))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", [marked("cuda:compute_80"), marked("webgpu")])
+@pytest.mark.parametrize("causal", [0, 1])
+def test_scores_of_minus_infinity(target, causal):
+    """Of whole tiles before others, of all keys, and of one."""
+    q, k, v = drawn("f4", 67, 140, 4)
+    q, k = abs(q), abs(k)
+    k[0, :64] = k[1] = -INF
+    k[0, 100] = -INF
+    agree(target, "float32", 64, causal, q, k, v, np.float32(0.3))
