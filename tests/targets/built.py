@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 
 from pydotcompute import declare
-from pydotcompute.analysis.races import check
 from pydotcompute.backends.cpu import levels
 from pydotcompute.cache.manifest import KernelRecord, SpecialisationRecord
 from pydotcompute.calls import arguments, arrays
@@ -26,7 +25,7 @@ from pydotcompute.frontend.build import build_tree
 from pydotcompute.interpreter import execute as interpret
 from pydotcompute.ir.tree import Atomic, KernelTree, walk
 from pydotcompute.targets import registry
-from pydotcompute.targets.base import Artifact, Clock, Job
+from pydotcompute.targets.base import Artifact, Clock, Job, checked_tree
 from tests.targets.cpu import run as run_cpu
 from tests.targets.cuda import run as run_ptx
 from tests.targets.hip import run as run_hip
@@ -193,7 +192,7 @@ def compiled(target: str, kernel: Kernel, specialisation: Specialisation, render
         )
     if answer.failures:
         raise CompilationError("; ".join(answer.failures.values()))
-    tree = None if rendered.raw else check(build_tree(kernel, specialisation, rendered))
+    tree = None if rendered.raw else checked_tree(job)
     return built(target, kernel, specialisation, tree, answer.artifacts[target])
 
 
