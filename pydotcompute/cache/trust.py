@@ -95,6 +95,7 @@ def _from_pyproject(root: str) -> list[str]:
         listed: Any = tomllib.loads(text).get("tool", {}).get("pydotcompute", {}).get("trusted", [])
     except (ValueError, AttributeError):
         return []  # a build says what is wrong with it
+    listed = listed if isinstance(listed, list) else [listed]  # of a string the letters are no folders
     return [os.path.join(root, item) for item in listed if isinstance(item, str) and item]
 
 

@@ -279,6 +279,7 @@ _WITHIN = ast.parse("""
 if n > len(a):
     outside = a[n - 1]
     n = 0
+n = max(n, 0)
 """).body
 FEW = 32  # elements, where their number is known: a network sorts them, if none is NaN
 

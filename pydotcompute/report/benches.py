@@ -7,14 +7,14 @@ import os
 from typing import Any
 
 from ..builder.build import BuildError
+from ..cache.files import read_file
 
 EXPECTED = "expected what 'pydotcompute bench --json' prints"
 
 
 def read(path: str) -> dict[str, Any]:
     """One file: {"file", "subject", "columns", "rows"}, a row a list. Raises BuildError; OSError."""
-    with open(path, "rb") as file:
-        data = file.read()
+    data = read_file(path)
     try:
         found = json.loads(data)
         columns = [str(column) for column in found["columns"]]

@@ -76,6 +76,12 @@ def test_what_are_no_figures(tmp_path, text):
         read(str(tmp_path / "x.json"))
 
 
+def test_what_is_no_file_has_no_figures(tmp_path):
+    os.mkfifo(tmp_path / "x.json")
+    with pytest.raises(OSError, match="a FIFO, not a file"):
+        read(str(tmp_path / "x.json"))
+
+
 def test_figures_of_another_version(tmp_path):
     (tmp_path / "x.json").write_text(json.dumps(FIGURES | {"version": 2}))
     with pytest.raises(BuildError, match="version 2 of figures, this program reads 1"):

@@ -103,6 +103,17 @@ kernels:
           for a, b, c in threads(steps, steps, 3):
               k += (a + b) >> c
           out[i] = k * x[i]
+  within:
+    signature: "(x: float64[n], steps: int64) -> (out: float64[n])"
+    body: |
+      for i in grid(n):
+          s = x[i]
+          for k in range(steps):
+              c = int64(0)
+              while c < steps // 100:
+                  c += 1 + (c & 1)
+              s += c
+          out[i] = s
   back:
     signature: "(x: float64[n], steps: int64) -> (out: float64[n])"
     body: |
@@ -150,7 +161,7 @@ kernels:
               atomic_add(out, c % n, c >> 1)
 """
 BOTH = ["turns", "endless", "nested", "ragged", "phases", "slices", "checked", "counted"]
-ONE = ["sums", "extremes", "lanes", "tallied", "back", "counting", "inner", "parts"]  # of one thread's own: as on several
+ONE = ["sums", "extremes", "lanes", "tallied", "back", "counting", "inner", "parts", "within"]  # of one thread's own: as on several
 
 PROGRAM = r"""
 import os, signal, sys, threading, time

@@ -149,7 +149,10 @@ def test_a_setting_trusts_a_folder_and_what_is_in_it(project, tmp_path, monkeypa
 def test_the_project_may_trust_where_only_its_user_can_say_so(project):
     manifest_of(project).parent.chmod(0o777)
     pyproject = project / "pyproject.toml"
-    for text in ('[tool.pydotcompute]\ntrusted = ["/nowhere"]', "[tool.pydotcompute", "tool = 1 # pydotcompute"):
+    for text in (
+        '[tool.pydotcompute]\ntrusted = ["/nowhere"]', "[tool.pydotcompute", "tool = 1 # pydotcompute",
+        '[tool.pydotcompute]\ntrusted = "/nowhere"', "[tool.pydotcompute]\ntrusted = true",
+    ):  # fmt: skip
         pyproject.write_text(text)
         refused(project)
     pyproject.write_text('[tool.pydotcompute]\ntrusted = ["build"]\n')

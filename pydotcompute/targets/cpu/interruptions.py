@@ -200,8 +200,8 @@ class Interruptions:
         if watch.spent and not watch.part:
             writer.assign(watch.spent, f"add({watch.spent}, {watch.cost})")
             with writer.if_(f"gt({watch.spent}, int64({LOOK}))"):
+                leave_if_interrupted(writer)  # with all spent, so that the loop around asks at once, and ends too
                 writer.assign(watch.spent, "int64(0)")
-                leave_if_interrupted(writer)
 
     def turns(self, name: str, bounds: tuple[str, ...], body: Callable[[], None]) -> None:
         """The loop over a range, whose body is written by `body`."""
