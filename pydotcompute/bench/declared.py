@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Mapping
+from contextlib import ExitStack
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Iterator
@@ -47,10 +48,11 @@ def measure(directory: str, targets: list[str], kernels: list[str], rounds: int 
     sized = [name for name, kernel in declaration.kernels.items() if kernel.sizes.get("bench")]
     chosen = [kernel for name, kernel in declaration.kernels.items() if name in (kernels or sized or names(directory))]
     run, rows = targets or runnable(declaration), list[dict[str, Any]]()
-    with tempfile.TemporaryDirectory() as folder, one_processor():  # the project's own cache stays as it is
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as measuring:  # the project's own cache stays as it is
         root = os.path.join(folder, "project")
         copy(directory, root)
         libraries = dict(zip(run, built(root, run, *(k.name for k in chosen))))
+        measuring.enter_context(one_processor())  # the build may use all
         places = {name: _Place(get_backend(name), rounds / 1e3) for name in dict.fromkeys(map(backend_of, run))}
         for kernel in chosen:
             for one in kernel.specialisations:
@@ -75,10 +77,12 @@ def _rows(
     theirs = place.peers(reference, case.arguments, root, first[kernel.name], given)
     peers = {f"{name} µs": place.timed(call)[0] * 1e6 for name, call in theirs.items()}
     sizes = ", ".join(f"{name}={n}" for name, n in case.dims.items())
+    copying = place.copying(moved)
     for target, library in libraries.items():
         ours, spread = place.timed(partial(library[kernel.name], **given))
         row: dict[str, Any] = {"kernel": kernel.name, "specialization": str(one), "target": target, "sizes": sizes}
-        row |= {"µs": ours * 1e6, "spread": spread, "GB/s": moved / ours / 1e9, **place.shares(ours, moved, operations)}
+        row |= {"µs": ours * 1e6, "spread": spread, "GB/s": moved / ours / 1e9}
+        row |= place.shares(ours, copying, operations)
         yield row | peers | ({"times as fast": min(peers.values()) / row["µs"]} if peers else {})
 
 
@@ -94,12 +98,18 @@ class _Place:
             product = partial(self.package.matmul, matrix, matrix, out=self.package.empty_like(matrix))
             self.most = 2 * MATRIX**3 / self.timed(product)[0] / 1e9
 
-    def shares(self, taken: float, moved: int, operations: int) -> dict[str, float]:
+    def copying(self, moved: int) -> float:
+        """Seconds of a copy that moves so many bytes; 0 where nothing here copies."""
+        if not self.package:
+            return 0.0
+        half = self.package.ones(max(1, moved // 2), "uint8")
+        return float(self.timed(partial(self.package.copyto, self.package.empty_like(half), half))[0])
+
+    def shares(self, taken: float, copying: float, operations: int) -> dict[str, float]:
         """How near a call of `taken` seconds comes to the roofs, as far as they are known."""
         told = {"Gop/s": operations / taken / 1e9} if operations else {}
         if self.package:
-            half = self.package.ones(max(1, moved // 2), "uint8")
-            told["of a copy"] = self.timed(partial(self.package.copyto, self.package.empty_like(half), half))[0] / taken
+            told["of a copy"] = copying / taken
             if operations:
                 told["of matmul"] = told["Gop/s"] / self.most
         return told
