@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import argparse
+import json
 
-from .arguments import add_common, print_json
+from .arguments import add_common
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,5 +19,5 @@ def run(options: argparse.Namespace) -> int:
     from ..declare import schema
     from ..targets.registry import pattern
 
-    print_json(schema(pattern()))
+    print(json.dumps(schema(pattern()), indent=2, ensure_ascii=False))
     return 0

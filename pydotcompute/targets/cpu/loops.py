@@ -92,14 +92,14 @@ class Loops:
         outer = [self.names.fresh("_outer") for _ in loop.names[:-1]]
         writer.assign(flat, start)
         writer.assign(row, f"floordiv_integer({flat}, {inner})")
-        writer.assign(first, f"sub({flat}, at({row}, {inner}, int64(0)))")
+        writer.assign(first, f"not_negative(sub({flat}, at({row}, {inner}, int64(0))))")
         self._unpack(outer, lanes.counts[:-1], row)
         with writer.while_(f"lt({flat}, {stop})"):
             if body_size(loop) > _LARGE or index_conditions(loop):  # by which it is written three times already
                 return self._part_row(loop, lanes, outer, flat, first, stop)
             whole = writer.held("_whole", "int64(0)")
             with writer.if_(f"eq({first}, int64(0))"):
-                writer.assign(whole, f"floordiv_integer(sub({stop}, {flat}), {inner})")
+                writer.assign(whole, f"floordiv_integer(not_negative(sub({stop}, {flat})), {inner})")
             with writer.if_(f"gt({whole}, int64(0))"):
                 with writer.for_(row, "int64(0)", whole):
                     self._row(loop, lanes, outer, "int64(0)", inner)

@@ -314,6 +314,7 @@ class _Module:
                 with writer.if_(f"invert({private_copies.all_small([self.arrays[n] for n in copies])})"):
                     writer.return_(f"{phase.functions[1]}({', '.join(parameters)})")
             writer.assign(FAULTS, f"advance(words, int64({8 * self.words}))")
+            writer.assign("start", "not_negative(start)")
             self.restore(phase)
             if phase.streamed and name == phase.functions[-1]:
                 phase.streamed.write(self.code, phase.functions[0], parameters[:-2])

@@ -204,6 +204,16 @@ def word_extent(typing_context, words, index):
     return types.int64(words, types.int64), emit
 
 
+@intrinsic
+def not_negative(typing_context, value):
+    """A number that is known to be none below 0, which LLVM sees."""
+
+    def emit(context, b, signature, values):
+        return b.and_(values[0], ir.Constant(I64, 2**63 - 1))
+
+    return types.int64(types.int64), emit
+
+
 def memory() -> dict[str, Callable]:
     """The intrinsics, by name; `load_local` and `store_local` are of an array that every iteration uses anew."""
     made: dict[str, Callable] = {
@@ -224,6 +234,7 @@ def memory() -> dict[str, Callable]:
         "interrupted": interrupted,
         "run_phase": run_phase,
         "word_extent": word_extent,
+        "not_negative": not_negative,
     }
     for dtype, t in CPU.numba_types.items():
         made[f"stack_{dtype}"] = new_array(t, on_stack(STACK_ALIGNMENT))

@@ -232,7 +232,7 @@ class _Body:
             self.statements(s.body)
             self._go_on(following)
             self.b.position_at_end(following)
-            fewer, next_ = self.b.sub(left, one, flags=["nsw"]), self.b.add(index, one)
+            fewer, next_ = self.b.sub(left, one, flags=["nsw"]), self.b.add(index, one, flags=["nsw"])
         for phi, begin, then in ((left, turns, fewer), (index, first, next_)):
             phi.add_incoming(begin, before)
             phi.add_incoming(then, following)
