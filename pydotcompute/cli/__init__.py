@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from _thread import interrupt_main, start_new_thread
 from typing import Any, NoReturn
 
 COMMANDS = {
@@ -44,7 +45,9 @@ def main(arguments: list[str] | None = None) -> int:
     told = sys.unraisablehook
 
     def unraisable(what: Any) -> None:
-        if not issubclass(what.exc_type, MemoryError):  # of no memory one line says enough, see _report
+        if issubclass(what.exc_type, KeyboardInterrupt):  # heard where nothing can be raised: again, where it can
+            start_new_thread(interrupt_main, ())
+        elif not issubclass(what.exc_type, MemoryError):  # of no memory one line says enough, see _report
             told(what)
 
     sys.unraisablehook = unraisable
@@ -69,9 +72,17 @@ def _ended(given: list[str]) -> int:
     except SystemExit as error:  # argparse, for --help and for mistakes
         return error.code if isinstance(error.code, int) else 2
     except Exception as error:
-        if isinstance(error.__cause__, KeyboardInterrupt):  # as Python 3.11 gives it on where it makes a class
+        if _is_interruption(error):
             return _end("interrupted", 130)
         return _report(error)
+
+
+def _is_interruption(error: BaseException | None) -> bool:
+    """Whether Ctrl-C is behind it: Python 3.11 where it makes a class, and packages that are imported, give it on as
+    an exception of their own."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _run(given: list[str]) -> int:

@@ -174,6 +174,8 @@ class Entry:
         path = project_file(self.root, "templates", *parts)
         if os.path.isfile(path):
             return path
+        if os.path.lexists(path):
+            raise self.document.error(node, f"{what} '{name}' is no file: {path}", "write a file in its place", offset)
         if parts[0] == "templates" and os.path.isfile(project_file(self.root, *parts)):
             raise self.document.error(
                 node, f"{what} '{name}' not found in templates/", f"write {'/'.join(parts[1:])}", offset

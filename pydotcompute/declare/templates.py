@@ -41,6 +41,7 @@ class Environment(Marked):
         self.used: dict[str, None] = {}
         self.turns = 0
         self.globals["range"] = self._range
+        del self.globals["lipsum"]  # another text each time
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         tree = super()._parse(source, name, filename)
@@ -96,7 +97,7 @@ class Loader(jinja2.BaseLoader):
         self, environment: jinja2.Environment, template: str
     ) -> tuple[str, str | None, Callable[[], bool] | None]:
         path = template_path(self.folder, template)
-        if path is None or not os.path.isfile(path):
+        if path is None or not os.path.lexists(path) or os.path.isdir(path):
             raise jinja2.TemplateNotFound(template)
         source = read(path, yaml=False).text
         self.sources[template] = refuse_marks(source, template)
@@ -159,8 +160,8 @@ def _render(
 ) -> str:
     environment.used, environment.turns = {}, 0
     try:
-        made = environment.get_template(template) if template else _inline(environment, text)
-        with bounds.memory():
+        with bounds.memory():  # Jinja2 computes what is constant where it reads a template
+            made = environment.get_template(template) if template else _inline(environment, text)
             result = made.render(context)
         if len(result) > bounds.MOST_ELEMENTS:
             raise ValueError(bounds.TOO_LONG)

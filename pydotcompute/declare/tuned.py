@@ -46,7 +46,7 @@ def with_tuned(root: str, kernels: Mapping[str, Kernel], refused: Collection[str
     """The kernels with what the project's table says of them, where there is one. refused: kernels whose declaration
     is wrong, of which it may say anything. Raises DeclarationError for what is no such table, or not one of these."""
     path = project_file(root, *FILE)
-    if not os.path.isfile(path):
+    if not os.path.lexists(path):
         return dict(kernels)
     document = read(path)
     top = parse(document)

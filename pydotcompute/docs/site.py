@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import tempfile
 from collections.abc import Sequence
 from typing import Any
@@ -49,13 +50,16 @@ def write(pages: Sequence[Page], folder: str) -> None:
         for name, text in {"index": _index(), **{page.topic: page.text for page in pages}}.items():
             with open(os.path.join(sources, f"{name}.md"), "w", encoding="utf-8") as file:
                 file.write(text)
-        kept, wrong = os.path.join(place, "trees"), io.StringIO()
+        kept, made, wrong = os.path.join(place, "trees"), os.path.join(place, "site"), io.StringIO()
         try:
-            Sphinx(sources, None, folder, kept, "html", _settings(), status=None, warning=wrong).build()
+            Sphinx(sources, None, made, kept, "html", _settings(), status=None, warning=wrong).build()
         except SphinxError as error:
             raise SiteError(f"{folder}: {error}") from error
         if wrong.getvalue():
             raise SiteError(f"{folder}: the pages have faults:\n{wrong.getvalue().strip()}")
+        os.makedirs(folder, exist_ok=True)
+        shutil.copy(os.path.join(made, MARK), folder)  # first: what is interrupted is begun anew
+        shutil.copytree(made, folder, dirs_exist_ok=True)
 
 
 def _index() -> str:

@@ -12,7 +12,7 @@ from . import array_swaps, expressions, extents, names, settling, statements
 from .promotion import Value
 from .scope import OWN, Array, Called, Scope
 
-MOST_NODES = 20_000  # of all such calls of a kernel
+MOST_NODES = 10_000  # of all such calls of a kernel: of `sort` seventeen
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,9 @@ class Inlining:
             array = inner.arrays[name]
             inner.arrays[name] = replace(array, name=self.unique(name))
             own[inner.arrays[name].name] = array.name
+        nodes = self.nodes
         body = statements.helper_body(inner)
+        self._count(s, inner, nodes + sum(1 for statement in body for _ in tree.walk(statement)))
         locals_ = inner.locals | {
             inner.renamed[name]: inner.type_of(name).dtype for name in inner.plain if name in inner.now
         }
@@ -123,15 +125,17 @@ class Inlining:
         s.locals |= locals_
         s.kernel_arrays = inner.kernel_arrays
         s.constants |= inner.constants
-        if not s.inlined:
-            self.nodes += sum(1 for statement in body for _ in tree.walk(statement))
-            if self.nodes > MOST_NODES:
-                told = f"the helpers of `{s.function.name}` have {self.nodes:,} parts, each where it is called"
-                s.refuse(inner.function, f"{told}, and at most {MOST_NODES:,} are compiled",
-                         "call them in loops, or fewer times")  # fmt: skip
         types = tuple(inner.result_types())
         results = (tree.Var(name, t.dtype) for name, t in zip(inner.left or (), types, strict=True))
         return Called(types, None, tuple(Value(e, t.weak) for e, t in zip(results, types)))
+
+    def _count(self, s: Scope, inner: Scope, nodes: int) -> None:
+        """So many there are with this call, those of calls in it among them."""
+        self.nodes = nodes
+        if nodes > MOST_NODES:
+            name = s.module.function.name
+            told = f"the helpers of `{name}` have more than {MOST_NODES:,} parts, each where it is called"
+            s.refuse(inner.function, told, "call them in loops, or fewer times")
 
 
 def _known(argument: Value | Array) -> Any:

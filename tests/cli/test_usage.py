@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -279,3 +280,28 @@ def test_ctrl_c_while_a_class_is_made_is_one_word(monkeypatch, capsys):
 
     monkeypatch.setattr("pydotcompute.cli._run", lambda given: type("Whole", (), {"part": Part()}))
     assert (main(["config"]), capsys.readouterr().err) == (130, "interrupted\n")
+
+
+def test_ctrl_c_that_a_package_gives_on_is_one_word(monkeypatch, capsys):
+    """As one that cannot be imported, or where nothing can be raised: then it is raised where something can."""
+    def imported(given):
+        try:
+            try:
+                raise KeyboardInterrupt
+            except BaseException as error:
+                raise ImportError("its C extension") from error
+        except ImportError as error:
+            raise ImportError("numpy") from error
+
+    class Lost:
+        def __del__(self):
+            raise KeyboardInterrupt
+
+    def lost(given):
+        Lost()
+        time.sleep(10)
+        return 0
+
+    for run in (imported, lost):
+        monkeypatch.setattr("pydotcompute.cli._run", run)
+        assert (main(["config"]), capsys.readouterr().err) == (130, "interrupted\n")

@@ -1,5 +1,7 @@
 """templates/tuned.yaml: read back as it was written, and refused word for word where it does not fit."""
 
+import os
+
 import pytest
 
 from pydotcompute import declare
@@ -65,6 +67,21 @@ def test_what_is_written_is_read(project):
 
 def test_no_table_at_all(project):
     assert declare.load(".").kernels["k"].tuned == {}
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink(path, path)])
+def test_what_is_no_file(project, make):
+    """Neither is it taken for no table, or no template."""
+    make(project / "templates" / "tuned.yaml")
+    with pytest.raises(DeclarationError, match="cannot read .*tuned.yaml: "):
+        declare.load(".")
+    os.rename(project / "templates" / "tuned.yaml", project / "templates" / "k.py")
+    text = (project / "kernels.yaml").read_text()
+    lines = [line for line in text.splitlines() if "signature" in line]
+    (project / "kernels.yaml").write_text(f"version: 1\nkernels:\n  k:\n{lines[-1]}\n    template: k.py\n")
+    with pytest.raises(DeclarationError, match="template 'k.py' is no file: ") as caught:
+        declare.load(".")
+    assert caught.value.at.line == 5 and caught.value.hint
 
 
 AGAIN = "delete it, then measure again: pydotcompute bench --subject declared --tune"

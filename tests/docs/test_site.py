@@ -9,9 +9,11 @@ import shutil
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
+from pydotcompute.cli import main
 from pydotcompute.docs.pages import TOPICS
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -82,6 +84,20 @@ def test_writing_it_again_replaces_it_and_nothing_else(site, tmp_path):
     (tmp_path / "mine").write_text("mine")
     done = subprocess.run([*again, str(tmp_path)], capture_output=True, text=True)
     assert done.returncode == 1 and done.stderr.startswith(f"{tmp_path}: ") and os.listdir(tmp_path) == ["mine"]
+
+
+@pytest.mark.slow
+def test_an_interrupted_one_is_written_by_the_next(tmp_path, monkeypatch):
+    def interrupted(source, target, **options):
+        shutil.copy(Path(source, "index.html"), target)
+        raise KeyboardInterrupt
+
+    words = ["docs", "-o", str(tmp_path)]
+    with monkeypatch.context() as patch:
+        patch.setattr("shutil.copytree", interrupted)
+        assert main(words) == 130 and (tmp_path / "index.html").exists()
+    again = [sys.executable, "-m", "pydotcompute", *words]  # Sphinx is not made for a second run in a process
+    assert subprocess.run(again, capture_output=True).returncode == 0 and (tmp_path / "search.html").exists()
 
 
 @pytest.fixture(scope="module")

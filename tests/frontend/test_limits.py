@@ -51,11 +51,22 @@ def acting(helpers, conditions):
     return f"{text}def k(x, out):\n    for i in grid(n):\n        out[i] = 0\n        h{helpers - 1}(x[i], i, out)\n"
 
 
+def acting_twice(levels, leaf, call):
+    """The same, of which each calls the one before twice."""
+    helpers = "".join(
+        f"def h{k}(a, v, i):\n    h{k - 1}(a, v, i)\n    h{k - 1}(a, v + 1, i)\n\n" for k in range(1, levels + 1)
+    )
+    return f"def h0(a, v, i):\n{leaf}\n{helpers}def k(x, out):\n    for i in grid(n):\n        out[i] = 0\n{call.format(levels)}\n"
+
+
 def nested(turns, line=""):
     begin = "".join(f"{{% for {name} in range({turns}) %}}" for name in "abc")
     return f"def k(x, out):\n    for i in grid(n):\n{begin}{line}{'{% endfor %}' * 3}        out[i] = x[i]\n"
 
 
+STORES = "    a[i] = v\n", "        h{}(out, x[i], i)"
+MAKES = "    t = local(4, float32)\n    for j in range(4):\n        t[j] = v\n    a[i] = t[1] + t[2]\n", STORES[1]
+LOOPS = "    for j in grid(n):\n        a[j] += v\n", "    h{}(out, float32(1), 0)"
 TURNS = "the loops and macros of a template may have 100,000 turns in all"
 MACROS = "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(60) }}"
 
@@ -68,6 +79,10 @@ HUGE = [
     ("{% set a = namespace(t='ab') %}{% for i in range(60) %}{% set a.t = a.t ~ a.t %}{% endfor %}", MEMORY),
     ("{% set a = namespace(t=[1]) %}{% for i in range(60) %}{% set a.t = a.t + a.t %}{% endfor %}", MEMORY),
     ("{{ 'a' | center(10**10) }}", MEMORY),
+    ("{% set z = 'a' | center(9999999999) %}", MEMORY),
+    ("{% set z = '%9999999999d' % 1 %}", MEMORY),
+    ("{{ [1] | batch(999999999, 0) | list }}", MEMORY),
+    ("{{ lipsum(9999999) }}", "'lipsum' is undefined"),
     ("{{ 'a'.ljust(10**10) }}", MEMORY),
     ("{{ '%0*d' % (10**9, 1) }}", MEMORY),
     ("{{ 'a'.join(['b' * 10**6] * 1000) }}", MEMORY),
@@ -81,6 +96,7 @@ HUGE = [
     (body(*["v = v * 2 + 1"] * 10_000), None, "'k' has 10,004 lines once it is rendered, and at most 2,000"),
     (f"    params: {FULL}\n{body()}", None, "these are 25,600,000,000 specialisations, and a kernel may have 10,000"),
     (TEMPLATED, doubling(21), "the helpers of `k` have 25,165,816 parts when each stands where it is called"),
+    *((TEMPLATED, acting_twice(17, *how), "the helpers of `k` have more than 10,000 parts") for how in (STORES, MAKES, LOOPS)),
     *((TEMPLATED, calling(*sizes), "`k` is nested too deep: helpers that call helpers") for sizes in ((150, 0), (4, 190))),
     (TEMPLATED, acting(3, 50), "statements nested more than 64 deep, with those of helpers where they are called"),
     (TEMPLATED, nested(1000), TURNS),
@@ -106,6 +122,7 @@ def test_what_never_ends_or_multiplies_is_told_at_once(tmp_path, entry, template
     (body("while v < 9:", "    v = v + 1"), None),
     (body(*["v = v * 2 + 1"] * 1_500), None),
     (TEMPLATED, doubling(6)),
+    *((TEMPLATED, acting_twice(5, *how)) for how in (STORES, MAKES, LOOPS)),
     (TEMPLATED, calling(40, 0)), (TEMPLATED, acting(3, 30)),
     (body(*("  " * k + f"for j{k} in range(2):" for k in range(11)), "  " * 11 + "v = v + 1"), None),
     (TEMPLATED, nested(10, "        # line\n")),
