@@ -151,6 +151,76 @@ kernels:
               for j in range(terms):
                   s = s * 0.999 + j
           out[i] = s
+  calls:
+    signature: "(x: float64[n], steps: int64) -> (out: float64[n])"
+    body: |
+      def go(v, steps):
+          k = 0
+          while k < steps:
+              v = v * 0.999 + 1.0
+              k += 1
+          return v
+      for i in grid(n):
+          v = x[i]
+          for k in range(steps):
+              v = go(v, 10000)
+          out[i] = v
+  many:
+    signature: "(x: float64[n], steps: int64) -> (out: float64[1000000])"
+    body: |
+      def go(v, steps):
+          k = 0
+          while k < steps:
+              v = v * 0.999 + 1.0
+              k += 1
+          return v
+      for i in grid(1000000):
+          out[i] = go(x[i % n], steps >> 23)
+  rows:
+    signature: "(x: float64[n], steps: int64) -> (out: float64[1000000, 3])"
+    body: |
+      for i, j in grid(1000000, 3):
+          v, k = x[i % n], 0
+          while k < steps >> 23:
+              v = v * 0.999 + j
+              k += 1
+          out[i, j] = v
+  within_blocks:
+    signature: "(x: float64[n], steps: int64) -> (out: float64[1000000])"
+    body: |
+      def go(v, steps):
+          k = 0
+          while k < steps:
+              v = v * 0.999 + 1.0
+              k += 1
+          return v
+      for b in blocks(10000):
+          for j in threads(100):
+              out[b * 100 + j] = go(x[j % n], steps >> 23)
+  short_rows:
+    signature: "(x: float64[n], steps: int64) -> (out: float64)"
+    body: |
+      s = 0.0
+      for i, j in grid(steps, 3):
+          s += sin(x[0] + i + j)
+      out[()] = s
+  of_blocks:
+    signature: "(x: float64[n], steps: int64) -> (out: float64)"
+    body: |
+      s = 0.0
+      for b in blocks(steps):
+          s += sin(x[0] + b)
+      out[()] = s
+  of_items:
+    signature: "(x: float64[n], steps: int64) -> (out: float64)"
+    body: |
+      s = 0.0
+      for b in blocks(steps >> 6):
+          t = 0.0
+          for k in threads(100):
+              t += sin(x[0] + b + k)
+          s += t
+      out[()] = s
   tallied:
     signature: "(x: float64[n], steps: int64) -> (out: int64[n])"
     body: |
@@ -160,8 +230,9 @@ kernels:
           for c in threads(steps):
               atomic_add(out, c % n, c >> 1)
 """
-BOTH = ["turns", "endless", "nested", "ragged", "phases", "slices", "checked", "counted"]
-ONE = ["sums", "extremes", "lanes", "tallied", "back", "counting", "inner", "parts", "within"]  # of one thread's own: as on several
+BOTH = ["turns", "endless", "nested", "ragged", "phases", "slices", "checked", "counted", "many"]
+AMONG = ["calls", "rows", "within_blocks", "short_rows", "of_blocks", "of_items"]
+ONE = [*AMONG, "sums", "extremes", "lanes", "tallied", "back", "counting", "inner", "parts", "within"]  # of one thread's own: as on several
 
 PROGRAM = r"""
 import os, signal, sys, threading, time

@@ -29,7 +29,7 @@ _LONG_CHAINS = frozenset(("**", "cbrt", "erf", "erfc", "tanh"))
 _SMALL = 12  # nodes of a body that is done several times a turn
 _FEW = 64  # iterations of a loop that is written as vectors
 _BLOCKS = 1 << 8  # blocks between two looks at whether the call is to end
-_OF_LOOPS = 1 << 9  # iterations, where there are loops in each
+OF_LOOPS = 1 << 10  # iterations, where there are loops in each
 
 
 class InnermostLoops:
@@ -58,15 +58,17 @@ class InnermostLoops:
             self._whole(loop, start, stop)
 
     def _is_cut(self, loop: Parallel) -> bool:
-        """Whether it is written in pieces, between which the call may end; without reductions, a slice ends soon."""
+        """Whether it is written in pieces, between which the call may end."""
+        if self.interruptions.is_open(loop.body):
+            return True
         if loop.kind == "threads":
             return self.faults.any or self.interruptions.is_unbounded(loop)
-        return bool(loop.reductions)
+        return bool(loop.reductions)  # without them, a slice ends soon
 
     @contextmanager
     def _pieces(self, loop: Parallel, start: str, stop: str) -> Iterator[tuple[str, str]]:
         """Parts of a range, one after the other; after the first as long as the call goes on."""
-        writer, piece = self.writer, _OF_LOOPS if self.interruptions.has_long(loop.body) else PIECE
+        writer, piece = self.writer, OF_LOOPS if self.interruptions.has_long(loop.body) else PIECE
         first, last = (self.names.fresh(n) for n in ("_piece", "_piece_end"))
         writer.assign(first, start)
         with writer.while_(f"lt({first}, {stop})"):

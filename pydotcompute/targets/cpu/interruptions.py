@@ -164,7 +164,7 @@ class Interruptions:
         else:
             spent = self.around[-1].spent if self.around else self.writer.held("_spent", "int64(0)")
             known = set() if self.in_helper else self.known
-            cost = cost_of(s.body, known, self.write, self.helpers, scalar=4)
+            cost = self.cost(s.body)
             settled = not any(self._is_open(n, known) or self._is_endless(n) for n in walk_body(s))
             if isinstance(s, For) and settled:
                 part = self.writer.held("_part", f"maximum(floordiv_integer(int64({LOOK}), {cost}), int64(1))")
@@ -194,14 +194,34 @@ class Interruptions:
         """Whether there are loops inside that may have many iterations."""
         return any(self._is_long(n) for s in body for n in walk(s))
 
+    def is_open(self, body: tuple[Stmt, ...]) -> bool:
+        """Whether nobody knows what it costs before it runs: many times is no slice that ends soon."""
+        known = set() if self.in_helper else self.known
+        return any(self._is_open(n, known) for s in body for n in walk(s))
+
+    def cost(self, body: tuple[Stmt, ...]) -> str:
+        """Of the statements, as far as it is known. A helper with looks of its own counts as a part of what is between
+        two, and more where a parallel loop calls it."""
+        known = set() if self.in_helper else self.known
+        cost = cost_of(body, known, self.write, self.helpers, scalar=4)
+        nodes = [n for s in body for n in walk(s)]
+        often = {id(m) for n in nodes if isinstance(n, (Parallel, Reduce)) for m in walk(n)}
+        calls = sum(LOOK >> (2 if id(n) in often else 6) for n in nodes if self._calls_long(n))
+        return f"add({cost}, int64({calls}))" if calls else cost
+
+    def look(self, spent: str, most: int) -> None:
+        """Where more than that is spent: leave the loop if the call is to end; then loops around it are left at once
+        too."""
+        with self.writer.if_(f"gt({spent}, int64({most}))"):
+            leave_if_interrupted(self.writer)
+            self.writer.assign(spent, "int64(0)")
+
     def head(self) -> None:
         """At the beginning of the body of a loop."""
         watch, writer = self.around[-1], self.writer
         if watch.spent and not watch.part:
             writer.assign(watch.spent, f"add({watch.spent}, {watch.cost})")
-            with writer.if_(f"gt({watch.spent}, int64({LOOK}))"):
-                leave_if_interrupted(writer)  # with all spent, so that the loop around asks at once, and ends too
-                writer.assign(watch.spent, "int64(0)")
+            self.look(watch.spent, LOOK)
 
     def turns(self, name: str, bounds: tuple[str, ...], body: Callable[[], None]) -> None:
         """The loop over a range, whose body is written by `body`."""
@@ -245,6 +265,8 @@ class Interruptions:
         """Whether nobody knows what it costs before it runs."""
         if isinstance(n, For):
             return not self._ends_soon(n) and not all(_follows(e, known) for e in (n.start, n.stop, n.step))
+        if isinstance(n, (Parallel, Reduce)):
+            return not all(_follows(e, known) for e in (n.counts if isinstance(n, Parallel) else (n.count,)))
         return isinstance(n, While) or self._calls_long(n)
 
     def _ends_soon(self, n: Loop) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial, reduce
 from typing import Any
 
+from ...analysis.cost import LOOK
 from ...ir.tree import Const, For, Parallel, Reduce, Var, While, rebuilt, walk
 from ..llvm.expressions import Expressions
 from ..llvm.faults import Faults
@@ -16,8 +17,8 @@ from ..llvm.writer import Writer
 from ..sites import may_be_long
 from .bodies import body_size
 from .index_set_splitting import index_conditions
-from .innermost_loops import InnermostLoops
-from .interruptions import PIECE, Interruptions, leave_if_interrupted
+from .innermost_loops import OF_LOOPS, InnermostLoops
+from .interruptions import PIECE, Interruptions
 from .loop_reductions import Lanes, Reductions
 from .loop_versioning import LoopVersioning
 from .stores import Stores
@@ -49,15 +50,9 @@ class Loops:
                 if looks and k == len(outer):
                     self.writer.assign(spent, f"add({spent}, add(minimum({counts[-1]}, int64({PIECE})), int64(1)))")
                 if looks:
-                    self._look(spent)
+                    self.interruptions.look(spent, PIECE)
             self._iterations(s, lanes, "int64(0)", counts[-1])
         self.reductions.close(lanes)
-
-    def _look(self, spent: str) -> None:
-        """After so many iterations: leave the loop if the call is to end; then loops around it are left at once too."""
-        with self.writer.if_(f"gt({spent}, int64({PIECE}))"):
-            leave_if_interrupted(self.writer)
-            self.writer.assign(spent, "int64(0)")
 
     def reduce(self, s: Reduce) -> None:
         """A reduction of an iteration's own: as that of a `threads` loop."""
@@ -94,32 +89,42 @@ class Loops:
         writer.assign(row, f"floordiv_integer({flat}, {inner})")
         writer.assign(first, f"not_negative(sub({flat}, at({row}, {inner}, int64(0))))")
         self._unpack(outer, lanes.counts[:-1], row)
+        spent = writer.held("_spent", "int64(0)") if self._looks(loop) else ""
         with writer.while_(f"lt({flat}, {stop})"):
             if body_size(loop) > _LARGE or index_conditions(loop):  # by which it is written three times already
-                return self._part_row(loop, lanes, outer, flat, first, stop)
+                return self._part_row(loop, lanes, outer, flat, first, stop, spent)
             whole = writer.held("_whole", "int64(0)")
             with writer.if_(f"eq({first}, int64(0))"):
                 writer.assign(whole, f"floordiv_integer(not_negative(sub({stop}, {flat})), {inner})")
             with writer.if_(f"gt({whole}, int64(0))"):
                 with writer.for_(row, "int64(0)", whole):
-                    self._row(loop, lanes, outer, "int64(0)", inner)
+                    self._row(loop, lanes, outer, "int64(0)", inner, spent)
                 writer.assign(flat, f"at({whole}, {inner}, {flat})")
             with writer.else_():
-                self._part_row(loop, lanes, outer, flat, first, stop)
+                self._part_row(loop, lanes, outer, flat, first, stop, spent)
+
+    def _looks(self, loop: Parallel) -> bool:
+        """Whether a slice of it looks whether the call is to end. Others end soon."""
+        return bool(loop.reductions) or self.interruptions.is_open(loop.body)
 
     def _part_row(
-        self, loop: Parallel, lanes: Lanes, outer: list[str], flat: str, first: str, stop: str
+        self, loop: Parallel, lanes: Lanes, outer: list[str], flat: str, first: str, stop: str, spent: str
     ) -> None:
         """From `first` to the end of the row, or of the iterations."""
         last = self.writer.held("_last", f"minimum({lanes.counts[-1]}, add({first}, sub({stop}, {flat})))")
-        self._row(loop, lanes, outer, first, last)
+        self._row(loop, lanes, outer, first, last, spent)
         self.writer.assign(flat, f"add({flat}, sub({last}, {first}))")
         self.writer.assign(first, "int64(0)")
 
-    def _row(self, loop: Parallel, lanes: Lanes, outer: list[str], first: str, last: str) -> None:
+    def _row(self, loop: Parallel, lanes: Lanes, outer: list[str], first: str, last: str, spent: str) -> None:
         """These iterations of the row that the outer indices are at, which then are at the next one."""
         if loop.kind == "threads" or may_be_long(loop):  # else a slice ends soon
             self.faults.leave()
+        if spent:
+            each = PIECE // OF_LOOPS if self.interruptions.has_long(loop.body) else 1
+            turns = f"minimum(sub({last}, {first}), int64({PIECE}))"
+            self.writer.assign(spent, f"at({turns}, int64({each}), add({spent}, int64(1)))")
+            self.interruptions.look(spent, PIECE)
         for name, index in zip(loop.names, outer):
             self.writer.assign(self.names.of(name), index)
         self._iterations(loop, lanes, first, last)
@@ -146,8 +151,14 @@ class Loops:
     def _blocks(self, loop: Parallel, lanes: Lanes, start: str, stop: str) -> None:
         writer = self.writer
         flat = self.names.of(loop.names[0]) if len(loop.names) == 1 else self.names.fresh("_block")
+        looks = self._looks(loop)
+        cost = writer.held("_cost", self.interruptions.cost(loop.body)) if looks else ""
+        spent = writer.held("_spent", "int64(0)") if looks else ""
         with writer.for_(flat, start, stop):
             self.faults.leave()
+            if looks:
+                writer.assign(spent, f"add({spent}, {cost})")
+                self.interruptions.look(spent, LOOK)
             if len(loop.names) > 1:
                 self._unpack([*map(self.names.of, loop.names)], lanes.counts, flat)
             with self._term(lanes, f"sub({flat}, {start})", flat, stop) as close:
