@@ -147,9 +147,12 @@ def median(a, n):
     above = n
     low = a[0]
     high = low
+    value = low
     other = low
-    while True:
-        step = (above - below + 127) // 128
+    left = above + 1
+    while above - below < left:
+        left = above - below
+        step = (left + 127) // 128
         taken = 0
         wait = 0
         for i in range(n):
@@ -218,11 +221,16 @@ def median_of_range(a, n):
     above = n
     low = a[0]
     high = low
-    while True:
+    value = low
+    less = 0
+    equal = 0
+    left = above + 1
+    while above - below < left:
+        left = above - below
         state = state * 6364136223846793005 + 1442695040888963407
-        turn = (state >> 33) % (above - below)
+        turn = (state >> 33) % left
         i = -1
-        while turn >= 0:
+        while turn >= 0 and i < n - 1:
             i += 1
             if (below == 0 or a[i] > low) and (above == n or a[i] < high):
                 turn -= 1
@@ -270,8 +278,9 @@ def searchsorted(a, n, v, right):
 """
 # The median of many: it lies between `low` and `high`; `below` elements are at most `low`. Of those between, 128 in
 # even steps are sorted in an array of its own; two of these, a little on both sides, are the next bounds, and a fifth
-# is left. What is given is not moved. In a reduction over a range there are no such arrays: one of the values between,
-# drawn by a generator that begins the same each time, halves them on average.
+# is left. Where none fall away it ends: a kernel with `nnan` takes NaN for numbers. What is given is not moved. In a
+# reduction over a range there are no such arrays: one of the values between, drawn by a generator that begins the same
+# each time, halves them on average.
 _HELPERS = {f.name: f for f in ast.parse(SOURCE).body if isinstance(f, ast.FunctionDef)}
 # What each begins with: more elements than the array has are the fault of the caller. All other indices are from 0 to
 # n - 1 by the making of these helpers, whatever the elements are, so nobody has to prove or check them.

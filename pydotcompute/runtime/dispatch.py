@@ -185,7 +185,7 @@ class Dispatcher:
         backend = transfer.backend_named(record, name)
         values, chosen = arguments.assign(record.name, record.signature, record.params, args, kwargs)
         owners = {owner_of(value) for value in values.values()} - {""}
-        if backend.name != HOST and owners <= {HOST} and values:
+        if backend.name != HOST and owners <= {HOST}:
             return transfer.run_on(backend, record, values, chosen, self.call)
         if owners - {backend.name}:
             raise ValueError(

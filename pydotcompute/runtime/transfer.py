@@ -34,6 +34,10 @@ def run_on(
         if p.name in checked.values:
             array = p.in_memory
             moved[p.name] = backend.to_device(checked.values[p.name]) if array else values[p.name]
+    if not any(p.in_memory and p.name in moved for p in checked.specialisation.parameters):
+        # No array would say where it runs: outputs do.
+        made = [p for p in checked.specialisation.parameters if p.role == "out"]
+        moved |= {p.name: backend.arrays.empty(checked.missing[p.name], p.dtype) for p in made}
     results = call(**moved, **chosen)
     outputs = [p.name for p in record.signature.outputs]
     returned = dict(zip(outputs, results if len(outputs) > 1 else (results,)))

@@ -1,5 +1,8 @@
 """`sort`, `median` and `searchsorted`, for every target: its code against the interpreter, and both against NumPy."""
 
+import os
+import signal
+
 import numpy as np
 import pytest
 from pydotcompute.frontend.ordering import SOURCE
@@ -97,6 +100,24 @@ def test_a_network_of_each_dtype(dtype):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("flags", ["nnan", "fast"])
+@pytest.mark.parametrize("m", [5, 3000])
+def test_medians_end_whatever_they_take_for_numbers(flags, m):
+    """Of NaN too, which a kernel with `nnan` says that there is none of: in a process that dies of a hang."""
+    body = "for i in grid(n):\n    out[i] = {}".format
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(20, m)).astype("f4")
+    for text in ("median(x[i], m)", "sum(median(x[i], m) for j in range(1))"):
+        built = loop("cpu:x86-64-v3", "(x: float32[n, m]) -> (out: float32[n])", body(text), f"fastmath: [{flags}]")
+        assert np.array_equal(built.call(x), np.median(x, 1))
+        if (child := os.fork()) == 0:
+            signal.alarm(20)
+            for wrong in (0.3, 1.0):
+                built.call(np.where(rng.random(x.shape) < wrong, np.float32(np.nan), x))
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+
+
 @but_hip(every_target)
 def test_arrays_of_a_kernel(target):
     """A window in an array of the iteration's own; a shared array, which one thread of the block sorts; helpers."""

@@ -13,8 +13,10 @@ from tests.targets.device_support import CACHE, artifact_of
 from tests.targets.opencl.opencl_support import backend, load, loop
 from tests.targets.references import PROJECT
 
+import pydotcompute
 from pydotcompute.artifact import identity
 from pydotcompute.cache.files import sha256
+from pydotcompute.cli import main
 from pydotcompute.devices import registry
 from pydotcompute.backends.opencl import OpenCLBackend, programs
 from pydotcompute.backends.opencl.devices import lacking
@@ -251,3 +253,40 @@ def test_pyopencl_is_imported_only_when_a_backend_is_made():
     code = "from pydotcompute.backends.opencl.backend import unavailable\nprint(unavailable())"
     told = run(f"import sys; sys.modules['pyopencl'] = None\n{code}")
     assert "pyopencl is not installed; " in told and "pip install " in told
+
+
+MADE = """
+version: 1
+targets: ["opencl:1.2"]
+kernels:
+  full:
+    signature: "(n: int64, v: float32) -> (out: float32[n])"
+    body: |
+      for i in grid(n):
+          out[i] = v
+  counted:
+    signature: "(n: int64 = 7) -> (out: float32[n] = 3, s: int64)"
+    body: |
+      for i in grid(n // 2):
+          out[i] = i
+      s[()] = n
+  few:
+    signature: "(n: int64) -> (out: float32[<= n : k], k: int64)"
+    body: |
+      for i in grid(n):
+          out[i] = i
+      k[()] = n // 2
+"""
+
+
+def test_kernels_without_arrays_to_read_run_where_the_call_says(tmp_path):
+    """They are built for that alone."""
+    (tmp_path / "kernels.yaml").write_text(MADE)
+    assert main(["build", "-q", "-C", str(tmp_path)]) == 0
+    lib = pydotcompute.load(tmp_path)
+    np.testing.assert_array_equal(lib.full(3, 2.0, backend="opencl"), np.full(3, 2, "f4"))
+    out, count = lib.counted(backend="opencl")
+    np.testing.assert_array_equal(out, np.array([0, 1, 2, 3, 3, 3, 3], "f4"))
+    assert count == 7 and isinstance(count, np.int64)
+    found, count = lib.few(6, backend="opencl")
+    assert count == 3 and np.array_equal(found, np.arange(3)) and isinstance(found, np.ndarray)
