@@ -41,6 +41,7 @@ from ..phases import phases_of
 from ..sites import SHORT, is_short
 
 Loop = For | While
+_FEW = 1 << 10  # iterations
 PIECE = 1 << 16  # iterations of a loop without loops inside, between two looks
 
 
@@ -108,6 +109,9 @@ def _at_most(e: Expr, found: dict[str, int]) -> int | None:
             return found.get(e.name)
         case Call(function="min"):
             return min((most for a in e.arguments if (most := _at_most(a, found)) is not None), default=None)
+        case Select():
+            both = [_at_most(part, found) for part in (e.then, e.otherwise)]
+            return None if None in both else max(filter(None, both), default=0)
     return None
 
 
@@ -197,7 +201,8 @@ class Interruptions:
     def is_open(self, body: tuple[Stmt, ...]) -> bool:
         """Whether nobody knows what it costs before it runs: many times is no slice that ends soon."""
         known = set() if self.in_helper else self.known
-        return any(self._is_open(n, known) for s in body for n in walk(s))
+        nodes = [n for s in body for n in walk(s)]
+        return any(self._is_open(n, known) and not (isinstance(n, For) and self._is_small(n.stop)) for n in nodes)
 
     def cost(self, body: tuple[Stmt, ...]) -> str:
         """Of the statements, as far as it is known. A helper with looks of its own counts as a part of what is between
@@ -266,8 +271,14 @@ class Interruptions:
         if isinstance(n, For):
             return not self._ends_soon(n) and not all(_follows(e, known) for e in (n.start, n.stop, n.step))
         if isinstance(n, (Parallel, Reduce)):
-            return not all(_follows(e, known) for e in (n.counts if isinstance(n, Parallel) else (n.count,)))
+            counts = n.counts if isinstance(n, Parallel) else (n.count,)
+            return not all(_follows(e, known) or self._is_small(e) for e in counts)
         return isinstance(n, While) or self._calls_long(n)
+
+    def _is_small(self, count: Expr) -> bool:
+        """Whether it is no more than a small number of the text."""
+        most = _at_most(count, {} if self.in_helper else self.most)
+        return most is not None and most <= _FEW
 
     def _ends_soon(self, n: Loop) -> bool:
         """Whether it is less work than a slice, by numbers of the text alone."""
