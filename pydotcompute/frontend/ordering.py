@@ -276,11 +276,10 @@ def searchsorted(a, n, v, right):
             high = middle
     return int64(low)
 """
-# The median of many: it lies between `low` and `high`; `below` elements are at most `low`. Of those between, 128 in
-# even steps are sorted in an array of its own; two of these, a little on both sides, are the next bounds, and a fifth
-# is left. Where none fall away it ends: a kernel with `nnan` takes NaN for numbers. What is given is not moved. In a
-# reduction over a range there are no such arrays: one of the values between, drawn by a generator that begins the same
-# each time, halves them on average.
+# The median of many lies between `low` and `high`; `below` elements are at most `low`. Of those between, 128 in even
+# steps are sorted in an array of its own; two of these, a little on both sides, are the next bounds, and a fifth is
+# left. Where all are left it ends: `nnan` takes NaN for numbers. What is given is not moved. A reduction over a range
+# has no such arrays: one of the values between, drawn by a generator that begins the same each time, halves them.
 _HELPERS = {f.name: f for f in ast.parse(SOURCE).body if isinstance(f, ast.FunctionDef)}
 # What each begins with: more elements than the array has are the fault of the caller. All other indices are from 0 to
 # n - 1 by the making of these helpers, whatever the elements are, so nobody has to prove or check them.

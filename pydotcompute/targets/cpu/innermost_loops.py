@@ -125,6 +125,8 @@ class InnermostLoops:
             mark = "interleaved"
         elif mark == "independent" and self._looks(loop):
             mark = "unrolled"
+        elif mark == "independent" and self.reductions.quick and self.rows.is_short(loop):
+            mark = "short"
         with writer.for_(counter or name, start, stop):
             writer.line(f"{mark}()")
             if counter:  # of a piece, which does not tell LLVM that it starts from 0 or later
@@ -247,7 +249,7 @@ class InnermostLoops:
                 search.in_place = writer.held("_candidates", in_place)
             with writer.for_(k, "int64(0)", terms):
                 if not search.taken:
-                    writer.line("independent()")
+                    writer.line("short()" if self.rows.is_short(loop) else "independent()")
                 writer.assign(index, f"add({first}, {k})")
                 with self.statements.iteration():
                     self.statements.write(loop.body)

@@ -49,7 +49,7 @@ SCANNED = Chunks(most=CHUNKS, least=4096, of_block=None)
 _CHUNK = {"grid": "chunk_size", "blocks": "blocks_of_chunk"}  # how many iterations it has
 RESERVED = (
     "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128 bool inf nan range True "
-    "False None compact independent independent_vectors interleaved rare rolled unrolled drive body words state "
+    "False None compact independent independent_vectors interleaved rare rolled short unrolled drive body words state "
     "partials start stop alone phase"
 ).split()
 

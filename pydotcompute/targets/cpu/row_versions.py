@@ -8,13 +8,17 @@ from collections.abc import Callable, Iterable
 from contextlib import contextmanager
 from typing import Any, Iterator, NamedTuple
 
+from ...ir.dtypes import FLOATS
 from ...ir.tree import Expr, Parallel, Reduce, Var, walk
 from ..llvm.expressions import Expressions, is_cheap
+from ..llvm.words import EXTREMA
 from ..llvm.writer import Writer
 from .bodies import assigned, body_size, has_much_code
 from .loop_reductions import Lanes, lanes_together
+from .search import SEARCHES
 
 _LARGE = 150  # nodes of a body that is not written three times
+SHORT = 64  # elements of a row that is a few vectors
 UNLIMITED = 1 << 63
 
 
@@ -22,7 +26,7 @@ class _Row(NamedTuple):
     """versions: for rows that are no longer than this, the shorter ones first."""
 
     length: Expr
-    versions: tuple[int, int]
+    versions: tuple[int, ...]
 
 
 class RowVersions:
@@ -46,6 +50,10 @@ class RowVersions:
         with self.writer.else_(), self._known(row.length, UNLIMITED):
             iterations()
 
+    def is_short(self, loop: Parallel) -> bool:
+        """Whether it goes along a row of a few vectors at most."""
+        return self.most.get(loop.counts[-1], UNLIMITED) <= SHORT
+
     def are_in(self, loop: Parallel) -> bool:
         """Whether it is written in several versions."""
         return (row := _row_of(loop)) is not None and row.length not in self.most
@@ -65,9 +73,13 @@ def _row_of(loop: Parallel) -> _Row | None:
     for count, inner in _rows(node for s in loop.body for node in walk(s)):
         names = {part.name for part in walk(count) if isinstance(part, Var)}
         reductions = inner.reductions if isinstance(inner, Parallel) else (inner.reduction,)
-        if (together := lanes_together(reductions)) and is_cheap(count) and not names & changed:
+        if not is_cheap(count) or names & changed:
+            continue
+        if together := lanes_together(reductions):
             lanes = Lanes(count=together)
             return _Row(count, (lanes.piece, lanes.count - 1 if has_much_code(inner) else lanes.block))
+        if any(r.op in (*EXTREMA, *SEARCHES) and r.operand_type in FLOATS for r in reductions):
+            return _Row(count, (SHORT,))
     return None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, reduce
 
 from llvmlite import ir
 from numba import types
@@ -14,6 +14,7 @@ from ..llvm.values import I1, I64, call, kind, llvm_type, stored_type
 
 SEARCHES = ("argmin", "argmax")
 _WIDTH = 16  # lanes of a vector
+_VECTORS = 4  # that are looked at together
 SEARCHED = 1024  # candidates of a block
 
 
@@ -40,16 +41,40 @@ def _splat(b, value, width: int):
     return b.shuffle_vector(first, first, ir.Constant(ir.VectorType(ir.IntType(32), width), [0] * width))
 
 
-def _first(b, t, candidates, count, holds: Callable) -> None:
+def _first(b, t, candidates, count, holds: Callable, beats: Callable | None = None) -> None:
     """Return the first place whose element `holds`: by vectors, the last of which may overlap the one before it, or one
-    by one where they are fewer than a vector has. -1 if there is none."""
+    by one where they are fewer than a vector has. -1 if there is none. beats: where `holds` does of the best alone."""
     few = b.icmp_unsigned("<", count, ir.Constant(I64, _WIDTH))
     with b.if_then(few):
-        _first_of(b, t, candidates, count, holds, 1)
-    _first_of(b, t, candidates, count, holds, _WIDTH)
+        _first_of(b, t, candidates, ir.Constant(I64, 0), count, holds, 1)
+    start = _without(b, t, candidates, count, holds, beats) if beats else ir.Constant(I64, 0)
+    _first_of(b, t, candidates, start, count, holds, _WIDTH)
 
 
-def _first_of(b, t, candidates, count, holds: Callable, width: int) -> None:
+def _without(b, t, candidates, count, holds: Callable, beats: Callable) -> ir.Value:
+    """Before how many candidates there is none, by the best of several vectors; what is left is a vector at least."""
+    before, loop, turn, done = b.block, *(b.append_basic_block() for _ in range(3))
+    step = _WIDTH * _VECTORS
+    last = b.sub(count, ir.Constant(I64, step))
+    b.branch(loop)
+    b.position_at_end(loop)
+    k = b.phi(I64)
+    b.cbranch(b.icmp_signed("<=", k, last), turn, done)
+    b.position_at_end(turn)
+    places = [b.add(k, ir.Constant(I64, vector * _WIDTH)) for vector in range(_VECTORS)]
+    best = reduce(lambda x, y: b.select(beats(x, y), x, y), [_load(b, t, candidates, p, _WIDTH) for p in places])
+    number = ir.IntType(_WIDTH)
+    found = b.bitcast(holds(best), number)
+    following = b.add(k, ir.Constant(I64, step))
+    k.add_incoming(ir.Constant(I64, 0), before)
+    k.add_incoming(following, turn)
+    b.cbranch(b.icmp_unsigned("==", found, ir.Constant(number, 0)), loop, done)
+    b.position_at_end(done)
+    most = b.sub(count, ir.Constant(I64, _WIDTH))  # from where there is a whole vector
+    return b.select(b.icmp_signed("<", k, most), k, most)
+
+
+def _first_of(b, t, candidates, start, count, holds: Callable, width: int) -> None:
     before, loop, other, done, nowhere = b.block, *(b.append_basic_block() for _ in range(4))
     last = b.sub(count, ir.Constant(I64, width))
     b.branch(loop)
@@ -61,7 +86,7 @@ def _first_of(b, t, candidates, count, holds: Callable, width: int) -> None:
     b.position_at_end(other)
     following = b.add(k, ir.Constant(I64, width))
     following = b.select(b.icmp_signed("<", following, last), following, last)
-    k.add_incoming(ir.Constant(I64, 0), before)
+    k.add_incoming(start, before)
     k.add_incoming(following, other)
     b.cbranch(b.icmp_signed("<", k, last), loop, nowhere)
     b.position_at_end(done)
@@ -100,7 +125,8 @@ def _search(op: str, t) -> ir.Function:
     b.position_at_end(some)
     equal = (lambda x, y: b.fcmp_ordered("==", x, y)) if kind(t) == "float" else lambda x, y: b.icmp_signed("==", x, y)
     wanted = b.zext(value, stored_type(t)) if kind(t) == "bool" else value
-    _first(b, t, candidates, count, lambda x: equal(x, _splat(b, wanted, x.type.count)))
+    alike = lambda x: equal(x, _splat(b, wanted, x.type.count))  # noqa: E731
+    _first(b, t, candidates, count, alike, lambda x, y: _beats(b, op, t, x, y))
     b.position_at_end(nowhere)
     b.ret(ir.Constant(I64, -1))
     return function

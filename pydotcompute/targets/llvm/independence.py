@@ -16,12 +16,15 @@ INDEPENDENT, INDEPENDENT_VECTORS = "independent", "independent_vectors"
 INTERLEAVED = "interleaved"
 # The first, in turns of two vectors, of which each is much code.
 COMPACT = "compact"
+# The first, of a few vectors at most, each in a turn of its own.
+SHORT = "short"
 # What stands at the head of a loop that hardly ever runs.
 RARE = "rare"
 # What stands at the end of a loop of which several iterations may be done as one, so that their loads wait together;
 # and of one that does that already.
 UNROLLED, ROLLED = "unrolled", "rolled"
 AS_ONE = 4  # iterations
+TOGETHER = {INTERLEAVED: 2, COMPACT: 2, SHORT: 1}  # vectors of a turn
 
 
 class _Distinct(values.MDValue):
@@ -50,8 +53,8 @@ def mark_loop(latch: ir.Instruction, kind: str, place: Any = None) -> None:
     elif kind and (group := module.namedmetadata.get(ACCESS)):
         name = ir.MetaDataString(module, "llvm.loop.parallel_accesses")
         hints = _hints(module) if kind == INDEPENDENT_VECTORS else []
-        if kind in (INTERLEAVED, COMPACT):
-            hints = [_hint(module, "interleave.count", ir.Constant(ir.IntType(32), 2))]
+        if kind in TOGETHER:
+            hints = [_hint(module, "interleave.count", ir.Constant(ir.IntType(32), TOGETHER[kind]))]
         if kind == COMPACT:
             hints.append(_hint(module, "unroll.disable"))
         facts = [module.add_metadata([name, group.operands[0]]), *hints]

@@ -16,12 +16,22 @@ from numba import types
 from numba.core import errors, fastmathpass, ir as numba_ir
 from numba.core.cpu import FastMathOptions
 
-from .independence import COMPACT, INDEPENDENT, INDEPENDENT_VECTORS, INTERLEAVED, RARE, ROLLED, UNROLLED, mark_loop
+from .independence import (
+    COMPACT,
+    INDEPENDENT,
+    INDEPENDENT_VECTORS,
+    INTERLEAVED,
+    RARE,
+    ROLLED,
+    SHORT,
+    UNROLLED,
+    mark_loop,
+)
 from .line_table import LineTable
 from .values import DTYPES, I1, I64, constant
 
 PREFIX = "written$"  # of the names of its functions; NVVM wants no dot in names that several modules have
-MARKS = (INDEPENDENT, INDEPENDENT_VECTORS, INTERLEAVED, COMPACT, RARE, ROLLED, UNROLLED)
+MARKS = (INDEPENDENT, INDEPENDENT_VECTORS, INTERLEAVED, COMPACT, SHORT, RARE, ROLLED, UNROLLED)
 
 
 class Value(NamedTuple):

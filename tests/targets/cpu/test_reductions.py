@@ -186,7 +186,7 @@ def test_searches_of_rows(term, dtype):
     shape = "n, m" if term == "x[c, r]" else "m, n"
     k = kernel(text, f"(x: {dtype}[{shape}], k: int64[m]) -> (p: int64[m], q: int64[m])", types="")
     m = 5
-    for n in (1, 3, 15, 16, 17, 33, 1023, 1025, 2100):
+    for n in (1, 3, 15, 16, 17, 33, 63, 64, 65, 80, 129, 1023, 1025, 2100):
         memory = np.zeros(m * n + 64, dtype)
         memory[m * n :] = True if dtype == "bool" else np.inf if dtype[0] == "f" else np.iinfo(dtype).max
         x = memory[: m * n]
