@@ -22,6 +22,7 @@ from .elements import Elements, in_range
 from .grid_reduction import GridReduction
 from .loop_reductions import Reductions
 from .loops import Loops
+from .near import Near
 from .private_arrays import PrivateArrays
 from .stores import Stores
 from .teams import Team
@@ -33,7 +34,7 @@ class Code:
     """Two walkers share the writer: `statements` writes those that each thread executes for itself; where the
     statements of a block stand, every thread executes the same ones, and the first one stores: `block_statements`."""
 
-    def __init__(self, tree: KernelTree, names: Names, arrays: dict[str, Array], team: Team, sites: Sites):
+    def __init__(self, tree: KernelTree, names: Names, arrays: dict[str, Array], team: Team, sites: Sites, near: bool):
         self.tree, self.block = tree, (block := team.threads)
         self.writer, self.arrays = Writer(names), ArrayScope(arrays)
         self.faults = faults = Faults(self.writer, sites)
@@ -41,6 +42,8 @@ class Code:
         self.private = PrivateArrays(tree.arrays, block)
         self.helpers = Helpers(self.writer, self.arrays, tree.helpers, faults.parameters, faults.arguments)
         self.expressions = Expressions(names, contracts(tree), elements.load, self.helpers.call)
+        if near:
+            self.expressions.forms |= Near(tree, self.expressions).forms
         self.reductions = Reductions(self.writer, self.expressions, block, faults)
         stores = Stores(self.writer, self.expressions, elements)
         values: dict[type, Handler] = {Accumulate: self.reductions.accumulate, Reduce: self.reduce}
@@ -52,14 +55,14 @@ class Code:
         )
         threads = ThreadLoops(
             self.writer, self.expressions, self.statements, elements, self.reductions, self.coarsening, self.private,
-            team, faults,
+            team, near, faults,
         )  # fmt: skip
         of_blocks: dict[type, Handler] = {
             Parallel: threads.write, Barrier: lambda s: self.writer.line(team.barrier), Vote: lambda s: faults.vote(),
         }  # fmt: skip
         of_blocks |= stores.handlers_of_one() | values
         block_statements = Statements(self.writer, self.expressions, of_blocks, faults.leave_together)
-        self.loops = Loops(self.writer, self.statements, block_statements, self.coarsening, team, faults)
+        self.loops = Loops(self.writer, self.statements, block_statements, self.coarsening, team, near, faults)
         self.grid_reduction = GridReduction(
             self.writer, self.statements, block_statements, self.reductions, self.coarsening, block, faults
         )

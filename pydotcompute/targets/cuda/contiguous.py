@@ -13,10 +13,9 @@ from ..llvm.array_scope import ArrayScope
 from ..llvm.expressions import INTRINSIC_FUNCTIONS
 from ..llvm.faults import Faults
 from ..llvm.writer import Writer
-from .arrays import VECTOR, Array, all_of
+from .arrays import VECTOR, Array
 from .early_loads import Early
-
-FEW = 2**30  # of two numbers that are no more the sum takes 32 bits
+from .near import few, of_rows, sizes_of
 
 
 @dataclass(frozen=True)
@@ -44,22 +43,14 @@ class Contiguous:
                 write(Version(early, wide=True))
             with self.writer.else_():
                 write(Version(early))
-        elif early and len(counts) > 1 and (arrays := self._of_rows(s)):
-            sizes = [reduce(lambda one, other: f"mul({one}, {other})", a.extents) for a in arrays]
-            most = {count: FEW for count in (*counts, "mul(nctaid_x(), ntid_x())")}
-            most |= {size: 2 * FEW - 1 for size in sizes}
-            few = all_of(f"le(to_uint64({number}), uint64({limit}))" for number, limit in most.items())  # also not < 0
-            with self.writer.if_(few), self._changed([replace(a, at="near") for a in arrays]):
+        elif early and len(counts) > 1 and (arrays := of_rows(s, self.arrays.by_name)):
+            fits = few((*counts, "mul(nctaid_x(), ntid_x())"), sizes_of(arrays))
+            with self.writer.if_(fits), self._changed([replace(a, at="near") for a in arrays]):
                 write(Version(early, near=True))
             with self.writer.else_():  # which is rare: one iteration after the other takes fewer registers
                 write(Version())
         else:
             write(Version(early))
-
-    def _of_rows(self, s: Parallel) -> list[Array]:
-        """Whose offsets take multiplications."""
-        arrays = (self.arrays[name] for name in dict.fromkeys(n.array for n in walk(s) if isinstance(n, Access)))
-        return [a for a in arrays if a.strides is None and len(a.extents) > 1]
 
     def _side_by_side(self, s: Parallel, early: Early) -> list[Array]:
         """Those of which each iteration takes its own element alone; none where others, or conditions, would keep a

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import reduce
 from math import prod
 
@@ -36,6 +37,9 @@ def fixed(counts: tuple[str, ...]) -> int | None:
     return min(prod(known), MOST) if len(known) == len(counts) else None
 
 
+Number = Callable[[str, str], None]  # sets the indices of an iteration: see number_turns
+
+
 def unpack(writer: Writer, names: tuple[str, ...], widths: tuple[str, ...], flat: str) -> None:
     """Set the indices of a row-major position; `widths` are the extents, the first of which is not needed."""
     left = flat
@@ -44,3 +48,23 @@ def unpack(writer: Writer, names: tuple[str, ...], widths: tuple[str, ...], flat
         writer.assign(writer.names.of(names[k]), f"sub({left}, mul({quotient}, {widths[k]}))")
         left = quotient
     writer.assign(writer.names.of(names[0]), left)
+
+
+def number_turns(writer: Writer, names: tuple[str, ...], widths: tuple[str, ...], where: str, rows: int = 0) -> Number:
+    """What sets the indices of the position `where`, given a position and how many turns of a block behind it that is.
+    rows: of a turn, where that is whole ones: then indices are counted from the first position's, of which NVVM sees
+    that all but the outermost stay the same, and how far the rows are apart."""
+
+    def number(first: str, turn: str) -> None:
+        unpack(writer, names, widths, first if rows else where)
+        if rows:
+            outermost = writer.names.of(names[0])
+            writer.assign(outermost, f"at({turn}, int64({rows}), {outermost})")
+
+    return number
+
+
+def rows_of(block: int, widths: tuple[str, ...]) -> int:
+    """How many rows as wide as all widths but the first a block does in a turn; 0: it does no whole ones."""
+    row = fixed(widths[1:])
+    return block // row if row and block % row == 0 else 0

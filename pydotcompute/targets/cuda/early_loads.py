@@ -17,23 +17,29 @@ from ...ir.dtypes import FLOATS
 from ...ir.tree import (
     Accumulate,
     Assign,
+    Atomic,
     BoolOp,
+    CallHelper,
     Const,
     Expr,
+    For,
     If,
     Load,
     Parallel,
+    Reduce,
     Scatter,
     Select,
     Stmt,
     Store,
     Unary,
     Var,
+    While,
     rebuilt,
     walk,
 )  # fmt: skip
 from ..llvm.expressions import is_cheap
 
+SMALL = 64  # nodes of the tree of a loop that is unrolled
 MOST_ITERATIONS = 8
 MOST_LOADS = 16  # under way in a thread: each needs a register or two
 MOST_NODES = 20  # of an expression that is worked out early as well as in its place
@@ -54,6 +60,12 @@ class Early:
         nodes = (n for one in (*self.values.values(), *self.body) for n in walk(one))
         conditions = (n for n in nodes if isinstance(n, Expr) and n.type == "bool")
         return {v.name for condition in conditions for v in walk(condition) if isinstance(v, Var)}
+
+
+def is_small(s: Parallel) -> bool:
+    """Whether a loop's iterations are worth doing several at once: short, and mostly waiting for memory."""
+    nodes = list(walk(s))
+    return len(nodes) <= SMALL and not any(isinstance(n, (For, While, Reduce, Atomic, CallHelper)) for n in nodes)
 
 
 def early_loads(loop: Parallel, own: Set[str], aliases: Iterable[tuple[str, str]], size: int) -> Early | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from ...artifact.launch import CHUNK_TERMS, MOST_CHUNKS
 from ...ir.tree import KernelTree, Parallel
 from ..lane import Lane
@@ -11,7 +9,7 @@ from ..llvm.faults import Faults
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
 from .barriers import body_with_barriers
-from .counts import product, unpack
+from .counts import number_turns, product, unpack
 from .loop_reductions import Reductions
 from .stride_loops import stride_loop
 from .thread_coarsening import ThreadCoarsening
@@ -41,7 +39,7 @@ class GridReduction:
             writer.assign(last, f"minimum({total}, at({chunk}, {length}, {length}))")
             self.reductions.position = where = self.names.fresh("_at")
             first = f"at({chunk}, {length}, _thread)"
-            number = partial(unpack, writer, s.names, counts, where)
+            number = number_turns(writer, s.names, counts, where)
             early = self.coarsening.early_loads(s)
             self.coarsening.turns(s, early, where, first, last, number, self.statements.write)
             self.reductions.combine_block(lanes)

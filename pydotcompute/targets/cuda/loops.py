@@ -24,11 +24,11 @@ class Loops:
 
     def __init__(
         self, writer: Writer, statements: Statements, block_statements: Statements, coarsening: ThreadCoarsening,
-        team: Team, faults: Faults,
+        team: Team, near: bool, faults: Faults,
     ):  # fmt: skip
         self.writer, self.names = writer, writer.names
         self.statements, self.block_statements, self.coarsening = statements, block_statements, coarsening
-        self.team, self.faults, self.views = team, faults, Views(writer, coarsening.arrays)
+        self.team, self.near, self.faults, self.views = team, near, faults, Views(writer, coarsening.arrays)
         self.contiguous = Contiguous(writer, coarsening.arrays, faults)
 
     def grid(self, s: Parallel, counts: tuple[str, ...]) -> None:
@@ -100,8 +100,7 @@ class Loops:
             with self.views.rows(s):
                 self.block_statements.write(body)
 
-        first, step, head = self.team.first("x"), self.team.step("x"), self.faults.leave_together
-        stride_loop(self.writer, self.block_statements, flat, first, total, step, one, head=head)
+        self._block_stride("x", flat, total, one)
 
     def tiles(self, tree: KernelTree, s: Parallel, counts: tuple[str, ...]) -> None:
         """A block-stride loop for each count, the last along x, with the barriers that the body needs."""
@@ -112,10 +111,12 @@ class Loops:
                 with self.views.rows(s):
                     self.block_statements.write(body)
                 return
-            first, step, head = self.team.first(axes[k]), self.team.step(axes[k]), self.faults.leave_together
-            name = self.names.of(s.names[k])
-            stride_loop(
-                self.writer, self.block_statements, name, first, counts[k], step, lambda: level(k + 1), head=head
-            )
+            self._block_stride(axes[k], self.names.of(s.names[k]), counts[k], lambda: level(k + 1))
 
         level(0)
+
+    def _block_stride(self, axis: str, name: str, count: str, body: Callable[[], None]) -> None:
+        first, step, head = self.team.first(axis), self.team.step(axis), self.faults.leave_together
+        stride_loop(
+            self.writer, self.block_statements, name, first, count, step, body, head=head, near=self.near
+        )

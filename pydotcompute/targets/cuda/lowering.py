@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from math import prod
 from operator import or_
 from typing import Any
@@ -43,6 +43,7 @@ from ..sites import Sites
 from .arrays import arguments_of, arrays_of, complex_scalars
 from .code import Code
 from .counts import held_counts
+from .near import fits, near_arrays
 from .teams import LONGEST, Team, longest_loop
 from .thread_coarsening import coarsened_axis
 
@@ -86,22 +87,29 @@ def lower(tree: KernelTree, launch: dict[str, Any] | None = None, params: dict[s
     parts, sites = split(tree), Sites(tree)
     names = Names(all_names(tree) | (parts.names if parts else set()), frozenset((*RESERVED, *NAMES)).__contains__)
     if parts is None:
-        return replace(_of_teams(_Module(tree, launch or {}, params or {}, names, sites)), sites=sites)
+        return replace(_of_versions(_Module(tree, launch or {}, params or {}, names, sites)), sites=sites)
     modules = [_Module(kernel, launch or {}, params or {}, names, sites, split=True) for kernel in parts.kernels]
     return replace(_joined(parts, [module.source() for module in modules]), sites=sites)
 
 
-def _of_teams(module: _Module) -> CudaSource:
-    """The source of a kernel, and where rows may be short also of one whose rows a warp does."""
-    source, longest = module.source(), module.longest
-    if longest is None:
+def _of_versions(module: _Module) -> CudaSource:
+    """The source of a kernel, and where rows may be short also of one whose rows a warp does, or of one that counts in
+    32 bits."""
+    source, longest, fits = module.source(), module.longest, module.fits
+    also = partial(_Module, module.tree, module.launch, module.params, module.names, module.sites)
+    choices: tuple[Tree, Tree]
+    if longest is not None:
+        choices = Operation("<", (LONGEST, longest)), Operation("<=", (longest, LONGEST))
+        other = also(warps=module.block // WARP).source()
+    elif fits is not None:
+        choices, other = (Operation("not", (fits,)), fits), also(near=True).source()
+    else:
         return source
-    short = _Module(module.tree, {}, module.params, module.names, module.sites, warps=module.block // WARP).source()
-    choices = (Operation("<", (LONGEST, longest)), source), (Operation("<=", (longest, LONGEST)), short)
-    launches = tuple({**one, "when": data(when)} for when, of in choices for one in of.launches)
+    versions = zip(choices, (source, other), strict=True)
+    launches = tuple({**one, "when": data(when)} for when, of in versions for one in of.launches)
     return replace(
-        source, text=f"{source.text}\n\n{short.text}", positions=(*source.positions, None, None, *short.positions),
-        functions=source.functions | short.functions, entries=(*source.entries, *short.entries), launches=launches,
+        source, text=f"{source.text}\n\n{other.text}", positions=(*source.positions, None, None, *other.positions),
+        functions=source.functions | other.functions, entries=(*source.entries, *other.entries), launches=launches,
     )  # fmt: skip
 
 
@@ -121,7 +129,7 @@ def _joined(parts: Split, sources: Sequence[CudaSource]) -> CudaSource:
 class _Module:
     def __init__(
         self, tree: KernelTree, launch: dict[str, Any], params: dict[str, Any], names: Names, sites: Sites,
-        split: bool = False, warps: int = 0,
+        split: bool = False, warps: int = 0, near: bool = False,
     ):  # fmt: skip
         self.tree, self.launch, self.params = tree, launch, params
         self.main = tree.main
@@ -130,7 +138,10 @@ class _Module:
         self.names, self.sites = names, sites
         self.block = self.threads()
         self.team = Team(WARP, warps) if warps else Team(self.block)
-        self.code = Code(tree, self.names, arrays_of(tree, self.names), self.team, sites)
+        arrays = arrays_of(tree, self.names)
+        if self.main and near:
+            arrays = near_arrays(self.main, arrays)
+        self.near, self.code = near, Code(tree, self.names, arrays, self.team, sites, near)
         self.writer = self.code.writer
         self.reductions = self.main.reductions if self.main else ()
         # What a launch gets for faults: the slot, the kernel's number there, the word by which launches tell others.
@@ -175,7 +186,8 @@ class _Module:
             entries.append(CudaEntry(name, written, types, noalias))
             launches.append({"entry": name, "block": self.block, "grid": grid})
 
-        function(f"{tree.name}_of_warps" if self.team.warps else tree.name, lambda: self.write_main(partial), plan.grid)
+        name = f"{tree.name}{'_of_warps' if self.team.warps else '_near' if self.near else ''}"
+        function(name, lambda: self.write_main(partial), plan.grid)
         if self.reductions:
             code.reductions.exchanged.clear()
             function(f"{tree.name}_finish", lambda: self.write_finish(partial), {"kind": "one", "counts": []})
@@ -307,6 +319,13 @@ class _Module:
         if self.launch.get("block") or self.launch.get("grid") or self.block != BLOCK or self.code.faults.any:
             return None
         return None if None in self.counts else longest_loop(self.tree, self.set_up())
+
+    @property
+    def fits(self) -> Tree | None:
+        """Where a version does that counts in 32 bits; None: there is none."""
+        counts = [count for count in self.counts if count is not None]
+        blocks = self.main is not None and self.main.kind == "blocks" and len(counts) == len(self.main.counts)
+        return fits(self.tree, counts) if blocks and not self.reductions and not self.launch.get("grid") else None
 
     @property
     def tiled(self) -> bool:

@@ -8,18 +8,13 @@ from dataclasses import replace
 from functools import partial
 
 from ...ir.tree import (
-    Atomic,
-    CallHelper,
-    For,
     KernelTree,
     Load,
     Parallel,
-    Reduce,
     Select,
     Stmt,
     Store,
     Var,
-    While,
     walk,
 )  # fmt: skip
 from ..llvm.array_scope import ArrayScope
@@ -28,13 +23,12 @@ from ..llvm.faults import Faults
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
 from .arrays import Array
-from .counts import fixed
-from .early_loads import Early, early_loads
+from .counts import Number, fixed
+from .early_loads import Early, early_loads, is_small
 from .loop_reductions import Reductions
 from .round_sums import RoundSums
 from .stride_loops import stride_loop
 
-SMALL = 64  # nodes of the tree of a loop that is unrolled
 MOST_UNROLLED = 16  # turns of a loop of known length
 BYTES = 16  # of each array, under way in a thread
 STORED = "what is stored"  # a name that no kernel has
@@ -122,8 +116,8 @@ class ThreadCoarsening:
     # ----------------------------------------------------------------------------------------------- of a block
 
     def turns(
-        self, s: Parallel, early: Early | None, where: str, first: str, stop: str, number: Callable[[], None],
-        iteration: Callable[[tuple[Stmt, ...]], None],
+        self, s: Parallel, early: Early | None, where: str, first: str, stop: str, number: Number,
+        iteration: Callable[[tuple[Stmt, ...]], None], near: bool = False,
     ) -> None:  # fmt: skip
         """A block's iterations from `first` on, those of a thread a block apart, in order. `where` is the name of an
         iteration's position; `number` sets the indices of the iteration there, `iteration` writes it. With `early`
@@ -133,7 +127,7 @@ class ThreadCoarsening:
         if not early:
 
             def one_turn() -> None:
-                number()
+                number(where, "int64(0)")
                 iteration(s.body)
 
             said, head = "unrolled" if is_small(s) else "", self.faults.leave
@@ -141,6 +135,7 @@ class ThreadCoarsening:
             return
         sums = RoundSums(s, writer, self.expressions, self.reductions)
         run, each = self.names.fresh("_run"), [self.names.fresh("_each") for _ in range(early.at_once)]
+        unset = early.values.keys() - early.deciding if near else frozenset()
         many, known = early.at_once * self.block, fixed((stop,))
 
         def one_round(inside: list[str]) -> None:
@@ -148,13 +143,13 @@ class ThreadCoarsening:
             for k, one in enumerate(each):
                 writer.assign(one, f"at(int64({k}), {step}, {run})")
                 writer.assign(where, one)
-                number()
-                loaded.append(self._load(early, inside[k]))
+                number(run, f"int64({k})")
+                loaded.append(self._load(early, inside[k], unset))
             for k, (one, values) in enumerate(zip(each, loaded, strict=True)):
                 self._give(values)
                 with sums.iteration(), writer.if_(inside[k]) if inside[k] else nullcontext():
                     writer.assign(where, one)
-                    number()
+                    number(run, f"int64({k})")
                     iteration(early.body)
             sums.close()
 
@@ -200,9 +195,3 @@ def coarsened_axis(counts: int) -> int:
     """Which count of a grid's a thread does several iterations along: the rows of a block's threads, which may be few
     or many, where the last is often short; the only one of one."""
     return max(counts - 2, 0)
-
-
-def is_small(s: Parallel) -> bool:
-    """Whether a loop's iterations are worth doing several at once: short, and mostly waiting for memory."""
-    nodes = list(walk(s))
-    return len(nodes) <= SMALL and not any(isinstance(n, (For, While, Reduce, Atomic, CallHelper)) for n in nodes)

@@ -15,7 +15,7 @@ from ..llvm.statements import Statements
 from ..llvm.writer import Writer
 from ..sites import may_be_long
 from .barriers import without_first_barrier
-from .counts import fixed, held_counts, product, unpack
+from .counts import Number, fixed, held_counts, number_turns, product, rows_of
 from .elements import Elements
 from .loop_reductions import Reductions
 from .private_arrays import PrivateArrays
@@ -31,11 +31,11 @@ class ThreadLoops:
     def __init__(
         self, writer: Writer, expressions: Expressions, statements: Statements, elements: Elements,
         reductions: Reductions, coarsening: ThreadCoarsening, private: PrivateArrays, team: Team,
-        faults: Faults,
+        near: bool, faults: Faults,
     ):  # fmt: skip
         self.writer, self.names, self.expressions = writer, writer.names, expressions
         self.statements, self.elements, self.reductions = statements, elements, reductions
-        self.coarsening, self.private, self.faults = coarsening, private, faults
+        self.coarsening, self.private, self.near, self.faults = coarsening, private, near, faults
         self.team, self.block = team, team.threads
 
     def write(self, s: Parallel) -> None:
@@ -49,7 +49,8 @@ class ThreadLoops:
         if waits:  # the loop stores to what its counts read
             writer.line(self.team.barrier)
         where = self.names.fresh("_at")
-        number = partial(unpack, writer, s.names, widths, where)
+        rows = rows_of(self.block, widths) if self.near else 0
+        number = number_turns(writer, s.names, widths, where, rows)
         iteration = partial(self._iteration, s, counts, where)
         if padded := widths != counts:
             iteration = partial(self._within, s, counts, iteration)
@@ -62,7 +63,7 @@ class ThreadLoops:
         if not private and not early and known is not None and known <= MOST_UNROLLED * self.block:
             turns = -(-known // self.block)
         if turns is None:
-            self.coarsening.turns(s, early, where, "_thread", total, number, iteration)
+            self.coarsening.turns(s, early, where, "_thread", total, number, iteration, self.near)
         else:
             whole = known == turns * self.block
             self._unrolled(turns, where, "" if whole else total, number, partial(iteration, s.body))
@@ -71,7 +72,7 @@ class ThreadLoops:
             self.reductions.finish(lanes)
 
     def _unrolled(
-        self, turns: int, where: str, total: str, number: Callable[[], None], iteration: Callable[[], None]
+        self, turns: int, where: str, total: str, number: Number, iteration: Callable[[], None]
     ) -> None:
         """As many turns as are known; total: of the iterations, where the last turn may have fewer."""
         turn = self.names.fresh("_turn_of")
@@ -79,7 +80,7 @@ class ThreadLoops:
         with self.writer.for_(turn, str(turns)), self.statements.iteration(), self.elements.at_slot(slot):
             self.writer.assign(where, f"at({slot}, int64({self.block}), _thread)")
             with self.writer.if_(f"lt({where}, {total})") if total else nullcontext():
-                number()
+                number("_thread", slot)
                 iteration()
 
     def _within(self, s: Parallel, counts: tuple[str, ...], iteration: Iteration, body: tuple[Stmt, ...]) -> None:

@@ -27,10 +27,10 @@ from ...ir.tree import (
     Var,
     walk,
 )  # fmt: skip
+from ..intervals import Intervals
 from ..names import Names
 from .arrays import Array
 from .faults import Faults
-from .intervals import Intervals
 from .scalars import Scalars, limits
 from .writer import Writer
 

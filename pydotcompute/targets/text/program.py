@@ -23,6 +23,7 @@ from ...ir.math import FUNCTIONS as LISTED
 from ...ir.names import all_names
 from ...ir.storage import BITS, in_bits
 from ...ir.tree import Assign, Binary, Call, Const, KernelTree, Node, Parallel, Stmt, walk
+from ..intervals import Intervals
 from ..lane import lane_dtypes
 from ..names import Names
 from ..phases import split
@@ -34,7 +35,6 @@ from .dialect import Dialect
 from .expressions import Expressions
 from .faults import NAMES, Faults
 from .geometry import grid, threads
-from .intervals import Intervals
 from .loops import Loops
 from .private import private_widths, slots_of
 from .reductions import Reductions

@@ -29,10 +29,10 @@ from ...ir.tree import (
     While,
     walk,
 )  # fmt: skip
+from ..intervals import Intervals
 from .arrays import Array
 from .expressions import Expressions
 from .faults import Faults
-from .intervals import Intervals
 from .reductions import Reductions
 from .scalars import Scalars
 from .writer import Writer

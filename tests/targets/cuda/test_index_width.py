@@ -7,7 +7,7 @@ import pytest
 from tests.targets.built import agree, draw
 from tests.targets.cuda.cuda_support import loop
 
-from pydotcompute.targets.cuda import contiguous
+from pydotcompute.targets.cuda import near
 
 STENCIL = """
     for i, j in grid(m, n):
@@ -34,7 +34,7 @@ CHOSEN = """
 @pytest.fixture(params=["near", "far"])
 def width(request, monkeypatch):
     if request.param == "far":
-        monkeypatch.setattr(contiguous, "FEW", 0)  # but where there is nothing to do
+        monkeypatch.setattr(near, "FEW", 0)  # but where there is nothing to do
     return request.param
 
 

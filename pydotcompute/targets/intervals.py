@@ -1,5 +1,5 @@
-"""Which integers of 64 bits are known to fit into fewer, for languages whose printer counts in 32: by intervals of what
-is assigned to a name, and by what a call checks before it launches."""
+"""Which integers of 64 bits are known to fit into fewer, where code counts in 32: by intervals of what is assigned to a
+name, and by what a call checks before it launches."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 from itertools import product
 from typing import NamedTuple
 
-from ...artifact.dimensions import Tree, names
-from ...artifact.launch import MOST_INDEX
-from ...ir.tree import (
+from ..artifact.dimensions import Tree, names
+from ..artifact.launch import MOST_INDEX
+from ..ir.dtypes import INTEGER_BITS, integer_range
+from ..ir.tree import (
     Assign,
     AssignTuple,
     Atomic,
@@ -28,16 +29,14 @@ from ...ir.tree import (
     Var,
     walk,
 )  # fmt: skip
-from ..geometry import expression
-from .scalars import limits
+from .geometry import expression
 
 Interval = tuple[int, int] | None
-DIMENSION = (0, MOST_INDEX)
 SMALL = (-MOST_INDEX, MOST_INDEX)
 
 
 class Count(NamedTuple):
-    """A loop that counts from 0; is_held: what is more than MOST_INDEX does not go round."""
+    """A loop that counts from 0; is_held: what is more than a dimension is at most does not go round."""
 
     number: Expr
     is_held: bool
@@ -45,12 +44,15 @@ class Count(NamedTuple):
 
 class Intervals:
     """Of the names in a body. limits: expressions over dimensions and scalars of a call which it must find to be at
-    most MOST_INDEX, and not below its negative."""
+    most MOST_INDEX, and not below its negative. most: what no dimension exceeds, and no count of a parallel loop, or
+    of this one alone, `held`."""
 
     def __init__(
-        self, tree: KernelTree, body: Iterable[Stmt], parameters: Iterable[str] = (), limits: list | None = None
-    ):
+        self, tree: KernelTree, body: Iterable[Stmt], parameters: Iterable[str] = (), limits: list | None = None,
+        most: int = MOST_INDEX, held: Parallel | None = None,
+    ):  # fmt: skip
         """parameters: of a helper, of which nothing is known."""
+        self.dimension, self.held = (0, most), held
         self.tree, self.limits = tree, [] if limits is None else limits
         self.dims = {"size", "rows"} | {n for p in tree.parameters for dim in p.dims or () for n in names(dim)}
         self.scalars = {p.name for p in tree.parameters if not p.in_memory and "int" in p.dtype}
@@ -74,7 +76,7 @@ class Intervals:
                 self.found.setdefault(n.reduction.name, []).append(None)
             case Parallel():
                 for name, count in zip(n.names, n.counts, strict=True):
-                    self.found.setdefault(name, []).append(Count(count, True))
+                    self.found.setdefault(name, []).append(Count(count, self.held in (None, n)))
                 for r in n.reductions:
                     self.found.setdefault(r.name, []).append(None)
 
@@ -97,7 +99,7 @@ class Intervals:
             case Var():
                 return self.of_name(e.name)
             case Convert(operand=operand) if "int" in operand.type or operand.type == "bool":
-                return self.of(operand) if operand.type.endswith("64") else self.of_type(operand)
+                return _held(self.of(operand) if operand.type.endswith("64") else self.of_type(operand), e.type)
             case Unary(op="-", operand=operand) if (inner := self.of(operand)):
                 return -inner[1], -inner[0]
             case Binary():
@@ -110,7 +112,7 @@ class Intervals:
 
     def of_type(self, e: Expr) -> Interval:
         """Of an integer of fewer bits: the closer of what it is and what its type holds."""
-        return (0, 1) if e.type == "bool" else limits(e.type)
+        return (0, 1) if e.type == "bool" else integer_range(e.type)
 
     def of_extremum(self, name: str, left: Interval, right: Interval) -> Interval:
         if left is None or right is None:
@@ -130,17 +132,18 @@ class Intervals:
         if left is None or right is None:
             return None
         if e.op in ("//", ">>") and right[0] > 0:
-            return min(left[0], 0), max(left[1], 0)
+            divided = left if e.op == ">>" else (left[0] // right[0], left[1] // right[0])
+            return min(divided[0], 0), max(divided[1], 0)
         combine = {"+": lambda x, y: x + y, "-": lambda x, y: x - y, "*": lambda x, y: x * y}.get(e.op)
         if combine is None:
             return None
         ends = [combine(x, y) for x, y in product(left, right)]
-        return (min(ends), max(ends)) if min(ends) >= -(2**63) and max(ends) < 2**63 else None
+        return _held((min(ends), max(ends)), e.type)
 
     def of_name(self, name: str) -> Interval:
         if name not in self.found:
             if name in self.dims:
-                return DIMENSION
+                return self.dimension
             return SMALL if name in self.tree.symbols and name not in self.scalars else None
         if name in self.open:
             return None
@@ -160,8 +163,16 @@ class Intervals:
                 most = self.of(d.number)
                 if most:
                     return 0, max(most[1] - 1, 0)
-                return DIMENSION if d.is_held else None
+                return self.dimension if d.is_held else None
         return None
+
+
+def _held(interval: Interval, dtype: str) -> Interval:
+    """The same where a type holds it all; None where numbers wrap."""
+    if interval is None or dtype not in INTEGER_BITS:
+        return None
+    least, most = integer_range(dtype)
+    return interval if least <= interval[0] and interval[1] <= most else None
 
 
 def _union(parts: list[Interval]) -> Interval:
