@@ -16,9 +16,11 @@ from typing import Any
 
 from ..artifact.identity import difference, of
 from .files import MOST_MANIFEST, read_file
+from .json_text import text_of
 from .keys import digest
 from .layout import MANIFEST, OBJECTS, RECORDS, VERSION, object_path, record_path
-from .records import FAULTS, digest as digest_of, joined, split
+from .manifest import parsed
+from .records import FAULTS, brief, digest as digest_of, joined, split
 from .sealed import is_whole, seal
 from .trust import fault
 
@@ -157,9 +159,10 @@ def object_fault(folder: str, name: str, suffix: str, size: int, said: str = "")
 def drop_damaged(folder: str, old: dict[str, Any], new: dict[str, Any]) -> None:
     """Remove objects that a manifest named and its successor does not, where they are not what their names say:
     others are kept, because a program that has read the old one may still load them. Only under the lock."""
-    for name, suffix, size in _objects(old) - _objects(new):
+    kept = {found[:2] for found in _objects(new)}  # whatever size the old one said
+    for name, suffix, size in _objects(old):
         path = os.path.join(folder, *object_path(name, suffix).split("/"))
-        if os.path.exists(path) and not object_is_intact(folder, name, suffix, size):
+        if (name, suffix) not in kept and os.path.exists(path) and not object_is_intact(folder, name, suffix, size):
             with contextlib.suppress(OSError):
                 os.unlink(path)
 
@@ -228,7 +231,7 @@ def read_manifest(folder: str) -> tuple[dict[str, Any], str]:
     empty: dict[str, Any] = {"version": VERSION, "kernels": {}}
     try:
         data = read_file(path, MOST_MANIFEST)
-        index = json.loads(data)
+        index = json.loads(text_of(data))
     except (FileNotFoundError, NotADirectoryError):
         return empty, ""
     except (ValueError, RecursionError) as error:
@@ -240,41 +243,30 @@ def read_manifest(folder: str) -> tuple[dict[str, Any], str]:
     found = index.get("version") if isinstance(index, dict) else None
     if type(found) is int and found != VERSION:
         return empty, f"{path}: of format version {found}, this is {VERSION}"
-    if not is_whole(data) or not all(isinstance(index.get(part), dict) for part in ("kernels", "stale")):
+    parts = isinstance(index, dict) and all(isinstance(index.get(part), dict) for part in ("kernels", "stale"))
+    if type(found) is not int or not parts or not is_whole(data):
         return empty, f"{path}: damaged"
     manifest, problem = empty, ""
     for name, record in index["kernels"].items():
         try:
             data = read_file(os.path.join(folder, record_path(digest_of(record))), MOST_MANIFEST)
             entry = joined(data, record, index["stale"].get(name, {}), json.loads)
-            if not _has_its_parts(entry):
-                raise ValueError
+            parsed(entry, name, folder, folder)
             manifest["kernels"][name] = entry
         except FileNotFoundError:
             problem = problem or f"{os.path.join(folder, record_path(record))}: missing (kernel '{name}')"
         except (OSError, *FAULTS) as error:
             if isinstance(error, OSError) and not _is_replaced(error):
                 raise
-            problem = problem or f"{os.path.join(folder, record_path(str(record)))}: damaged (kernel '{name}')"
+            why = error.strerror if isinstance(error, OSError) else brief(error)
+            at = os.path.join(folder, record_path(str(record)))
+            problem = problem or f"{at}: damaged (kernel '{name}': {why})"
     return manifest, problem
 
 
 def _is_replaced(error: OSError) -> bool:
     """Whether what could not be read is no file, or too large for one of ours: a build puts its own there."""
     return error.errno == errno.EFBIG or not os.path.isfile(error.filename)
-
-
-def _has_its_parts(kernel: dict[str, Any]) -> bool:
-    """Whether every part that a plan looks at has the type it must have."""
-    try:
-        return all(
-            isinstance(artifact[name], kind)
-            for specialisation in kernel["specializations"].values()
-            for artifact in specialisation["artifacts"].values()
-            for name, kind in (("object", str), ("suffix", str), ("size", int), ("key", str), ("meta", dict))
-        )
-    except (KeyError, TypeError, AttributeError):
-        return False
 
 
 def sweep(folder: str) -> None:

@@ -88,6 +88,17 @@ def test_a_manifest_whose_digest_is_of_something_else_is_damaged(tmp_path, chang
     assert writer.read_manifest(str(tmp_path)) == (MANIFEST, f"{tmp_path}/manifest.json: damaged")
 
 
+def test_an_object_that_is_still_named_stays_whatever_size_was_said(tmp_path):
+    name = writer.write_object(str(tmp_path), b"machine code", ".so")
+
+    def manifest(size):
+        entry = {"object": name, "suffix": ".so", "size": size}
+        return {"kernels": {"a": {"specializations": {"-": {"artifacts": {"abacus:beads": entry}}}}}}
+
+    writer.drop_damaged(str(tmp_path), manifest(7), manifest(12))
+    assert writer.object_is_intact(str(tmp_path), name, ".so", 12)
+
+
 def test_a_missing_manifest_is_an_empty_one_without_a_problem(tmp_path):
     assert writer.read_manifest(str(tmp_path)) == (MANIFEST, "")
 
