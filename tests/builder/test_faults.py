@@ -16,8 +16,6 @@ import pytest
 
 import pydotcompute
 from pydotcompute.builder.build import BuildError
-from pydotcompute.cache.layout import record_name
-from pydotcompute.cache.store import open_store
 
 from .project import build_project, edit, manifest, objects, plan_project, stale
 from pydotcompute.artifact.remedies import install
@@ -165,25 +163,6 @@ def test_a_damaged_database_loses_history_alone(built):
     assert len(said) == 1 and "cache.db was damaged" in said[0]
     edit(built, "templates/cube.py.j2", "x * x * x * x", "x * x * x")
     assert set(stale(plan_project(built)).values()) == {"source changed (template cube.py.j2)"}
-
-
-@pytest.mark.parametrize("change", [
-    lambda record: record["entry"].update(object="a\0b"), lambda record: record["entry"].update(suffix=".so\0"),
-    lambda record: record["entry"].update(size=True), lambda record: record.update(aliases=[[1]]),
-    lambda record: record["entry"].update(meta=[]), lambda record: record.update(entry=7),
-])  # fmt: skip
-def test_what_the_history_says_of_an_artifact_is_used_where_a_build_wrote_it(built, change):
-    cache = built / "build" / "cache"
-    key = manifest(built)["kernels"]["saxpy"]["specializations"]["T=float32"]["artifacts"]["cpu:x86-64-v2"]["key"]
-    store = open_store(str(cache / "keys"), print)
-    record = store.get(record_name(key))
-    change(record)
-    store.set(record_name(key), record)
-    store.close()
-    (cache / "manifest.json").unlink()
-    plan, outcome = build_project(built)
-    assert [r.item.kernel.name for r in outcome.results if r.status == "built"] == ["saxpy"] and not outcome.failed
-    assert stale(plan_project(built)) == {}
 
 
 def test_a_worker_that_is_killed_fails_one_job_and_the_others_go_on(built, tmp_path):
