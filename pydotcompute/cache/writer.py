@@ -54,7 +54,7 @@ def close_to_others(folder: str) -> str:
         status = os.stat(folder)
     except FileNotFoundError:
         return ""
-    had = fault(status)
+    had = fault(status, folder)
     if not had or status.st_uid != os.geteuid():
         return ""
     places = [folder]
