@@ -48,6 +48,22 @@ def make_folders(folder: str) -> None:
             sync_folder(os.path.dirname(os.path.abspath(folder)))
 
 
+def make_way(folder: str, name: str) -> str:
+    """The path of a file of a cache that is to be written: the folders that it lies in are made. What stands in the
+    place of one and is none goes, and so does an empty folder in the place of the file: a cache has neither. Raises
+    OSError where that folder has something in it. Only under the lock."""
+    path, *parts = folder, *name.split("/")
+    for part in parts[:-1]:
+        path = os.path.join(path, part)
+        if os.path.lexists(path) and not os.path.isdir(path):
+            os.unlink(path)
+    make_folders(path)
+    path = os.path.join(path, parts[-1])
+    if os.path.isdir(path) and not os.path.islink(path):
+        os.rmdir(path)
+    return path
+
+
 def close_to_others(folder: str) -> str:
     """Take from others the right to write to a cache of this user's, and to all that is in it; returns who had it."""
     try:
@@ -128,11 +144,8 @@ def _sync(handle: int) -> None:
 def write_object(folder: str, data: bytes, suffix: str) -> str:
     """Keep `data` under its digest and return that. One that is there with the same bytes is left alone."""
     name = digest(data)
-    path = os.path.join(folder, *object_path(name, suffix).split("/"))
-    if object_is_intact(folder, name, suffix, len(data)):
-        return name
-    make_folders(os.path.dirname(path))
-    replace_file(path, data)
+    if not object_is_intact(folder, name, suffix, len(data)):
+        replace_file(make_way(folder, object_path(name, suffix)), data)
     return name
 
 
@@ -179,14 +192,13 @@ def _objects(manifest: dict[str, Any]) -> set[tuple[str, str, int]]:
 def write_manifest(folder: str, manifest: dict[str, Any]) -> None:
     """Write the records of a manifest that are not there, then its index."""
     index, records = split(manifest, manifest_text)
-    place = os.path.join(folder, RECORDS)
-    make_folders(place)
-    new = [path for name, data in records.items() if not _is(path := os.path.join(folder, record_path(name)), data)]
-    for path in new:
-        replace_file(path, records[os.path.basename(path).partition(".")[0]], sync=len(new) <= FEW)
+    files = {record_path(name): data for name, data in records.items()}
+    new = {path: data for path, data in files.items() if not _is(os.path.join(folder, path), data)}
+    for path, data in new.items():
+        replace_file(make_way(folder, path), data, sync=len(new) <= FEW)
     if len(new) > FEW:
-        _sync_file_system(place)
-    replace_file(os.path.join(folder, MANIFEST), seal(manifest_text(index)))
+        _sync_file_system(os.path.join(folder, RECORDS))
+    replace_file(make_way(folder, MANIFEST), seal(manifest_text(index)))
 
 
 def _is(path: str, data: bytes) -> bool:
@@ -313,4 +325,7 @@ def explain_os_error(error: OSError, folder: str) -> str:
         return f"{place}: larger than this process may write (ulimit -f); nothing was changed"
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return f"{place}: cannot be written ({error.strerror}); build where you may write, or change its permissions"
+    if error.errno in (errno.EEXIST, errno.ENOTDIR, errno.ENOTEMPTY, errno.EISDIR, errno.ELOOP):
+        place = error.filename2 or place  # of a rename, where to
+        return f"{place}: something else stands there ({error.strerror}); remove it, then build again"
     return f"{place}: {error.strerror or error}"
