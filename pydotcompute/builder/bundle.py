@@ -1,11 +1,13 @@
 """A bundle: the manifest and the current objects of a cache in a folder of their own, read-only to the run half.
 
-It is written in the cache and swapped in: whole or not at all, and what a killed build leaves is where no wheel picks
-it up. On another file system than the cache it is written beside the folder, and the next one removes what was left.
+It is written elsewhere (builder/staging.py) and swapped in: whole or not at all, and what a killed build leaves lies
+where no wheel picks it up.
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import shutil
 from typing import Any, Callable, Iterator, Mapping
@@ -13,16 +15,9 @@ from typing import Any, Callable, Iterator, Mapping
 from ..cache.files import read_file
 from ..cache.layout import MANIFEST, object_path
 from ..cache.lock import locked
-from ..cache.writer import (
-    TEMPORARY,
-    make_folders,
-    object_fault,
-    remove,
-    replace_file,
-    sync_folder,
-    write_manifest,
-)
+from ..cache.writer import make_folders, object_fault, replace_file, sync_folder, write_manifest
 from .plan import Name
+from .staging import staging
 
 EXCHANGE = 2  # RENAME_EXCHANGE of renameat2(2)
 AT_FDCWD = -100
@@ -49,39 +44,31 @@ def write_bundle(
     make_folders(os.path.dirname(folder))
     chosen = _selection(manifest, wanted)
     files = beside(chosen)
-    if os.stat(cache).st_dev != os.stat(os.path.dirname(folder)).st_dev or not os.access(cache, os.W_OK):
-        return _write(cache, chosen, files, f"{folder}.new", folder)
-    with locked(cache, say):
-        return _write(cache, chosen, files, os.path.join(cache, f"{TEMPORARY}bundle"), folder)
-
-
-def _write(
-    cache: str, chosen: dict[str, Any], files: Mapping[str, str], fresh: str, folder: str
-) -> tuple[int, int]:  # fmt: skip
-    count = size = 0
-    remove(fresh)
-    remove(f"{fresh}.old")
-    try:
-        make_folders(fresh)
-        for entry in _entries(chosen):
-            fault = object_fault(cache, entry["object"], entry["suffix"], entry["size"])
-            if fault:
-                raise BundleError(f"{cache}: {fault} ({entry['object'][:12]}); run 'pydotcompute build'")
-            path = object_path(entry["object"], entry["suffix"])
-            count += 1
-            if os.path.exists(os.path.join(fresh, path)):
-                continue
-            make_folders(os.path.dirname(os.path.join(fresh, path)))
-            replace_file(os.path.join(fresh, path), read_file(os.path.join(cache, path), entry["size"]), sync=False)
-            size += entry["size"]
-        for name, text in files.items():
-            make_folders(os.path.dirname(os.path.join(fresh, name)))
-            replace_file(os.path.join(fresh, name), text.encode(), sync=False)
-        write_manifest(fresh, chosen)
+    # A cache that may only be read is no reason not to make a bundle of it.
+    with locked(cache, say) if os.access(cache, os.W_OK) else contextlib.nullcontext(), staging(cache, folder) as fresh:
+        count, size = _write(cache, chosen, files, fresh)
         _swap(fresh, folder)
         sync_folder(os.path.dirname(folder))
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
+    return count, size
+
+
+def _write(cache: str, chosen: dict[str, Any], files: Mapping[str, str], fresh: str) -> tuple[int, int]:
+    count = size = 0
+    for entry in _entries(chosen):
+        fault = object_fault(cache, entry["object"], entry["suffix"], entry["size"])
+        if fault:
+            raise BundleError(f"{cache}: {fault} ({entry['object'][:12]}); run 'pydotcompute build'")
+        path = object_path(entry["object"], entry["suffix"])
+        count += 1
+        if os.path.exists(os.path.join(fresh, path)):
+            continue
+        make_folders(os.path.dirname(os.path.join(fresh, path)))
+        replace_file(os.path.join(fresh, path), read_file(os.path.join(cache, path), entry["size"]), sync=False)
+        size += entry["size"]
+    for name, text in files.items():
+        make_folders(os.path.dirname(os.path.join(fresh, name)))
+        replace_file(os.path.join(fresh, name), text.encode(), sync=False)
+    write_manifest(fresh, chosen)
     return count, size
 
 
@@ -129,9 +116,12 @@ def _entries(manifest: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _swap(fresh: str, folder: str) -> None:
     """Put `fresh` in the place of `folder`; what was there is then under the name `fresh`, for the caller to remove."""
-    if not os.path.lexists(folder):
+    try:
         os.rename(fresh, folder)
         return
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
     import ctypes
 
     renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)

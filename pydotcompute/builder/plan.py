@@ -14,6 +14,8 @@ from typing import Any, Callable, Iterable, Mapping, NamedTuple
 from ..artifact import identity
 from ..cache.files import sha256
 from ..cache.keys import canonical, changes, digest, key
+from ..cache.manifest import alias_pairs, artifact_parts
+from ..cache.records import FAULTS
 from ..declare.model import Declaration, Kernel, Rendered, Specialisation
 from ..errors import DeclarationError
 from ..targets.base import BOUNDS, backend_of
@@ -302,11 +304,9 @@ def usable_record(
 
 def _is_record(record: Mapping[str, Any]) -> bool:
     """Whether this is what a build writes: the store is a file that anything may have happened to."""
-    entry, aliases = record.get("entry"), record.get("aliases")
-    kinds = {"object": str, "suffix": str, "size": int, "key": str, "meta": dict}
-    return (
-        isinstance(entry, dict)
-        and isinstance(aliases, list)
-        and all(isinstance(entry.get(name), kind) for name, kind in kinds.items())
-        and entry["suffix"][1:].isalnum()
-    )
+    try:
+        artifact_parts(record["entry"])
+        alias_pairs(record["aliases"])
+    except FAULTS:
+        return False
+    return True

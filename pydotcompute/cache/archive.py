@@ -198,7 +198,7 @@ def _kernels(file: IO[bytes]) -> Kernels:
     try:
         found = json.loads(data)
         version, kernels = found["version"], found["kernels"]
-        if version != VERSION:
+        if version != VERSION or type(version) is not int:
             raise ArchiveError(f"its {MANIFEST} has format version {version!r}, this program reads {VERSION}")
         if not is_whole(data):
             raise ArchiveError(f"its {MANIFEST} is damaged")

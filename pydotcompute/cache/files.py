@@ -50,7 +50,7 @@ def read(folder: str, name: str, most: int, root: str | None = None) -> bytes:
     opened = []
     try:
         opened.append(os.open(folder, _FOLDER))
-        trust.require(os.fstat(opened[-1]), folder, folder, root)
+        trust.require(os.fstat(opened[-1]), folder, folder, root, opened[-1])
         at = folder
         for part in name.split("/")[:-1]:
             at = f"{at}/{part}"
@@ -79,7 +79,7 @@ def _beneath(path: str, flags: int, above: int, folder: str, root: str) -> int:
         trust.refuse(f"{path} is a symbolic link", remedy, folder, root)
         return os.open(name, flags, dir_fd=above)  # in a trusted folder
     try:
-        trust.require(os.fstat(handle), path, folder, root)
+        trust.require(os.fstat(handle), path, folder, root, handle)
     except BaseException:
         _close(handle)
         raise

@@ -56,7 +56,7 @@ def build_seconds(folder: str) -> tuple[dict[str, float], str]:
 
 def _seconds(value: bytes) -> float | None:
     try:
-        record = json.loads(value)
+        record = json.loads(value.decode())  # of bytes it would guess the encoding
     except ValueError:
         return None
     seconds = record.get("seconds") if isinstance(record, dict) else None

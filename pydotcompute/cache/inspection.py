@@ -10,7 +10,6 @@ import stat
 from functools import partial
 from typing import Any, Callable, Iterator, NamedTuple
 
-from ..errors import KernelNotBuiltError
 from .builds import LOG, SECONDS
 from .layout import KEYS, MANIFEST, OBJECTS, RECORDS, USED, object_path
 from .lock import locked
@@ -70,9 +69,8 @@ def artifact_faults(
     look = fault or partial(object_fault, folder)
     lines: dict[tuple[str, ...], str] = {}
     for name in manifest["kernels"]:
-        with contextlib.suppress(KernelNotBuiltError):  # then the objects are held to their digests alone
-            record = kernel_record(manifest["kernels"], name, folder, folder)
-            lines |= {(name, s.name, a.target): a.said for s in record.specialisations.values() for a in s.artifacts}
+        record = kernel_record(manifest["kernels"], name, folder, folder)
+        lines |= {(name, s.name, a.target): a.said for s in record.specialisations.values() for a in s.artifacts}
     return {
         row[:3]: look(row.object, row.suffix, row.size, lines.get(row[:3], ""))
         for row in rows(manifest)

@@ -5,6 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 
+def text_of(data: bytes) -> str:
+    """What was written by us. Raises ValueError: it is no UTF-8, or has half of a character, which only an escape can
+    say and nothing can print; ours have no escapes of that kind."""
+    text = data.decode()
+    if "\\u" in text and "\\ud" in text.replace("\\\\", "").lower():
+        raise ValueError("it has half of a character")
+    return text
+
+
 def parse(text: str) -> Any:
     """The value of a text that was written by us. Raises ValueError, RecursionError."""
     try:

@@ -6,6 +6,7 @@ that writes a new one.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Mapping, NamedTuple
 
 from ..artifact import identity, remedies
@@ -15,7 +16,7 @@ from ..artifact.signature import DTYPES, Parameter, Signature
 from ..artifact.targets import backend_of
 from ..errors import KernelNotBuiltError
 from . import files, sealed
-from .json_text import parse, parse_safely
+from .json_text import parse, parse_safely, text_of
 from .layout import MANIFEST, PROJECT_CACHE, VERSION, object_path
 from .records import FAULTS, Kernels, brief, digest
 
@@ -167,7 +168,7 @@ def read(folder: str, root: str) -> Kernels:
     try:
         data = files.read(folder, MANIFEST, files.MOST_MANIFEST, project_of(folder, root))
         whole = sealed.is_whole(data)
-        manifest = parse(data.decode()) if whole else parse_safely(data.decode())
+        manifest = parse(text_of(data)) if whole else parse_safely(data.decode())
         version = manifest["version"]
         kernels = manifest["kernels"]
         if version == VERSION and not whole:
@@ -193,7 +194,7 @@ def read(folder: str, root: str) -> Kernels:
 def kernel_record(kernels: Mapping[str, Any], name: str, folder: str, root: str) -> KernelRecord:
     """What the manifest says about one kernel. Raises KernelNotBuiltError if that is not what it should be."""
     try:
-        return _kernel(kernels[name], name, folder, root)
+        return parsed(kernels[name], name, folder, root)
     except FAULTS as error:
         path = kernels.path(name) if isinstance(kernels, Kernels) else f"{folder}/{MANIFEST}"
         raise KernelNotBuiltError(
@@ -222,7 +223,8 @@ def stale_artifacts(kernels: Mapping[str, Any]) -> list[tuple[str, str, str, str
         return []  # the damaged kernel says so when it is used
 
 
-def _kernel(entry: dict[str, Any], name: str, folder: str, root: str) -> KernelRecord:
+def parsed(entry: dict[str, Any], name: str, folder: str, root: str) -> KernelRecord:
+    """What the entry of a kernel says. Raises some of FAULTS."""
     parameters = tuple(_parameter(p) for p in entry["parameters"])
     if not parameters or len({p.name for p in parameters}) < len(parameters):
         raise ValueError("its parameters are none, or two of one name")
@@ -237,21 +239,17 @@ def _kernel(entry: dict[str, Any], name: str, folder: str, root: str) -> KernelR
         _check_choice(label, types, declared_types, s["params"], declared_params)
         concrete = tuple(p._replace(dtype=_dtype(types.get(p.dtype, p.dtype))) for p in parameters)
         artifacts = tuple(
-            Artifact(
-                folder, root, name, label, target, digest(a["object"]), _suffix(a["suffix"]), _size(a["size"]),
-                _text(a["key"]), _text(a.get("stale", "")), _meta(a.get("meta", {})), concrete, symbols,
-                requires,
-            )
+            Artifact(folder, root, name, label, target, *artifact_parts(a), concrete, symbols, requires)
             for target, a in s["artifacts"].items()
-        )  # fmt: skip
-        aliases = frozenset((_text(one), _text(other)) for one, other in s.get("aliases", ()))
+        )
+        aliases = alias_pairs(s["aliases"])
         failed = {_text(target): _text(reason) for target, reason in s.get("failed", {}).items()}
         specialisations[label] = SpecialisationRecord(
             label, types, dict(s["params"]), aliases, concrete, artifacts, failed
         )
     return KernelRecord(
         name,
-        _text(entry.get("doc", "")),
+        _text(entry["doc"]),
         Signature(_text(entry["signature"]), parameters, symbols),
         declared_types,
         declared_params,
@@ -264,6 +262,19 @@ def _kernel(entry: dict[str, Any], name: str, folder: str, root: str) -> KernelR
         tuple(map(_text, entry.get("tune", ()))),
         _tuned(entry),
     )
+
+
+def artifact_parts(a: Mapping[str, Any]) -> tuple[str, str, int, str, str, dict[str, Any]]:
+    """Digest, suffix, size, key, why it is stale, and metadata, by the entry of an artifact. Raises some of FAULTS."""
+    return (
+        digest(a["object"]), _suffix(a["suffix"]), _size(a["size"]), _text(a["key"]), _text(a.get("stale", "")),
+        _meta(a["meta"]),
+    )  # fmt: skip
+
+
+def alias_pairs(pairs: Any) -> frozenset[tuple[str, str]]:
+    """Those that may be the same view. Raises some of FAULTS."""
+    return frozenset((_text(one), _text(other)) for one, other in _list(pairs))
 
 
 def _check_names(
@@ -299,6 +310,8 @@ def _check_choice(
 
 def _meta(found: Any) -> dict[str, Any]:
     """What a backend needs is compared with the object when that is loaded; only places in the source are not in it."""
+    if not isinstance(found, dict):
+        raise TypeError(f"{found!r} says nothing of an artifact")
     meta = dict(found)
     if "sites" in meta and len(meta["places"]) != len(meta["sites"]) + len(meta["calls"]):
         raise ValueError("it does not say where its indices stand")
@@ -375,6 +388,7 @@ def _optional(value: Any) -> Tree | None:
     return None if value is None else from_data(value)
 
 
+@lru_cache  # there are few, and thousands of artifacts
 def _suffix(value: Any) -> str:
     suffix = _text(value)
     if not suffix.startswith(".") or not suffix[1:].isalnum():

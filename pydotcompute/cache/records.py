@@ -12,7 +12,7 @@ from typing import Any
 from ..artifact import remedies
 from ..errors import KernelNotBuiltError
 from . import files
-from .json_text import parse
+from .json_text import parse, text_of
 from .layout import record_path
 
 FAULTS = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)  # of what was read
@@ -59,7 +59,7 @@ def joined(data: bytes, name: str, stale: Mapping[str, Any], read: Callable[[str
     """What a manifest says of a kernel: its record, with the marks of the index. Raises some of FAULTS."""
     if files.sha256(data) != name:
         raise ValueError("its digest is not its name")
-    entry: dict[str, Any] = read(data.decode())
+    entry: dict[str, Any] = read(text_of(data))
     for label, specialisation in entry["specializations"].items():
         marks = stale.get(label, {})
         for target, artifact in specialisation["artifacts"].items():

@@ -10,7 +10,7 @@ import os
 
 from .files import read_file, sha256
 from .layout import PROJECT_CACHE
-from .writer import replace_file
+from .writer import make_way, replace_file
 
 SOURCES = "sources.json"  # in the cache's folder
 DECLARED = ("kernels.yaml", "templates")
@@ -38,7 +38,7 @@ def record(project: str, found: dict[str, str]) -> None:
     """Say that everything is built from these. Written only if it says something else; may raise OSError."""
     if recorded(project) != found:
         text = json.dumps(found, indent=1, sort_keys=True)
-        replace_file(os.path.join(project, *PROJECT_CACHE, SOURCES), text.encode(), sync=False)
+        replace_file(make_way(os.path.join(project, *PROJECT_CACHE), SOURCES), text.encode(), sync=False)
 
 
 def recorded(project: str) -> dict[str, str] | None:

@@ -7,8 +7,10 @@ in such a folder is run. A bundle is not looked at: it is as trusted as the pack
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
+from functools import cache
 from typing import Any, Mapping
 
 from ..errors import UntrustedCacheError
@@ -17,10 +19,10 @@ VARIABLE = "PYDOTCOMPUTE_TRUSTED"
 MOST_SETTINGS = 1 << 20  # bytes of a pyproject.toml
 
 
-def require(status: os.stat_result, path: str, folder: str, root: str) -> None:
+def require(status: os.stat_result, path: str, folder: str, root: str, place: int | str) -> None:
     """Raise UntrustedCacheError if others could write what has this status, unless the cache `folder` of the project
-    `root` is in a trusted folder."""
-    if problem := fault(status):
+    `root` is in a trusted folder. place: as `fault`."""
+    if problem := fault(status, place):
         own = status.st_uid in (os.geteuid(), 0)
         refuse(f"{path}: {problem}", f"chmod -R go-w {folder}" if own else "build it as yourself", folder, root)
 
@@ -31,7 +33,7 @@ def require_folder(folder: str, root: str) -> None:
         status = os.stat(folder)
     except FileNotFoundError:
         return
-    require(status, folder, folder, root)
+    require(status, folder, folder, root, folder)
 
 
 def refuse(problem: str, remedy: str, folder: str, root: str) -> None:
@@ -44,15 +46,17 @@ def refuse(problem: str, remedy: str, folder: str, root: str) -> None:
         )
 
 
-def fault(status: os.stat_result) -> str:
-    """Who else could write what has this status; empty if nobody. On Windows access lists say that, which nobody reads
-    here."""
+def fault(status: os.stat_result, place: int | str) -> str:
+    """Who else could write what has this status; empty if nobody. place: its descriptor or path, to ask for an access
+    list. On Windows other lists say all of that, which nobody reads here."""
     if not hasattr(os, "geteuid"):
         return ""
     if status.st_uid not in (os.geteuid(), 0):
         return f"it belongs to {_user(status.st_uid)}"
     if status.st_mode & 0o002:
         return f"every user may write there (mode {status.st_mode & 0o7777:o})"
+    if status.st_mode & 0o020 and _has_list(place):
+        return f"an access list may let others write there: getfacl shows it (mode {status.st_mode & 0o7777:o})"
     if status.st_mode & 0o020 and not _is_private_group(status.st_gid, status.st_uid):
         return f"the group {_group(status.st_gid)} may write there (mode {status.st_mode & 0o7777:o})"
     return ""
@@ -63,7 +67,7 @@ def is_lasting(path: str) -> bool:
     while True:
         status = os.stat(path)
         sticky = status.st_mode & stat.S_ISVTX and status.st_uid in (os.geteuid(), 0)  # others' files stay there
-        if fault(status) and not sticky:
+        if fault(status, path) and not sticky:
             return False
         path, below = os.path.dirname(path), path
         if path == below:
@@ -106,7 +110,7 @@ def _own_text(folder: str, name: str) -> str:
         opened.append(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
         opened.append(os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=opened[0]))
         status = os.fstat(opened[1])
-        if fault(os.fstat(opened[0])) or fault(status) or not stat.S_ISREG(status.st_mode):
+        if fault(os.fstat(opened[0]), opened[0]) or fault(status, opened[1]) or not stat.S_ISREG(status.st_mode):
             return ""
         return os.read(opened[1], MOST_SETTINGS).decode()
     except (OSError, ValueError):
@@ -116,8 +120,22 @@ def _own_text(folder: str, name: str) -> str:
             os.close(handle)
 
 
+def _has_list(place: int | str) -> bool:
+    """Whether a POSIX access list stands there. Where one does, the bits of the group are the most that anybody whom it
+    names may do; so it is asked for only where these say that somebody may write."""
+    if not hasattr(os, "getxattr"):
+        return False
+    try:
+        # What was opened by O_PATH has no attributes but by this name.
+        os.getxattr(f"/proc/self/fd/{place}" if isinstance(place, int) else place, "system.posix_acl_access")
+    except OSError as error:
+        return error.errno not in (errno.ENODATA, errno.ENOTSUP)
+    return True
+
+
+@cache  # to go through all users may take long, and every file of a cache asks
 def _is_private_group(group: int, owner: int) -> bool:
-    """Whether a group is there for its one user: of the user's name, his primary one, without other members."""
+    """Whether a group is there for its one user: of the user's name, his primary one, and nobody else's."""
     import grp
     import pwd
 
@@ -125,7 +143,9 @@ def _is_private_group(group: int, owner: int) -> bool:
         user, members = pwd.getpwuid(owner), grp.getgrgid(group)
     except KeyError:
         return False
-    return user.pw_gid == group and members.gr_name == user.pw_name and set(members.gr_mem) <= {user.pw_name}
+    if user.pw_gid != group or members.gr_name != user.pw_name or not set(members.gr_mem) <= {user.pw_name}:
+        return False
+    return not any(other.pw_gid == group and other.pw_uid != owner for other in pwd.getpwall())
 
 
 def _user(number: int) -> str:

@@ -16,9 +16,11 @@ from typing import Any
 
 from ..artifact.identity import difference, of
 from .files import MOST_MANIFEST, read_file
+from .json_text import text_of
 from .keys import digest
 from .layout import MANIFEST, OBJECTS, RECORDS, VERSION, object_path, record_path
-from .records import FAULTS, digest as digest_of, joined, split
+from .manifest import parsed
+from .records import FAULTS, brief, digest as digest_of, joined, split
 from .sealed import is_whole, seal
 from .trust import fault
 
@@ -46,13 +48,29 @@ def make_folders(folder: str) -> None:
             sync_folder(os.path.dirname(os.path.abspath(folder)))
 
 
+def make_way(folder: str, name: str) -> str:
+    """The path of a file of a cache that is to be written: the folders that it lies in are made. What stands in the
+    place of one and is none goes, and so does an empty folder in the place of the file: a cache has neither. Raises
+    OSError where that folder has something in it. Only under the lock."""
+    path, *parts = folder, *name.split("/")
+    for part in parts[:-1]:
+        path = os.path.join(path, part)
+        if os.path.lexists(path) and not os.path.isdir(path):
+            os.unlink(path)
+    make_folders(path)
+    path = os.path.join(path, parts[-1])
+    if os.path.isdir(path) and not os.path.islink(path):
+        os.rmdir(path)
+    return path
+
+
 def close_to_others(folder: str) -> str:
     """Take from others the right to write to a cache of this user's, and to all that is in it; returns who had it."""
     try:
         status = os.stat(folder)
     except FileNotFoundError:
         return ""
-    had = fault(status)
+    had = fault(status, folder)
     if not had or status.st_uid != os.geteuid():
         return ""
     places = [folder]
@@ -126,11 +144,8 @@ def _sync(handle: int) -> None:
 def write_object(folder: str, data: bytes, suffix: str) -> str:
     """Keep `data` under its digest and return that. One that is there with the same bytes is left alone."""
     name = digest(data)
-    path = os.path.join(folder, *object_path(name, suffix).split("/"))
-    if object_is_intact(folder, name, suffix, len(data)):
-        return name
-    make_folders(os.path.dirname(path))
-    replace_file(path, data)
+    if not object_is_intact(folder, name, suffix, len(data)):
+        replace_file(make_way(folder, object_path(name, suffix)), data)
     return name
 
 
@@ -157,9 +172,10 @@ def object_fault(folder: str, name: str, suffix: str, size: int, said: str = "")
 def drop_damaged(folder: str, old: dict[str, Any], new: dict[str, Any]) -> None:
     """Remove objects that a manifest named and its successor does not, where they are not what their names say:
     others are kept, because a program that has read the old one may still load them. Only under the lock."""
-    for name, suffix, size in _objects(old) - _objects(new):
+    kept = {found[:2] for found in _objects(new)}  # whatever size the old one said
+    for name, suffix, size in _objects(old):
         path = os.path.join(folder, *object_path(name, suffix).split("/"))
-        if os.path.exists(path) and not object_is_intact(folder, name, suffix, size):
+        if (name, suffix) not in kept and os.path.exists(path) and not object_is_intact(folder, name, suffix, size):
             with contextlib.suppress(OSError):
                 os.unlink(path)
 
@@ -176,14 +192,13 @@ def _objects(manifest: dict[str, Any]) -> set[tuple[str, str, int]]:
 def write_manifest(folder: str, manifest: dict[str, Any]) -> None:
     """Write the records of a manifest that are not there, then its index."""
     index, records = split(manifest, manifest_text)
-    place = os.path.join(folder, RECORDS)
-    make_folders(place)
-    new = [path for name, data in records.items() if not _is(path := os.path.join(folder, record_path(name)), data)]
-    for path in new:
-        replace_file(path, records[os.path.basename(path).partition(".")[0]], sync=len(new) <= FEW)
+    files = {record_path(name): data for name, data in records.items()}
+    new = {path: data for path, data in files.items() if not _is(os.path.join(folder, path), data)}
+    for path, data in new.items():
+        replace_file(make_way(folder, path), data, sync=len(new) <= FEW)
     if len(new) > FEW:
-        _sync_file_system(place)
-    replace_file(os.path.join(folder, MANIFEST), seal(manifest_text(index)))
+        _sync_file_system(os.path.join(folder, RECORDS))
+    replace_file(make_way(folder, MANIFEST), seal(manifest_text(index)))
 
 
 def _is(path: str, data: bytes) -> bool:
@@ -228,7 +243,7 @@ def read_manifest(folder: str) -> tuple[dict[str, Any], str]:
     empty: dict[str, Any] = {"version": VERSION, "kernels": {}}
     try:
         data = read_file(path, MOST_MANIFEST)
-        index = json.loads(data)
+        index = json.loads(text_of(data))
     except (FileNotFoundError, NotADirectoryError):
         return empty, ""
     except (ValueError, RecursionError) as error:
@@ -240,41 +255,30 @@ def read_manifest(folder: str) -> tuple[dict[str, Any], str]:
     found = index.get("version") if isinstance(index, dict) else None
     if type(found) is int and found != VERSION:
         return empty, f"{path}: of format version {found}, this is {VERSION}"
-    if not is_whole(data) or not all(isinstance(index.get(part), dict) for part in ("kernels", "stale")):
+    parts = isinstance(index, dict) and all(isinstance(index.get(part), dict) for part in ("kernels", "stale"))
+    if type(found) is not int or not parts or not is_whole(data):
         return empty, f"{path}: damaged"
     manifest, problem = empty, ""
     for name, record in index["kernels"].items():
         try:
             data = read_file(os.path.join(folder, record_path(digest_of(record))), MOST_MANIFEST)
             entry = joined(data, record, index["stale"].get(name, {}), json.loads)
-            if not _has_its_parts(entry):
-                raise ValueError
+            parsed(entry, name, folder, folder)
             manifest["kernels"][name] = entry
         except FileNotFoundError:
             problem = problem or f"{os.path.join(folder, record_path(record))}: missing (kernel '{name}')"
         except (OSError, *FAULTS) as error:
             if isinstance(error, OSError) and not _is_replaced(error):
                 raise
-            problem = problem or f"{os.path.join(folder, record_path(str(record)))}: damaged (kernel '{name}')"
+            why = error.strerror if isinstance(error, OSError) else brief(error)
+            at = os.path.join(folder, record_path(str(record)))
+            problem = problem or f"{at}: damaged (kernel '{name}': {why})"
     return manifest, problem
 
 
 def _is_replaced(error: OSError) -> bool:
     """Whether what could not be read is no file, or too large for one of ours: a build puts its own there."""
     return error.errno == errno.EFBIG or not os.path.isfile(error.filename)
-
-
-def _has_its_parts(kernel: dict[str, Any]) -> bool:
-    """Whether every part that a plan looks at has the type it must have."""
-    try:
-        return all(
-            isinstance(artifact[name], kind)
-            for specialisation in kernel["specializations"].values()
-            for artifact in specialisation["artifacts"].values()
-            for name, kind in (("object", str), ("suffix", str), ("size", int), ("key", str), ("meta", dict))
-        )
-    except (KeyError, TypeError, AttributeError):
-        return False
 
 
 def sweep(folder: str) -> None:
@@ -321,4 +325,7 @@ def explain_os_error(error: OSError, folder: str) -> str:
         return f"{place}: larger than this process may write (ulimit -f); nothing was changed"
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return f"{place}: cannot be written ({error.strerror}); build where you may write, or change its permissions"
+    if error.errno in (errno.EEXIST, errno.ENOTDIR, errno.ENOTEMPTY, errno.EISDIR, errno.ELOOP):
+        place = error.filename2 or place  # of a rename, where to
+        return f"{place}: something else stands there ({error.strerror}); remove it, then build again"
     return f"{place}: {error.strerror or error}"

@@ -73,7 +73,11 @@ class _Cache:
         if data is None:
             return None
         target.refresh()
-        return CompileResult._rebuild(target, *pickle.loads(data))
+        try:
+            result: CompileResult = CompileResult._rebuild(target, *pickle.loads(data))
+            return result if result.signature.args == tuple(signature) else None
+        except Exception:  # of whatever a pickle of another shape leads to: it is a miss, and replaced
+            return None
 
     def save_overload(self, signature: Any, result: CompileResult) -> None:
         if not result.lifted and not result.library.has_dynamic_globals:  # else it holds addresses of this process

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from hashlib import sha256
 
 from ..cache.files import MOST_OBJECT, read
 from ..errors import UntrustedCacheError
 
 DIGEST_BYTES = 32
+UNFINISHED = ".new"  # the end of the name of a file that is not finished
+LONG = 3600.0  # seconds, in which nobody still writes a file
 
 
 class FunctionStore:
@@ -31,9 +34,10 @@ class FunctionStore:
 
     def put(self, key: str, data: bytes) -> None:
         """Keep these bytes, whole or not at all. A disk that is full or read-only keeps nothing."""
-        temporary = f"{self._path(key)}.{os.urandom(8).hex()}.new"
+        temporary = f"{self._path(key)}.{os.urandom(8).hex()}{UNFINISHED}"
         try:
             os.makedirs(self.folder, 0o700, exist_ok=True)
+            self._sweep()
             handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             with os.fdopen(handle, "wb") as file:
                 file.write(sha256(data).digest() + data)
@@ -41,6 +45,14 @@ class FunctionStore:
         except OSError:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
+
+    def _sweep(self) -> None:
+        """Remove what killed writers left."""
+        before = time.time() - LONG
+        for entry in os.scandir(self.folder):
+            with contextlib.suppress(OSError):  # another one removes it too
+                if entry.name.endswith(UNFINISHED) and entry.stat(follow_symlinks=False).st_mtime < before:
+                    os.unlink(entry.path)
 
     def _path(self, key: str) -> str:
         return os.path.join(self.folder, key)

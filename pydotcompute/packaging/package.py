@@ -64,13 +64,24 @@ def write_package(project: Project, plan: Plan, folder: str, references: bool = 
             **{path: text for reference in carried.values() for path, text in reference.files.items()},
         }
 
-    manifest, _ = read_manifest(project.cache)
+    manifest = manifest_of(project)
     for name, reference in carried.items():
         manifest["kernels"][name]["reference"] = reference.said
     try:
         return write_bundle(project.cache, manifest, {item.name for item in plan.wanted}, folder, project.say, beside)
     except OSError as error:
         raise BuildError(explain_os_error(error, folder)) from error
+
+
+def manifest_of(project: Project) -> dict[str, Any]:
+    """That of what was just built. Raises BuildError: a part that cannot be read is not left out."""
+    try:
+        manifest, problem = read_manifest(project.cache)
+    except OSError as error:
+        raise BuildError(explain_os_error(error, project.cache)) from error
+    if problem:
+        raise BuildError(f"{problem}; run 'pydotcompute build' again")
+    return manifest
 
 
 class Carried(NamedTuple):
@@ -106,7 +117,7 @@ def write_checkout(folder: str, project: str, auto_build: bool) -> None:
 
 def write_stubs(project: Project, plan: Plan, path: str) -> int:
     """Write the stubs of the kernels that a plan asked for to the file `path`; returns how many. Raises BuildError."""
-    manifest, _ = read_manifest(project.cache)
+    manifest = manifest_of(project)
     names = sorted({item.kernel.name for item in plan.wanted} & set(manifest["kernels"]))
     records: list[KernelRecord] = [
         kernel_record(manifest["kernels"], name, project.cache, project.root) for name in names

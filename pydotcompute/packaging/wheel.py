@@ -14,10 +14,9 @@ from ..builder.settings import SettingError, Value, resolve
 from ..cache.inspection import rows
 from ..cache.layout import READ_SINCE, VERSION
 from ..cache.sources import DECLARED
-from ..cache.writer import read_manifest
 from ..errors import CompilerNotInstalledError, DeclarationError
 from ..targets.registry import get
-from .package import write_checkout, write_package
+from .package import manifest_of, write_checkout, write_package
 
 MISTAKES = (SettingError, DeclarationError, BuildError, BundleError, CompilerNotInstalledError)  # of their author
 MOST_ROWS = 10  # of the table of what is large
@@ -125,7 +124,7 @@ def _platform(values: Mapping[str, Value]) -> str:
 
 
 def _hold_to_budget(project: Project, plan: Plan, budget: int) -> None:
-    manifest, _ = read_manifest(project.cache)
+    manifest = manifest_of(project)
     wanted = {item.name for item in plan.wanted}
     found = [row for row in rows(manifest) if row[:3] in wanted]
     total = sum({row.object: row.size for row in found}.values())

@@ -4,6 +4,8 @@ takes no time. Prints what went wrong, and last how much was tried.
 
     python damage.py FOLDER odd FIRST LAST  what is no file, in the place of each one: the kinds of these numbers
     python damage.py FOLDER BEGIN END       damages, each drawn from its number
+    python damage.py FOLDER records 0 SHARE one in SHARE parts of an index and of a record, each made what else JSON has,
+                                            with digests that fit; what loading refuses, is found and made anew
     python damage.py FOLDER bytes 0 SHARE   one in SHARE bytes of the index and the records: each bit, 0, 255, no such
                                             byte, that byte twice; all of that is found when it is read
 """
@@ -11,6 +13,7 @@ takes no time. Prints what went wrong, and last how much was tried.
 import contextlib
 import faulthandler
 import io
+import json
 import os
 import random
 import resource
@@ -21,15 +24,18 @@ import warnings
 from pathlib import Path
 
 os.environ["PYDOTCOMPUTE_DEBUG"] = "1"  # an internal error is raised
-sys.path.insert(0, str(Path(__file__).parent.parent / "packages"))
+sys.path[:0] = [str(Path(__file__).parents[1] / "packages"), str(Path(__file__).parents[2])]
 
 import numpy as np  # noqa: E402
 
 import pydotcompute  # noqa: E402
+from pydotcompute.cache.files import sha256  # noqa: E402
 from pydotcompute.cache.inspection import verify  # noqa: E402
+from pydotcompute.cache.sealed import seal  # noqa: E402
 from pydotcompute.cache.writer import read_manifest  # noqa: E402
 from pydotcompute.cli import main  # noqa: E402
 from pydotcompute.errors import KernelNotBuiltError  # noqa: E402
+from tests.runtime.test_changed_records import changed, places  # noqa: E402
 
 KERNELS = """
 version: 1
@@ -71,9 +77,11 @@ def call(root):
     return "right", ""
 
 
-def attempts(root, whole):
-    """What is tried, one after the other; the last is a call. whole: with commands that a cache is moved about by."""
-    yield "call", lambda: call(root)
+def attempts(root, whole, calls):
+    """What is tried, one after the other; the last is a call. whole: with commands that a cache is moved about by.
+    calls: the first is one too."""
+    if calls:
+        yield "call", lambda: call(root)
     for name in ("list", "stats", "verify"):
         yield f"cache {name}", lambda name=name: command("cache", name, "-C", str(root))
     yield "explain", lambda: command("explain", "one", "-C", str(root))
@@ -94,10 +102,10 @@ def attempts(root, whole):
     yield "call after it", lambda: call(root)
 
 
-def tried(what, root, whole=False):
+def tried(what, root, whole=False, calls=True):
     """How many attempts; prints what is neither done nor refused with a message. What was built calls."""
     count, built = 0, False
-    for count, (name, attempt) in enumerate(attempts(root, whole), 1):  # noqa: B007
+    for count, (name, attempt) in enumerate(attempts(root, whole, calls), 1):  # noqa: B007
         faulthandler.dump_traceback_later(20, exit=True)
         try:
             code, said = attempt()
@@ -223,18 +231,63 @@ def bytes_changed(root, share):
     return count
 
 
+VALUES = (..., None, True, 7, 4.0, -1, 10**400, "4", ".so\0", "\ud800", [], {}, [["x"]])  # `...`: nothing is there
+
+
+def is_refused(root):
+    """Whether the library, or a kernel of it, is not as it should be."""
+    try:
+        library = pydotcompute.load(root)
+        for name in library:
+            library[name]
+    except KernelNotBuiltError:
+        return True
+    return False
+
+
+def records_changed(whole, work, share):
+    """Gives what it made of each part: of an index, and of a record that the index names."""
+    shutil.copytree(whole, work)
+    cache = work / "build" / "cache"
+    index = json.loads((cache / "manifest.json").read_text())
+    record = json.loads((cache / "records" / f"{index['kernels']['two']}.json").read_text())
+    parts = [("version",), ("kernels",), ("stale",), *(("record", *path) for path in places(record))]
+    for path in [*parts[:3], *parts[3::share]]:
+        for value in VALUES:
+            if path == ("kernels",) and value == {}:
+                continue  # of no kernels, which is right
+            shutil.rmtree(cache)
+            shutil.copytree(whole / "build" / "cache", cache)
+            new = changed({**index, "record": record}, path, value)
+            data = json.dumps(new.pop("record")).encode()
+            (cache / "records" / f"{sha256(data)}.json").write_bytes(data)
+            if path[0] == "record":
+                new["kernels"]["two"] = sha256(data)
+            new.pop("digest")
+            (cache / "manifest.json").write_bytes(seal(json.dumps(new)))
+            refused = is_refused(work)
+            if refused and not any(f.fatal for f in verify(str(cache))):
+                print(f"{path} as {value!r}: refused, and verify finds nothing", flush=True)
+            yield f"{'.'.join(map(str, path))} as {str(value)[:20]!r}"
+            if is_refused(work):
+                print(f"{path} as {value!r}: no build makes it right", flush=True)
+
+
 def run(folder, *which):
     whole, work = folder / "whole", folder / "work"
     write(whole)
     if which[0] == "bytes":
         print(f"{bytes_changed(whole, int(which[2]))} damages")
         return
-    is_odd, numbers = which[0] == "odd", slice(*map(int, which[-2:]))
+    is_odd, by_hand, numbers = which[0] == "odd", which[0] == "records", slice(*map(int, which[-2:]))
     if is_odd:
         damages = odd(whole, work, KINDS[numbers])
+    elif by_hand:
+        damages = records_changed(whole, work, int(which[2]))
     else:
         damages = random_damages(whole, work, range(numbers.start, numbers.stop))
-    counts = [tried(what, work, whole=is_odd) for what in damages]
+    # A record that says of another signature is held to by calls, until an object of it is loaded.
+    counts = [tried(what, work, whole=is_odd, calls=not by_hand) for what in damages]
     print(f"{len(counts)} damages, {sum(counts)} attempts")
 
 

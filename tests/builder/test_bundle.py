@@ -7,12 +7,14 @@ import sys
 
 import pytest
 
+from pydotcompute.builder.build import BuildError, Request
 from pydotcompute.builder.bundle import BundleError, write_bundle
 from pydotcompute.cache.writer import object_fault
-from pydotcompute.cli import main
 from pydotcompute.cache.writer import read_manifest
+from pydotcompute.cli import main
+from pydotcompute.packaging.package import write_package
 
-from .project import build_project, edit, manifest
+from .project import build_project, edit, manifest, open_project
 
 LOAD = (
     "import sys, numpy as np, pydotcompute\n"
@@ -125,3 +127,14 @@ def test_a_damaged_object_ends_the_bundle_and_leaves_the_folder(built, tmp_path)
         write_bundle(str(cache), manifest(built), wanted, str(folder), print)
     assert contents(folder) == before
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("b.")] == []
+
+
+def test_what_cannot_be_read_is_not_left_out(built, tmp_path):
+    said = []
+    project = open_project(built, said)
+    plan = project.plan(Request(targets=project.declaration.targets))
+    record = next((built / "build" / "cache" / "records").iterdir())
+    record.unlink()
+    with pytest.raises(BuildError, match=f"{record}: missing"):
+        write_package(project, plan, str(tmp_path / "b"))
+    assert not (tmp_path / "b").exists()

@@ -37,5 +37,10 @@ def test_what_is_no_file_in_the_place_of_each(tmp_path):
 
 
 @pytest.mark.slow
+def test_what_is_changed_by_hand_with_digests_that_fit(tmp_path):
+    assert run(tmp_path, "records", 0, 1 if DAMAGES else 6) > 100
+
+
+@pytest.mark.slow
 def test_every_change_of_a_byte_of_a_manifest_is_found(tmp_path):
     assert run(tmp_path, "bytes", 0, 1 if os.environ.get("PYDOTCOMPUTE_EVERY_BYTE") else 61) > 300

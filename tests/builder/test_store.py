@@ -9,7 +9,10 @@ import time
 import diskcache
 import pytest
 
+from pydotcompute.cache.layout import record_name
 from pydotcompute.cache.store import RawDisk, open_store
+
+from .project import build_project, manifest, plan_project, stale
 
 PLANTED = []
 
@@ -132,3 +135,22 @@ def test_nothing_is_culled(tmp_path, said):
     assert store._cache.eviction_policy == "none" and store._cache.cull_limit == 0
     assert store._cache.size_limit > 2**60
     store.close()
+
+
+@pytest.mark.parametrize("change", [
+    lambda record: record["entry"].update(object="a\0b"), lambda record: record["entry"].update(suffix=".so\0"),
+    lambda record: record["entry"].update(size=True), lambda record: record.update(aliases=[[1]]),
+    lambda record: record["entry"].update(meta=[]), lambda record: record.update(entry=7),
+])  # fmt: skip
+def test_what_the_history_says_of_an_artifact_is_used_where_a_build_wrote_it(built, change):
+    cache = built / "build" / "cache"
+    key = manifest(built)["kernels"]["saxpy"]["specializations"]["T=float32"]["artifacts"]["cpu:x86-64-v2"]["key"]
+    store = open_store(str(cache / "keys"), print)
+    record = store.get(record_name(key))
+    change(record)
+    store.set(record_name(key), record)
+    store.close()
+    (cache / "manifest.json").unlink()
+    plan, outcome = build_project(built)
+    assert [r.item.kernel.name for r in outcome.results if r.status == "built"] == ["saxpy"] and not outcome.failed
+    assert stale(plan_project(built)) == {}

@@ -11,10 +11,14 @@ import sys
 
 import pytest
 
+from pydotcompute.builder.build import BuildError
 from pydotcompute.cache import lock, writer
+from pydotcompute.cache.inspection import verify
 from pydotcompute.cache.keys import digest
 from pydotcompute.cache.layout import VERSION
 from pydotcompute.cache.sealed import seal
+
+from .project import build_project
 
 MANIFEST = {"version": VERSION, "kernels": {}}
 
@@ -29,6 +33,35 @@ def test_an_object_is_named_by_its_bytes_and_written_once(tmp_path):
     assert path.stat().st_ino == inode
 
 ANOTHER_BOOT = "8c0b5cbe-7a57-4d5c-9d1b-4f8f1a2f6f10"
+
+
+IN_THE_WAY = {
+    "a FIFO": os.mkfifo, "a file": lambda path: path.write_text("x"), "an empty folder": os.mkdir,
+    "a link to nothing": lambda path: path.symlink_to("/no"), "an endless link": lambda path: path.symlink_to(path.name),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", IN_THE_WAY)
+@pytest.mark.parametrize("place", ["objects", "objects/xx", "records", "manifest.json"])
+def test_a_build_puts_its_own_in_the_place_of_what_is_in_the_way(built, place, what):
+    """So `cache verify` says that one repairs it."""
+    cache = built / "build" / "cache"
+    path = next((cache / "objects").iterdir()) if place == "objects/xx" else cache / place
+    writer.remove(str(path))
+    IN_THE_WAY[what](path)
+    assert any(finding.fatal for finding in verify(str(cache)))
+    _, outcome = build_project(built)
+    assert not outcome.failed and not any(finding.fatal for finding in verify(str(cache)))
+
+
+def test_a_folder_with_something_in_it_stays_in_the_way_and_is_told(built):
+    manifest = built / "build" / "cache" / "manifest.json"
+    manifest.unlink()
+    (manifest / "mine").mkdir(parents=True)
+    with pytest.raises(BuildError) as caught:
+        build_project(built)
+    assert str(caught.value) == f"{manifest}: something else stands there (Directory not empty); remove it, then build again"
+    assert os.listdir(manifest) == ["mine"]
 
 
 @pytest.mark.parametrize("damage", [b"machine c0de", b"machine", b""])
@@ -86,6 +119,17 @@ def test_a_manifest_whose_digest_is_of_something_else_is_damaged(tmp_path, chang
     kept = json.loads((tmp_path / "manifest.json").read_bytes())
     (tmp_path / "manifest.json").write_text(json.dumps({"digest": kept["digest"], **change}, separators=(",", ":")))
     assert writer.read_manifest(str(tmp_path)) == (MANIFEST, f"{tmp_path}/manifest.json: damaged")
+
+
+def test_an_object_that_is_still_named_stays_whatever_size_was_said(tmp_path):
+    name = writer.write_object(str(tmp_path), b"machine code", ".so")
+
+    def manifest(size):
+        entry = {"object": name, "suffix": ".so", "size": size}
+        return {"kernels": {"a": {"specializations": {"-": {"artifacts": {"abacus:beads": entry}}}}}}
+
+    writer.drop_damaged(str(tmp_path), manifest(7), manifest(12))
+    assert writer.object_is_intact(str(tmp_path), name, ".so", 12)
 
 
 def test_a_missing_manifest_is_an_empty_one_without_a_problem(tmp_path):

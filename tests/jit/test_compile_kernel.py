@@ -1,9 +1,12 @@
 """`compile_kernel` of the CPU: types, errors, one object a request, machine code from the disk."""
 
 import os
+import pickle
 import subprocess
 import sys
 import textwrap
+import time
+from hashlib import sha256
 from pathlib import Path
 
 import numba
@@ -11,6 +14,7 @@ import numpy as np
 import pytest
 
 from pydotcompute.backends import CPUBackend
+from pydotcompute.jit import cpu as jit
 from pydotcompute.jit.fingerprint import Unknown, fingerprint
 from pydotcompute.jit.store import FunctionStore
 from pydotcompute.errors import CompilationError
@@ -172,6 +176,44 @@ def test_damaged_entries_are_misses_and_replaced(tmp_path, cache):
         assert in_new_process(tmp_path / "one", MINE, OTHER) == (14, 0)
         assert len(entry.read_bytes()) == len(whole)
     assert in_new_process(tmp_path / "one", MINE, OTHER) == (14, 1)
+
+
+@pytest.mark.parametrize("body", [
+    b"no pickle", pickle.dumps(7), pickle.dumps((1, 2)), pickle.dumps((None,) * 9), pickle.dumps(({},) * 9),
+    b"cno_such_module\nname\n.",
+])  # fmt: skip
+def test_an_entry_of_another_shape_is_a_miss_and_replaced(tmp_path, cache, body):
+    assert in_new_process(tmp_path / "one", MINE, OTHER) == (14, 0)
+    (entry,) = cache.iterdir()
+    entry.write_bytes(sha256(body).digest() + body)
+    assert in_new_process(tmp_path / "one", MINE, OTHER) == (14, 0)
+    assert in_new_process(tmp_path / "one", MINE, OTHER) == (14, 1)
+
+
+def test_an_entry_for_other_types_is_a_miss(tmp_path, monkeypatch):
+    monkeypatch.setattr(jit, "_compiled", {})
+    store = FunctionStore(str(tmp_path / "store"))
+
+    def kernel(x):
+        return x + 1
+
+    for kind in (float, int):
+        jit.compile_function(kernel, (kind,), store)
+    one, other = (tmp_path / "store").iterdir()
+    one.write_bytes(other.read_bytes())
+    jit._compiled.clear()
+    assert jit.compile_function(kernel, (float,), store)(1.5) == 2.5
+    assert jit.compile_function(kernel, (int,), store)(1) == 2
+    assert one.read_bytes() != other.read_bytes()
+
+
+def test_what_killed_writers_left_is_swept(tmp_path):
+    store = FunctionStore(str(tmp_path))
+    for name, age in (("old.new", 4000), ("young.new", 60), ("entry", 10**6)):
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (time.time() - age,) * 2)
+    store.put("key", b"data")
+    assert sorted(os.listdir(tmp_path)) == ["entry", "key", "young.new"]
 
 
 def test_what_others_can_write_is_not_read(tmp_path):

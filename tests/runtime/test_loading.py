@@ -166,7 +166,8 @@ def test_every_flipped_bit_of_a_record_is_told(tmp_path):
         with pytest.raises(KernelNotBuiltError) as caught:
             kernels["saxpy"]
         assert str(caught.value) == told
-    assert read_manifest(folder) == ({"version": VERSION, "kernels": {}}, f"{path}: damaged (kernel 'saxpy')")
+    problem = f"{path}: damaged (kernel 'saxpy': its digest is not its name)"
+    assert read_manifest(folder) == ({"version": VERSION, "kernels": {}}, problem)
 
 
 def test_a_library_reads_the_records_that_it_is_asked_for(tmp_path, monkeypatch):

@@ -1,8 +1,10 @@
 """Whose cache is run: this user's and root's own alone, unless a setting allows another; with a second user, really."""
 
+import errno
 import grp
 import os
 import pwd
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +14,7 @@ from support import X, manifest_of, object_of, write_saxpy
 
 import pydotcompute
 from pydotcompute.cache import files, trust
+from pydotcompute.cache.writer import close_to_others
 from pydotcompute.errors import UntrustedCacheError
 
 OTHER = 65534  # nobody
@@ -122,6 +125,54 @@ def test_a_link_out_of_the_cache_is_not_followed(project, place):
         assert (call(project) == 2 * X).all()
     finally:
         del os.environ[trust.VARIABLE]
+
+
+def allow(path, user, rights):
+    """Add a user to the access list of a file, as `setfacl -m u:USER:RIGHTS` does."""
+    mine, group, others = (path.stat().st_mode >> bits & 7 for bits in (6, 3, 0))
+    entries = ((1, mine, -1), (2, rights, user), (4, group, -1), (16, group | rights, -1), (32, others, -1))
+    data = struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *entry) for entry in entries)
+    try:
+        os.setxattr(path, "system.posix_acl_access", data)
+    except OSError as error:
+        if error.errno != errno.ENOTSUP:
+            raise
+        pytest.skip("this file system has no access lists")
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_what_an_access_list_lets_another_user_write_to_is_not_run(project, place):
+    path = PLACES[place](project)
+    allow(path, OTHER, 4)
+    assert trust.fault(path.stat(), str(path)) == "", "he may read"
+    allow(path, OTHER, 6)
+    assert f"{path}: an access list may let others write there: getfacl shows it (mode " in refused(project)
+    subprocess.run(["chmod", "-R", "go-w", str(manifest_of(project).parent)], check=True)
+    assert (call(project) == 2 * X).all(), "the remedy is one"
+
+
+def test_a_build_closes_what_an_access_list_opens(project):
+    cache = manifest_of(project).parent
+    allow(cache, OTHER, 7)
+    assert "an access list may let others write there" in close_to_others(str(cache))
+    assert (call(project) == 2 * X).all()
+
+
+def test_a_group_is_nobodys_own_if_it_is_the_primary_one_of_another(monkeypatch):
+    user = pwd.getpwuid(os.geteuid())
+    own = grp.struct_group((user.pw_name, "x", user.pw_gid, []))
+    monkeypatch.setattr(grp, "getgrgid", lambda number: own)
+    others = [user]
+    monkeypatch.setattr(pwd, "getpwall", lambda: others)
+
+    def private():
+        return trust._is_private_group.__wrapped__(user.pw_gid, user.pw_uid)
+
+    assert private()
+    others.append(pwd.struct_passwd(("second", "x", user.pw_uid, user.pw_gid, "", "/", "")))
+    assert private(), "the same user by another name"
+    others.append(pwd.struct_passwd(("another", "x", user.pw_uid + 1, user.pw_gid, "", "/", "")))
+    assert not private()
 
 
 def test_the_cache_itself_may_be_a_link(project, tmp_path):
