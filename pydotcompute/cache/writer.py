@@ -325,7 +325,7 @@ def explain_os_error(error: OSError, folder: str) -> str:
         return f"{place}: larger than this process may write (ulimit -f); nothing was changed"
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return f"{place}: cannot be written ({error.strerror}); build where you may write, or change its permissions"
-    if error.errno in (errno.EEXIST, errno.ENOTDIR, errno.ENOTEMPTY, errno.EISDIR, errno.ELOOP):
+    if error.errno in (errno.EEXIST, errno.ENOTEMPTY, errno.EISDIR, errno.ELOOP):
         place = error.filename2 or place  # of a rename, where to
         return f"{place}: something else stands there ({error.strerror}); remove it, then build again"
     return f"{place}: {error.strerror or error}"
