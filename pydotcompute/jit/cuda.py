@@ -69,12 +69,22 @@ def obtain(wanted: Request, capability: tuple[int, int], store: FunctionStore | 
 
     Raises CompilationError with the compiler's reason.
     """
-    if store is not None and wanted.key and (data := store.get(wanted.key)) is not None:
+    if store is not None and wanted.key and (data := store.get(wanted.key)) is not None and _is_code(data):
         return data
     data = _compiled(wanted, capability)
     if store is not None and wanted.key:
         store.put(wanted.key, data)
     return data
+
+
+def _is_code(data: bytes) -> bool:
+    """Whether it is what `_compiled` gives; anything else is a miss, and replaced."""
+    length, _, rest = data.partition(b":")
+    try:
+        header = json.loads(rest[: int(length)])
+        return [*header] == ["entry", "arguments", "suffix"] and len(rest) > int(length)
+    except (ValueError, TypeError, RecursionError):
+        return False
 
 
 def disk() -> FunctionStore:

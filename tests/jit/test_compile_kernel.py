@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from pydotcompute.backends import CPUBackend
-from pydotcompute.jit import cpu as jit
+from pydotcompute.jit import cpu as jit, cuda
 from pydotcompute.jit.fingerprint import Unknown, fingerprint
 from pydotcompute.jit.store import FunctionStore
 from pydotcompute.errors import CompilationError
@@ -300,3 +300,16 @@ def test_without_the_build_half(name):
     assert (
         done.stdout == f"compiling a function needs {name}, which is not installed: {install('build', name)}"
     ), done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("body", [b"", b"7", b"x:{}", b"2:{}code", b"2:[]code", b'9:{"a": 1} code'])
+def test_an_entry_for_a_gpu_of_another_shape_is_a_miss_and_replaced(tmp_path, body):
+    def kernel(x):
+        x[0] = 1
+
+    store = FunctionStore(str(tmp_path / "store"))
+    wanted = cuda.request(kernel, (numba.float32[::1],), (8, 0))
+    code = cuda.obtain(wanted, (8, 0), store)
+    store.put(wanted.key, body)
+    assert cuda.obtain(wanted, (8, 0), store) == code == store.get(wanted.key)
