@@ -10,6 +10,14 @@ import pydotcompute
 
 pytestmark = pytest.mark.slow
 
+GO = """\
+      def go(v, steps):
+          k = 0
+          while k < steps:
+              v = v * 0.999 + 1.0
+              k += 1
+          return v
+"""
 DECLARATION = """
 version: 1
 targets: [cpu:x86-64]
@@ -154,12 +162,7 @@ kernels:
   calls:
     signature: "(x: float64[n], steps: int64) -> (out: float64[n])"
     body: |
-      def go(v, steps):
-          k = 0
-          while k < steps:
-              v = v * 0.999 + 1.0
-              k += 1
-          return v
+GO
       for i in grid(n):
           v = x[i]
           for k in range(steps):
@@ -168,12 +171,7 @@ kernels:
   many:
     signature: "(x: float64[n], steps: int64) -> (out: float64[1000000])"
     body: |
-      def go(v, steps):
-          k = 0
-          while k < steps:
-              v = v * 0.999 + 1.0
-              k += 1
-          return v
+GO
       for i in grid(1000000):
           out[i] = go(x[i % n], steps >> 23)
   rows:
@@ -188,12 +186,7 @@ kernels:
   within_blocks:
     signature: "(x: float64[n], steps: int64) -> (out: float64[1000000])"
     body: |
-      def go(v, steps):
-          k = 0
-          while k < steps:
-              v = v * 0.999 + 1.0
-              k += 1
-          return v
+GO
       for b in blocks(10000):
           for j in threads(100):
               out[b * 100 + j] = go(x[j % n], steps >> 23)
@@ -229,7 +222,7 @@ kernels:
       for i in blocks(1):
           for c in threads(steps):
               atomic_add(out, c % n, c >> 1)
-"""
+""".replace("GO\n", GO)
 BOTH = ["turns", "endless", "nested", "ragged", "phases", "slices", "checked", "counted", "many"]
 AMONG = ["calls", "rows", "within_blocks", "short_rows", "of_blocks", "of_items"]
 ONE = [*AMONG, "sums", "extremes", "lanes", "tallied", "back", "counting", "inner", "parts", "within"]  # of one thread's own: as on several
