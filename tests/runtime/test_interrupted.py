@@ -224,8 +224,9 @@ GO
               atomic_add(out, c % n, c >> 1)
 """.replace("GO\n", GO)
 BOTH = ["turns", "endless", "nested", "ragged", "phases", "slices", "checked", "counted", "many"]
-AMONG = ["calls", "rows", "within_blocks", "short_rows", "of_blocks", "of_items"]
-ONE = [*AMONG, "sums", "extremes", "lanes", "tallied", "back", "counting", "inner", "parts", "within"]  # of one thread's own: as on several
+# of one thread's own: as on several
+ONE = ["calls", "rows", "within_blocks", "short_rows", "of_blocks", "of_items", "sums", "extremes", "lanes", "tallied",
+       "back", "counting", "inner", "parts", "within"]  # fmt: skip
 
 PROGRAM = r"""
 import os, signal, sys, threading, time

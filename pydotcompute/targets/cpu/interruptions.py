@@ -155,11 +155,16 @@ class Interruptions:
     def __init__(self, tree: KernelTree, writer: Writer, write: Callable[[Expr], str]):
         self.writer, self.write = writer, write
         self.helpers: dict[str, Helper] = {h.name: h for h in tree.helpers}
-        self.known = {*tree.symbols, *(p.name for p in tree.parameters if not p.in_memory)}
+        self._known = {*tree.symbols, *(p.name for p in tree.parameters if not p.in_memory)}
         self.lengths, self.most = lengths(tree), numbers(tree)
         self.in_helper = False  # whose names are its own
         self.off = self.long = False  # in code for phases of which each iteration ends soon, or does not
         self.around: list[_Watch] = []
+
+    @property
+    def known(self) -> set[str]:
+        """The scalars that are set before a loop runs."""
+        return set() if self.in_helper else self._known
 
     def loop(self, s: Loop, write: Callable[[], None]) -> None:
         """A loop, which `write` writes."""
@@ -167,9 +172,8 @@ class Interruptions:
             watch = _Watch("")
         else:
             spent = self.around[-1].spent if self.around else self.writer.held("_spent", "int64(0)")
-            known = set() if self.in_helper else self.known
             cost = self.cost(s.body)
-            settled = not any(self._is_open(n, known) or self._is_endless(n) for n in walk_body(s))
+            settled = not any(self._is_open(n) or self._is_endless(n) for n in walk_body(s))
             if isinstance(s, For) and settled:
                 part = self.writer.held("_part", f"maximum(floordiv_integer(int64({LOOK}), {cost}), int64(1))")
                 alone = not any(isinstance(n, (For, While, Parallel, Reduce)) for n in walk_body(s))
@@ -185,7 +189,7 @@ class Interruptions:
         they run."""
         inside = [n for s in phase.body for n in walk(s)]
         loops = [n for n in inside if isinstance(n, For) and not is_short(n)]
-        if any(self._is_open(n, self.known) for n in inside) or not all(isinstance(n.step, Const) for n in loops):
+        if any(self._is_open(n) for n in inside) or not all(isinstance(n.step, Const) for n in loops):
             return False
         return any(not any(isinstance(n, (Parallel, Reduce)) for n in walk_body(loop)) for loop in loops)
 
@@ -200,15 +204,13 @@ class Interruptions:
 
     def is_open(self, body: tuple[Stmt, ...]) -> bool:
         """Whether nobody knows what it costs before it runs: many times is no slice that ends soon."""
-        known = set() if self.in_helper else self.known
         nodes = [n for s in body for n in walk(s)]
-        return any(self._is_open(n, known) and not (isinstance(n, For) and self._is_small(n.stop)) for n in nodes)
+        return any(self._is_open(n) and not (isinstance(n, For) and self._is_small(n.stop)) for n in nodes)
 
     def cost(self, body: tuple[Stmt, ...]) -> str:
         """Of the statements, as far as it is known. A helper with looks of its own counts as a part of what is between
         two, and more where a parallel loop calls it."""
-        known = set() if self.in_helper else self.known
-        cost = cost_of(body, known, self.write, self.helpers, scalar=4)
+        cost = cost_of(body, self.known, self.write, self.helpers, scalar=4)
         nodes = [n for s in body for n in walk(s)]
         often = {id(m) for n in nodes if isinstance(n, (Parallel, Reduce)) for m in walk(n)}
         calls = sum(LOOK >> (2 if id(n) in often else 6) for n in nodes if self._calls_long(n))
@@ -266,13 +268,13 @@ class Interruptions:
         """Whether it has, or is, a loop that may have many iterations."""
         return isinstance(n, (For, While, Parallel, Reduce)) and not is_short(n) or self._calls_long(n)
 
-    def _is_open(self, n: object, known: set[str]) -> bool:
+    def _is_open(self, n: object) -> bool:
         """Whether nobody knows what it costs before it runs."""
         if isinstance(n, For):
-            return not self._ends_soon(n) and not all(_follows(e, known) for e in (n.start, n.stop, n.step))
+            return not self._ends_soon(n) and not all(_follows(e, self.known) for e in (n.start, n.stop, n.step))
         if isinstance(n, (Parallel, Reduce)):
             counts = n.counts if isinstance(n, Parallel) else (n.count,)
-            return not all(_follows(e, known) or self._is_small(e) for e in counts)
+            return not all(_follows(e, self.known) or self._is_small(e) for e in counts)
         return isinstance(n, While) or self._calls_long(n)
 
     def _is_small(self, count: Expr) -> bool:
