@@ -23,6 +23,7 @@ from .loop_reductions import Reductions
 from .loop_versioning import LoopVersioning
 from .loops import Loops
 from .row_versions import RowVersions
+from .staged_updates import Staging
 from .stores import Stores
 
 
@@ -51,19 +52,22 @@ class Code:
                 CheckStep: lambda s: self.faults.step(s, self.expressions.text(s.step), in_range),
                 Parallel: lambda s: self.loops.parallel(s) if s.kind == "threads" else phase(s),
                 Reduce: lambda s: self.loops.reduce(s),
-                For: lambda s: self.interruptions.loop(s, lambda: self.statements.for_(s)),
+                For: self.for_,
                 While: lambda s: self.interruptions.loop(s, lambda: self.statements.while_(s)),
             },
             self.head, self.interruptions.turns,
         )  # fmt: skip
         self.merges_stores = not bounds
+        self.staging = Staging(
+            tree, self.expressions, self.statements, self.elements, self.stores, on=not bounds
+        )
         self.loops = Loops(
             self.writer, self.expressions, self.statements, self.reductions, self.stores,
             LoopVersioning(self.writer, self.elements), self.faults, self.interruptions,
             InnermostLoops(
                 self.writer, self.expressions, self.statements, self.reductions, self.faults,
                 LiftedChecks(self.expressions, self.elements, tree.aliases),
-                self.interruptions, RowVersions(self.writer, self.expressions), splits=not bounds,
+                self.interruptions, RowVersions(self.writer, self.expressions), self.staging, splits=not bounds,
             ),
         )  # fmt: skip
 
@@ -72,6 +76,11 @@ class Code:
         if isinstance(s, While):
             self.faults.leave(s)
         self.interruptions.head()
+
+    def for_(self, s: For) -> None:
+        """A sequential loop over a range."""
+        if not self.staging.sequential(s, self.for_):
+            self.interruptions.loop(s, lambda: self.statements.for_(s))
 
     def branch(self, s: If) -> None:
         """An `if`; where its branches end in stores to one element, with one store after it."""

@@ -24,6 +24,7 @@ from .interruptions import PIECE, Interruptions, leave_if_interrupted
 from .lifted_checks import LiftedChecks
 from .loop_reductions import Lanes, Reductions
 from .row_versions import RowVersions
+from .staged_updates import Staging
 
 _LONG_CHAINS = frozenset(("**", "cbrt", "erf", "erfc", "tanh"))
 _SMALL = 12  # nodes of a body that is done several times a turn
@@ -37,11 +38,13 @@ class InnermostLoops:
 
     def __init__(
         self, writer: Writer, expressions: Expressions, statements: Statements, reductions: Reductions,
-        faults: Faults, checks: LiftedChecks, interruptions: Interruptions, rows: RowVersions, splits: bool,
+        faults: Faults, checks: LiftedChecks, interruptions: Interruptions, rows: RowVersions,
+        staging: Staging, splits: bool,
     ):  # fmt: skip
         self.writer, self.names, self.expressions = writer, writer.names, expressions
         self.statements, self.reductions, self.faults = statements, reductions, faults
         self.checks, self.interruptions, self.rows, self.splits = checks, interruptions, rows, splits
+        self.staging = staging
 
     def write(self, loop: Parallel, lanes: Lanes, start: str, stop: str) -> None:
         """The loop over the last index, from start to stop, with the body."""
@@ -121,6 +124,8 @@ class InnermostLoops:
         writer, name, counter = self.writer, self.names.of(loop.names[-1]), ""
         if start != "int64(0)" and loop.kind == "threads" and self.interruptions.is_unbounded(loop):
             counter = self.names.fresh("_turn")
+        elif mark == "independent" and (staged := self.staging.of(loop.names[-1], loop.body)):
+            return self.staging.write(staged, loop.names[-1], start, stop)
         if mark == "independent" and _is_long_chain(loop):
             mark = "interleaved"
         elif mark == "independent" and self._looks(loop):

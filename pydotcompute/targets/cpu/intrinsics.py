@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from llvmlite import ir
+from numba import types
 
 from ..llvm.conversions import conversions, reinterpretations
 from ..llvm.dialect import Table, intrinsics
 from ..llvm.operations import OPERATIONS, mixed
-from ..llvm.values import call, constant, llvm_call
+from ..llvm.values import I32, call, constant, llvm_call
 from .dialect import CPU
 from .memory import memory
 
@@ -24,6 +25,20 @@ def _natural(d, b, t, x):
     """x, which is at least 0."""
     call(b, "llvm.assume", ir.VoidType(), b.icmp_signed(">=", x, constant(t, 0)))
     return x
+
+
+@_OWN.operation("fits_int32", 1, "float", lambda t: types.boolean)
+def _fits(d, b, t, x):
+    """Whether a float, truncated, is a whole number of 32 bits; of those at the ends nobody needs to know."""
+    return b.fcmp_ordered("<", llvm_call(b, "fabs", t, x), constant(t, 2.0**31 - 128))
+
+
+@_OWN.operation("whole_int32", 1, "float", lambda t: types.int32)
+def _whole(d, b, t, x):
+    """A float, truncated; any number where it does not fit."""
+    frozen = ir.instructions.Instruction(b.block, I32, "freeze", [b.fptosi(x, I32)])
+    b._insert(frozen)
+    return frozen
 
 
 def _quick(op: str) -> None:

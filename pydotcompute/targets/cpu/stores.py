@@ -8,6 +8,7 @@ from ...ir.dtypes import COMPLEX
 from ...ir.tree import Atomic, Load, Scatter, Store
 from ..llvm.expressions import Expressions, constant
 from ..llvm.writer import Writer
+from .arrays import Array
 from .elements import Elements
 
 _UPDATES = {"add": "add", "min": "minimum", "max": "maximum"}
@@ -43,23 +44,23 @@ class Stores:
         before = writer.names.of(s.result) if s.result else ""
         if before and condition:
             writer.assign(before, constant(0, s.value.type))
+        with self._where(condition):
+            self.update(s, array, offset, value, before)
+
+    def update(self, s: Atomic, array: Array, offset: str, value: str, before: str = "") -> None:
+        """The element there; `before` becomes what it held."""
+        writer = self.writer
         if self.shared and array.number >= 0:
             op = f"{s.op}_{s.stored}" if s.stored else s.op
             arguments = f"{op}{array.shared_access}({array.pointer}, {offset}, {value})"
-            with self._where(condition):
-                if before:
-                    writer.assign(before, f"fetch_{arguments}")
-                else:
-                    writer.line(f"atomic_{arguments}")
+            writer.line(f"{before} = fetch_{arguments}" if before else f"atomic_{arguments}")
             return
-        place, old = writer.names.fresh("_place"), before or writer.names.fresh("_old")
-        with self._where(condition):
-            writer.assign(place, offset)
-            found = f"load{array.access}({array.pointer}, {place})"
-            writer.assign(old, f"of_{s.stored}_bits_int32(to_int32({found}))" if s.stored else found)
-            new = f"{_UPDATES[s.op]}({old}, {value})"
-            new = f"to_uint16({s.stored}_bits_float32({new}))" if s.stored else new
-            writer.line(f"store{array.access}({array.pointer}, {place}, {new})")
+        place, old = writer.held("_place", offset), before or writer.names.fresh("_old")
+        found = f"load{array.access}({array.pointer}, {place})"
+        writer.assign(old, f"of_{s.stored}_bits_int32(to_int32({found}))" if s.stored else found)
+        new = f"{_UPDATES[s.op]}({old}, {value})"
+        new = f"to_uint16({s.stored}_bits_float32({new}))" if s.stored else new
+        writer.line(f"store{array.access}({array.pointer}, {place}, {new})")
 
     def _where(self, condition: str) -> AbstractContextManager[None]:
         return self.writer.if_(condition) if condition else nullcontext()
