@@ -180,7 +180,7 @@ def test_a_pinned_target(project, backend, draw):
 def test_products_with_and_without_the_library_of_the_vendor(project, backend, draw, monkeypatch, lacking):
     monkeypatch.setattr(type(backend), "vendor_lacks", lambda self: lacking)
     monkeypatch.setattr("pydotcompute.runtime.library._open", {})
-    library, a, b = pydotcompute.load(project), draw(7, 9), draw(9, 5)
+    library, a, b = pydotcompute.load(project), draw(1, 70), draw(70, 60)
     for _ in range(3):
         out = library.matmul(backend.to_device(a), backend.to_device(b))
         np.testing.assert_allclose(backend.to_host(out), a @ b, **close)
