@@ -7,6 +7,7 @@ exports. Same tree, same tools: the same bytes, in any process and folder.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Callable, Iterator, Mapping, Sequence
 
@@ -34,6 +35,7 @@ from .undefined import undefined_symbols
 ALLOWED_SYMBOLS = frozenset((
     "malloc", "free", "memcpy", "memmove", "memset", "bzero", "__bzero", "memset_pattern16", "__chkstk",
 ))  # fmt: skip
+_HANDS_ON = "--enable-load-in-loop-pre"  # an option of LLVM
 _REDUCES = "pydotcompute.reduces"  # what says of a module that loops of it do
 _WORDS = types.CPointer(types.int64)
 _SIGNATURES = {
@@ -192,4 +194,16 @@ def _optimise(module: llvm.ModuleRef, machine: llvm.TargetMachine, target: str, 
     options = llvm.create_pipeline_tuning_options(speed_level=level)
     options.loop_vectorization = options.slp_vectorization = True
     builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
+    with _loading_anew():
+        builder.getModulePassManager().run(module, builder)
+
+
+@contextmanager
+def _loading_anew() -> Iterator[None]:
+    """LLVM hands what one turn of a loop has loaded to the next one, which loads it again elsewhere: it sees so before it
+    makes vectors, and then puts vectors together from parts of two, which takes longer than to load them."""
+    llvm.set_option("", f"{_HANDS_ON}=false")
+    try:
+        yield
+    finally:
+        llvm.set_option("", f"{_HANDS_ON}=true")  # Numba compiles in this process too

@@ -7,7 +7,7 @@ import pytest
 from tests.targets.cpu.compiled import agree, kernel, tree_of
 
 from pydotcompute.backends.cpu.levels import unfit
-from pydotcompute.targets.cpu.compiler import kernel_ir
+from pydotcompute.targets.cpu.compiler import kernel_ir, optimised
 from pydotcompute.targets.cpu.lowering import lower
 
 LEVELS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
@@ -99,3 +99,19 @@ def test_what_iterations_share_is_in_no_group(name):
 def test_two_turns_are_done_at_once_of_long_chains_of_steps(value, long):
     text = kernel_ir(lower(tree_of(f"for i in grid(size):\n    out[i] = {value}"), False), "f.py")
     assert ("llvm.loop.interleave.count" in text) == long
+
+
+STENCIL = """
+for i, j in grid((1, m - 1), (1, n - 1)):
+    x = image[i - 1, j + 1] + 2 * image[i, j + 1] - image[i - 1, j - 1] - 2 * image[i, j - 1]
+    y = image[i - 1, j - 1] + 2 * image[i - 1, j] + image[i - 1, j + 1]
+    out[i, j] = sqrt(x * x + y * y)
+"""
+
+
+def test_neighbours_are_loaded():
+    """And not put together from what this turn and the last one have loaded, which took twice as long."""
+    text = kernel_ir(lower(tree_of(STENCIL, "(image: T[m, n]) -> (out: T[m, n] = 0)")), "f.py")
+    module, machine = optimised(text, "cpu:x86-64-v3", "f")
+    assembly = machine.emit_assembly(module)
+    assert "vsqrtps\t%ymm" in assembly and "vperm2f128" not in assembly
