@@ -137,6 +137,8 @@ def _span(s: For) -> Expr:
     low, high, of = s.start, s.stop, s.start.type
     if isinstance(s.step, Const) and s.step.whole < 0:
         low, high = high, low
+    if isinstance(low, Const) and isinstance(high, Const):
+        return Const(min(max(high.whole - low.whole, 0), _MOST), "int64")
     if isinstance(low, Const) and low.whole >= 0:
         return high if low.whole == 0 else Binary("-", high, low, of)
     one = Const(1, of)
