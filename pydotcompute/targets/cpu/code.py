@@ -41,6 +41,7 @@ class Code:
             lambda: self.reductions.stacks_first(),
         )  # fmt: skip
         self.expressions = Expressions(names, contracts(tree), self.elements.load, self.helpers.call)
+        self.expressions.is_certain = self.elements.is_certain
         self.stores = Stores(self.writer, self.expressions, self.elements)
         self.reductions = Reductions(self.writer, self.expressions)
         self.interruptions = Interruptions(tree, self.writer, self.expressions.text)

@@ -200,7 +200,7 @@ def _optimise(module: llvm.ModuleRef, machine: llvm.TargetMachine, target: str, 
 
 @contextmanager
 def _loading_anew() -> Iterator[None]:
-    """LLVM hands what one turn of a loop has loaded to the next one, which loads it again elsewhere: it sees so before it
+    """LLVM hands what one turn of a loop has loaded to the next one, which would load it again: it does so before it
     makes vectors, and then puts vectors together from parts of two, which takes longer than to load them."""
     llvm.set_option("", f"{_HANDS_ON}=false")
     try:

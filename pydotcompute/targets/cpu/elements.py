@@ -22,6 +22,7 @@ class Elements:
     def __init__(self, writer: Writer, arrays: ArrayScope[Array], faults: Faults):
         self.writer, self.arrays, self.faults = writer, arrays, faults
         self.rows: dict[tuple[str, str], str] = {}  # (array, index) -> the offset of that row of its view
+        self.counts: dict[str, str] = {}  # of the grid around, by its indices
         self.checked = CheckedLoads[Array](
             writer, faults, lambda array, indices, row: array.offset(indices, *row), lambda array: array.access,
             in_range,
@@ -46,6 +47,14 @@ class Elements:
         if self.faults.checks(e):
             return self.checked.text(e, array, written, row)
         return f"load{array.access}({array.pointer}, {array.offset(written, *row)})"
+
+    def is_certain(self, e: Load) -> bool:
+        """Whether there is such an element for every iteration of the grid: of an array with its shape."""
+        if self.faults.checks(e) or not e.indices:
+            return False
+        extents = self.arrays[e.array].extents
+        found = [self.counts.get(i.name) if isinstance(i, Var) else None for i in e.indices]
+        return None not in found and tuple(found) == tuple(extents)
 
     def address(self, e: Load, write: Write) -> str:
         """A pointer to an element behind which those with the next last index lie; "" where they do not, or the index

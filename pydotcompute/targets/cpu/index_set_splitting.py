@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from functools import reduce
-from typing import Any, Iterable, NamedTuple
+from typing import Any, Iterable, Iterator, NamedTuple
 
 from ...ir.tree import (
     Assign,
@@ -137,7 +137,7 @@ def index_conditions(loop: Parallel) -> list[Expr]:
     found: list[Expr] = []
 
     def consider(condition: Expr, governed: Iterable) -> None:
-        if condition in found or len(found) == _MOST or all(isinstance(e, Expr) and is_cheap(e) for e in governed):
+        if condition in found or len(found) == _MOST or all(isinstance(e, Expr) and _is_light(e) for e in governed):
             return
         written = substituted(condition, known)
         parts = atoms(written)
@@ -159,7 +159,28 @@ def index_conditions(loop: Parallel) -> list[Expr]:
 
     if index not in assigned(loop.body):
         look(loop.body)
+        for node in _of_periods(loop):
+            consider(node.condition, (node.otherwise,))
     return found
+
+
+def fail_at_ends(loop: Parallel, conditions: list[Expr]) -> bool:
+    """Whether a few iterations at the ends are all for which one of the conditions does not hold, as a rule."""
+    return {node.condition for node in _of_periods(loop)}.issuperset(conditions)
+
+
+def _of_periods(loop: Parallel) -> Iterator[Select]:
+    """The choices of targets/cpu/periodic.py."""
+    for node in (node for s in loop.body for node in walk(s)):
+        match node:
+            case Select(BoolOp(), otherwise=Binary("%", right=Var())):
+                yield node
+
+
+def _is_light(e: Expr) -> bool:
+    """Whether it may as well be evaluated where its value is not wanted."""
+    divides = any(isinstance(n, Binary) and n.op == "%" and isinstance(n.right, Var) for n in walk(e))
+    return is_cheap(e) and not divides
 
 
 def _decided(atom: Expr, index: str) -> bool:

@@ -18,6 +18,7 @@ from .index_set_splitting import (
     certain_range,
     conditions_to_split_by,
     does_nothing_else,
+    fail_at_ends,
     index_conditions,
 )  # fmt: skip
 from .interruptions import PIECE, Interruptions, leave_if_interrupted
@@ -86,11 +87,12 @@ class InnermostLoops:
         split = certain_range(loop, conditions, start, stop, self.writer, self.expressions)
         certain = replace(loop, body=assuming(loop.body, conditions))
         if not does_nothing_else(loop.body, conditions):
+            mark = "rare" if fail_at_ends(loop, conditions) else "independent"
             if split.before:
-                self._each(loop, start, split.low, "independent")
+                self._each(loop, start, split.low, mark)
             self._each(certain, split.low, split.high, "independent")
             if split.after:
-                self._each(loop, split.high, stop, "independent")
+                self._each(loop, split.high, stop, mark)
         elif split.known:
             with self.writer.if_(split.known):
                 self._range(certain, split)

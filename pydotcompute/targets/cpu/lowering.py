@@ -41,6 +41,7 @@ from .counted_loops import counted
 from .few_columns import unrolled
 from .grid_lanes import in_lanes
 from .loop_reductions import Lanes
+from .periodic import periodic
 from .scratch import Scratch
 from .streaming import Streamed, streamed
 
@@ -89,7 +90,7 @@ class _Phase:
 
 def lower(tree: KernelTree, bounds: bool = False) -> CpuSource:
     """Generated Python for one specialisation."""
-    tree = counted(in_lanes(unrolled(from_zero(tree))))
+    tree = counted(in_lanes(unrolled(from_zero(periodic(tree)))))
     several = Names(all_names(tree), lambda name: False).fresh("_several")
     return _Module(in_bits(lowered(tree, SCANNED, several)), bounds, several).source()
 
@@ -316,6 +317,8 @@ class _Module:
             writer.assign(FAULTS, f"advance(words, int64({8 * self.words}))")
             writer.assign("start", "not_negative(start)")
             self.restore(phase)
+            kept = zip(loop.names, map(self.write, loop.counts)) if loop.kind == "grid" else ()
+            self.code.elements.counts = {name: n for name, n in kept if name not in assigned(loop.body)}
             if phase.streamed and name == phase.functions[-1]:
                 phase.streamed.write(self.code, phase.functions[0], parameters[:-2])
                 return

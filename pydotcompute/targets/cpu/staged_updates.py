@@ -38,7 +38,7 @@ from ...ir.tree import (
     rebuilt,
     walk,
 )  # fmt: skip
-from ..llvm.expressions import Expressions, is_cheap
+from ..llvm.expressions import Expressions, is_cheap, without_loads
 from ..llvm.statements import Statements
 from .arrays import itemsize
 from .bodies import assigned, exposed, read
@@ -319,15 +319,7 @@ def _is_simple(n: object) -> bool:
     """Whether it may be evaluated where no condition says so, but for loads."""
     if isinstance(n, Select):
         return is_cheap(n.then) and is_cheap(n.otherwise)
-    return not isinstance(n, CallHelper) and not (isinstance(n, BoolOp) and _has_calls(n.right))
-
-
-def _has_calls(e: Expr) -> bool:
-    return not is_cheap(_without_loads(e))
-
-
-def _without_loads(e: Any) -> Any:
-    return Const(0, e.type) if isinstance(e, Load) else rebuilt(e, _without_loads)
+    return not isinstance(n, CallHelper) and not (isinstance(n, BoolOp) and not is_cheap(without_loads(n.right)))
 
 
 def _loads_are_certain(found: Staged) -> bool:

@@ -24,6 +24,7 @@ from ...ir.tree import (
     Select,
     Unary,
     Var,
+    rebuilt,
     walk,
 )  # fmt: skip
 from ..names import Names
@@ -53,6 +54,7 @@ class Expressions:
         call_helper: Callable[[CallHelper, Write], str],
     ):  # fmt: skip
         self.names, self.contract = names, contract
+        self.is_certain: Callable[[Load], bool] = lambda e: False  # of a load: every iteration may do it
         self.forms: dict[type, Callable[[Any], str]] = {
             Const: lambda e: constant(e.value, e.type),
             Var: lambda e: names.of(e.name),
@@ -93,15 +95,21 @@ class Expressions:
 
     def _bool_op(self, e: BoolOp) -> str:
         left, right = self.text(e.left), self.text(e.right)
-        if is_cheap(e.right):
+        if self._is_free(e.right):
             return f"{'band' if e.op == 'and' else 'bor'}({left}, {right})"
         return f"({right} if {left} else False)" if e.op == "and" else f"(True if {left} else {right})"
 
     def _select(self, e: Select) -> str:
         condition, then, otherwise = map(self.text, (e.condition, e.then, e.otherwise))
-        if is_cheap(e.then) and is_cheap(e.otherwise):
+        if self._is_free(e.then) and self._is_free(e.otherwise):
             return f"select({condition}, {then}, {otherwise})"
         return f"({then} if {condition} else {otherwise})"
+
+    def _is_free(self, e: Expr) -> bool:
+        """Whether it may be evaluated although its value is not wanted: for a branch, a loop may be no vectors."""
+        if any(isinstance(n, Load) and not self.is_certain(n) for n in walk(e)):
+            return False
+        return is_cheap(without_loads(e))
 
     def _call(self, e: Call) -> str:
         dtype = e.arguments[-1].type
@@ -123,6 +131,11 @@ class Expressions:
             return f"{name}_{dtype}({', '.join(arguments)})"
         text = f"{INTRINSIC_FUNCTIONS[name]}({', '.join(arguments)})"
         return f"to_{e.type}({text})" if name in ("popcount", "clz") and e.type != dtype else text
+
+
+def without_loads(e: Any) -> Any:
+    """An expression with 0 in the place of what it loads."""
+    return Const(0, e.type) if isinstance(e, Load) else rebuilt(e, without_loads)
 
 
 def constant(value: Any, dtype: str) -> str:

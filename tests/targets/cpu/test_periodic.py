@@ -1,0 +1,81 @@
+"""Remainders of indices that leave a period at its ends: what they are one by one, and without a division between."""
+
+import numpy as np
+import pytest
+from tests.targets.cpu.compiled import agree, kernel, tree_of
+
+from pydotcompute.targets.cpu.lowering import lower
+
+SIZES = ((0, 3), (1, 1), (2, 1), (3, 2), (2, 3), (5, 4), (4, 77))
+GRIDS = {
+    "neighbours": "out[i, j] = u[i, (j - 1) % m] + 2 * u[i, (j + 1) % m] + 3 * u[(i + 1) % n, j]",
+    "a period added": "out[i, j] = u[(i + n - 1) % n, (j + m - 3) % m] - u[i, (2 * m + j + 2) % m]",
+    "a period taken away": "out[i, j] = u[i, (j - m + shift) % m]",
+    "by an argument": "out[i, j] = u[i, (j + shift) % m] - u[i, (shift - j) % m]",
+    "a local": "k = (j + 5) % m\nout[i, k] = u[i, j] + k",
+    "other periods": "out[i, j] = u[i, min(max((j + 1) % abs(shift), 0), m - 1)] + (j + 2) % shift + (j + shift) % shift",
+    "loops": """
+        s = 0.0
+        for di in range(-1, 2):
+            for dj in range(-2, 3):
+                if di != 0 or dj != 0:
+                    s += (dj + 3) * u[(i + di + n) % n, (j - dj + m) % m]
+        out[i, j] = s
+    """,
+    "sums": "out[i, j] = sum(u[(i + p) % n, (j + 2 - q) % m] * (q + 1) for p in range(-1, 2) for q in range(4))",
+    "a loop of unknown length": "s = 0.0\nfor q in range(m // 2):\n    s = 2 * s + u[i, (j + q) % m]\nout[i, j] = s",
+}  # fmt: skip
+
+
+def body(text):
+    lines = [line for line in text.strip("\n").splitlines()]
+    indent = len(lines[0]) - len(lines[0].lstrip())
+    return "for i, j in grid(n, m):\n" + "\n".join("    " + line[indent:] for line in lines)
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_grids(name):
+    k = kernel(body(GRIDS[name]), "(u: T[n, m], shift: int64) -> (out: T[n, m])", extra="fastmath: []")
+    for n, m in SIZES:
+        u = np.random.default_rng(m).integers(0, 9, (n, m)).astype("f4")
+        for shift in (1, -1, m, m - 1, 7, -80, 1 << 62, -(1 << 63), (1 << 63) - 1):
+            agree(k, {"n": n, "m": m}, u=u, shift=shift, out=np.zeros((n, m), "f4"))
+
+
+def test_a_sum_with_the_period_may_wrap():
+    """Near the ends of int64 the remainder is that of what the sum wraps to."""
+    k = kernel("for i in grid(n):\n    out[i] = (i + p) % p + (i + p + p - 1) % p", "(p: int64, n: int64) -> (out: int64[n])", types="")
+    for p in (1, 2, 3, 50, 1 << 60, (1 << 61) - 1, 1 << 61, 1 << 62, (1 << 63) - 1, -5, -(1 << 63)):
+        agree(k, {"n": 40}, p=p, n=40, out=np.zeros(40, "i8"))
+
+
+def test_threads():
+    k = kernel("""
+        for r in blocks(n):
+            s = shared((8,), T)
+            for c in threads(8):
+                s[c] = c * u[r, c % m]
+            for c in threads(m):
+                out[r, c] = u[r, (c + 1) % m] + s[c % 8]
+    """, "(u: T[n, m], shift: int64) -> (out: T[n, m])")  # fmt: skip
+    for n, m in SIZES[1:]:
+        u = np.random.default_rng(m).integers(0, 9, (n, m)).astype("f4")
+        agree(k, {"n": n, "m": m}, u=u, shift=0, out=np.zeros((n, m), "f4"))
+
+
+@pytest.mark.parametrize("name, free", [("neighbours", True), ("loops", True), ("a loop of unknown length", False)])
+def test_nearly_everywhere_nothing_is_divided(name, free):
+    text = lower(tree_of(body(GRIDS[name]), "(u: T[n, m], shift: int64) -> (out: T[n, m])")).text
+    assert ("range(_low, _high)" in text) is free
+
+
+def test_a_load_that_every_iteration_may_do_needs_no_branch():
+    """Of an array with the shape of the grid. Of any other a condition may be what keeps it inside."""
+    text = "for i, j in grid(n, m):\n    out[i, j] = 1 if u[i, j] > 2 and {} == 3 else 0"
+    signature = "(u: T[n, m], v: T[n, m], w: T[p]) -> (out: T[n, m])"
+    for load, free in (("v[i, j]", True), ("w[i]", False), ("v[i, 0]", False), ("v[i, min(j + 1, m - 1)]", False)):
+        written = text.format(load)
+        assert ("if gt(load(u, at(i, m, j))" not in lower(tree_of(written, signature)).text) is free
+        k = kernel(written, signature)
+        u, v = (np.random.default_rng(s).integers(0, 5, (4, 33)).astype("f4") for s in (1, 2))
+        agree(k, {"n": 4, "m": 33, "p": 4}, u=u, v=v, w=np.full(4, 3, "f4"), out=np.zeros((4, 33), "f4"))
