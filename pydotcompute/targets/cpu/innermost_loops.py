@@ -221,13 +221,24 @@ class InnermostLoops:
             writer.line("rolled()")  # else it goes along one lane after the other, and not along memory
 
     def _part(self, loop: Parallel, lanes: Lanes, first: str, before: str, terms: str) -> None:
-        """So many terms, or as many as a part of the lanes takes, into the lanes after `before`."""
+        """So many terms, or as many as a part of the lanes takes, into the lanes after `before`. As many: without a
+        mask."""
+        writer, whole = self.writer, f"ge({terms}, int64({lanes.piece}))"
+        if has_much_code(loop):  # next to which a mask is little
+            return self._lanes_of_part(loop, lanes, first, before, terms)
+        with writer.if_(whole):
+            self._lanes_of_part(loop, lanes, first, before)
+        with writer.else_():
+            self._lanes_of_part(loop, lanes, first, before, terms)
+
+    def _lanes_of_part(self, loop: Parallel, lanes: Lanes, first: str, before: str, terms: str = "") -> None:
         writer, k = self.writer, self.names.fresh("_k")
-        rest = writer.held("_rest", f"to_int32({terms})")
+        rest = writer.held("_rest", f"to_int32({terms})") if terms else ""
         with writer.for_(k, "int64(0)", f"int64({lanes.piece})"):
             self.writer.line("independent_vectors()")
             lane = writer.held("_lane", f"add({before}, {k})")
-            self._lane_of(loop, lanes, f"add({first}, {k})", lane, f"lt(lane_number({k}), {rest})")
+            condition = f"lt(lane_number({k}), {rest})" if terms else ""
+            self._lane_of(loop, lanes, f"add({first}, {k})", lane, condition)
 
     def _lane_of(self, loop: Parallel, lanes: Lanes, index: str, lane: str, condition: str = "") -> None:
         """The iteration that goes into this lane, if there is one. The lane is stored in any case: a store under a mask
