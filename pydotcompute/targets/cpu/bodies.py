@@ -18,6 +18,7 @@ from ...ir.tree import (
     Continue,
     For,
     If,
+    Load,
     Parallel,
     Reduce,
     Stmt,
@@ -39,6 +40,13 @@ def has_much_code(loop: Parallel | Reduce) -> bool:
     and what is written twice is much code."""
     calls = (n for s in loop.body for n in walk(s) if isinstance(n, Call) or isinstance(n, Binary) and n.op == "**")
     return any(isinstance(n, Binary) or n.function not in EXACT for n in calls)
+
+
+def goes_across(loop: Parallel | Reduce) -> bool:
+    """Whether its iterations read elements that lie apart: those of a column."""
+    index = loop.names[-1] if isinstance(loop, Parallel) else loop.name
+    loads = (n for s in loop.body for n in walk(s) if isinstance(n, Load))
+    return any(index in read(*load.indices[:-1]) for load in loads)
 
 
 def assigned(body: Iterable[Stmt], into: Callable[[Stmt], bool] = lambda s: True) -> set[str]:

@@ -11,7 +11,7 @@ from ..llvm.expressions import Expressions
 from ..llvm.faults import Faults
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
-from .bodies import has_much_code
+from .bodies import goes_across, has_much_code
 from .index_set_splitting import (
     Split,
     assuming,
@@ -177,8 +177,20 @@ class InnermostLoops:
         else:
             with self.writer.if_(f"le({length}, int64({lanes.piece}))"):
                 self._short(loop, lanes, start, length)
+            if goes_across(loop):
+                with self.writer.elif_(f"le({length}, int64({lanes.block}))"):
+                    self._one_by_one(loop, self.reductions.apart(lanes), start, length)
             with self.writer.else_():
                 self._long(loop, lanes, start, stop)
+
+    def _one_by_one(self, loop: Parallel, lanes: Lanes, start: str, length: str) -> None:
+        """The iterations of a block of a column: what gathers them to vectors takes longer than they do."""
+        self.reductions.begin_block(lanes)
+        with self.writer.for_(k := self.names.fresh("_k"), "int64(0)", length):
+            self.writer.line("rare()")
+            lane = self.writer.held("_lane", f"band({k}, int64({lanes.count - 1}))")
+            self._lane_of(loop, lanes, f"add({start}, {k})", lane)
+        self.reductions.end_block(lanes, length)
 
     def _short(self, loop: Parallel, lanes: Lanes, start: str, length: str) -> None:
         with self.writer.if_(f"gt({length}, int64(0))"):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...ir.contraction import product_of
 from ...ir.dtypes import COMPLEX, FLOATS
@@ -127,6 +127,16 @@ class Reductions:
             lane.compensation = self.names.fresh(f"{r.name}_rest")
         self.open_lanes[r.name] = lane
         return lane
+
+    def apart(self, lanes: Lanes) -> Lanes:
+        """The same with lanes in memory of their own, for iterations that find theirs by its number: in registers they
+        have none."""
+        found = []
+        for lane in lanes.each:
+            name = self.names.fresh(f"{lane.reduction.name}_lanes")
+            self.stacks.append(f"{name} = stack_{lane.reduction.type}({lanes.count})")
+            found.append(replace(lane, lanes=name))
+        return replace(lanes, each=tuple(found))
 
     def _search(self, r: Reduction, every: bool) -> Search:
         """every: each iteration has a candidate."""

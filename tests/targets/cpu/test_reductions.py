@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from tests.targets.cpu.compiled import Kernel, agree, kernel, tree_of
 
+from pydotcompute.targets.cpu.lowering import lower
+
 SIZES = (0, 1, 5, 17, 128, 129, 1000, 1025, 5000, 12289)
 
 
@@ -198,3 +200,23 @@ def test_searches_of_rows(term, dtype):
             outputs = {name: np.zeros(m, "i8") for name in "pq"}
             agree(k, {"m": m, "n": n}, 1, x=x.reshape(n, m) if term == "x[c, r]" else x.reshape(m, n),
                   k=np.arange(m)[::-1].copy(), **outputs)  # fmt: skip
+
+
+@pytest.mark.parametrize("count", ["m", "m - j"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+def test_columns_have_the_bits_of_rows(dtype, count):
+    """What lies apart is added up one by one, into the same lanes."""
+    body = "for i, j in grid(n, 2):\n    out[i, j] = sum({} * w[k] for k in range({}))"
+    columns, rows = (
+        kernel(body.format(load, count), f"(x: T[{shape}], w: T[m]) -> (out: T[n, 2])", types=f"{{T: [{dtype}]}}")
+        for load, shape in (("x[k, i]", "m, n"), ("x[i, k]", "n, m"))
+    )
+    assert ("rare()" in lower(columns.tree).text) is (count == "m - j")  # rows of one length are written in versions
+    for m in (0, 1, 2, 15, 16, 17, 31, 33, 64, 65, 100, 255, 256, 257, 511, 512, 513, 1500):
+        rng = np.random.default_rng(m)
+        x = rng.normal(1, 1e3, (2, m)).astype(dtype)
+        given = {"w": rng.normal(1, 0.1, m).astype(dtype)}
+        one, other = np.zeros((2, 2), dtype), np.zeros((2, 2), dtype)
+        assert rows({"n": 2, "m": m}, x=x, out=one, **given) == 0
+        assert columns({"n": 2, "m": m}, x=np.ascontiguousarray(x.T), out=other, **given) == 0
+        assert one.tobytes() == other.tobytes(), m
