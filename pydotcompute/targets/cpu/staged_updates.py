@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import zip_longest
 from typing import Any, TypeGuard
@@ -81,7 +81,7 @@ class Staging:
         bodies = (tree.body, *(helper.body for helper in tree.helpers))
         self.reads = Counter(n.name for body in bodies for s in body for n in walk(s) if isinstance(n, Var))
         self.aliased, self.on = {name for pair in tree.aliases for name in pair}, on
-        self.block: tuple[For, For, Staged] | None = None  # a loop, the one over its blocks, what a block does
+        self.block: tuple[For, For, Expr, Staged] | None = None  # a loop over a block, and over blocks; of all, its end
 
     def of(self, index: str, body: tuple[Stmt, ...]) -> Staged | None:
         """The body of a loop, if it is to be done so."""
@@ -120,11 +120,11 @@ class Staging:
     def sequential(self, s: For, write: Callable[[For], None]) -> bool:
         """Whether it is such a loop, and was written. write: writes a loop over blocks, in which this one stands."""
         if self.block and s is self.block[0]:
-            number = self.names.of(self.block[1].name)
-            first = self.writer.held("_first", f"mul({number}, int64({BLOCK}))")
-            stop = self.expressions.text(s.stop)
+            _, outer, end, found = self.block
+            first = self.writer.held("_first", f"mul({self.names.of(outer.name)}, int64({BLOCK}))")
+            stop = self.expressions.text(end)
             last = self.writer.held("_last", f"add({first}, minimum(sub({stop}, {first}), int64({BLOCK})))")
-            self._block(self.block[2], s.name, first, last)
+            self._block(found, s.name, first, last)
             return True
         begins = isinstance(s.start, Const) and s.start.value == 0 and s.step == _ONE
         few = isinstance(s.stop, Const) and s.stop.whole <= BLOCK
@@ -137,9 +137,10 @@ class Staging:
         before = Binary("-", Call("max", (s.stop, Const(0, "int64")), "int64"), _ONE, "int64")
         shift = Const(BLOCK.bit_length() - 1, "int64")
         blocks = Binary("+", Binary(">>", before, shift, "int64"), _ONE, "int64")
-        outer = For(self.names.fresh("_block"), s.start, blocks, _ONE, (s,), at=s.at)
+        inner = replace(s, stop=Call("min", (Const(BLOCK, "int64"), s.stop), "int64"))
+        outer = For(self.names.fresh("_block"), s.start, blocks, _ONE, (inner,), at=s.at)
         self.names.bind(outer.name, outer.name)
-        self.block = s, outer, staged
+        self.block = inner, outer, s.stop, staged
         write(outer)
         self.block = None
         return True
