@@ -143,6 +143,7 @@ class _Module:
                 code.stores.shared = phase.atomic and name == phase.functions[1]
                 self.write_compute(phase, name)
         code.interruptions.off = code.interruptions.long = False
+        code.elements.counts = {}
         code.stores.shared = any(phase.atomic for phase in self.phases)
         self.write_body()
         self.write_drive()

@@ -79,3 +79,19 @@ def test_a_load_that_every_iteration_may_do_needs_no_branch():
         k = kernel(written, signature)
         u, v = (np.random.default_rng(s).integers(0, 5, (4, 33)).astype("f4") for s in (1, 2))
         agree(k, {"n": 4, "m": 33, "p": 4}, u=u, v=v, w=np.full(4, 3, "f4"), out=np.zeros((4, 33), "f4"))
+
+
+def test_what_a_grid_may_load_another_loop_may_not():
+    """Though its index has the same name: there the condition keeps it inside."""
+    text = """
+        for i in grid(n):
+            out[i] = x[i]
+        s = T(0)
+        for i in range(k):
+            s = s * T(0.5) + (x[i] if i < n else T(0))
+        total[()] = s
+    """
+    signature = "(x: T[n], k: int64) -> (out: T[n], total: T)"
+    assert "if lt(i, n) else" in lower(tree_of(text, signature)).text
+    x, out = np.arange(5, dtype="f4"), np.zeros(5, "f4")
+    agree(kernel(text, signature), {"n": 5}, x=x, k=9, out=out, total=np.zeros((), "f4"))
