@@ -122,9 +122,7 @@ class Staging:
         if self.block and s is self.block[0]:
             _, outer, end, found = self.block
             first = self.writer.held("_first", f"mul({self.names.of(outer.name)}, int64({BLOCK}))")
-            stop = self.expressions.text(end)
-            last = self.writer.held("_last", f"add({first}, minimum(sub({stop}, {first}), int64({BLOCK})))")
-            self._block(found, s.name, first, last)
+            self._block(found, s.name, first, self.expressions.text(end))
             return True
         begins = isinstance(s.start, Const) and s.start.value == 0 and s.step == _ONE
         few = isinstance(s.stop, Const) and s.stop.whole <= BLOCK
@@ -149,16 +147,15 @@ class Staging:
 
     def write(self, staged: Staged, index: str, start: str, stop: str) -> None:
         """The iterations from start to stop."""
-        first, last = (self.names.fresh(n) for n in ("_first", "_last"))
-        self.writer.assign(first, start)
+        first = self.writer.held("_first", start)
         with self.writer.while_(f"lt({first}, {stop})"):
-            self.writer.assign(last, f"add({first}, minimum(sub({stop}, {first}), int64({BLOCK})))")
-            self._block(staged, index, first, last)
-            self.writer.assign(first, last)
+            self.writer.assign(first, self._block(staged, index, first, stop))
 
-    def _block(self, staged: Staged, index: str, first: str, last: str) -> None:
+    def _block(self, staged: Staged, index: str, first: str, stop: str) -> str:
+        """The block that begins with an iteration, of those before `stop`; the name of the next one's first."""
         writer = self.writer
-        terms, odd = writer.held("_terms", f"sub({last}, {first})"), writer.held("_odd", "int32(1)")
+        terms = writer.held("_terms", f"minimum(sub({stop}, {first}), int64({BLOCK}))")
+        last, odd = writer.held("_last", f"add({first}, {terms})"), writer.held("_odd", "int32(1)")
         alike: dict[Any, str] = {}
         for n in staged.updates:
             if (key := self._place(staged, n)) not in alike:
@@ -183,6 +180,7 @@ class Staging:
             writer.line("rare()")
             with self.statements.iteration():
                 self.statements.write(staged.body)
+        return last
 
     @contextmanager
     def _iterations(self, index: str, first: str, terms: str, mark: str = "") -> Iterator[str]:
@@ -222,12 +220,10 @@ class Staging:
             number = writer.held("_number", f"select(gt({number}, {dtype}(0.0)), {number}, {dtype}(0.0))")
             return f"to_int64(whole_int32(select(lt({number}, {last_}), {number}, {last_})))"
 
-        def both(e: BoolOp) -> str:
-            return f"{'band' if e.op == 'and' else 'bor'}({write(e.left)}, {write(e.right)})"
-
-        forms = self.expressions.forms
+        forms, is_certain = self.expressions.forms, self.expressions.is_certain
         usual, usual_call = forms[Convert], forms[Call]
-        self.expressions.forms = {**forms, Convert: convert, Call: call, BoolOp: both}
+        self.expressions.forms = {**forms, Convert: convert, Call: call}
+        self.expressions.is_certain = lambda e: True  # what is loaded here is, in every iteration
         for step in staged.steps:
             with writer.from_position(step.at or writer.at):
                 if isinstance(step, Assign):
@@ -250,7 +246,7 @@ class Staging:
             writer.line(f"store_local({memory}, {k}, {place})")
         for name, memory in kept.items():
             writer.line(f"store_local({memory}, {k}, {self.names.of(name)})")
-        self.expressions.forms = forms
+        self.expressions.forms, self.expressions.is_certain = forms, is_certain
 
     def _update(self, n: Atomic | Store, place: str) -> None:
         array = self._array(n)
