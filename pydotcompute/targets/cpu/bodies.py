@@ -15,6 +15,8 @@ from ...ir.tree import (
     Binary,
     Break,
     Call,
+    CallHelper,
+    Const,
     Continue,
     For,
     If,
@@ -28,6 +30,8 @@ from ...ir.tree import (
     rebuilt,
     walk,
 )  # fmt: skip
+
+_QUICK = ("abs", "min", "max", "where", "fma")
 
 
 def body_size(loop: Parallel) -> int:
@@ -115,3 +119,27 @@ def exposed(body: Iterable[Stmt]) -> tuple[set[str], set[str]]:
             if isinstance(s, Assign):
                 certain.add(s.name)
     return found, certain
+
+
+def turns_of_nest(loop: For) -> int:
+    """How often the innermost loops of a nest turn, where that is known; else a large number."""
+    bounds = [e.whole for e in (loop.start, loop.stop, loop.step) if isinstance(e, Const)]
+    if len(bounds) < 3 or not bounds[2]:
+        return 1 << 30
+    inner = [turns_of_nest(n) for s in loop.body for n in walk(s) if isinstance(n, For)]
+    return len(range(*bounds)) * max(inner, default=1)
+
+
+def is_extreme(body: Iterable[Stmt], name: str) -> bool:
+    """Whether all that is done to a name is to keep the larger or the smaller, which vectors of terms can do too."""
+    updates = [n for s in body for n in walk(s) if isinstance(n, Assign) and n.name == name]
+    reads = sum(isinstance(n, Var) and n.name == name for s in body for n in walk(s))
+    return reads == len(updates) and all(
+        isinstance(s.value, Call) and s.value.function in ("min", "max")
+        and any(isinstance(a, Var) and a.name == name for a in s.value.arguments)
+        for s in updates
+    )  # fmt: skip
+
+
+def is_slow(node: Any) -> bool:
+    return isinstance(node, CallHelper) or isinstance(node, Call) and node.function not in _QUICK

@@ -48,15 +48,15 @@ from ...ir.tree import (
     rebuilt,
     walk,
 )  # fmt: skip
-from .bodies import assigned, exposed, jumps, read, renamed
+from .bodies import assigned, exposed, is_extreme, is_slow, jumps, read, renamed, turns_of_nest
 from .sums_in_lanes import as_loops, lies_across
+from .turned_tiles import ROWS, filled, from_tiles, loads_along, turns_of
 
 LANES = {True: 16, False: 32}  # where something is computed in 64 bits; elsewhere
-APART = 8  # where what they read lies apart: each is then computed alone, beside the others
+APART = ROWS  # where what they read lies apart: by tiles, or each is then computed alone, beside the others
 _FEW = 8  # turns of a loop in another one
 _SMALL = 500  # nodes of a loop whose turns LLVM writes one after the other, and then makes vectors of the grid's
 _NOTHING = {"float32": 0.0, "float64": 0.0, "int32": 0, "int64": 0, "uint8": 0}  # where nothing is loaded
-_QUICK = ("abs", "min", "max", "where", "fma")
 _WIDE = {"float64", "complex64", "complex128"}
 _NEVER = (Atomic, Scatter, NewArray, Parallel, Return, AssignTuple)
 
@@ -110,6 +110,7 @@ class _Lanes:
         self.of_all: set[str] = set()  # scalars that are the same for all lanes
         self.own: dict[int, dict[str, str]] = {}
         self.arrays: dict[str, NewArray] = {}  # of the scalars that lanes keep from one part to the next
+        self.tiles: list[NewArray] = []  # of what lanes read apart
 
     def blocks(self) -> Parallel | None:
         """The loop in lanes; None where it is as good as it is."""
@@ -138,21 +139,26 @@ class _Lanes:
             known = len(self.of_all)
             self._find_same(rest)
         self.apart = self._is_apart(rest)
-        self.lanes = lanes = APART if self.apart else lanes
+        tiled = not self.apart and any(map(self._along, self._shared(rest)))
+        self.lanes = lanes = APART if self.apart or tiled else lanes
         self._keep(rest)
         if self.apart:
             self.arrays = {}
-        made.arrays |= {a.name: a for a in self.arrays.values()}
+        together = self._together(rest, lanes)
+        of_block = [*self.arrays.values(), *self.tiles]
+        made.arrays |= {a.name: a for a in of_block}
         few = Parallel(
             "threads", (other.name,), (Binary("-", count, self.first, "int64"),),
             (Assign(loop.names[-1], _sum(self.first, other), at=loop.at), *loop.body), at=loop.at,
         )  # fmt: skip
-        half = (*self._together(rest, lanes // 2), self._advanced(self.first, lanes // 2))
-        rest_ = (few,) if self.apart else (self._if_there_are(lanes // 2, half), few)
+        half: tuple[Stmt, ...] = ()
+        if lanes > APART:
+            some = (*self._together(rest, lanes // 2), self._advanced(self.first, lanes // 2))
+            half = (self._if_there_are(lanes // 2, some),)
         body: tuple[Stmt, ...] = (
-            *self.arrays.values(),
+            *of_block,
             Assign(self.first.name, Binary("*", block, _whole(lanes), "int64"), at=loop.at),
-            self._if_there_are(lanes, self._together(rest, lanes), rest_),
+            self._if_there_are(lanes, together, (*half, few)),
         )
         blocks = Binary("//", _sum(count, _whole(lanes - 1)), _whole(lanes), "int64")
         return replace(
@@ -174,16 +180,18 @@ class _Lanes:
             self.types.update((new, self.types[name]) for name, new in self.own[lane].items())
         return self.own[lane]
 
-    def _is_apart(self, body: Iterable[Stmt], outer: frozenset[str] = frozenset()) -> bool:
-        """Whether lanes read what lies apart, and do so little with it that it would take longer to gather it."""
+    def _is_apart(self, body: Iterable[Stmt], outer: frozenset[str] = frozenset(), along: Sequence[Load] = ()) -> bool:
+        """Whether lanes read what lies apart, and do so little with it that it would take longer to gather it. along:
+        what tiles make vectors of."""
         for part in self._split(body, outer):
             if isinstance(part, For):
-                if self._is_apart(part.body, outer | {part.name}):
+                if self._is_apart(part.body, outer | {part.name}, self._along(part)):
                     return True
             elif isinstance(part, list) and outer:
                 nodes = [n for s in part for n in walk(s)]
-                loads = [n for n in nodes if isinstance(n, Load) and not all(map(self._is_same, n.indices[:-1]))]
-                if any(read(n) & outer for n in loads) and not any(_is_slow(n) for n in nodes):
+                loads = [n for n in nodes if isinstance(n, Load) and n not in along]
+                loads = [n for n in loads if not all(map(self._is_same, n.indices[:-1]))]
+                if any(read(n) & outer for n in loads) and not any(is_slow(n) for n in nodes):
                     return True
         return False
 
@@ -214,6 +222,28 @@ class _Lanes:
             yield If(reduce(_both, tests), (Assign(value.name, load, at=part[0].at),), at=part[0].at)
         return left
 
+    def _along(self, loop: For) -> list[Load]:
+        """What a loop that all lanes go through reads by tiles."""
+        if loop.start != _whole(0):
+            return []
+        return loads_along(loop, self.loop.names[-1], self.set - self.of_all)
+
+    def _pieces(self, loop: For, loads: list[Load], outer: frozenset[str]) -> Generator[Stmt, None, For]:
+        """Pieces of such a loop; what is left of it."""
+        made, turns = self.made, _whole(turns_of(loads))
+        tiles = {n: NewArray("private", made.name(f"_tile_of_{n.array}"), (turns.whole, ROWS), n.type) for n in loads}
+        self.tiles += tiles.values()
+        piece, first, turn = map(made.local, ("_piece", "_first_turn", "_turn_of_piece"))
+        fill = [filled(tile, n, loop.name, first, turn, self.lane, self._index(self.lane)) for n, tile in tiles.items()]
+        body = [from_tiles(s, tiles, turn, self.lane) for s in loop.body]
+        together = self._together(body, ROWS, outer | {loop.name})
+        of_turn: tuple[Stmt, ...] = (Assign(loop.name, _sum(first, turn), at=loop.at), *together)
+        begin = Assign(first.name, Binary("*", piece, turns, "int64"), at=loop.at)
+        each: tuple[Stmt, ...] = (begin, *fill, For(turn.name, _whole(0), turns, _whole(1), of_turn, at=loop.at))
+        pieces = Binary("//", Call("max", (loop.stop, _whole(0)), "int64"), turns, "int64")
+        yield For(piece.name, _whole(0), pieces, _whole(1), each, at=loop.at)
+        return replace(loop, start=Binary("*", pieces, turns, "int64"))
+
     def _advanced(self, first: Var, lanes: int) -> Assign:
         return Assign(first.name, _sum(first, _whole(lanes)), at=self.loop.at)
 
@@ -241,14 +271,14 @@ class _Lanes:
             return False
         if jumps(loop.body) or loop.name in assigned(loop.body) or not self._only_inside(loop.name):
             return False
-        if not outer and _turns(loop) * sum(1 for _ in walk(loop)) <= _SMALL:
+        if not outer and turns_of_nest(loop) * sum(1 for _ in walk(loop)) <= _SMALL:
             return False
         inside = outer | {loop.name}
         long = [s for s in loop.body if any(isinstance(n, (For, While, Reduce)) for n in walk(s))]
-        if any(not isinstance(s, For) or not self._is_shared(s, inside) and _turns(s) > _FEW for s in long):
+        if any(not isinstance(s, For) or not self._is_shared(s, inside) and turns_of_nest(s) > _FEW for s in long):
             return False
         goes_on = {name for name in exposed(loop.body)[0] & assigned(loop.body) if self.types.get(name) in FLOATS}
-        return bool(long) or any(not _is_extreme(loop.body, name) for name in goes_on)
+        return bool(long) or any(not is_extreme(loop.body, name) for name in goes_on)
 
     def _is_same(self, e: Expr, outer: frozenset[str] = frozenset()) -> bool:
         """Whether an expression has one value for all lanes."""
@@ -287,6 +317,13 @@ class _Lanes:
         if part:
             yield part
 
+    def _shared(self, body: Iterable[Stmt], outer: frozenset[str] = frozenset()) -> Iterator[For]:
+        """The loops that all lanes go through together."""
+        for part in self._split(body, outer):
+            if isinstance(part, For):
+                yield part
+                yield from self._shared(part.body, outer | {part.name})
+
     def _find_same(self, body: Iterable[Stmt], outer: frozenset[str] = frozenset()) -> None:
         for s in body:
             if isinstance(s, Assign) and self._is_same(s.value) and self._is_once(s.name):
@@ -320,6 +357,8 @@ class _Lanes:
     def _parts(self, body: Iterable[Stmt], lanes: int, outer: frozenset[str]) -> Iterator[Stmt]:
         for part in self._split(body, outer):
             if isinstance(part, For):
+                if not self.apart and (loads := self._along(part)):
+                    part = yield from self._pieces(part, loads, outer)
                 yield replace(part, body=self._together(part.body, lanes, outer | {part.name}))
                 continue
             if isinstance(part, Assign):
@@ -354,27 +393,3 @@ def _both(a: Expr, b: Expr) -> Expr:
 
 def _whole(number: int) -> Const:
     return Const(number, "int64")
-
-
-def _is_slow(node: Any) -> bool:
-    return isinstance(node, CallHelper) or isinstance(node, Call) and node.function not in _QUICK
-
-
-def _turns(loop: For) -> int:
-    """How often the innermost loops of a nest turn, where that is known; else a large number."""
-    bounds = [e.whole for e in (loop.start, loop.stop, loop.step) if isinstance(e, Const)]
-    if len(bounds) < 3 or not bounds[2]:
-        return 1 << 30
-    inner = [_turns(n) for s in loop.body for n in walk(s) if isinstance(n, For)]
-    return len(range(*bounds)) * max(inner, default=1)
-
-
-def _is_extreme(body: Iterable[Stmt], name: str) -> bool:
-    """Whether all that is done to a name is to keep the larger or the smaller, which vectors of terms can do too."""
-    updates = [n for s in body for n in walk(s) if isinstance(n, Assign) and n.name == name]
-    reads = sum(isinstance(n, Var) and n.name == name for s in body for n in walk(s))
-    return reads == len(updates) and all(
-        isinstance(s.value, Call) and s.value.function in ("min", "max")
-        and any(isinstance(a, Var) and a.name == name for a in s.value.arguments)
-        for s in updates
-    )  # fmt: skip

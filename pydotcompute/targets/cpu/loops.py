@@ -22,6 +22,7 @@ from .interruptions import PIECE, Interruptions
 from .loop_reductions import Lanes, Reductions
 from .loop_versioning import LoopVersioning
 from .stores import Stores
+from .turned_tiles import write_filled
 
 _SMALL, _LARGE = 40, 150  # nodes of a body that is written once more; of one that is not written twice
 
@@ -39,6 +40,8 @@ class Loops:
 
     def parallel(self, s: Parallel) -> None:
         """`threads`: the whole range."""
+        if write_filled(s, self.statements, self.innermost.checks.elements, self.names):
+            return
         counts = self._held_counts(s)
         lanes = self.reductions.open(s, counts, from_identity=False)
         outer = [*map(self.names.of, s.names[:-1])]

@@ -1,0 +1,196 @@
+"""Tiles of arrays, of eight rows, as columns: what each of eight iterations of a grid reads along a row of its own, for
+vectors whose lanes are these iterations.
+
+    for lane, turn in threads(ROWS, turns):
+        i = first + lane                       one loop, which is written as loads of vectors along the rows, the
+        tile[turn, lane] = x[i, at + turn]     shuffles that make columns of them, and stores of whole columns
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+
+from ...ir.tree import (
+    Assign,
+    Binary,
+    BoolOp,
+    Const,
+    Expr,
+    For,
+    If,
+    Load,
+    NewArray,
+    Parallel,
+    Select,
+    Stmt,
+    Store,
+    Var,
+    children,
+    rebuilt,
+    walk,
+)  # fmt: skip
+from ..llvm.intrinsic import intrinsic
+from ..llvm.statements import Statements
+from ..llvm.values import I8, I32, I64, stored_type
+from ..names import Names
+from .bodies import assigned, read
+from .elements import Elements
+
+ROWS = 8
+_SIZES = {"float32": 4, "float64": 8, "int32": 4, "int64": 8, "uint32": 4, "uint64": 8}  # bytes of elements
+_COLUMNS = 32  # bytes of a row that become columns together: with more, registers do not hold them
+
+
+def turns_of(loads: Iterable[Load]) -> int:
+    """How many columns tiles of these loads have."""
+    return _COLUMNS // min(_SIZES[load.type] for load in loads)
+
+
+def loads_along(loop: For, row: str, own: set[str]) -> list[Load]:
+    """What a loop, whose turns neighbours in a grid take together, reads along rows that are as far from each other, at
+    each turn in any case. row: the index of the grid; own: the scalars that differ between neighbours."""
+    nodes = [n for s in loop.body for n in walk(s)]
+    if loop.step != Const(1, "int64") or not all(isinstance(n, (Assign, If)) for n in nodes if isinstance(n, Stmt)):
+        return []
+    changing = own | assigned(loop.body) | {loop.name, row}
+    loads = (n for s in loop.body for n in _certain(s) if isinstance(n, Load))
+    return list(dict.fromkeys(n for n in loads if _is_along(n, loop.name, row, changing)))
+
+
+def _certain(node: Any) -> Iterator[Any]:
+    """What is evaluated in any case."""
+    yield node
+    kept: Iterable[Any] = children(node)
+    if isinstance(node, (If, Select)):
+        kept = (node.condition,)
+    elif isinstance(node, BoolOp):
+        kept = (node.left,)
+    for child in kept:
+        yield from _certain(child)
+
+
+def _is_along(load: Load, turn: str, row: str, changing: set[str]) -> bool:
+    """Whether turns go through neighbours in a row, and neighbours in the grid through such rows. changing: all scalars
+    that are not the same for all of them."""
+    if load.type not in _SIZES or not load.inside or len(load.indices) < 2:
+        return False
+    *across, along = ([e for e in _terms(index) if read(e) & changing] for index in load.indices)
+    rows = [e == Var(row, "int64") for each in across for e in each]
+    steps = [e for e in along if e != Var(row, "int64")]
+    return bool(rows) and all(rows) and steps == [Var(turn, "int64")]
+
+
+def _terms(e: Expr) -> list[Expr]:
+    return _terms(e.left) + _terms(e.right) if isinstance(e, Binary) and e.op == "+" else [e]
+
+
+def from_tiles(node: Any, tiles: dict[Load, NewArray], turn: Var, lane: Var) -> Any:
+    """A statement or expression that reads tiles at this turn of a piece and this lane."""
+    if isinstance(node, Load) and node in tiles:
+        return Load(tiles[node].name, (turn, lane), node.type, inside=True, known=True, at=node.at)
+    return rebuilt(node, lambda child: from_tiles(child, tiles, turn, lane))
+
+
+def filled(tile: NewArray, load: Load, index: str, first: Var, turn: Var, lane: Var, row: Assign) -> Parallel:
+    """The loop that fills a tile with what is loaded at the turns from the first on. row: what sets the index of a
+    lane."""
+
+    def at_first(node: Any) -> Any:
+        return first if isinstance(node, Var) and node.name == index else rebuilt(node, at_first)
+
+    along = (*load.indices[:-1], Binary("+", at_first(load.indices[-1]), turn, "int64"))
+    store = Store(tile.name, (turn, lane), replace(load, indices=along), inside=True, known=True, at=load.at)
+    turns, lanes = (Const(n, "int64") for n in tile.fixed)
+    return Parallel("threads", (lane.name, turn.name), (lanes, turns), (row, store), at=load.at)
+
+
+def write_filled(s: Parallel, statements: Statements, elements: Elements, names: Names) -> bool:
+    """Whether this is such a loop, of an array whose rows are neighbours in memory; then it is written."""
+    match s:
+        case Parallel(
+            "threads", (lane, turn), (Const() as lanes, Const() as count),
+            (Assign(row, Binary("+", first, Var(add))) as index, Store(tile, place, Load() as load) as store),
+        ):  # fmt: skip
+            turns = count.whole
+        case _:
+            return False
+    array, text, writer = elements.arrays[tile], statements.expressions.text, statements.writer
+    if add != lane or read(first) & {lane, turn} or place != (Var(turn, "int64"), Var(lane, "int64")):
+        return False
+    if lanes.whole != ROWS or not _is_along(load, turn, row, {lane, turn, row}) or turns * _SIZES[load.type] % 16:
+        return False
+    if array.strides is not None or array.access == "_bytes" or array.dtype != load.type:
+        return False
+    if elements.faults.checks(store) or not elements.address(load, text):
+        return False
+    writer.assign(names.of(turn), "int64(0)")
+    starts = []
+    for k in range(2):
+        writer.assign(names.of(lane), f"int64({k})")
+        statements.write((index,))
+        starts.append(writer.held("_row", elements.address(load, text)))
+    stride = writer.held("_stride", f"sub(address({starts[1]}), address({starts[0]}))")
+    writer.line(f"columns({array.pointer}, {array.extents[-1]}, {starts[0]}, {stride}, {turns})")
+    return True
+
+
+def _chosen(b, first, second, numbers: Sequence[int]):
+    return b.shuffle_vector(first, second, ir.Constant(ir.VectorType(I32, len(numbers)), list(numbers)))
+
+
+def _joined(b, first, second):
+    return _chosen(b, first, second, range(2 * first.type.count))
+
+
+def _columns_of_8(b, halves: Sequence) -> list:
+    """Four columns of eight rows, of which each has four elements."""
+    y = [_joined(b, halves[row], halves[row + 4]) for row in range(4)]
+    low, high = [0, 8, 1, 9, 4, 12, 5, 13], [2, 10, 3, 11, 6, 14, 7, 15]
+    pairs = [(_chosen(b, y[0], y[1], which), _chosen(b, y[2], y[3], which)) for which in (low, high)]
+    numbers = [0, 1, 8, 9, 4, 5, 12, 13], [2, 3, 10, 11, 6, 7, 14, 15]
+    return [_chosen(b, *pair, which) for pair in pairs for which in numbers]
+
+
+def _columns_of_4(b, halves: Sequence) -> list:
+    """Two columns of four rows, of which each has two elements."""
+    even, odd = _joined(b, halves[0], halves[2]), _joined(b, halves[1], halves[3])
+    return [_chosen(b, even, odd, [0, 4, 2, 6]), _chosen(b, even, odd, [1, 5, 3, 7])]
+
+
+def _opaque(b, pointer):
+    """The pointer, of which LLVM does not see what it comes from: else it makes a pointer for each row that it moves in
+    each turn, and has no registers for so many."""
+    return b.asm(ir.FunctionType(pointer.type, [pointer.type]), "", "=r,0", [pointer], False)
+
+
+@intrinsic
+def columns(typing_context, tile, width, start, stride, count):
+    """Store so many columns, a literal, of eight rows as rows of a tile. width: elements of its rows; stride: bytes
+    from a row to the next."""
+    if not isinstance(count, types.IntegerLiteral):
+        return None
+
+    def emit(context, b, signature, values):
+        to, width, start, stride, _ = values
+        element, size, start = stored_type(tile.dtype), _SIZES[tile.dtype.name], _opaque(b, start)
+        rows = [b.gep(start, [b.mul(stride, ir.Constant(I64, k))], source_etype=I8) for k in range(ROWS)]
+        at_once, make = (8, _columns_of_8) if size == 4 else (4, _columns_of_4)
+        half = 16 // size  # elements: a register is loaded from two rows
+        for column in range(0, count.literal_value, half):
+            places = [b.gep(start, [ir.Constant(I64, column)], source_etype=element) for start in rows]
+            halves = [b.load(place, align=size, typ=ir.VectorType(element, half)) for place in places]
+            for row in range(0, ROWS, at_once):
+                for k, made in enumerate(make(b, halves[row : row + at_once])):
+                    place = b.add(b.mul(width, ir.Constant(I64, column + k)), ir.Constant(I64, row))
+                    pointer = b.gep(to, [place], inbounds=True, source_etype=element)
+                    b.store(made, b.bitcast(pointer, made.type.as_pointer()), align=size)
+
+    return types.void(tile, types.int64, start, types.int64, count), emit
+
+
+FUNCTIONS: dict[str, Callable] = {"columns": columns}
