@@ -75,16 +75,18 @@ class State(ABC):
         return atom
 
     def extent(self, dim: Tree) -> Poly | None:
-        """The size of one dim as a polynomial: a symbol, a number, or sums and products of them."""
+        """The size of one dim as a polynomial: a symbol, a number, or sums, products and quotients of them."""
         if isinstance(dim, str):
             return self.environment[dim].poly if dim in self.environment else None
         if not isinstance(dim, Operation):
             return affine.constant(int(dim))
-        if dim.op not in ("+", "-", "*"):
+        if dim.op not in ("+", "-", "*", "//", "%"):
             return None
         a, b = map(self.extent, dim.operands)
         if a is None or b is None:
             return None
+        if dim.op in ("//", "%"):
+            return self.divided(a, b, dim.op)
         return affine.multiply(a, b) if dim.op == "*" else affine.add(a, b, 1 if dim.op == "+" else -1)
 
     def guards(self) -> Value:
@@ -109,6 +111,10 @@ class State(ABC):
         self.conditions.append(condition)
         yield
         self.conditions.pop()
+
+    @abstractmethod
+    def divided(self, a: Poly, b: Poly, op: str) -> Poly | None:
+        """A quotient or rest, see `symbolic_values.Values`."""
 
     @abstractmethod
     def place(self, value: Value) -> Poly:

@@ -142,3 +142,18 @@ def test_nearly_all_of_the_repository_s_kernels_are_proved():
         if left := inside.unproved(tree):
             found[kernel.name] = len(left)
     assert found == {"sum_axis": 10, "gather": 1}
+
+
+HALVES = "(x: float32[n, m], k: int64) -> (out: float32[n // 2, (m + 1) // 2, n // k])"
+
+
+def test_dimensions_that_are_quotients():
+    """What the arithmetic of dimensions and that of kernels have in common."""
+    body = "for i, j, q in grid({}, {}, {}):\n    out[i, j, q] = x[2 * i + 1, 2 * j]"
+    assert unproved(body.format("n // 2", "(m + 1) // 2", "n // k"), HALVES) == []
+    assert unproved(body.format("n >> 1", "m // 2", "n // k"), HALVES) == []
+    for counts in (("(n + 1) // 2", "m // 2", "n // k"), ("n // 2", "m // 2 + 1", "n // k"), ("n // 2", "m // 2", "n // 3")):
+        assert "i, j, q" in unproved(body.format(*counts), HALVES)
+    rest = "for i, j in grid(n % 4, {}):\n    out[i, j] = x[n - 1 - i, j % 8]"
+    assert unproved(rest.format("m"), "(x: float32[n, m]) -> (out: float32[n % 4, m])") == []
+    assert unproved(rest.format("m + 1"), "(x: float32[n, m]) -> (out: float32[n % 4, m])") != []
