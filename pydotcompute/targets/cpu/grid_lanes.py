@@ -67,7 +67,8 @@ def in_lanes(tree: KernelTree) -> KernelTree:
         p.name: p.dims for p in tree.parameters
         if p.dims and not p.ellipsis and all(isinstance(n, int) or n in tree.symbols for n in p.dims)
     }  # fmt: skip
-    made = _Made(all_names(tree) | {tree.name}, dict(tree.locals), dict(tree.arrays), extents)
+    strided = {p.name for p in tree.parameters if p.layout != "C"}
+    made = _Made(all_names(tree) | {tree.name}, dict(tree.locals), dict(tree.arrays), extents, strided)
 
     def changed(node: Any) -> Any:
         if isinstance(node, Parallel):
@@ -86,6 +87,7 @@ class _Made:
     locals: dict[str, str]
     arrays: dict[str, NewArray]
     extents: dict[str, tuple[Any, ...]]  # of parameters, numbers and symbols
+    strided: set[str]  # parameters whose neighbours may lie apart in memory
 
     def name(self, base: str) -> str:
         name, number = base, 1
@@ -226,7 +228,8 @@ class _Lanes:
         """What a loop that all lanes go through reads by tiles."""
         if loop.start != _whole(0):
             return []
-        return loads_along(loop, self.loop.names[-1], self.set - self.of_all)
+        found = loads_along(loop, self.loop.names[-1], self.set - self.of_all)
+        return [load for load in found if load.array not in self.made.strided]
 
     def _pieces(self, loop: For, loads: list[Load], outer: frozenset[str]) -> Generator[Stmt, None, For]:
         """Pieces of such a loop; what is left of it."""

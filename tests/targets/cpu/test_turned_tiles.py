@@ -116,6 +116,13 @@ BODIES = {
                     a += x[i, k]
             out[i] = a
     """, 0),
+    "neighbours that may lie apart": ("(x: strided float64[n, m]) -> (out: float64[n])", """
+        for i in grid(n):
+            a = 0.0
+            for k in range(m):
+                a = 0.5 * a + x[i, k]
+            out[i] = a
+    """, 0),
     "what the last turn leaves": ("(x: float64[n, m]) -> (out: float64[n])", """
         for i in grid(n):
             a = 0.0
