@@ -142,4 +142,5 @@ def is_extreme(body: Iterable[Stmt], name: str) -> bool:
 
 
 def is_slow(node: Any) -> bool:
+    """Whether it is a function that takes longer than to gather what it is given."""
     return isinstance(node, CallHelper) or isinstance(node, Call) and node.function not in _QUICK

@@ -38,17 +38,18 @@ from ..llvm.intrinsic import intrinsic
 from ..llvm.statements import Statements
 from ..llvm.values import I8, I32, I64, stored_type
 from ..names import Names
+from .arrays import itemsize
 from .bodies import assigned, read
 from .elements import Elements
 
 ROWS = 8
-_SIZES = {"float32": 4, "float64": 8, "int32": 4, "int64": 8, "uint32": 4, "uint64": 8}  # bytes of elements
+_TYPES = frozenset(("float32", "float64", "int32", "int64", "uint32", "uint64"))  # of 4 or 8 bytes
 _COLUMNS = 32  # bytes of a row that become columns together: with more, registers do not hold them
 
 
 def turns_of(loads: Iterable[Load]) -> int:
     """How many columns tiles of these loads have."""
-    return _COLUMNS // min(_SIZES[load.type] for load in loads)
+    return _COLUMNS // min(itemsize(load.type) for load in loads)
 
 
 def loads_along(loop: For, row: str, own: set[str]) -> list[Load]:
@@ -77,7 +78,7 @@ def _certain(node: Any) -> Iterator[Any]:
 def _is_along(load: Load, turn: str, row: str, changing: set[str]) -> bool:
     """Whether turns go through neighbours in a row, and neighbours in the grid through such rows. changing: all scalars
     that are not the same for all of them."""
-    if load.type not in _SIZES or not load.inside or len(load.indices) < 2:
+    if load.type not in _TYPES or not load.inside or len(load.indices) < 2:
         return False
     *across, along = ([e for e in _terms(index) if read(e) & changing] for index in load.indices)
     rows = [e == Var(row, "int64") for each in across for e in each]
@@ -122,9 +123,9 @@ def write_filled(s: Parallel, statements: Statements, elements: Elements, names:
     array, text, writer = elements.arrays[tile], statements.expressions.text, statements.writer
     if add != lane or read(first) & {lane, turn} or place != (Var(turn, "int64"), Var(lane, "int64")):
         return False
-    if lanes.whole != ROWS or not _is_along(load, turn, row, {lane, turn, row}) or turns * _SIZES[load.type] % 16:
+    if lanes.whole != ROWS or not _is_along(load, turn, row, {lane, turn, row}) or turns * itemsize(load.type) % 16:
         return False
-    if array.strides is not None or array.access == "_bytes" or array.dtype != load.type:
+    if array.strides is not None or array.dtype != load.type:
         return False
     if elements.faults.checks(store) or not elements.address(load, text):
         return False
@@ -177,7 +178,7 @@ def columns(typing_context, tile, width, start, stride, count):
 
     def emit(context, b, signature, values):
         to, width, start, stride, _ = values
-        element, size, start = stored_type(tile.dtype), _SIZES[tile.dtype.name], _opaque(b, start)
+        element, size, start = stored_type(tile.dtype), itemsize(tile.dtype.name), _opaque(b, start)
         rows = [b.gep(start, [b.mul(stride, ir.Constant(I64, k))], source_etype=I8) for k in range(ROWS)]
         at_once, make = (8, _columns_of_8) if size == 4 else (4, _columns_of_4)
         half = 16 // size  # elements: a register is loaded from two rows
