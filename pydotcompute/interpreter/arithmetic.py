@@ -56,7 +56,7 @@ def unary(op: str, dtype: str) -> Callable:
     if op == "~":
         ones = integer_range(dtype)[1]
         return (lambda a: ~a) if not dtype.startswith("u") else (lambda a: a ^ ones)
-    return wrapping(operator.neg, dtype) if dtype in INTEGER_BITS else operator.neg
+    return wrapping(operator.neg, dtype, 1) if dtype in INTEGER_BITS else operator.neg
 
 
 @cache
@@ -84,7 +84,7 @@ def conversion(source: str, target: str) -> Callable:
         if source == "bool":
             return int
         if source in INTEGER_BITS:
-            return wrapping(lambda a: a, target)
+            return wrapping(lambda a: a, target, 1)
         to_integer = _saturating(target)
         return (lambda a: to_integer(a.real)) if source in COMPLEX else to_integer
     if target == "bfloat16":
@@ -110,16 +110,20 @@ def function(name: str, dtype: str) -> Callable:
 # ------------------------------------------------------------------------------------------------- integers
 
 
-def wrapping(compute: Callable, dtype: str) -> Callable:
-    """`compute` on Python ints, its result reduced to the range of `dtype` (two's complement)."""
+def wrapping(compute: Callable, dtype: str, operands: int = 2) -> Callable:
+    """`compute` of one or two Python ints, its result reduced to the range of `dtype` (two's complement)."""
     low, high = integer_range(dtype)
     mask = high - low
 
-    def wrapped(*arguments):
-        exact = compute(*arguments)
+    def wrapped1(a):
+        exact = compute(a)
         return exact if low <= exact <= high else ((exact - low) & mask) + low
 
-    return wrapped
+    def wrapped2(a, b):
+        exact = compute(a, b)
+        return exact if low <= exact <= high else ((exact - low) & mask) + low
+
+    return wrapped1 if operands == 1 else wrapped2
 
 
 @cache
@@ -175,7 +179,7 @@ def _integer_functions(dtype: str) -> dict[str, Callable]:
     }
     if dtype != "bool":
         functions |= {
-            "abs": wrapping(abs, dtype),
+            "abs": wrapping(abs, dtype, 1),
             "sign": lambda a: (a > 0) - (a < 0),
             "pow": _integer_operations(dtype)["**"],
         }

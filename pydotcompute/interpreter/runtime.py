@@ -6,8 +6,11 @@ sums and products by pairs, so that their results do not depend on the order in 
 
 from __future__ import annotations
 
+import itertools
 import math
-from typing import Callable, Sequence
+from functools import cache
+from types import CodeType
+from typing import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -37,66 +40,49 @@ def accesses(sites: tuple[Site, ...], met: dict[str, dict[int, list]] | None = N
         if step == 0:
             raise ValueError(_told(sites[site][0][0], "the step of a range is 0"))
 
-    def inside(array: np.ndarray, indices: Sequence[int]) -> bool:
-        return all(0 <= i < n for i, n in zip(indices, array.shape))
-
-    def load(array, *rest):
-        *indices, site = rest
-        return array[tuple(indices)] if inside(array, indices) else fault(array, indices, site)
-
-    def load1(array, i, site):
-        return array[i] if 0 <= i < array.shape[0] else fault(array, (i,), site)
-
-    def load2(array, i, j, site):
-        rows, columns = array.shape
-        return array[i, j] if 0 <= i < rows and 0 <= j < columns else fault(array, (i, j), site)
-
-    def item(array, *rest):
-        *indices, site = rest
-        return array.item(*indices) if inside(array, indices) else fault(array, indices, site)
-
-    def item1(array, i, site):
-        return array.item(i) if 0 <= i < array.shape[0] else fault(array, (i,), site)
-
-    def store(array, *rest):
-        *indices, value, site = rest
-        if not inside(array, indices):
-            fault(array, indices, site)
-        array[tuple(indices)] = value
-
-    def store1(array, i, value, site):
-        if not 0 <= i < array.shape[0]:
-            fault(array, (i,), site)
-        array[i] = value
-
-    def store2(array, i, j, value, site):
-        rows, columns = array.shape
-        if not (0 <= i < rows and 0 <= j < columns):
-            fault(array, (i, j), site)
-        array[i, j] = value
+    functions: dict[str, Callable] = {"check_step": check_step}
+    for rank in {len(places) for places, *_ in sites}:
+        exec(_accesses_of(rank), {"fault": fault}, functions)
 
     def scatter(array, *rest):
         *indices, value, site = rest
-        store(array, *rest)
+        functions[f"store{len(indices)}"](array, *rest)
         if met is not None:
             place = int(np.ravel_multi_index(indices, array.shape)) if indices else 0
             met.setdefault(sites[site][1], {}).setdefault(place, []).append(array[tuple(indices)])
 
     def update(combine, array, *rest):
         *indices, value, site = rest
-        if not inside(array, indices):
-            fault(array, indices, site)
-        place = tuple(indices)
-        old = array[place] if array.dtype.kind in "fc" else array.item(place)
-        array[place] = combine(old, value)
+        old = functions[f"{'load' if array.dtype.kind in 'fc' else 'item'}{len(indices)}"](array, *indices, site)
+        array[tuple(indices)] = combine(old, value)
         return old
 
-    functions: dict[str, Callable] = {"update": update, "scatter": scatter, "check_step": check_step}
-    functions |= {"load1": load1, "load2": load2, "item1": item1, "store1": store1, "store2": store2}
-    for name, function in (("load", load), ("item", item), ("store", store)):
-        for rank in range(33):  # NumPy 1 allows 32 dimensions, and no kernel has more
-            functions.setdefault(f"{name}{rank}", function)
-    return functions
+    return functions | {"scatter": scatter, "update": update}
+
+
+@cache
+def _accesses_of(rank: int) -> CodeType:
+    """load, item and store with so many indices: as little Python as can be, since an interpreted kernel does little
+    else. NumPy looks whether an index is too large, and would take negative ones from the end."""
+    indices = "".join(f"i{k}, " for k in range(rank))
+    place = "i0" if rank == 1 else f"({indices})"  # NumPy takes an index faster than a tuple of one
+    inside = f"({' | '.join(f'i{k}' for k in range(rank)) or '0'}) >= 0"
+    text = ""
+    for name, value, access in (
+        ("load", "", f"return array[{place}]"),
+        ("item", "", f"return array.item({indices})"),
+        ("store", "value, ", f"array[{place}] = value; return"),
+    ):
+        text += f"""
+def {name}{rank}(array, {indices}{value}site):
+    if {inside}:
+        try:
+            {access}
+        except IndexError:
+            pass
+    fault(array, ({indices}), site)
+"""
+    return compile(text, f"<accesses with {rank} indices>", "exec")
 
 
 def _told(at: Position | None, text: str) -> str:
@@ -110,45 +96,54 @@ def _told(at: Position | None, text: str) -> str:
 
 def loops(order: str, seed: int) -> dict[str, Callable]:
     """`loop(counts…)` and `numbered(counts…)`: the indices, of one count as a number and of more as a tuple, and
-    (position, indices), where the position is row-major; `in_order(counts…)` is `numbered` whatever the order; `loop1`
-    and `loop2` are `loop` for so many counts, faster.
+    (position, indices), where the position is row-major; `in_order(counts…)` is `numbered` whatever the order.
     order: "forward", "reverse" or "random"; a negative count counts as 0."""
     if order not in ("forward", "reverse", "random"):
         raise ValueError(f'order is "forward", "reverse" or "random", not {order!r}')
     random = np.random.default_rng(seed)
 
-    def arranged(total: int):  # of any size: some loops are left before they end
+    def arranged(total: int) -> Sequence[int]:  # of any size: some loops are left before they end
         if order == "forward":
             return range(total)
         return range(total - 1, -1, -1) if order == "reverse" else random.permutation(total).tolist()
 
-    def numbered(*counts):
-        return ((k, indices(k, counts)) for k in arranged(math.prod(max(n, 0) for n in counts)))
-
-    def in_order(*counts):
-        return ((k, indices(k, counts)) for k in range(math.prod(max(n, 0) for n in counts)))
-
-    def indices(k, counts):
+    def indices(positions: Sequence[int], counts: tuple[int, ...]) -> Iterable:
         if len(counts) == 1:
-            return k
-        found = []
-        for n in reversed(counts[1:]):
-            k, index = divmod(k, n)
-            found.append(index)
-        return (k, *reversed(found))
+            return positions
+        if isinstance(positions, range) and max(counts, default=0) <= LISTED:
+            return itertools.product(*(range(n)[:: positions.step] for n in counts))
+        if isinstance(positions, range):
+            return (_unraveled(k, counts) for k in positions)
+        return zip(*(axis.tolist() for axis in np.unravel_index(positions, counts))) if positions else ()
 
     def loop(*counts):
-        return (found for _, found in numbered(*counts))
+        return indices(arranged(_total(counts)), counts)
 
-    def loop1(n):
-        return arranged(max(n, 0))
+    def numbered(*counts):
+        positions = arranged(_total(counts))
+        return zip(positions, indices(positions, counts))
 
-    def loop2(m, n):
-        if order == "forward" and n > 0:
-            return ((i, j) for i in range(m) for j in range(n))
-        return (divmod(k, n) for k in arranged(max(m, 0) * max(n, 0)))
+    def in_order(*counts):
+        positions = range(_total(counts))
+        return zip(positions, indices(positions, counts))
 
-    return {"loop": loop, "loop1": loop1, "loop2": loop2, "numbered": numbered, "in_order": in_order}
+    return {"loop": loop, "numbered": numbered, "in_order": in_order}
+
+
+LISTED = 1 << 20  # elements that itertools.product, which lists its factors first, is given of each
+
+
+def _total(counts: Sequence[int]) -> int:
+    return math.prod(max(n, 0) for n in counts)
+
+
+def _unraveled(k: int, counts: Sequence[int]) -> tuple[int, ...]:
+    found = []
+    for n in reversed(counts[1:]):
+        k, index = divmod(k, n)
+        found.append(index)
+    return (k, *reversed(found))
+
 
 
 def span(start: int, stop: int, step: int):

@@ -208,7 +208,7 @@ class _Writer:
     def parallel(self, s: t.Parallel) -> None:
         names = ", ".join(self.name(name) for name in s.names)
         counts = ", ".join(map(self.expression, s.counts))
-        loop = f"{self.runtime(f'loop{len(s.names)}' if len(s.names) <= 2 else 'loop')}({counts})"
+        loop = f"{self.runtime('loop')}({counts})"
         if not s.reductions:
             with self.watched(s):
                 self.line(f"for {names} in {loop}:", s.at)
@@ -342,6 +342,8 @@ class _Writer:
         if _is_float(e.type) and e.op in _INLINE or e.op in ("&", "|", "^"):
             return f"({left} {e.op} {right})"
         key = ("binary", e.op, e.type)
+        if e.op in ("//", "%") and isinstance(e.right, t.Const) and int(right) > 0:
+            return f"({left} {e.op} {right})"  # neither wraps
         name = self.given(key, arithmetic.binary(e.op, e.type), f"{BINARY[e.op].word}_{e.type}")
         return f"{name}({left}, {right})"
 

@@ -172,7 +172,7 @@ def record(tree, n, m):
             raise Outside
         found[-1][2].add(i)
 
-    names = {**source.names, "_item1": load, "_store1": store, "_loop1": loop, "_loop2": loop,
+    names = {**source.names, "_item1": load, "_store1": store, "_loop": loop,
              "_span": lambda *r: range(*r)}  # fmt: skip
     exec(source.text, names)
     try:
