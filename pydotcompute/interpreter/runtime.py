@@ -173,8 +173,9 @@ def poison(array: np.ndarray, second: bool = False) -> None:
     elif not second:
         array[...] = complex(np.nan, np.nan) if kind == "c" else np.nan
     else:
-        pair = np.array([dtypes.finfo(dtype).max, dtypes.finfo(dtype).min], dtype)
-        array[...] = np.resize(pair, array.shape)
+        in_turn = np.full(array.size, dtypes.finfo(dtype).max, dtype)
+        in_turn[1::2] = dtypes.finfo(dtype).min
+        array[...] = in_turn.reshape(array.shape)
 
 
 # ----------------------------------------------------------------------------------------------- reductions

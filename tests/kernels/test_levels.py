@@ -58,13 +58,15 @@ def test_a_processor_runs_its_own_level(built, processor, level):
 
 
 @pytest.mark.parametrize(
-    ("processor", "level"), [("Nehalem", "x86-64-v2"), ("Haswell", "x86-64-v3")], ids=["v2", "v3"]
+    ("processor", "level", "part"), [("Nehalem", "x86-64-v2", 0), ("Haswell", "x86-64-v3", 1)], ids=["v2", "v3"]
 )
-def test_check_holds_on_a_processor_of_the_level(built, processor, level):
-    command = [sys.executable, "-m", "pydotcompute", "check", "--quick", "-C", str(built), "--json"]
+def test_check_holds_on_a_processor_of_the_level(built, processor, level, part):
+    """Of every second kernel: what instructions there are is decided for all of them alike."""
+    kernels = list(declare.load(built).kernels)[part::2]
+    command = [sys.executable, "-m", "pydotcompute", "check", *kernels, "--quick", "-C", str(built), "--json"]
     done = subprocess.run(
         ["qemu-x86_64", "-cpu", processor, *command, "-t", f"cpu:{level}"], capture_output=True, text=True, timeout=800
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     rows = json.loads(done.stdout)["artifacts"]
-    assert {row["kernel"] for row in rows} == set(declare.load(built).kernels) and {row["status"] for row in rows} == {"ok"}
+    assert {row["kernel"] for row in rows} == set(kernels) and {row["status"] for row in rows} == {"ok"}
