@@ -16,6 +16,7 @@ from ..ir.tree import (
     Call,
     Compare,
     Const,
+    Convert,
     Expr,
     If,
     Load,
@@ -38,12 +39,18 @@ def integer(op: str, left: Expr, right: Expr) -> Binary:
     return Binary(op, left, right, "int64")
 
 
+def converted(e: Expr, dtype: str) -> Expr:
+    return e if e.type == dtype else Convert(e, dtype)
+
+
 @dataclass(frozen=True)
 class Scan:
     """The names of one scan. start, rest: of a float sum, what a chunk goes on from, and what was rounded off there;
-    total, left: its own sum, and what was rounded off. Of any other scan `value` is all."""
+    total, left: its own sum, and what was rounded off. Of any other scan `value` is all. type: of all of them; of a
+    float32 sum it may be float64, in which nothing that counts is rounded off."""
 
     of: Reduction
+    type: str
     value: str
     totals: str
     rests: str
@@ -54,23 +61,32 @@ class Scan:
 
     @property
     def is_sum(self) -> bool:
-        return self.of.op == "sum" and (self.of.type in FLOATS or self.of.type in COMPLEX)
+        """Whether it keeps what it rounds off."""
+        return self.of.op == "sum" and self.type == self.of.type and (self.type in FLOATS or self.type in COMPLEX)
 
     def var(self, name: str) -> Var:
-        return Var(name, self.of.type)
+        return Var(name, self.type)
+
+    def before(self) -> Expr:
+        """What it starts from, by the name that it has in the loop."""
+        return converted(Var(self.of.name, self.of.type), self.type)
+
+    def read(self) -> Expr:
+        """Its value, for the loop."""
+        return converted(self.var(self.value), self.of.type)
 
     def combined(self, left: Expr, right: Expr) -> Expr:
         symbol = REDUCTIONS[self.of.op].combine
         if symbol in FUNCTIONS:
-            return Call(symbol, (left, right), self.of.type)
-        return Binary(symbol, left, right, self.of.type)
+            return Call(symbol, (left, right), self.type)
+        return Binary(symbol, left, right, self.type)
 
     def identity(self) -> Const:
-        value = REDUCTIONS[self.of.op].identity(self.of.type)
-        return Const(complex(value) if self.of.type in COMPLEX else value, self.of.type)
+        value = REDUCTIONS[self.of.op].identity(self.type)
+        return Const(complex(value) if self.type in COMPLEX else value, self.type)
 
     def load(self, array: str, k: Expr) -> Load:
-        return Load(array, (k,), self.of.type, inside=True)
+        return Load(array, (k,), self.type, inside=True)
 
     def store(self, array: str, k: Expr, value: Expr) -> Store:
         return Store(array, (k,), value, inside=True)
@@ -112,7 +128,7 @@ class Steps:
 
         def changed(node: Any) -> Any:
             if isinstance(node, Var) and node.name in by_name:
-                return replace(node, name=by_name[node.name].value)
+                return by_name[node.name].read()
             if isinstance(node, If):
                 return replace(
                     node, condition=changed(node.condition), body=statements(node.body),
@@ -134,7 +150,8 @@ class Steps:
     def update(self, scan: Scan, term: Expr, at: Node) -> list[Stmt]:
         """A scan goes on by a term."""
         if not scan.is_sum:
-            return [Assign(scan.value, scan.combined(scan.var(scan.value), term), at=at.at)]
+            more = scan.combined(scan.var(scan.value), converted(term, scan.type))
+            return [Assign(scan.value, more, at=at.at)]
         added = self.added(scan, term, scan.total, scan.left, at)
         value = Binary("+", scan.var(scan.start), scan.known(scan.total, scan.left), scan.of.type)
         return [*added, Assign(scan.value, value, at=at.at)]

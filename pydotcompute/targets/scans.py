@@ -37,18 +37,20 @@ from ..ir.tree import (
     rebuilt,
     walk,
 )  # fmt: skip
-from .running import Scan, Steps, integer, number
+from .running import Scan, Steps, converted, integer, number
 from .totals import totals_of
 
 
 @dataclass(frozen=True)
 class Chunks:
     """How a target deals out the iterations of a loop with scans: at most so many chunks, of at least so many
-    iterations. of_block: of a loop over threads; None: one thread does all of it."""
+    iterations. of_block: of a loop over threads; None: one thread does all of it. wide: float64 costs what float32
+    does, so that a sum of float32 is one of float64."""
 
     most: int
     least: int
     of_block: int | None
+    wide: bool = False
 
 
 def lowered(tree: KernelTree, chunks: Chunks, several: str = "") -> KernelTree:
@@ -141,7 +143,7 @@ class _Lowering:
         least = 1 if of_block else self.chunks.least
         for scan in scans:
             for name in (scan.totals, scan.rests)[: 1 + scan.is_sum]:
-                self.arrays[name] = NewArray("shared" if of_block else "call", name, (most + 2,), scan.of.type)
+                self.arrays[name] = NewArray("shared" if of_block else "call", name, (most + 2,), scan.type)
         rounded = integer("//", integer("+", total, number(most - 1)), number(most))
         length = held("length", Call("max", (rounded, number(least)), "int64"))
         wanted = integer("//", integer("+", total, number(least - 1)), number(least))
@@ -151,7 +153,8 @@ class _Lowering:
             much = number(most)
         deal = _Dealt(self, s, scans, counts, total, length, much, most + 1)
         ends = [scan for scan in scans if of_block or self.is_read_after(written, scan.of.name)]
-        after = [Assign(scan.of.name, scan.load(scan.totals, number(most + 1)), at=s.at) for scan in ends]
+        last = {scan.of.name: converted(scan.load(scan.totals, number(most + 1)), scan.of.type) for scan in ends}
+        after = [Assign(name, value, at=s.at) for name, value in last.items()]
         if totals is None:
             return (*first, *deal.one_by_one(others), *after)
         parallel = (*deal.totals(totals), *deal.combination(), *deal.second(others))
@@ -163,10 +166,12 @@ class _Lowering:
         return (*first, If(condition, parallel, deal.one_by_one(others), at=s.at), *after)
 
     def scan(self, r: Reduction) -> Scan:
-        parts = [self.unique(f"{r.name}_{part}", r.type) for part in ("here", "start", "rest", "sum", "left")]
+        wide = self.chunks.wide and r.op == "sum" and r.type == "float32"
+        dtype = "float64" if wide else r.type
+        parts = [self.unique(f"{r.name}_{part}", dtype) for part in ("here", "start", "rest", "sum", "left")]
         here, start, rest, total, left = parts
         return Scan(
-            r, here, self.unique(f"{r.name}_totals"), self.unique(f"{r.name}_rests"), start, rest, total, left
+            r, dtype, here, self.unique(f"{r.name}_totals"), self.unique(f"{r.name}_rests"), start, rest, total, left
         )
 
     def is_read_after(self, loop: Parallel, name: str) -> bool:
@@ -184,9 +189,9 @@ class _Lowering:
     ) -> tuple[Stmt, ...]:
         """A loop over threads where one thread does all."""
         flat = self.unique("turn", "int64")
-        begin = [b for scan in scans for b in self.steps.begin(scan, Var(scan.of.name, scan.of.type), None)]
+        begin = [b for scan in scans for b in self.steps.begin(scan, scan.before(), None)]
         body = self.steps.iteration(s, scans, counts, flat, Var(flat, "int64"), s.body)
-        after = [Assign(scan.of.name, scan.var(scan.value), at=s.at) for scan in scans]
+        after = [Assign(scan.of.name, scan.read(), at=s.at) for scan in scans]
         inside = For(flat, number(0), total, number(1), body, at=s.at)
         if others:
             one = self.unique("one", "int64")
@@ -248,8 +253,8 @@ class _Dealt:
         k = Var(index, "int64")
         first, each = [], []
         for scan in self.scans:
-            first += self.put(scan, number(0), scan.var(scan.of.name), scan.identity())
-            first += [Assign(scan.start, scan.var(scan.of.name)), Assign(scan.rest, scan.identity())]
+            first += self.put(scan, number(0), scan.before(), scan.identity())
+            first += [Assign(scan.start, scan.before()), Assign(scan.rest, scan.identity())]
             each += self.gone_on(scan, scan.load(scan.totals, k))
             each += self.put(scan, k, scan.var(scan.start), scan.var(scan.rest))
         body = (*first, For(index, number(1), self.chunks, number(1), tuple(each), at=self.s.at))
@@ -281,7 +286,7 @@ class _Dealt:
         some = integer("//", integer("+", Call("max", (self.total, number(1)), "int64"), before), self.length)
         count = some if self.s.kind == "threads" else self.chunks  # none behind the last that has an iteration
         chunks = For(index, number(0), count, number(1), body, at=self.s.at)
-        first = [p for scan in self.scans for p in self.put(scan, number(0), scan.var(scan.of.name), scan.identity())]
+        first = [p for scan in self.scans for p in self.put(scan, number(0), scan.before(), scan.identity())]
         return (self.parallel(one, number(1), (*first, chunks), others),)
 
     def whole(self, k: Var, alone: bool) -> tuple[Stmt, ...]:

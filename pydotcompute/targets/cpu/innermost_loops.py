@@ -162,12 +162,14 @@ class InnermostLoops:
 
     def _in_lanes(self, loop: Parallel, lanes: Lanes, start: str, stop: str) -> None:
         """The few iterations of a short row; those of one block; or all others block by block."""
-        most = self.rows.most.get(loop.counts[-1], 0) if start == "int64(0)" else 0
+        shorter, most = self.rows.range.get(loop.counts[-1], (0, 0)) if start == "int64(0)" else (0, 0)
         length = self.writer.held("_length", f"sub({stop}, {start})")
         if most > lanes.block:
             self._long(loop, lanes, start, stop)
         elif most >= lanes.count:
             self._block(loop, lanes, start, length)
+        elif lanes.piece <= shorter and most <= 2 * lanes.piece:
+            self._two_parts(loop, lanes, start, length)
         elif most > lanes.piece:
             self.reductions.begin_block(lanes)
             self._parts(loop, lanes, start, length)
@@ -193,10 +195,19 @@ class InnermostLoops:
         self.reductions.end_block(lanes, length)
 
     def _short(self, loop: Parallel, lanes: Lanes, start: str, length: str) -> None:
+        """No more terms than a part of the lanes takes."""
         with self.writer.if_(f"gt({length}, int64(0))"):
             self.reductions.begin_block(lanes, pieces=1)
             self._part(loop, lanes, start, "int64(0)", length)
             self.reductions.end_block(lanes, length, pieces=1)
+
+    def _two_parts(self, loop: Parallel, lanes: Lanes, start: str, length: str) -> None:
+        """More terms than that, and no more than twice as many: these lanes too stay in registers."""
+        self.reductions.begin_block(lanes, pieces=2)
+        self._lanes_of_part(loop, lanes, start, "int64(0)")
+        piece = f"int64({lanes.piece})"
+        self._part(loop, lanes, f"add({start}, {piece})", piece, f"sub({length}, {piece})")
+        self.reductions.end_block(lanes, length, pieces=2)
 
     def _long(self, loop: Parallel, lanes: Lanes, start: str, stop: str) -> None:
         with self._blocks(loop, lanes.block, start, stop) as (first, terms):

@@ -46,7 +46,7 @@ from .scratch import Scratch
 from .streaming import Streamed, streamed
 
 CHUNKS = 256
-SCANNED = Chunks(most=CHUNKS, least=4096, of_block=None)
+SCANNED = Chunks(most=CHUNKS, least=4096, of_block=None, wide=True)
 _CHUNK = {"grid": "chunk_size", "blocks": "blocks_of_chunk"}  # how many iterations it has
 RESERVED = (
     "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128 bool inf nan range True "

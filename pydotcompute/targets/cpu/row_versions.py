@@ -30,39 +30,39 @@ class _Row(NamedTuple):
 
 
 class RowVersions:
-    """most: of the lengths of rows, what they are at most in the version that is being written; UNLIMITED: they are
-    longer than a block of a sum."""
+    """range: of the lengths of rows, in the version that is being written: they are longer than the first, and the
+    second at most; UNLIMITED: they are longer than a block of a sum."""
 
     def __init__(self, writer: Writer, expressions: Expressions):
         self.writer, self.expressions = writer, expressions
-        self.most: dict[Expr, int] = {}
+        self.range: dict[Expr, tuple[int, int]] = {}
 
     def write(self, loop: Parallel, iterations: Callable[[], None]) -> None:
         """The iterations of a loop, in each of which a row may be summed up, in as many versions as it takes."""
-        if (row := _row_of(loop)) is None or row.length in self.most:
+        if (row := _row_of(loop)) is None or row.length in self.range:
             return iterations()
         length = self.writer.held("_row", self.expressions.text(row.length))
-        branch = self.writer.if_
+        branch, shorter = self.writer.if_, -1
         for most in row.versions:
-            with branch(f"le({length}, int64({most}))"), self._known(row.length, most):
+            with branch(f"le({length}, int64({most}))"), self._known(row.length, shorter, most):
                 iterations()
-            branch = self.writer.elif_
-        with self.writer.else_(), self._known(row.length, UNLIMITED):
+            branch, shorter = self.writer.elif_, most
+        with self.writer.else_(), self._known(row.length, shorter, UNLIMITED):
             iterations()
 
     def is_short(self, loop: Parallel) -> bool:
         """Whether it goes along a row of a few vectors at most."""
-        return self.most.get(loop.counts[-1], UNLIMITED) <= SHORT
+        return self.range.get(loop.counts[-1], (0, UNLIMITED))[1] <= SHORT
 
     def are_in(self, loop: Parallel) -> bool:
         """Whether it is written in several versions."""
-        return (row := _row_of(loop)) is not None and row.length not in self.most
+        return (row := _row_of(loop)) is not None and row.length not in self.range
 
     @contextmanager
-    def _known(self, length: Expr, most: int) -> Iterator[None]:
-        before, self.most = self.most, {**self.most, length: most}
+    def _known(self, length: Expr, shorter: int, most: int) -> Iterator[None]:
+        before, self.range = self.range, {**self.range, length: (shorter, most)}
         yield
-        self.most = before
+        self.range = before
 
 
 def _row_of(loop: Parallel) -> _Row | None:
@@ -77,7 +77,8 @@ def _row_of(loop: Parallel) -> _Row | None:
             continue
         if together := lanes_together(reductions):
             lanes = Lanes(count=together)
-            return _Row(count, (lanes.piece, lanes.count - 1 if has_much_code(inner) else lanes.block))
+            few = (lanes.piece,) if has_much_code(inner) else (lanes.piece, 2 * lanes.piece)
+            return _Row(count, (*few, lanes.count - 1 if has_much_code(inner) else lanes.block))
         if any(r.op in (*EXTREMA, *SEARCHES) and r.operand_type in FLOATS for r in reductions):
             return _Row(count, (SHORT,))
     return None
