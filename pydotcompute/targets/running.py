@@ -47,7 +47,7 @@ def converted(e: Expr, dtype: str) -> Expr:
 class Scan:
     """The names of one scan. start, rest: of a float sum, what a chunk goes on from, and what was rounded off there;
     total, left: its own sum, and what was rounded off. Of any other scan `value` is all. type: of all of them; of a
-    float32 sum it may be float64, in which nothing that counts is rounded off."""
+    sum of float32 it may be float64, where nothing that counts is rounded off, and there is no `rest` and no `left`."""
 
     of: Reduction
     type: str
@@ -61,8 +61,12 @@ class Scan:
 
     @property
     def is_sum(self) -> bool:
+        return self.of.op == "sum" and (self.of.type in FLOATS or self.of.type in COMPLEX)
+
+    @property
+    def keeps_rest(self) -> bool:
         """Whether it keeps what it rounds off."""
-        return self.of.op == "sum" and self.type == self.of.type and (self.type in FLOATS or self.type in COMPLEX)
+        return self.is_sum and self.type == self.of.type
 
     def var(self, name: str) -> Var:
         return Var(name, self.type)
@@ -93,7 +97,9 @@ class Scan:
 
     def known(self, total: str, left: str) -> Expr:
         """A sum and what was rounded off; of infinities that is NaN, and left out."""
-        both = Binary("+", self.var(total), self.var(left), self.of.type)
+        if not self.keeps_rest:
+            return self.var(total)
+        both = Binary("+", self.var(total), self.var(left), self.type)
         return Select(Compare("==", both, both), both, self.var(total), self.of.type)
 
 
@@ -107,11 +113,11 @@ class Steps:
         """Before a chunk that goes on from `start`, and of a sum of floats what was rounded off there."""
         if not scan.is_sum:
             return [Assign(scan.value, start)]
-        zero = scan.identity()
-        found: list[Stmt] = [Assign(scan.total, start), Assign(scan.left, rest if rest is not None else zero)]
-        found.append(Assign(scan.start, scan.known(scan.total, scan.left)))
-        minus = Const(-0.0 if scan.of.type in FLOATS else complex(-0.0, -0.0), scan.of.type)
-        return [*found, Assign(scan.total, minus), Assign(scan.left, zero), Assign(scan.value, scan.var(scan.start))]
+        zero, minus = scan.identity(), Const(-0.0 if scan.type in FLOATS else complex(-0.0, -0.0), scan.type)
+        found = [Assign(scan.total, start), Assign(scan.left, rest if rest is not None else zero)]
+        found += [Assign(scan.start, scan.known(scan.total, scan.left)), Assign(scan.total, minus)]
+        found += [Assign(scan.left, zero), Assign(scan.value, scan.var(scan.start))]
+        return [s for s in found if scan.keeps_rest or s.name != scan.left]
 
     def iteration(
         self, s: Parallel, scans: Sequence[Scan], counts: Sequence[Expr], flat: str, value: Expr,
@@ -150,15 +156,16 @@ class Steps:
     def update(self, scan: Scan, term: Expr, at: Node) -> list[Stmt]:
         """A scan goes on by a term."""
         if not scan.is_sum:
-            more = scan.combined(scan.var(scan.value), converted(term, scan.type))
-            return [Assign(scan.value, more, at=at.at)]
-        added = self.added(scan, term, scan.total, scan.left, at)
-        value = Binary("+", scan.var(scan.start), scan.known(scan.total, scan.left), scan.of.type)
+            return [Assign(scan.value, scan.combined(scan.var(scan.value), term), at=at.at)]
+        added = self.added(scan, converted(term, scan.type), scan.total, scan.left, at)
+        value = Binary("+", scan.var(scan.start), scan.known(scan.total, scan.left), scan.type)
         return [*added, Assign(scan.value, value, at=at.at)]
 
     def added(self, scan: Scan, term: Expr, total: str, left: str, at: Node) -> list[Stmt]:
-        """A term is added to a sum that keeps what it rounds off."""
-        dtype = scan.of.type
+        """A term is added to a sum, which may keep what it rounds off."""
+        dtype = scan.type
+        if not scan.keeps_rest:
+            return [Assign(total, scan.combined(scan.var(total), term), at=at.at)]
         names = [self.unique(f"{scan.of.name}_{part}", dtype) for part in ("term", "next", "back")]
         one, new, back = map(scan.var, names)
 

@@ -5,7 +5,8 @@ chunks, without storing anything else; their own scan, what each chunk goes on f
 Where a chunk's total cannot be had before its turn, there is one such loop.
 
 A scan of floats is a sum that keeps what it rounds off, from the beginning of a chunk, and what the chunk goes on from
-is kept so too: however long, its value is rounded a few times. Totals lie in an array of the call, of a block where
+is kept so too: however long, its value is rounded a few times. Where float64 is as fast, sums of float32 are sums of
+float64 instead. Totals lie in an array of the call, of a block where
 the loop is one over threads.
 """
 
@@ -142,7 +143,7 @@ class _Lowering:
         most = self.chunks.of_block or 1 if of_block else self.chunks.most
         least = 1 if of_block else self.chunks.least
         for scan in scans:
-            for name in (scan.totals, scan.rests)[: 1 + scan.is_sum]:
+            for name in (scan.totals, scan.rests)[: 1 + scan.keeps_rest]:
                 self.arrays[name] = NewArray("shared" if of_block else "call", name, (most + 2,), scan.type)
         rounded = integer("//", integer("+", total, number(most - 1)), number(most))
         length = held("length", Call("max", (rounded, number(least)), "int64"))
@@ -254,7 +255,8 @@ class _Dealt:
         first, each = [], []
         for scan in self.scans:
             first += self.put(scan, number(0), scan.before(), scan.identity())
-            first += [Assign(scan.start, scan.before()), Assign(scan.rest, scan.identity())]
+            first.append(Assign(scan.start, scan.before()))
+            first += [Assign(scan.rest, scan.identity())] if scan.keeps_rest else []
             each += self.gone_on(scan, scan.load(scan.totals, k))
             each += self.put(scan, k, scan.var(scan.start), scan.var(scan.rest))
         body = (*first, For(index, number(1), self.chunks, number(1), tuple(each), at=self.s.at))
@@ -271,7 +273,7 @@ class _Dealt:
 
     def put(self, scan: Scan, k: Expr, start: Expr, rest: Expr) -> list[Stmt]:
         kept: list[Stmt] = [scan.store(scan.totals, k, start)]
-        return [*kept, scan.store(scan.rests, k, rest)] if scan.is_sum else kept
+        return [*kept, scan.store(scan.rests, k, rest)] if scan.keeps_rest else kept
 
     def second(self, others: tuple[Reduction, ...]) -> tuple[Stmt, ...]:
         """Everything that the loop does, chunk by chunk."""
@@ -295,11 +297,12 @@ class _Dealt:
         next_: list[Stmt] = []
         after = integer("+", k, number(1))
         for scan in self.scans:
-            rest = scan.load(scan.rests, k) if scan.is_sum else None
+            rest = scan.load(scan.rests, k) if scan.keeps_rest else None
             begin += self.make.steps.begin(scan, scan.load(scan.totals, k), rest)
             last.append(scan.store(scan.totals, number(self.end), scan.var(scan.value)))
             if scan.is_sum and alone:
-                next_ += [Assign(scan.start, scan.load(scan.totals, k)), Assign(scan.rest, scan.load(scan.rests, k))]
+                next_.append(Assign(scan.start, scan.load(scan.totals, k)))
+                next_ += [Assign(scan.rest, rest)] if rest else []
                 next_ += self.gone_on(scan, scan.known(scan.total, scan.left))
                 next_ += self.put(scan, after, scan.var(scan.start), scan.var(scan.rest))
             elif alone:

@@ -51,6 +51,10 @@ def test_a_sum_of_floats_is_as_exact_as_a_reduction_of_any_length(target, dtype)
         assert (np.abs(got - exact) <= bound).all()
     for threads in (1, 2):  # two, three
         assert (built.call(x, seed=threads) == first).all()
+    x[:] = 3  # which is lost beside what is so large, but a chunk of them is not
+    x[0], x[-2] = 1e20, -1e20
+    first = built.call(x)
+    assert all((built.call(x, seed=threads) == first).all() for threads in (1, 2))
     x[LONG // 2] = np.inf
     out = built.call(x)
     assert np.isfinite(out[: LONG // 2]).all() and np.isinf(out[LONG // 2 :].real).all()
