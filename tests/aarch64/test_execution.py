@@ -98,13 +98,15 @@ def test_a_processor_runs_its_own_level_with_the_bits_of_another_architecture(
     assert [name for name, digest in told["results"].items() if digest != here[name]] == []
 
 
-@pytest.mark.parametrize("processor, level", [("cortex-a53", "aarch64"), ("max", "aarch64-v8.2")])
-def test_check_holds_there(machine, project, processor, level):
-    command = ["-m", "pydotcompute", "check", "--quick", "-C", str(project), "--json", "-t", f"cpu:{level}", *KERNELS]
+@pytest.mark.parametrize("processor, level, part", [("cortex-a53", "aarch64", 0), ("max", "aarch64-v8.2", 1)])
+def test_check_holds_there(machine, project, processor, level, part):
+    """Of every second kernel: what instructions there are is decided for all of them alike."""
+    kernels = KERNELS[part::2]
+    command = ["-m", "pydotcompute", "check", "--quick", "-C", str(project), "--json", "-t", f"cpu:{level}", *kernels]
     done = machine.run(*command, processor=processor)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     rows = json.loads(done.stdout)["artifacts"]
-    assert {row["kernel"] for row in rows} == set(KERNELS) and {row["status"] for row in rows} == {"ok"}
+    assert {row["kernel"] for row in rows} == set(kernels) and {row["status"] for row in rows} == {"ok"}
 
 
 def test_what_is_wrong_is_said_in_the_terms_of_that_machine(machine, project):
@@ -134,7 +136,7 @@ told(ValueError, pydotcompute.load, sys.argv[1], target="cpu:neoverse-n1")
     assert lines[1].startswith("IndexError") and "3" in lines[1]
     assert "cannot run as cpu:x86-64-v3 here: this processor is aarch64;" in lines[2]
     assert "cannot run as cpu:aarch64-v8.2 here: this processor has the level aarch64;" in lines[3]
-    assert lines[4] == "ValueError target='cpu:neoverse-n1' is not a target: did you mean 'cpu:aarch64-v8.2'?" or lines[4]
+    assert lines[4].startswith("ValueError target='cpu:neoverse-n1' is not a target")
 
 
 def test_a_machine_of_this_architecture_refuses_the_other(project):
