@@ -145,7 +145,6 @@ def _unraveled(k: int, counts: Sequence[int]) -> tuple[int, ...]:
     return (k, *reversed(found))
 
 
-
 def span(start: int, stop: int, step: int):
     """Python's range, but a step of 0, which is told of, runs nothing."""
     return range(start, stop, step) if step else ()

@@ -20,6 +20,7 @@ from ..ir.functions import FUNCTIONS
 from ..ir.indices import is_unsigned
 from ..ir.operations import BINARY, REDUCTIONS, UNARY
 from . import arithmetic
+from .intervals import Intervals
 
 _INLINE = {"+", "-", "*", "/", "//", "%"}  # of floats: NumPy's own scalar operators
 
@@ -54,6 +55,7 @@ class _Writer:
         self.depth = 0
         self.loops = 0
         self.positions: dict[str, str] = {}  # reduction → the variable that holds the iteration's number
+        self.intervals = Intervals()
         self.scans: dict[str, str] = {}  # scan → the variable that holds what adds its terms
         self.scope: dict[str, str] = {}
         self.helpers: dict[str, str] = {}
@@ -157,7 +159,8 @@ class _Writer:
             case t.For():
                 bounds = ", ".join(map(self.expression, (s.start, s.stop, s.step)))
                 self.line(f"for {self.name(s.name)} in {self.runtime('span')}({bounds}):", s.at)
-                self.block(s.body, s.at)
+                with self.intervals.inside(s):
+                    self.block(s.body, s.at)
             case t.CheckStep():
                 self.line(f"{self.runtime('check_step')}({self.expression(s.step)}, {self.site(s)})", s.at)
             case t.Break():
@@ -255,7 +258,8 @@ class _Writer:
             self.depth += 1
             self.line(f"{self.runtime('turn')}({', '.join(map(self.name, s.names))})", s.at)
             self.depth -= 1
-        self.block(s.body, s.at)
+        with self.intervals.inside(s):
+            self.block(s.body, s.at)
 
     def reduce(self, s: t.Reduce) -> None:
         terms, name = self.terms(s.reduction), self.name(s.reduction.name)
@@ -342,8 +346,9 @@ class _Writer:
         if _is_float(e.type) and e.op in _INLINE or e.op in ("&", "|", "^"):
             return f"({left} {e.op} {right})"
         key = ("binary", e.op, e.type)
-        if e.op in ("//", "%") and isinstance(e.right, t.Const) and int(right) > 0:
-            return f"({left} {e.op} {right})"  # neither wraps
+        divides = e.op in ("//", "%") and isinstance(e.right, t.Const) and int(right) > 0
+        if divides or self.intervals.of(e):  # which does not wrap
+            return f"({left} {e.op} {right})"
         name = self.given(key, arithmetic.binary(e.op, e.type), f"{BINARY[e.op].word}_{e.type}")
         return f"{name}({left}, {right})"
 
