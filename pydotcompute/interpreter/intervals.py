@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ..ir import tree as t
-from ..ir.dtypes import INTEGER_BITS, integer_range
+from ..ir.dtypes import integer_range
 
 Interval = tuple[int, int]  # the least and the greatest
 
@@ -28,19 +28,30 @@ class Intervals:
         yield
         self.known = before
 
-    def of(self, e: t.Expr) -> Interval | None:
-        """None: nothing is known of it, or it may wrap."""
-        if isinstance(e, t.Const) and e.type in INTEGER_BITS:
+    def of(self, e: t.Expr) -> Interval:
+        """Of an integer: of one that nothing is known of, or that may wrap, all that its type has."""
+        if isinstance(e, t.Const):
             return e.whole, e.whole
-        if isinstance(e, t.Var):
-            return self.known.get(e.name)
-        if not isinstance(e, t.Binary) or e.type not in INTEGER_BITS:
+        if isinstance(e, t.Var) and e.name in self.known:
+            return self.known[e.name]
+        found = self._exact(e)
+        return found if found and _fits(found, e.type) else integer_range(e.type)
+
+    def may_wrap(self, e: t.Binary) -> bool:
+        """Of integers: whether it may be another number than that of Python's operator, or is no such."""
+        found = self._exact(e)
+        return found is None or not _fits(found, e.type)
+
+    def _exact(self, e: t.Expr) -> Interval | None:
+        """Before it wraps."""
+        if not isinstance(e, t.Binary) or e.op not in ("+", "-", "*", "//", "%"):
             return None
-        left, right = self.of(e.left), self.of(e.right)
-        if left is None or right is None or (found := _combined(e.op, left, right)) is None:
-            return None
-        least, greatest = integer_range(e.type)
-        return found if least <= found[0] and found[1] <= greatest else None
+        return _combined(e.op, self.of(e.left), self.of(e.right))
+
+
+def _fits(found: Interval, dtype: str) -> bool:
+    least, greatest = integer_range(dtype)
+    return least <= found[0] and found[1] <= greatest
 
 
 def _indices(loop: t.Parallel | t.For) -> dict[str, Interval]:
@@ -58,7 +69,7 @@ def _combined(op: str, left: Interval, right: Interval) -> Interval | None:
         return left[0] + right[0], left[1] + right[1]
     if op == "-":
         return left[0] - right[1], left[1] - right[0]
-    if op != "*" and (op not in ("//", "%") or right[0] < 1):
+    if op != "*" and right[0] < 1:
         return None
     if op == "%":
         return 0, right[1] - 1

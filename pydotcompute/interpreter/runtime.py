@@ -110,11 +110,11 @@ def loops(order: str, seed: int) -> dict[str, Callable]:
     def indices(positions: Sequence[int], counts: tuple[int, ...]) -> Iterable:
         if len(counts) == 1:
             return positions
-        if isinstance(positions, range) and max(counts, default=0) <= LISTED:
+        if not isinstance(positions, range):
+            return zip(*(axis.tolist() for axis in np.unravel_index(positions, counts))) if positions else ()
+        if max(counts, default=0) <= LISTED:
             return itertools.product(*(range(n)[:: positions.step] for n in counts))
-        if isinstance(positions, range):
-            return (_unraveled(k, counts) for k in positions)
-        return zip(*(axis.tolist() for axis in np.unravel_index(positions, counts))) if positions else ()
+        return (_unraveled(k, counts) for k in positions)
 
     def loop(*counts):
         return indices(arranged(_total(counts)), counts)

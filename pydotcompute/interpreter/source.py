@@ -346,8 +346,7 @@ class _Writer:
         if _is_float(e.type) and e.op in _INLINE or e.op in ("&", "|", "^"):
             return f"({left} {e.op} {right})"
         key = ("binary", e.op, e.type)
-        divides = e.op in ("//", "%") and isinstance(e.right, t.Const) and int(right) > 0
-        if divides or self.intervals.of(e):  # which does not wrap
+        if e.type in INTEGER_BITS and not self.intervals.may_wrap(e):
             return f"({left} {e.op} {right})"
         name = self.given(key, arithmetic.binary(e.op, e.type), f"{BINARY[e.op].word}_{e.type}")
         return f"{name}({left}, {right})"

@@ -6,8 +6,7 @@ Where a chunk's total cannot be had before its turn, there is one such loop.
 
 A scan of floats is a sum that keeps what it rounds off, from the beginning of a chunk, and what the chunk goes on from
 is kept so too: however long, its value is rounded a few times. Where float64 is as fast, sums of float32 are sums of
-float64 instead. Totals lie in an array of the call, of a block where
-the loop is one over threads.
+float64 instead. Totals lie in an array of the call, of a block where the loop is one over threads.
 """
 
 from __future__ import annotations

@@ -197,8 +197,7 @@ def test_shared_private_and_atomics(run):
 
 
 @pytest.mark.parametrize(
-    "order, floats, integers",
-    [("forward", np.nan, 2**31 - 1), ("random", np.nan, 2**31 - 1), ("reverse", "f4", -(2**31))],
+    "order, floats, integers", [("forward", np.nan, 2**31 - 1), ("random", np.nan, 2**31 - 1), ("reverse", "f4", -(2**31))]
 )
 def test_kernel_arrays_start_with_poison_another_in_reverse_order(tree, order, floats, integers):
     body = """

@@ -40,20 +40,22 @@ def test_every_value_lies_within(e, count, start, stop, step):
     inner = For("j", const(start), const(stop), const(step), ())
     with known.inside(Parallel("grid", ("i", "k"), (const(count), Var("n", "int64")), (), ())), known.inside(inner):
         found = known.of(e)
-    assert known.of(Var("i", "int64")) is None, "after the loop"
-    if found is None:
+        wraps = isinstance(e, Binary) and known.may_wrap(e)
+    assert known.of(Var("i", "int64")) == (low, high), "after the loop"
+    assert not wraps or found == (low, high)
+    if wraps:
         return
     for i in range(count):
         for j in range(start, stop, step):
-            value = exact(e, {"i": i, "j": j})  # not k, whose count is no constant
-            assert low <= found[0] <= value <= found[1] <= high
+            for k in (low, -1, 0, 5, high):  # its count is no constant
+                assert low <= found[0] <= exact(e, {"i": i, "j": j, "k": k}) <= found[1] <= high
 
 
 @pytest.mark.parametrize("body", [(Assign("j", const(2**63 - 1)),), (For("j", const(0), const(99), const(1), ()),)])
 def test_nothing_is_known_of_an_index_that_its_loop_sets(body):
     known = Intervals()
     with known.inside(For("j", const(0), const(4), const(1), body)):
-        assert known.of(Var("j", "int64")) is None
+        assert known.of(Var("j", "int64")) == integer_range("int64")
 
 
 def test_what_may_wrap_wraps():

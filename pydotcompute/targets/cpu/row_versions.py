@@ -77,8 +77,9 @@ def _row_of(loop: Parallel) -> _Row | None:
             continue
         if together := lanes_together(reductions):
             lanes = Lanes(count=together)
-            few = (lanes.piece,) if has_much_code(inner) else (lanes.piece, 2 * lanes.piece)
-            return _Row(count, (*few, lanes.count - 1 if has_much_code(inner) else lanes.block))
+            if has_much_code(inner):
+                return _Row(count, (lanes.piece, lanes.count - 1))
+            return _Row(count, (lanes.piece, 2 * lanes.piece, lanes.block))
         if any(r.op in (*EXTREMA, *SEARCHES) and r.operand_type in FLOATS for r in reductions):
             return _Row(count, (SHORT,))
     return None
