@@ -3,12 +3,14 @@
 BUDGET.md has the table. What is slow was found by measuring: with all else, `-m "not slow"` stays below 90 seconds.
 """
 
+import os
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
 
 TESTS = Path(__file__).resolve().parent
+EVERYTHING = bool(os.environ.get("PYDOTCOMPUTE_TEST_EVERYTHING"))  # what the suite leaves out for its time
 LONG = 120  # seconds of a run that is worth a summary
 BUILDS = {"built", "standard_kernels"}  # fixtures that build the repository
 SLOW = (

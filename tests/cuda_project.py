@@ -9,10 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.budget import EVERYTHING
 
 ROOT = Path(__file__).resolve().parents[1]
 EVERY = (75, 80, 86, 89, 90, 100, 120)
-ARCHITECTURES = EVERY if os.environ.get("PYDOTCOMPUTE_TEST_ARCHITECTURES") == "every" else (75, 90, 120)
+ARCHITECTURES = EVERY if EVERYTHING else (75, 90, 120)
 # A machine with a device may have no CUDA compilers: then this is a project that was built on another one.
 BUILT = os.environ.get("PYDOTCOMPUTE_CUDA_PROJECT", "")
 

@@ -39,6 +39,7 @@ def hook(event, arguments):
 for line in sys.stdin:
     if (child := os.fork()) == 0:
         end = int(line)
+        signal.alarm(120)
         sys.addaudithook(hook)
         code = main(["build", "-C", sys.argv[1], "--bundle", sys.argv[2], "-j", "1"])
         os._exit(code or (100 if count < end else 101))
@@ -71,6 +72,7 @@ def build(folders, tmp_path):
         def run(number):
             print(number, file=builder.stdin, flush=True)
             code = int(builder.stdout.readline())
+            said.seek(0)
             assert code in (KILLED, ENDED), said.read()
             return code
 
