@@ -21,7 +21,6 @@ from numba.core import (
     codegen,
     compiler,
     errors,
-    registry,
     typed_passes,
     untyped_passes,
 )
@@ -30,12 +29,14 @@ from numba.core.compiler_machinery import PassManager
 from numba.core.cpu import FastMathOptions
 from numba.core.dispatcher import Dispatcher
 from numba.core.funcdesc import FunctionDescriptor
+from numba.core.target_extension import target_override
 from numba.core.targetconfig import ConfigStack
 
 from . import lanes
 from .independence import ACCESS
 from .intrinsic import intrinsic
 from .line_table import hidden, shown
+from .numba_target import NAME, TARGET
 from .written import Written
 
 
@@ -226,10 +227,9 @@ def _self_contained(function: Callable) -> Callable:
 
 
 def _result_type(function: Callable, operands: tuple) -> types.Type:
-    target = registry.cpu_target
     interpreted = compiler.run_frontend(function)
     _, result, _, _ = typed_passes.type_inference_stage(
-        target.typing_context, target.target_context, interpreted, operands, None
+        TARGET.typing_context, TARGET.target_context, interpreted, operands, None
     )
     return types.unliteral(result)
 
@@ -240,12 +240,14 @@ def _result_type(function: Callable, operands: tuple) -> types.Type:
 def compile_written(written: Written, functions: dict[str, types.Signature], fastmath: Sequence[str]) -> str:
     """LLVM IR of a module that defines these of the written functions under their names, `i32 NAME(result *, ptr,
     arguments…)`, and everything that they call as internal functions. Raises Refused."""
-    target, flags = registry.cpu_target, _flags(fastmath, False)
-    target.target_context.refresh()  # before the derived context: Numba sets itself up once, for the first that asks
-    store = _Codegen()
-    context = target.target_context.subtarget(_internal_codegen=store, aot_mode=True)
-    context = context.subtarget(fastmath=flags.fastmath, enable_debuginfo=bool(written.lines), DIBuilder=written.lines)
-    with global_compiler_lock, _refusals(), ConfigStack().enter(flags):
+    flags = _flags(fastmath, False)
+    with global_compiler_lock, _refusals(), ConfigStack().enter(flags), target_override(NAME):
+        TARGET.target_context.refresh()  # before the derived one: Numba sets itself up once, for the first that asks
+        store = _Codegen()
+        context = TARGET.target_context.subtarget(
+            _internal_codegen=store, aot_mode=True, fastmath=flags.fastmath,
+            enable_debuginfo=bool(written.lines), DIBuilder=written.lines,
+        )  # fmt: skip
         called = {name: written.define(context, name, signature.args) for name, signature in functions.items()}
         for name, signature in functions.items():
             type_ = context.call_conv.get_function_type(signature.return_type, signature.args)
