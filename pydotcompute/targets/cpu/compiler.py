@@ -125,30 +125,38 @@ def emit_object(text: str, target: str, what: str) -> bytes:
 
 def optimised(text: str, target: str, what: str) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
     """The module of `kernel_ir` after LLVM's passes for a target, and what emits its code."""
+    level = 3 if f"!{_REDUCES} =" in text else 2
     try:
         machine = target_machine(target)
-        if "@llvm.fma." in text and not has("fma", target):
-            module = parsed(emulated(text), target)
-            module.link_in(parsed(fma_ir(), target))
-        else:
-            module = parsed(text, target)
-        if f"@{float16.PREFIX}" in text:
-            module.link_in(parsed(float16.float16_ir(has("f16c", target)), target))
-        if fused.PREFIX in text:
-            module.link_in(parsed(fused.fused_ir(text, has("fma", target)), target))
-        if STREAMING in text:
-            module.link_in(parsed(streaming_ir(triple(target).startswith("x86_64")), target))
-        for item in (*module.functions, *module.global_variables):
-            if item.is_declaration or item.name == "run" or item.name.startswith("llvm."):
-                continue
-            if item.name == "body":
-                item.visibility = "hidden"
-            else:
-                item.linkage = "internal"
-        _optimise(module, machine, target, 3 if f"!{_REDUCES} =" in text else 2)
-        return module, machine
+        try:
+            return _optimised(_whole(text, target), machine, target, level), machine
+        except RuntimeError:  # what makes vectors of straight code may use one before it is made, in LLVM 20 to 22
+            return _optimised(_whole(text, target), machine, target, level, straight=False), machine
     except RuntimeError as error:
         raise CompilationError(f"{what} for {target}: LLVM refused the code\n{error}") from error
+
+
+def _whole(text: str, target: str) -> llvm.ModuleRef:
+    """The module of `kernel_ir` with all that it calls."""
+    if "@llvm.fma." in text and not has("fma", target):
+        module = parsed(emulated(text), target)
+        module.link_in(parsed(fma_ir(), target))
+    else:
+        module = parsed(text, target)
+    if f"@{float16.PREFIX}" in text:
+        module.link_in(parsed(float16.float16_ir(has("f16c", target)), target))
+    if fused.PREFIX in text:
+        module.link_in(parsed(fused.fused_ir(text, has("fma", target)), target))
+    if STREAMING in text:
+        module.link_in(parsed(streaming_ir(triple(target).startswith("x86_64")), target))
+    for item in (*module.functions, *module.global_variables):
+        if item.is_declaration or item.name == "run" or item.name.startswith("llvm."):
+            continue
+        if item.name == "body":
+            item.visibility = "hidden"
+        else:
+            item.linkage = "internal"
+    return module
 
 
 def entry_object(entry_ir: str, target: str, what: str) -> bytes:
@@ -187,15 +195,23 @@ def _prepare(module: llvm.ModuleRef, machine: llvm.TargetMachine, target: str) -
     module.verify()
 
 
-def _optimise(module: llvm.ModuleRef, machine: llvm.TargetMachine, target: str, level: int) -> None:
+def _optimised(
+    module: llvm.ModuleRef, machine: llvm.TargetMachine, target: str, level: int, straight: bool = True
+) -> llvm.ModuleRef:
     """level: of LLVM, 3 to take out of loops over rows what their length decides (short rows take up to half the time
-    then). Where nothing of the kind is to be had 3 only takes more time, of attention twice as much."""
+    then). Where nothing of the kind is to be had 3 only takes more time, of attention twice as much. straight: make
+    vectors of straight code too.
+
+    RuntimeError: what LLVM made is no module.
+    """
     _prepare(module, machine, target)
     options = llvm.create_pipeline_tuning_options(speed_level=level)
-    options.loop_vectorization = options.slp_vectorization = True
+    options.loop_vectorization, options.slp_vectorization = True, straight
     builder = llvm.create_pass_builder(machine, options)
     with _loading_anew():
         builder.getModulePassManager().run(module, builder)
+    module.verify()
+    return module
 
 
 @contextmanager

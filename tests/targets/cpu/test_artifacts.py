@@ -6,6 +6,7 @@ import textwrap
 from dataclasses import replace
 from pathlib import Path
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 from tests.targets.cpu.compiled import agree, compiled, kernel, load, tree_of
@@ -122,6 +123,29 @@ def test_code_that_needs_a_library_is_refused():
     """)
     with pytest.raises(CompilationError, match="f for cpu:x86-64-v3: the code needs sin, which no artifact may"):
         cpu.emit_object(text, "cpu:x86-64-v3", "f")
+
+
+@pytest.mark.parametrize("failures", [0, 1, 2])
+def test_code_that_llvm_breaks_is_made_without_vectors_of_straight_code(monkeypatch, failures):
+    """Which LLVM sometimes uses before it makes them. Its verifier says so; what emits the code would abort."""
+    verify, seen = llvm.ModuleRef.verify, []
+
+    def broken(module):
+        seen.append(str(module))
+        if len(seen) in (2, 4)[:failures]:  # after the passes, of the first and the second time
+            raise RuntimeError("Instruction does not dominate all uses!")
+        verify(module)
+
+    body = [f"a{k} = x[{k}] * 3" for k in range(8)] + [f"out[{k}] = a{k}" for k in range(8)]
+    tree = tree_of("\n".join(body), "(x: T[8]) -> (out: T[8])")
+    monkeypatch.setattr(llvm.ModuleRef, "verify", broken)
+    text = cpu.kernel_ir(lower(tree), "f.py")
+    if failures == 2:
+        with pytest.raises(CompilationError, match="f for cpu:x86-64-v3: LLVM refused the code\nInstruction does not"):
+            cpu.emit_object(text, "cpu:x86-64-v3", "f")
+        return
+    assert cpu.emit_object(text, "cpu:x86-64-v3", "f")
+    assert ["fmul <8 x float>" in module for module in seen] == [False, True, False, False][: 2 + 2 * failures]
 
 
 @pytest.mark.parametrize("flags", ["contract", "", "nnan, ninf, nsz", "fast", "reassoc, arcp, afn, contract"])
