@@ -7,8 +7,9 @@ iterations go through that loop together, as vectors whose lanes are iterations.
             s += x[k, i]                         for lane in threads(LANES): s[lane] += x[k, LANES * block + lane]
         out[i] = s                           for lane in threads(LANES): out[LANES * block + lane] = s[lane]
 
-The last block, which has fewer iterations, is written as it was. Iterations of a parallel loop touch no element that
-another one touches, and each does what it did, in that order: no bit changes.
+Of the last block, which has fewer iterations, half and a quarter of the lanes go together, and the rest as it was.
+Iterations of a parallel loop touch no element that another one touches, and each does what it did, in that order: no
+bit changes.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ from .sums_in_lanes import as_loops, lies_across
 from .turned_tiles import ROWS, filled, from_tiles, loads_along, turns_of
 
 LANES = {True: 16, False: 32}  # where something is computed in 64 bits; elsewhere
-APART = ROWS  # where what they read lies apart: by tiles, or each is then computed alone, beside the others
+_APART = ROWS  # where what they read lies apart: by tiles, or each is then computed alone, beside the others
+_LEAST = ROWS // 2  # in the last block half and a quarter of the lanes too, but no fewer
 _FEW = 8  # turns of a loop in another one
 _SMALL = 500  # nodes of a loop whose turns LLVM writes one after the other, and then makes vectors of the grid's
 _NOTHING = {"float32": 0.0, "float64": 0.0, "int32": 0, "int64": 0, "uint8": 0}  # where nothing is loaded
@@ -142,25 +144,22 @@ class _Lanes:
             self._find_same(rest)
         self.apart = self._is_apart(rest)
         tiled = not self.apart and any(map(self._along, self._shared(rest)))
-        self.lanes = lanes = APART if self.apart or tiled else lanes
+        self.lanes = lanes = _APART if self.apart or tiled else lanes
         self._keep(rest)
         if self.apart:
             self.arrays = {}
         together = self._together(rest, lanes)
+        some = [self._some(n, rest) for n in (lanes // 2, lanes // 4) if n >= _LEAST]
         of_block = [*self.arrays.values(), *self.tiles]
         made.arrays |= {a.name: a for a in of_block}
         few = Parallel(
             "threads", (other.name,), (Binary("-", count, self.first, "int64"),),
             (Assign(loop.names[-1], _sum(self.first, other), at=loop.at), *loop.body), at=loop.at,
         )  # fmt: skip
-        half: tuple[Stmt, ...] = ()
-        if lanes > APART:
-            some = (*self._together(rest, lanes // 2), self._advanced(self.first, lanes // 2))
-            half = (self._if_there_are(lanes // 2, some),)
         body: tuple[Stmt, ...] = (
             *of_block,
             Assign(self.first.name, Binary("*", block, _whole(lanes), "int64"), at=loop.at),
-            self._if_there_are(lanes, together, (*half, few)),
+            self._if_there_are(lanes, together, (*some, few)),
         )
         blocks = Binary("//", _sum(count, _whole(lanes - 1)), _whole(lanes), "int64")
         return replace(
@@ -170,6 +169,11 @@ class _Lanes:
     def _if_there_are(self, lanes: int, body: tuple[Stmt, ...], orelse: tuple[Stmt, ...] = ()) -> If:
         """So many iterations, from the first of a block."""
         return If(Compare("<=", _sum(self.first, _whole(lanes)), self.loop.counts[-1]), body, orelse, at=self.loop.at)
+
+    def _some(self, lanes: int, body: Sequence[Stmt]) -> If:
+        """So many iterations, if they are left; then those after them are."""
+        after = Assign(self.first.name, _sum(self.first, _whole(lanes)), at=self.loop.at)
+        return self._if_there_are(lanes, (*self._together(body, lanes), after))
 
     def _index(self, lane: Expr) -> Assign:
         return Assign(self.loop.names[-1], _sum(self.first, lane), at=self.loop.at)
@@ -231,24 +235,21 @@ class _Lanes:
         found = loads_along(loop, self.loop.names[-1], self.set - self.of_all)
         return [load for load in found if load.array not in self.made.strided]
 
-    def _pieces(self, loop: For, loads: list[Load], outer: frozenset[str]) -> Generator[Stmt, None, For]:
+    def _pieces(self, loop: For, loads: list[Load], lanes: int, outer: frozenset[str]) -> Generator[Stmt, None, For]:
         """Pieces of such a loop; what is left of it."""
         made, turns = self.made, _whole(turns_of(loads))
-        tiles = {n: NewArray("private", made.name(f"_tile_of_{n.array}"), (turns.whole, ROWS), n.type) for n in loads}
+        tiles = {n: NewArray("private", made.name(f"_tile_of_{n.array}"), (turns.whole, lanes), n.type) for n in loads}
         self.tiles += tiles.values()
         piece, first, turn = map(made.local, ("_piece", "_first_turn", "_turn_of_piece"))
         fill = [filled(tile, n, loop.name, first, turn, self.lane, self._index(self.lane)) for n, tile in tiles.items()]
         body = [from_tiles(s, tiles, turn, self.lane) for s in loop.body]
-        together = self._together(body, ROWS, outer | {loop.name})
+        together = self._together(body, lanes, outer | {loop.name})
         of_turn: tuple[Stmt, ...] = (Assign(loop.name, _sum(first, turn), at=loop.at), *together)
         begin = Assign(first.name, Binary("*", piece, turns, "int64"), at=loop.at)
         each: tuple[Stmt, ...] = (begin, *fill, For(turn.name, _whole(0), turns, _whole(1), of_turn, at=loop.at))
         pieces = Binary("//", Call("max", (loop.stop, _whole(0)), "int64"), turns, "int64")
         yield For(piece.name, _whole(0), pieces, _whole(1), each, at=loop.at)
         return replace(loop, start=Binary("*", pieces, turns, "int64"))
-
-    def _advanced(self, first: Var, lanes: int) -> Assign:
-        return Assign(first.name, _sum(first, _whole(lanes)), at=self.loop.at)
 
     # ----------------------------------------------------------------------------------------- what is in lanes
 
@@ -361,7 +362,7 @@ class _Lanes:
         for part in self._split(body, outer):
             if isinstance(part, For):
                 if not self.apart and (loads := self._along(part)):
-                    part = yield from self._pieces(part, loads, outer)
+                    part = yield from self._pieces(part, loads, lanes, outer)
                 yield replace(part, body=self._together(part.body, lanes, outer | {part.name}))
                 continue
             if isinstance(part, Assign):

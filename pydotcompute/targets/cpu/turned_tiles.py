@@ -1,7 +1,7 @@
-"""Tiles of arrays, of eight rows, as columns: what each of eight iterations of a grid reads along a row of its own, for
-vectors whose lanes are these iterations.
+"""Tiles of arrays, of four or eight rows, as columns: what each of so many iterations of a grid reads along a row of
+its own, for vectors whose lanes are these iterations.
 
-    for lane, turn in threads(ROWS, turns):
+    for lane, turn in threads(rows, turns):
         i = first + lane                       one loop, which is written as loads of vectors along the rows, the
         tile[turn, lane] = x[i, at + turn]     shuffles that make columns of them, and stores of whole columns
 """
@@ -42,7 +42,7 @@ from .arrays import itemsize
 from .bodies import assigned, read
 from .elements import Elements
 
-ROWS = 8
+ROWS = 8  # of a tile, or half as many
 _TYPES = frozenset(("float32", "float64", "int32", "int64", "uint32", "uint64"))  # of 4 or 8 bytes
 _COLUMNS = 32  # bytes of a row that become columns together: with more, registers do not hold them
 
@@ -123,7 +123,9 @@ def write_filled(s: Parallel, statements: Statements, elements: Elements, names:
     array, text, writer = elements.arrays[tile], statements.expressions.text, statements.writer
     if add != lane or read(first) & {lane, turn} or place != (Var(turn, "int64"), Var(lane, "int64")):
         return False
-    if lanes.whole != ROWS or not _is_along(load, turn, row, {lane, turn, row}) or turns * itemsize(load.type) % 16:
+    if lanes.whole not in (ROWS // 2, ROWS) or turns * itemsize(load.type) % 16:
+        return False
+    if not _is_along(load, turn, row, {lane, turn, row}):
         return False
     if array.strides is not None or array.dtype != load.type:
         return False
@@ -136,7 +138,7 @@ def write_filled(s: Parallel, statements: Statements, elements: Elements, names:
         statements.write((index,))
         starts.append(writer.held("_row", elements.address(load, text)))
     stride = writer.held("_stride", f"sub(address({starts[1]}), address({starts[0]}))")
-    writer.line(f"columns({array.pointer}, {array.extents[-1]}, {starts[0]}, {stride}, {turns})")
+    writer.line(f"columns({array.pointer}, {array.extents[-1]}, {starts[0]}, {stride}, {lanes.whole}, {turns})")
     return True
 
 
@@ -148,16 +150,21 @@ def _joined(b, first, second):
     return _chosen(b, first, second, range(2 * first.type.count))
 
 
-def _columns_of_8(b, halves: Sequence) -> list:
-    """Four columns of eight rows, of which each has four elements."""
-    y = [_joined(b, halves[row], halves[row + 4]) for row in range(4)]
-    low, high = [0, 8, 1, 9, 4, 12, 5, 13], [2, 10, 3, 11, 6, 14, 7, 15]
-    pairs = [(_chosen(b, y[0], y[1], which), _chosen(b, y[2], y[3], which)) for which in (low, high)]
-    numbers = [0, 1, 8, 9, 4, 5, 12, 13], [2, 3, 10, 11, 6, 7, 14, 15]
-    return [_chosen(b, *pair, which) for pair in pairs for which in numbers]
+def _of_four(b, halves: Sequence) -> list:
+    """Four columns of four or eight rows, of which each has four elements."""
+    rows = halves if len(halves) == 4 else [_joined(b, *pair) for pair in zip(halves[:4], halves[4:])]
+    width = len(halves)  # what rows 0 to 3 have, and beside it what rows 4 to 7 have
+    low, high = ([first, width + first, first + 1, width + first + 1] for first in (0, 2))
+    first, second = [0, 1, width, width + 1], [2, 3, width + 2, width + 3]
+
+    def chosen(x, y, numbers):
+        return _chosen(b, x, y, [number + four for four in range(0, width, 4) for number in numbers])
+
+    pairs = [(chosen(rows[0], rows[1], which), chosen(rows[2], rows[3], which)) for which in (low, high)]
+    return [chosen(*pair, which) for pair in pairs for which in (first, second)]
 
 
-def _columns_of_4(b, halves: Sequence) -> list:
+def _of_two(b, halves: Sequence) -> list:
     """Two columns of four rows, of which each has two elements."""
     even, odd = _joined(b, halves[0], halves[2]), _joined(b, halves[1], halves[3])
     return [_chosen(b, even, odd, [0, 4, 2, 6]), _chosen(b, even, odd, [1, 5, 3, 7])]
@@ -170,28 +177,28 @@ def _opaque(b, pointer):
 
 
 @intrinsic
-def columns(typing_context, tile, width, start, stride, count):
-    """Store so many columns, a literal, of eight rows as rows of a tile. width: elements of its rows; stride: bytes
-    from a row to the next."""
-    if not isinstance(count, types.IntegerLiteral):
+def columns(typing_context, tile, width, start, stride, lanes, count):
+    """Store so many columns of so many rows, two literals, as rows of a tile. width: elements of its rows; stride:
+    bytes from a row to the next."""
+    if not all(isinstance(n, types.IntegerLiteral) for n in (lanes, count)):
         return None
 
     def emit(context, b, signature, values):
-        to, width, start, stride, _ = values
+        to, width, start, stride, *_ = values
         element, size, start = stored_type(tile.dtype), itemsize(tile.dtype.name), _opaque(b, start)
-        rows = [b.gep(start, [b.mul(stride, ir.Constant(I64, k))], source_etype=I8) for k in range(ROWS)]
-        at_once, make = (8, _columns_of_8) if size == 4 else (4, _columns_of_4)
+        rows = [b.gep(start, [b.mul(stride, ir.Constant(I64, k))], source_etype=I8) for k in range(lanes.literal_value)]
+        at_once, make = (lanes.literal_value, _of_four) if size == 4 else (4, _of_two)
         half = 16 // size  # elements: a register is loaded from two rows
         for column in range(0, count.literal_value, half):
             places = [b.gep(start, [ir.Constant(I64, column)], source_etype=element) for start in rows]
             halves = [b.load(place, align=size, typ=ir.VectorType(element, half)) for place in places]
-            for row in range(0, ROWS, at_once):
+            for row in range(0, lanes.literal_value, at_once):
                 for k, made in enumerate(make(b, halves[row : row + at_once])):
                     place = b.add(b.mul(width, ir.Constant(I64, column + k)), ir.Constant(I64, row))
                     pointer = b.gep(to, [place], inbounds=True, source_etype=element)
                     b.store(made, b.bitcast(pointer, made.type.as_pointer()), align=size)
 
-    return types.void(tile, types.int64, start, types.int64, count), emit
+    return types.void(tile, types.int64, start, types.int64, lanes, count), emit
 
 
 FUNCTIONS: dict[str, Callable] = {"columns": columns}
