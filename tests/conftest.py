@@ -1,5 +1,6 @@
 """Settings of the whole suite, and the repository's own kernels."""
 
+import compileall
 import signal
 import subprocess
 import sys
@@ -21,6 +22,12 @@ sys.path.insert(0, str(ROOT))  # what tests share is imported as `tests.…`, fr
 
 from tests import budget  # noqa: E402
 from tests.cuda_project import project, skip_without_compilers  # noqa: E402, F401
+
+
+def pytest_configure(config):
+    """Each of the thousand processes of a test run reads bytecode, where the environment says that none may write it."""
+    if not hasattr(config, "workerinput"):
+        compileall.compile_dir(ROOT / "pydotcompute", quiet=1)
 
 
 def pytest_collection_modifyitems(items):

@@ -23,7 +23,7 @@ class Machine:
     """Made in an empty folder. Raises Missing."""
 
     def __init__(self, folder: Path):
-        self.system, self.site = folder / "system", folder / "site"
+        self.system, self.site, self.bytecode = folder / "system", folder / "site", folder / "bytecode"
         downloads = folder / "downloads"
         for path in (self.system, self.site, downloads):
             path.mkdir(mode=0o777, parents=True)
@@ -44,7 +44,7 @@ class Machine:
         path = f"{ROOT}:{self.site}"
         return subprocess.run(
             [*emulator, *words], capture_output=True, text=True, timeout=900,
-            env={"PATH": "/usr/bin:/bin", "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", **settings},
+            env={"PATH": "/usr/bin:/bin", "PYTHONPATH": path, "PYTHONPYCACHEPREFIX": str(self.bytecode), **settings},
         )  # fmt: skip
 
 

@@ -28,10 +28,17 @@ EXPRESSIONS = st.recursive(
 
 
 def exact(e, values):
-    """The value, and that of every part, in Python's integers; a ZeroDivisionError is one."""
+    """The value in Python's integers, of parts that wrap as the language says."""
     if isinstance(e, Const):
         return e.value
-    return values[e.name] if isinstance(e, Var) else OPERATIONS[e.op](exact(e.left, values), exact(e.right, values))
+    return values[e.name] if isinstance(e, Var) else OPERATIONS[e.op](wrapped(e.left, values), wrapped(e.right, values))
+
+
+def wrapped(e, values):
+    try:
+        return (exact(e, values) + 2**63) % 2**64 - 2**63
+    except ZeroDivisionError:
+        return 0
 
 
 @given(EXPRESSIONS, st.integers(1, 5), st.integers(-6, 6), st.integers(-6, 6), st.sampled_from([-3, -1, 1, 2]))

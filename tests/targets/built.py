@@ -65,7 +65,7 @@ def marked(target: str, *more: Any) -> Any:
     reason = own.missing() or (levels.unfit(target) if own.name == "cpu" else "")
     reason = reason or LACKS.get(own.name, str)()
     marks = [pytest.mark.skipif(bool(reason), reason=str(reason))]
-    if target in ("cpu:x86-64-v2", "cpu:x86-64-v4", "opencl:1.2", "webgpu") or own.name in ("hip", "metal"):  # what v3 passes is mostly right for them
+    if target != "cpu:x86-64-v3":  # what it passes is mostly right for the others
         marks.append(pytest.mark.slow)
     return pytest.param(target, *more, marks=marks)
 
