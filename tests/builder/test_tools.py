@@ -95,7 +95,27 @@ for kernel in declare.load(root).kernels.values():
             assert not answer.failures, answer.failures
             assert all(0 < made.seconds < 600 for made in answer.artifacts.values())
 print(*[m.__file__ for n, m in list(sys.modules.items()) if n.partition(".")[0] == "pydotcompute"], sep="\\n")
+print(*[n for n in sys.modules if n.startswith("numba.")], sep="\\n", file=sys.stderr)
 """
+# What Numba's own targets load for arrays, text and lists, and take longer to than a few kernels to compile.
+UNUSED = {
+    "cpu": {"numba.np.arraymath", "numba.np.linalg", "numba.cpython.unicode", "numba.cpython.randomimpl"},
+    "cuda": {"numba.cuda.np.arraymath", "numba.cuda.cpython.unicode", "numba.cuda.libdevicedecl"},
+}
+
+
+@pytest.mark.parametrize("backend", UNUSED)
+def test_declared_kernels_need_little_of_numba(fresh, backend):
+    if missing := get(backend).missing():
+        pytest.skip(missing)
+    with open(fresh / "kernels.yaml", "a") as file:
+        file.write(KERNELS)
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTED, str(fresh), get(backend).default], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    loaded = set(done.stderr.split())
+    assert "numba.core.types" in loaded and not UNUSED[backend] & loaded
 
 
 @pytest.mark.parametrize("backend", own_names())

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llvmlite import ir
 from numba.core.compiler_lock import global_compiler_lock
@@ -32,7 +31,9 @@ def write_kernels(
 ) -> None:
     """In the module of the written functions, the kernel of each entry, which calls its function; with the types of its
     arguments."""
-    context, flags = _context(), CUDAFlags()
+    # Not refreshed: to load what numba-cuda has for Python's own functions takes as long as several kernels, and what is
+    # written here calls none of them.
+    context, flags = cuda_target.target_context, CUDAFlags()
     flags.compute_capability = capability
     kernels = []
     for entry, given in entries:  # they stand first
@@ -65,11 +66,3 @@ def _mark(kernels: Sequence[ir.Function]) -> None:
     used = ir.GlobalVariable(module, ir.ArrayType(pointer, len(kernels)), "llvm.used")
     used.linkage, used.section = "appending", "llvm.metadata"
     used.initializer = ir.Constant(used.value_type, [kernel.bitcast(pointer) for kernel in kernels])
-
-
-@cache
-def _context() -> Any:
-    """numba-cuda's, which knows all its types."""
-    cuda_target.typing_context.refresh()
-    cuda_target.target_context.refresh()
-    return cuda_target.target_context
