@@ -59,12 +59,12 @@ def test_a_processor_runs_its_own_level(built, processor, level):
 
 
 @pytest.mark.parametrize(
-    ("processor", "level", "part"), [("Nehalem", "x86-64-v2", 0), ("Haswell", "x86-64-v3", 1)], ids=["v2", "v3"]
+    ("processor", "level", "part"), [("Nehalem", "x86-64-v2", 0), ("Haswell", "x86-64-v3", 2)], ids=["v2", "v3"]
 )
 def test_check_holds_on_a_processor_of_the_level(built, processor, level, part):
-    """Of every second kernel: what instructions there are is decided for all of them alike."""
+    """Of every fourth kernel: what instructions there are is decided for all of them alike."""
     every = list(declare.load(built).kernels)
-    kernels = every if EVERYTHING else every[part::2]
+    kernels = every if EVERYTHING else every[part::4]
     command = [sys.executable, "-m", "pydotcompute", "check", *kernels, "--quick", "-C", str(built), "--json"]
     done = subprocess.run(
         ["qemu-x86_64", "-cpu", processor, *command, "-t", f"cpu:{level}"], capture_output=True, text=True, timeout=800

@@ -31,8 +31,8 @@ def write_kernels(
 ) -> None:
     """In the module of the written functions, the kernel of each entry, which calls its function; with the types of its
     arguments."""
-    # Not refreshed: to load what numba-cuda has for Python's own functions takes as long as several kernels, and what is
-    # written here calls none of them.
+    # Not refreshed: to load what numba-cuda has for Python's own functions takes as long as several kernels, and what
+    # is written here calls none of them.
     context, flags = cuda_target.target_context, CUDAFlags()
     flags.compute_capability = capability
     kernels = []
