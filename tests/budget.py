@@ -14,34 +14,41 @@ EVERYTHING = bool(os.environ.get("PYDOTCOMPUTE_TEST_EVERYTHING"))  # what the su
 LONG = 120  # seconds of a run that is worth a summary
 BUILDS = {"built", "standard_kernels"}  # fixtures that build the repository
 SLOW = (
-    "artifact/test_dimensions.py", "backends/cuda/case", "backends/cuda/test_calls.py", "backends/cuda/test_device",
-    "backends/cuda/test_emulated", "builder/test_bundle.py", "builder/test_changes.py", "builder/test_faults.py",
-    "builder/test_incremental.py", "builder/test_key_reads.py", "builder/test_order.py", "builder/test_pool.py",
-    "builder/test_reproducible.py", "builder/test_tools.py", "check/test_body_mutants.py", "check/test_check.py",
-    "check/test_found.py", "check/test_mutants.py", "cli/test_cache_output.py", "cli/test_output.py",
-    "declare/test_any_text.py", "examples/test_embed.py", "frontend/test_limits.py",
+    "artifact/test_dimensions.py", "backends/cuda/case", "backends/cuda/test_calls.py", "backends/cuda/test_choice.py",
+    "backends/cuda/test_device", "backends/cuda/test_emulated", "builder/test_bundle.py", "builder/test_changes.py",
+    "builder/test_faults.py", "builder/test_incremental.py", "builder/test_key_reads.py", "builder/test_order.py",
+    "builder/test_pool.py", "builder/test_reproducible.py", "builder/test_tools.py", "cache/test_archive.py",
+    "check/test_body_mutants.py", "check/test_check.py", "check/test_found.py", "check/test_mutants.py",
+    "cli/test_cache_output.py", "cli/test_output.py", "declare/test_any_text.py", "devices/test_discovery.py",
+    "examples/test_embed.py", "frontend/test_limits.py", "frontend/test_mutations.py",
     "frontend/test_random_expressions.py", "house/test_budget.py", "interpreter/test_arithmetic.py",
     "jit/test_compile_kernel.py", "jit/test_edits.py", "kernels/", "math/test_accuracy.py", "math/test_loops.py",
-    "math/test_special_values.py", "random_programs/test_agreement.py",
-    "random_programs/test_found.py", "runtime/test_entry.py", "runtime/test_expressions.py",
-    "runtime/test_interrupted.py", "runtime/test_loading.py", "runtime/test_no_files.py", "runtime/test_product.py",
-    "runtime/test_random.py", "runtime/test_ranks.py", "runtime/test_rules.py", "runtime/test_settings.py",
+    "math/test_special_values.py", "random_programs/test_agreement.py", "random_programs/test_found.py",
+    "runtime/test_entry.py", "runtime/test_expressions.py", "runtime/test_interrupted.py", "runtime/test_libraries.py",
+    "runtime/test_loading.py", "runtime/test_no_files.py", "runtime/test_product.py", "runtime/test_random.py",
+    "runtime/test_ranks.py", "runtime/test_remedies.py", "runtime/test_rules.py", "runtime/test_settings.py",
     "runtime/test_trust.py", "runtime/test_vendor.py", "targets/cpu/test_arithmetic.py",
-    "targets/cpu/test_artifacts.py", "targets/cpu/test_fastmath.py", "targets/cpu/test_independent.py",
+    "targets/cpu/test_artifacts.py", "targets/cpu/test_fastmath.py", "targets/cpu/test_grid_lanes.py",
+    "targets/cpu/test_independent.py", "targets/cpu/test_index_checks.py", "targets/cpu/test_index_set_splitting.py",
     "targets/cpu/test_language.py", "targets/cpu/test_periodic.py", "targets/cpu/test_private_copies.py",
     "targets/cpu/test_reductions.py", "targets/cpu/test_scatter.py", "targets/cpu/test_staged_updates.py",
-    "targets/cpu/test_streaming.py", "targets/cpu/test_turned_tiles.py", "targets/cpu/test_views.py", "targets/cuda/",
-    "targets/hip/", "targets/metal/", "targets/opencl/", "targets/storage/", "targets/test_arithmetic.py",
-    "targets/test_complex", "targets/test_index_checks.py", "targets/test_ordering.py",
-    "targets/test_parallel_counts.py", "targets/test_powers", "targets/test_random_programs.py", "targets/test_ranges",
-    "targets/test_reductions", "targets/test_scatter.py", "targets/webgpu/",
+    "targets/cpu/test_streaming.py", "targets/cpu/test_threads.py", "targets/cpu/test_turned_tiles.py",
+    "targets/cpu/test_views.py", "targets/cuda/", "targets/hip/", "targets/metal/", "targets/opencl/",
+    "targets/storage/", "targets/test_arithmetic.py", "targets/test_complex", "targets/test_index_checks.py",
+    "targets/test_ordering.py", "targets/test_parallel_counts.py", "targets/test_powers",
+    "targets/test_random_programs.py", "targets/test_ranges", "targets/test_reductions", "targets/test_scatter.py",
+    "targets/webgpu/",
 )  # fmt: skip
+
+
+def is_slow(path):
+    """Whether all tests of a file are."""
+    return path.is_relative_to(TESTS) and path.relative_to(TESTS).as_posix().startswith(SLOW)
 
 
 def mark(items):
     for item in items:
-        path = item.path.relative_to(TESTS).as_posix() if item.path.is_relative_to(TESTS) else ""
-        if path.startswith(SLOW) or BUILDS & set(item.fixturenames):
+        if is_slow(item.path) or BUILDS & set(item.fixturenames):
             item.add_marker(pytest.mark.slow)
 
 

@@ -30,6 +30,11 @@ def pytest_configure(config):
         compileall.compile_dir(ROOT / "pydotcompute", quiet=1)
 
 
+def pytest_ignore_collect(collection_path, config):
+    """What is slow as a whole is left out without being imported, which takes as long as many tests."""
+    return True if config.option.markexpr == "not slow" and budget.is_slow(collection_path) else None
+
+
 def pytest_collection_modifyitems(items):
     skip_without_compilers(items)
     budget.mark(items)

@@ -62,6 +62,7 @@ def test_its_artifacts_are_built_beside_ours(project):
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_call_on_its_arrays_and_one_that_moves(project):
     program = """
 import sys, numpy as np, pydotcompute
@@ -92,6 +93,7 @@ print(*(info.name for info in pydotcompute.discover_backends() if info.available
     assert set(done.stdout.split()) >= {"abacus", "cpu"}
 
 
+@pytest.mark.slow
 def test_check_holds_it_to_the_reference(project):
     done = run("-m", "pydotcompute", "check", "--quick", "--json", "-C", project)
     assert done.returncode == 0, done.stderr
@@ -99,6 +101,7 @@ def test_check_holds_it_to_the_reference(project):
     assert rows["saxpy", "T=float32", "abacus:beads"] == rows["twice", "-", "abacus:beads"] == "ok"
 
 
+@pytest.mark.slow
 def test_the_commands_show_it(project):
     assert "abacus" in run("-m", "pydotcompute", "backends").stdout
     shown = run("-m", "pydotcompute", "cache", "show", "saxpy", "-C", project).stdout
