@@ -130,7 +130,7 @@ def optimised(text: str, target: str, what: str) -> tuple[llvm.ModuleRef, llvm.T
         machine = target_machine(target)
         try:
             return _optimised(_whole(text, target), machine, target, level), machine
-        except RuntimeError:  # what makes vectors of straight code may use one before it is made, in LLVM 20 to 22
+        except RuntimeError:  # what makes vectors of straight code may use one before it is made, in LLVM 22
             return _optimised(_whole(text, target), machine, target, level, straight=False), machine
     except RuntimeError as error:
         raise CompilationError(f"{what} for {target}: LLVM refused the code\n{error}") from error
