@@ -79,6 +79,20 @@ BODIES = {
                 s = s * 0.5 + out[k, i]
                 out[k, i] = s
     """),
+    "once each": ("(x: float64[m, n], sums: inout float64[n]) -> ()", """
+        for i in grid(n):
+            s = sums[i]
+            for k in range(m):
+                s = s * 0.5 + x[k, i]
+            sums[i] = s
+    """),
+    "rows, once each": ("(x: float64[n, m], sums: inout float64[n]) -> ()", """
+        for i in grid(n):
+            s = sums[i]
+            for k in range(m):
+                s = s * 0.5 + x[i, k]
+            sums[i] = s
+    """),
     "what one loop leaves to the next": ("(x: float32[m, n]) -> (out: float32[n])", """
         for i in grid(n):
             a = x[0, i]
@@ -168,7 +182,7 @@ def test_lanes_are_iterations(name):
         for m in (1, 5, 40):
             given = []
             for k, p in enumerate(kernel.specialisation.parameters):
-                if p.role == "in":
+                if p.role in ("in", "inout"):
                     shape = tuple({"m": m, "n": n}.get(d, d) for d in p.dims)
                     x = draw(*shape, dtype=p.dtype, seed=k)
                     given.append(np.abs(x) % m if p.name == "at" else x)
