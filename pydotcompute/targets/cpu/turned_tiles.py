@@ -154,7 +154,7 @@ def _of_four(b, halves: Sequence) -> list:
     """Four columns of four or eight rows, of which each has four elements."""
     rows = halves if len(halves) == 4 else [_joined(b, *pair) for pair in zip(halves[:4], halves[4:])]
     width = len(halves)  # what rows 0 to 3 have, and beside it what rows 4 to 7 have
-    low, high = ([first, width + first, first + 1, width + first + 1] for first in (0, 2))
+    low, high = [0, width, 1, width + 1], [2, width + 2, 3, width + 3]
     first, second = [0, 1, width, width + 1], [2, 3, width + 2, width + 3]
 
     def chosen(x, y, numbers):
@@ -185,14 +185,15 @@ def columns(typing_context, tile, width, start, stride, lanes, count):
 
     def emit(context, b, signature, values):
         to, width, start, stride, *_ = values
+        height = lanes.literal_value
         element, size, start = stored_type(tile.dtype), itemsize(tile.dtype.name), _opaque(b, start)
-        rows = [b.gep(start, [b.mul(stride, ir.Constant(I64, k))], source_etype=I8) for k in range(lanes.literal_value)]
-        at_once, make = (lanes.literal_value, _of_four) if size == 4 else (4, _of_two)
-        half = 16 // size  # elements: a register is loaded from two rows
+        rows = [b.gep(start, [b.mul(stride, ir.Constant(I64, k))], source_etype=I8) for k in range(height)]
+        at_once, make = (height, _of_four) if size == 4 else (4, _of_two)
+        half = 16 // size  # elements that are loaded of a row at once
         for column in range(0, count.literal_value, half):
             places = [b.gep(start, [ir.Constant(I64, column)], source_etype=element) for start in rows]
             halves = [b.load(place, align=size, typ=ir.VectorType(element, half)) for place in places]
-            for row in range(0, lanes.literal_value, at_once):
+            for row in range(0, height, at_once):
                 for k, made in enumerate(make(b, halves[row : row + at_once])):
                     place = b.add(b.mul(width, ir.Constant(I64, column + k)), ir.Constant(I64, row))
                     pointer = b.gep(to, [place], inbounds=True, source_etype=element)
