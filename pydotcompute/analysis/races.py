@@ -72,6 +72,19 @@ def _loop(tree: t.KernelTree, found: Accesses, scope: Scope) -> None:
                 )
 
 
+def apart_in_turns(tree: t.KernelTree, found: Accesses, loop: t.For) -> bool:
+    """Is it proved that no turn of a loop over a range touches an element that another one writes?"""
+    scope = next((scope for access in found.all for scope in access.scopes if scope.node is loop), None)
+    accesses = [access for access in found.all if scope in access.scopes]
+    stores = [access for access in accesses if access.kind != "load"]
+    return scope is not None and all(
+        _proved_apart(found, scope, store, other)
+        for store in stores
+        for other in accesses
+        if other.array == store.array or {(store.array, other.array), (other.array, store.array)} & tree.aliases
+    )
+
+
 def _way_out(tree: t.KernelTree, found: Accesses, store: Access) -> str:
     write = f"scatter({store.array}, k, v)" if store.indices else f"scatter({store.array}, v)"
     declared = store.indices and store.array not in tree.arrays

@@ -114,6 +114,11 @@ def exposed(body: Iterable[Stmt]) -> tuple[set[str], set[str]]:
             begins = {r.name} if r.start is None else set()
             found |= (read(s.count) | begins | exposed(s.body)[0] - {s.name, r.name}) - certain
             certain.add(r.name)
+        elif isinstance(s, Parallel):
+            begins = {r.name for r in s.reductions if r.start is None}
+            starts = {n for r in s.reductions if r.start is not None for n in read(r.start)}
+            inside = exposed(s.body)[0] - {*s.names, *(r.name for r in s.reductions)}
+            found |= (read(*s.counts) | begins | starts | inside) - certain
         else:
             found |= read(s) - certain
             if isinstance(s, Assign):

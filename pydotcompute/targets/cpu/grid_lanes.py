@@ -20,7 +20,6 @@ from functools import reduce
 from typing import Any
 
 from ...ir.dtypes import FLOATS
-from ...ir.names import all_names
 from ...ir.tree import (
     Assign,
     AssignTuple,
@@ -34,7 +33,6 @@ from ...ir.tree import (
     Expr,
     For,
     If,
-    KernelTree,
     Load,
     NewArray,
     Parallel,
@@ -63,26 +61,8 @@ _WIDE = {"float64", "complex64", "complex128"}
 _NEVER = (Atomic, Scatter, NewArray, Parallel, Return, AssignTuple)
 
 
-def in_lanes(tree: KernelTree) -> KernelTree:
-    """The tree with such loops in lanes; of a tree whose loops count from 0."""
-    extents = {
-        p.name: p.dims for p in tree.parameters
-        if p.dims and not p.ellipsis and all(isinstance(n, int) or n in tree.symbols for n in p.dims)
-    }  # fmt: skip
-    strided = {p.name for p in tree.parameters if p.layout != "C"}
-    made = _Made(all_names(tree) | {tree.name}, dict(tree.locals), dict(tree.arrays), extents, strided)
-
-    def changed(node: Any) -> Any:
-        if isinstance(node, Parallel):
-            return _Lanes(node, made).blocks() or node
-        return rebuilt(node, changed) if isinstance(node, (If, For, While)) else node
-
-    body = tuple(map(changed, tree.body))
-    return replace(tree, body=body, locals=made.locals, arrays=made.arrays)
-
-
 @dataclass
-class _Made:
+class Made:
     """What a tree has: names that are taken, scalars and arrays."""
 
     taken: set[str]
@@ -104,10 +84,10 @@ class _Made:
         return Var(name, dtype)
 
 
-class _Lanes:
+class InLanes:
     """One loop over a grid."""
 
-    def __init__(self, loop: Parallel, made: _Made):
+    def __init__(self, loop: Parallel, made: Made):
         self.loop, self.made, self.types = loop, made, made.locals
         self.set = assigned(loop.body)
         self.stored = {n.array for s in loop.body for n in walk(s) if isinstance(n, Store)}
@@ -132,7 +112,7 @@ class _Lanes:
             return None
         if any(lies_across(s, self._is_same) for s in loop.body):
             parts = (as_loops(s, self.made.local) if lies_across(s, self._is_same) else (s,) for s in loop.body)
-            return _Lanes(replace(loop, body=tuple(s for part in parts for s in part)), self.made).blocks()
+            return InLanes(replace(loop, body=tuple(s for part in parts for s in part)), self.made).blocks()
         self.indices, rest = self._indices(loop.body)
         if not any(isinstance(s, For) and self._is_shared(s) for s in rest):
             return None

@@ -39,7 +39,7 @@ from .bodies import assigned
 from .code import Code
 from .counted_loops import counted
 from .few_columns import unrolled
-from .grid_lanes import in_lanes
+from .lanes import in_lanes
 from .loop_reductions import Lanes
 from .periodic import periodic
 from .scratch import Scratch
@@ -101,6 +101,8 @@ class _Module:
         self.tree, self.several = tree, several
         self.of_call = [a for a in tree.arrays.values() if a.kind == "call"]
         phases = phases_of(tree)
+        in_phases = {n.name for loop in phases for n in walk(loop) if isinstance(n, NewArray)}
+        self.of_lanes = [a for a in tree.arrays.values() if a.kind == "private" and a.name not in in_phases]
         self.phases = [_Phase(k, loop) for k, loop in enumerate(phases)]
         from .namespace import INTRINSIC_NAMES  # here, because it imports Numba
 
@@ -230,7 +232,7 @@ class _Module:
                 writer.assign(self.names.of(name), constant(0, self.tree.locals[name]))
             if self.several in self.tree.locals:
                 writer.assign(self.names.of(self.several), "several_threads()")
-            scratch = self.make_arrays(self.of_call)
+            scratch = self.make_arrays([*self.of_call, *self.of_lanes])
             for name, place in self.addresses.items():
                 address = f"address({self.arrays[name].pointer})"
                 writer.line(f"set_word_int64(state, int64({place}), {address})")

@@ -1,0 +1,114 @@
+"""Which loops of a kernel go in lanes: those over a grid, and sequential ones whose turns could come in any order.
+
+Of such a one no turn touches an element that another one writes, none reads a scalar that another one set, nothing
+reads one that the last one set, and no access is checked, so that nobody can tell which of two would fail first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+from ...analysis.races import apart_in_turns
+from ...analysis.symbolic import collect
+from ...ir.names import all_names
+from ...ir.tree import (
+    Access,
+    Assign,
+    Binary,
+    Call,
+    CallHelper,
+    CheckStep,
+    Const,
+    For,
+    If,
+    KernelTree,
+    Load,
+    Parallel,
+    Reduce,
+    Stmt,
+    While,
+    walk,
+)  # fmt: skip
+from .bodies import assigned, exposed, jumps, read
+from .grid_lanes import InLanes, Made
+
+_NONE, _ONE = Const(0, "int64"), Const(1, "int64")
+
+
+def in_lanes(tree: KernelTree) -> KernelTree:
+    """The tree with such loops in lanes; of a tree whose loops count from 0."""
+    extents = {
+        p.name: p.dims for p in tree.parameters
+        if p.dims and not p.ellipsis and all(isinstance(n, int) or n in tree.symbols for n in p.dims)
+    }  # fmt: skip
+    strided = {p.name for p in tree.parameters if p.layout != "C"}
+    made = Made(all_names(tree) | {tree.name}, dict(tree.locals), dict(tree.arrays), extents, strided)
+    body = _Loops(tree, made).of(tree.body, set())
+    return replace(tree, body=body, locals=made.locals, arrays=made.arrays)
+
+
+class _Loops:
+    """The loops of a tree."""
+
+    def __init__(self, tree: KernelTree, made: Made):
+        self.tree, self.made = tree, made
+        self.checks_in_helpers = any(self._is_checked(n) for h in tree.helpers for s in h.body for n in walk(s))
+
+    @cached_property
+    def found(self) -> Any:
+        return collect(self.tree)
+
+    def of(self, body: Sequence[Stmt], after: set[str]) -> tuple[Stmt, ...]:
+        """Statements with their loops in lanes. after: the scalars that may be read after them."""
+        done: list[Stmt] = []
+        for s in reversed(body):
+            done.append(self._changed(s, after))
+            after = after | exposed((s,))[0]
+        return tuple(reversed(done))
+
+    def _changed(self, s: Stmt, after: set[str]) -> Stmt:
+        if isinstance(s, If):
+            return replace(s, body=self.of(s.body, after), orelse=self.of(s.orelse, after))
+        if isinstance(s, Parallel) and s.kind != "threads":
+            return InLanes(s, self.made).blocks() or replace(s, body=self.of(s.body, exposed(s.body)[0]))
+        if not isinstance(s, (For, While)):
+            return s
+        inside = self.of(s.body, after | exposed((s,))[0] | exposed(s.body)[0])
+        if inside != s.body:
+            return replace(s, body=inside)
+        return isinstance(s, For) and self._turns(s, after) or s
+
+    def _turns(self, loop: For, after: set[str]) -> For | None:
+        """A loop over a range in lanes; None where it is as good as it is."""
+        if not self._is_free(loop, after) or not apart_in_turns(self.tree, self.found, loop):
+            return None
+        index, turns, body = loop.name, loop.stop, loop.body
+        if loop.start != _NONE:
+            turn = self.made.local(f"{loop.name}_turn")
+            index = turn.name
+            turns = Binary("-", Call("max", (loop.stop, loop.start), "int64"), loop.start, "int64")
+            body = (Assign(loop.name, Binary("+", turn, loop.start, "int64"), at=loop.at), *body)
+        lanes = InLanes(Parallel("grid", (index,), (turns,), body, at=loop.at), self.made).blocks()
+        if lanes is None:
+            return None
+        return For(lanes.names[0], _NONE, lanes.counts[0], _ONE, lanes.body, at=loop.at)
+
+    def _is_free(self, loop: For, after: set[str]) -> bool:
+        """Whether its turns could come in any order, but for what they do to arrays."""
+        set_, bounds = assigned(loop.body), (loop.start, loop.stop)
+        nodes = [n for s in loop.body for n in walk(s)]
+        if not any(isinstance(n, (For, Reduce)) for n in nodes):
+            return False  # what has none LLVM makes vectors of
+        if loop.step != _ONE or jumps(loop.body) or exposed(loop.body)[0] & set_ or after & (set_ | {loop.name}):
+            return False
+        if any(self._is_checked(n) or isinstance(n, CallHelper) and self.checks_in_helpers for n in nodes):
+            return False
+        return not read(*bounds) & set_ and not any(isinstance(n, (Load, CallHelper)) for e in bounds for n in walk(e))
+
+    def _is_checked(self, n: Any) -> bool:
+        if not isinstance(n, Access):
+            return isinstance(n, CheckStep)
+        return bool(n.indices) and not (n.inside or self.tree.unchecked)
