@@ -42,6 +42,7 @@ from .few_columns import unrolled
 from .lanes import in_lanes
 from .loop_reductions import Lanes
 from .periodic import periodic
+from .running_totals import in_scalars
 from .scratch import Scratch
 from .streaming import Streamed, streamed
 
@@ -90,7 +91,7 @@ class _Phase:
 
 def lower(tree: KernelTree, bounds: bool = False) -> CpuSource:
     """Generated Python for one specialisation."""
-    tree = counted(in_lanes(unrolled(from_zero(periodic(tree)))))
+    tree = counted(in_lanes(unrolled(from_zero(periodic(in_scalars(tree))))))
     several = Names(all_names(tree), lambda name: False).fresh("_several")
     return _Module(in_bits(lowered(tree, SCANNED, several)), bounds, several).source()
 

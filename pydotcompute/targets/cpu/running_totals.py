@@ -1,0 +1,134 @@
+"""Elements of arrays that a sequential loop adds up in, as scalars of the loop.
+
+    for k in range(n):                   s = y[i]
+        y[i] += a[i, k] * x[k]    ⟶      for k in range(n):
+                                             s += a[i, k] * x[k]
+                                         y[i] = s
+
+The element is read and written where the loop has no turns too: so the tree is only taken if it is proved again that
+indices are inside, and that iterations of parallel loops are apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ...analysis.races import check
+from ...errors import DeclarationError
+from ...ir.names import all_names
+from ...ir.tree import (
+    Access,
+    Assign,
+    CallHelper,
+    For,
+    If,
+    KernelTree,
+    Load,
+    Parallel,
+    Stmt,
+    Store,
+    Var,
+    While,
+    rebuilt,
+    walk,
+)  # fmt: skip
+from ..names import Names
+from .bodies import assigned, read
+
+_TYPES = ("float32", "float64")
+Element = tuple[str, tuple[Any, ...]]
+
+
+def in_scalars(tree: KernelTree) -> KernelTree:
+    """The tree with such elements in scalars."""
+    totals = _Totals(tree)
+    body = totals.of(tree.body)
+    if not totals.locals:
+        return tree
+    try:
+        proved = check(replace(tree, body=body, locals={**tree.locals, **totals.locals}))
+    except DeclarationError:
+        return tree
+    added = [n for s in proved.body for n in _added(s, totals.locals)]
+    if tree.aliases - proved.aliases or not tree.unchecked and any(n.indices and not n.inside for n in added):
+        return tree
+    return replace(proved, aliases=tree.aliases)
+
+
+def _added(s: Stmt, totals: dict[str, str]) -> Iterator[Load | Store]:
+    """The accesses before and after loops."""
+    for n in walk(s):
+        match n:
+            case Assign(name=name, value=Load() as load) if name in totals:
+                yield load
+            case Store(value=Var(name=name)) if name in totals:
+                yield n
+
+
+class _Totals:
+    def __init__(self, tree: KernelTree):
+        self.tree, self.names = tree, Names(all_names(tree), lambda name: False)
+        self.types = {p.name: p.dtype for p in tree.parameters} | {a.name: a.dtype for a in tree.arrays.values()}
+        self.locals: dict[str, str] = {}
+        self.partners: dict[str, set[str]] = {}
+        for a, b in tree.aliases:
+            self.partners.setdefault(a, set()).add(b)
+            self.partners.setdefault(b, set()).add(a)
+        self.helpers_touch = any(isinstance(n, Access) for h in tree.helpers for s in h.body for n in walk(s))
+
+    def of(self, body: Sequence[Stmt]) -> tuple[Stmt, ...]:
+        return tuple(done for s in body for done in self._changed(s))
+
+    def _changed(self, s: Stmt) -> Iterator[Stmt]:
+        match s:
+            case If():
+                yield replace(s, body=self.of(s.body), orelse=self.of(s.orelse))
+            case While() | Parallel():
+                yield replace(s, body=self.of(s.body))
+            case For():
+                held = {e: Var(self.names.fresh(f"{e[0]}_total"), self.types[e[0]]) for e in self._elements(s)}
+                self.locals |= {v.name: v.type for v in held.values()}
+                for (array, indices), v in held.items():
+                    yield Assign(v.name, Load(array, indices, v.type, at=s.at), at=s.at)
+                inside = tuple(_with(held, statement) for statement in s.body)
+                yield replace(s, body=self.of(inside))
+                for (array, indices), v in held.items():
+                    yield Store(array, indices, v, at=s.at)
+            case _:
+                yield s
+
+    def _elements(self, loop: For) -> Iterable[Element]:
+        """What the loop adds up in."""
+        nodes = [n for s in loop.body for n in walk(s)]
+        if self.helpers_touch and any(isinstance(n, CallHelper) for n in nodes):
+            return ()
+        changes, accesses = assigned(loop.body) | {loop.name}, [n for n in nodes if isinstance(n, Access)]
+        touched: dict[str, list[Access]] = {}
+        for n in accesses:
+            touched.setdefault(n.array, []).append(n)
+        return [
+            (array, own[0].indices)
+            for array, own in touched.items()
+            if any(isinstance(n, Store) for n in own)
+            and any(isinstance(n, Load) for n in own)
+            and all(self._is_plain(n, own[0].indices) for n in own)
+            and not read(*own[0].indices) & changes
+            and not any(isinstance(n, (Load, CallHelper)) for e in own[0].indices for n in walk(e))
+            and not self.partners.get(array, set()) & touched.keys()
+        ]
+
+    def _is_plain(self, n: Access, indices: tuple[Any, ...]) -> bool:
+        dtype = self.types[n.array]
+        kind = n.value.type if isinstance(n, Store) else n.type if isinstance(n, Load) else ""
+        checked = n.indices and not (n.inside or self.tree.unchecked)
+        return dtype in _TYPES and kind == dtype and n.indices == indices and not checked
+
+
+def _with(held: dict[Element, Var], node: Any) -> Any:
+    """A statement with these elements in scalars."""
+    made = rebuilt(node, lambda child: _with(held, child))
+    if isinstance(made, (Load, Store)) and (v := held.get((made.array, made.indices))):
+        return v if isinstance(made, Load) else Assign(v.name, made.value, at=made.at)
+    return made
