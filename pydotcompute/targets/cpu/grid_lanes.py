@@ -85,10 +85,10 @@ class Made:
 
 
 class InLanes:
-    """One loop over a grid."""
+    """One loop over a grid. tail: what each iteration does at its end, in their order, alone."""
 
-    def __init__(self, loop: Parallel, made: Made):
-        self.loop, self.made, self.types = loop, made, made.locals
+    def __init__(self, loop: Parallel, made: Made, tail: tuple[Stmt, ...] = ()):
+        self.loop, self.made, self.types, self.tail = loop, made, made.locals, tail
         self.set = assigned(loop.body)
         self.stored = {n.array for s in loop.body for n in walk(s) if isinstance(n, Store)}
         self.of_all: set[str] = set()  # scalars that are the same for all lanes
@@ -99,7 +99,7 @@ class InLanes:
     def blocks(self) -> Parallel | None:
         """The loop in lanes; None where it is as good as it is."""
         loop = self.loop
-        nodes = [node for s in loop.body for node in walk(s)]
+        nodes = [node for s in (*loop.body, *self.tail) for node in walk(s)]
         if loop.kind != "grid" or loop.reductions or any(isinstance(node, _NEVER) for node in nodes):
             return None
         count, types = loop.counts[-1], {getattr(node, "type", "") for node in nodes}
@@ -112,9 +112,10 @@ class InLanes:
             return None
         if any(lies_across(s, self._is_same) for s in loop.body):
             parts = (as_loops(s, self.made.local) if lies_across(s, self._is_same) else (s,) for s in loop.body)
-            return InLanes(replace(loop, body=tuple(s for part in parts for s in part)), self.made).blocks()
+            return InLanes(replace(loop, body=tuple(s for part in parts for s in part)), self.made, self.tail).blocks()
         self.indices, rest = self._indices(loop.body)
-        if not any(isinstance(s, For) and self._is_shared(s) for s in rest):
+        slow = self.tail and any(is_slow(node) for s in rest for node in walk(s))
+        if not slow and not any(isinstance(s, For) and self._is_shared(s) for s in rest):
             return None
         made = self.made
         block, self.first, self.lane, other = map(made.local, ("_block", "_first", "_lane", "_lane_of_few"))
@@ -126,16 +127,17 @@ class InLanes:
         tiled = not self.apart and any(map(self._along, self._shared(rest)))
         self.lanes = lanes = _APART if self.apart or tiled else lanes
         self._keep(rest)
+        self._keep_in_arrays(self.tail)
         if self.apart:
             self.arrays = {}
-        together = self._together(rest, lanes)
+        together = (*self._together(rest, lanes), *self._in_turn(lanes))
         some = [self._some(n, rest) for n in (lanes // 2, lanes // 4) if n >= _LEAST]
         of_block = [*self.arrays.values(), *self.tiles]
         made.arrays |= {a.name: a for a in of_block}
-        few = Parallel(
-            "threads", (other.name,), (Binary("-", count, self.first, "int64"),),
-            (Assign(loop.names[-1], _sum(self.first, other), at=loop.at), *loop.body), at=loop.at,
-        )  # fmt: skip
+        left, each = Binary("-", count, self.first, "int64"), (self._index(other), *loop.body, *self.tail)
+        few: Stmt = Parallel("threads", (other.name,), (left,), each, at=loop.at)
+        if self.tail:
+            few = For(other.name, _whole(0), left, _whole(1), each, at=loop.at)
         body: tuple[Stmt, ...] = (
             *of_block,
             Assign(self.first.name, Binary("*", block, _whole(lanes), "int64"), at=loop.at),
@@ -153,7 +155,7 @@ class InLanes:
     def _some(self, lanes: int, body: Sequence[Stmt]) -> If:
         """So many iterations, if they are left; then those after them are."""
         after = Assign(self.first.name, _sum(self.first, _whole(lanes)), at=self.loop.at)
-        return self._if_there_are(lanes, (*self._together(body, lanes), after))
+        return self._if_there_are(lanes, (*self._together(body, lanes), *self._in_turn(lanes), after))
 
     def _index(self, lane: Expr) -> Assign:
         return Assign(self.loop.names[-1], _sum(self.first, lane), at=self.loop.at)
@@ -281,7 +283,7 @@ class InLanes:
             inside = node.body if isinstance(node, (For, Reduce)) and node.name == name else ()
             return any(outside(child) for child in children(node) if not any(child is s for s in inside))
 
-        return not any(outside(s) for s in self.loop.body)
+        return not any(outside(s) for s in (*self.loop.body, *self.tail))
 
     # -------------------------------------------------------------------------------------------------- parts
 
@@ -329,10 +331,28 @@ class InLanes:
             if isinstance(part, For):
                 self._keep(part.body, outer | {part.name})
             elif isinstance(part, list):
-                others = (exposed(part)[0] & self.set) - self.indices.keys() - self.of_all
-                for name in sorted(others - self.arrays.keys()):
-                    array = self.made.name(f"_{name}_of_lanes")
-                    self.arrays[name] = NewArray("private", array, (self.lanes,), self.types[name])
+                self._keep_in_arrays(part)
+
+    def _keep_in_arrays(self, part: Sequence[Stmt]) -> None:
+        """An array for each scalar that a part has from elsewhere."""
+        others = (exposed(part)[0] & self.set) - self.indices.keys() - self.of_all
+        for name in sorted(others - self.arrays.keys()):
+            array = self.made.name(f"_{name}_of_lanes")
+            self.arrays[name] = NewArray("private", array, (self.lanes,), self.types[name])
+
+    def _in_turn(self, lanes: int) -> tuple[Stmt, ...]:
+        """The tail of so many lanes, one after the other."""
+        if not self.tail:
+            return ()
+        if self.apart:
+            own = ((self._index(_whole(k)), *self.indices.values(), *self.tail) for k in range(lanes))
+            return tuple(renamed(s, self._names(k)) for k, part in enumerate(own) for s in part)
+        loads = [
+            Assign(name, Load(array.name, (self.lane,), array.dtype, inside=True, known=True), at=self.loop.at)
+            for name, array in self.arrays.items() if name in exposed(self.tail)[0]
+        ]  # fmt: skip
+        body = (self._index(self.lane), *self.indices.values(), *loads, *self.tail)
+        return (For(self.lane.name, _whole(0), _whole(lanes), _whole(1), body, at=self.loop.at),)
 
     def _together(self, body: Iterable[Stmt], lanes: int, outer: frozenset[str] = frozenset()) -> tuple[Stmt, ...]:
         """What so many lanes do."""

@@ -1,7 +1,8 @@
 """Which loops of a kernel go in lanes: those over a grid, and sequential ones whose turns could come in any order.
 
 Of such a one no turn touches an element that another one writes, none reads a scalar that another one set, nothing
-reads one that the last one set, and no access is checked, so that nobody can tell which of two would fail first.
+reads one that the last one set, and no access is checked, so that nobody can tell which of two would fail first. What
+has scalars that go on stands at the end of a turn, and is done in their order.
 """
 
 from __future__ import annotations
@@ -83,32 +84,45 @@ class _Loops:
 
     def _turns(self, loop: For, after: set[str]) -> For | None:
         """A loop over a range in lanes; None where it is as good as it is."""
-        if not self._is_free(loop, after) or not apart_in_turns(self.tree, self.found, loop):
+        head, tail = _parts(loop)
+        if not self._is_free(loop, head, tail, after) or not apart_in_turns(self.tree, self.found, loop):
             return None
-        index, turns, body = loop.name, loop.stop, loop.body
+        index, turns = loop.name, loop.stop
         if loop.start != _NONE:
             turn = self.made.local(f"{loop.name}_turn")
             index = turn.name
             turns = Binary("-", Call("max", (loop.stop, loop.start), "int64"), loop.start, "int64")
-            body = (Assign(loop.name, Binary("+", turn, loop.start, "int64"), at=loop.at), *body)
-        lanes = InLanes(Parallel("grid", (index,), (turns,), body, at=loop.at), self.made).blocks()
+            head = (Assign(loop.name, Binary("+", turn, loop.start, "int64"), at=loop.at), *head)
+        lanes = InLanes(Parallel("grid", (index,), (turns,), head, at=loop.at), self.made, tail).blocks()
         if lanes is None:
             return None
         return For(lanes.names[0], _NONE, lanes.counts[0], _ONE, lanes.body, at=loop.at)
 
-    def _is_free(self, loop: For, after: set[str]) -> bool:
-        """Whether its turns could come in any order, but for what they do to arrays."""
-        set_, bounds = assigned(loop.body), (loop.start, loop.stop)
-        nodes = [n for s in loop.body for n in walk(s)]
-        if not any(isinstance(n, (For, Reduce)) for n in nodes):
+    def _is_free(self, loop: For, head: tuple[Stmt, ...], tail: tuple[Stmt, ...], after: set[str]) -> bool:
+        """Whether the heads of its turns could come in any order, but for what they do to arrays."""
+        bounds, nodes = (loop.start, loop.stop), [n for s in loop.body for n in walk(s)]
+        if loop.step != _ONE or jumps(loop.body) or after & (assigned(head) | {loop.name}):
+            return False
+        if not any(isinstance(n, (For, Reduce)) for n in nodes) and not tail:
             return False  # what has none LLVM makes vectors of
-        if loop.step != _ONE or jumps(loop.body) or exposed(loop.body)[0] & set_ or after & (set_ | {loop.name}):
+        if any(isinstance(n, (For, While, Reduce)) for s in tail for n in walk(s)):
             return False
         if any(self._is_checked(n) or isinstance(n, CallHelper) and self.checks_in_helpers for n in nodes):
             return False
-        return not read(*bounds) & set_ and not any(isinstance(n, (Load, CallHelper)) for e in bounds for n in walk(e))
+        if any(isinstance(n, (Load, CallHelper)) for e in bounds for n in walk(e)):
+            return False
+        return not read(*bounds) & assigned(loop.body)
 
     def _is_checked(self, n: Any) -> bool:
         if not isinstance(n, Access):
             return isinstance(n, CheckStep)
         return bool(n.indices) and not (n.inside or self.tree.unchecked)
+
+
+def _parts(loop: For) -> tuple[tuple[Stmt, ...], tuple[Stmt, ...]]:
+    """The statements of a turn before those that touch a scalar that goes on from turn to turn; and the others."""
+    goes_on = exposed(loop.body)[0] & assigned(loop.body)
+    for k, s in enumerate(loop.body):
+        if (assigned((s,)) | read(s)) & goes_on:
+            return loop.body[:k], loop.body[k:]
+    return loop.body, ()

@@ -71,6 +71,38 @@ FREE = {
             for i in grid(n):
                 more[i] = out[i]
     """),
+    "an end of each turn that goes on": ("(x: float64[m, n]) -> (out: float64[n], at: int64, most: float64)", """
+        best = -inf
+        place = -1
+        for i in range(n):
+            s = 0.0
+            for k in range(m):
+                s = s * 0.5 + x[k, i]
+            out[i] = s
+            s *= 2.0
+            if s > best:
+                best = s
+                place = i
+        at[()] = place
+        most[()] = best
+    """),
+    "an end of each turn, of rows": ("(x: float32[n, m], y: float32[m]) -> (out: float32)", """
+        t = float32(1)
+        for i in range(n):
+            s = float32(0)
+            for k in range(m):
+                s += (x[i, k] - y[k]) ** 2
+            t = t * float32(0.5) + s
+        out[()] = t
+    """),
+    "functions, whose values go on": ("(x: float32[n]) -> (out: float32[n], total: float32)", """
+        t = float32(0)
+        for i in range(n):
+            e = sqrt(abs(x[i]))
+            out[i] = e
+            t = t * float32(0.5) + e
+        total[()] = t
+    """),
 }  # fmt: skip
 
 BOUND = {
@@ -119,6 +151,27 @@ BOUND = {
                     s = s * 0.5 + x[k, i]
                 out[i] = s
     """),
+    "an end that the next turn's beginning reads": ("(x: float64[m, n]) -> (out: float64[n])", """
+        t = 0.5
+        for i in range(n):
+            s = t
+            for k in range(m):
+                s = s * 0.5 + x[k, i]
+            out[i] = s
+            if s > 0.0:
+                t = s
+    """),
+    "an end that reads an index of an inner loop": ("(x: float64[m, n]) -> (out: float64[n], t: float64)", """
+        c = 0.0
+        for i in range(n):
+            s = 0.0
+            for k in range(m):
+                s = s * 0.5 + x[k, i]
+            out[i] = s
+            k = i * 2
+            c += s * k
+        t[()] = c
+    """),
     "one element, whoever is last": ("(x: float64[m, n]) -> (out: float64[1] = 0)", """
         for i in range(n):
             s = 0.0
@@ -142,6 +195,18 @@ BOUND = {
             if s > 0.5:
                 break
             out[i] = s
+    """),
+    "to the first that is large, at the end": ("(x: float64[m, n]) -> (out: float64[n] = 0, t: float64)", """
+        t_ = 0.0
+        for i in range(n):
+            s = 0.0
+            for k in range(m):
+                s = s * 0.5 + x[k, i]
+            out[i] = s
+            t_ += s
+            if t_ > 1.5:
+                break
+        t[()] = t_
     """),
 }  # fmt: skip
 

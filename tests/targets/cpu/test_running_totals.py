@@ -1,0 +1,120 @@
+"""Elements that a sequential loop adds up in stay in a register in it: the same bits, and no access that was not there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pydotcompute.check import memory
+from pydotcompute.targets.cpu.running_totals import in_scalars
+from tests.targets.built import agree, draw, loop
+
+TARGET = "cpu:x86-64-v3"
+EXACT = "fastmath: []"  # what the interpreter computes, to the bit
+
+HELD = {
+    "a product, all in ranges": ("(a: float64[n, m], b: float64[m, n]) -> (out: float64[n, n])", """
+        for i in range(n):
+            for j in range(n):
+                out[i, j] = 0.5
+                for k in range(m):
+                    out[i, j] += a[i, k] * b[k, j]
+    """),
+    "under conditions, in a grid": ("(x: float32[m, n], total: inout float32[n]) -> (out: float32[n])", """
+        for i in grid(n):
+            out[i] = total[i]
+            for k in range(m):
+                if x[k, i] > 0:
+                    out[i] = out[i] * float32(0.5) + x[k, i]
+                    total[i] -= x[k, i]
+    """),
+    "in loops in loops": ("(x: float64[n, m]) -> (out: float64[n] = 0)", """
+        for i in range(n):
+            for p in range(2):
+                for k in range(m):
+                    out[i] += x[i, k]
+                out[i] *= 0.5
+    """),
+    "an output scalar": ("(x: float64[n, m]) -> (out: float64)", """
+        out[()] = 1.0
+        for i in range(n):
+            for k in range(m):
+                out[()] = out[()] * 0.5 + x[i, k]
+    """),
+    "an array of the kernel's own": ("(x: float64[n, m]) -> (out: float64[n])", """
+        for i in grid(n):
+            t = local((2,), float64)
+            t[0] = 0.0
+            for k in range(m):
+                t[0] = t[0] * 0.5 + x[i, k]
+            t[1] = t[0]
+            out[i] = t[0] - t[1] * 0.25
+    """),
+}  # fmt: skip
+
+LEFT = {
+    "elements that the loop reads elsewhere": ("(x: float64[n, n]) -> (out: float64[n])", """
+        for i in range(n):
+            out[i] = x[i, i]
+            for j in range(i):
+                out[i] -= x[i, j] * out[j]
+    """),
+    "inside under a condition alone": ("(x: float64[n, m]) -> (out: float64[n])", """
+        for i in range(n):
+            out[i] = x[i, 0]
+        for k in range(m):
+            if n > 3:
+                out[n - 4] += x[n - 1, k]
+    """),
+    "written by one of two iterations": ("(x: float64[n, m]) -> (out: float64[n] = 0)", """
+        for i, p in grid(n, 2):
+            for k in range(m):
+                if p == 1:
+                    out[i] += x[i, k]
+    """),
+    "at an index that changes": ("(x: float64[n, m], at: int64[n]) -> (out: float64[n] = 0)", """
+        for i in range(n):
+            r = 0
+            for k in range(m):
+                out[(i + r) % n] += x[i, k]
+                r = k
+    """),
+}  # fmt: skip
+
+
+def _built(signature: str, body: str):
+    kernel = loop(TARGET, signature, body, EXACT)
+    return kernel, in_scalars(kernel.tree).body != kernel.tree.body
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*HELD, *LEFT])
+def test_totals_are_what_they_were(name):
+    kernel, held = _built(*(HELD | LEFT)[name])
+    assert held == (name in HELD)
+    for n in (0, 1, 5, 17, 40):
+        for m in (1, 2, 9):
+            shapes = [[{"n": n, "m": m}[d] for d in p.dims] for p in kernel.specialisation.parameters if p.role != "out"]
+            agree(kernel, *(draw(*shape, dtype=p.dtype, seed=k) for k, (shape, p) in enumerate(
+                zip(shapes, kernel.specialisation.parameters))))  # fmt: skip
+
+
+def test_nothing_is_touched_where_a_condition_forbids_it():
+    kernel, held = _built(*LEFT["inside under a condition alone"])
+    assert not held
+    out, _ = memory.guarded((2,), np.dtype("f8"))
+    kernel.call(draw(2, 3, dtype="f8"), out=out)
+
+
+def test_in_place():
+    kernel, held = _built("(x: float64[n, m]) -> (out: float64[n, m])", """
+        for i, j in grid(n, m):
+            v = x[i, j]
+            out[i, j] = v
+            for k in range(3):
+                out[i, j] = out[i, j] * 0.5 + v
+    """)  # fmt: skip
+    x = draw(7, 40, dtype="f8")
+    wanted = kernel.call(x)
+    np.testing.assert_array_equal(kernel.call(x, out=x), wanted)
+    assert held
