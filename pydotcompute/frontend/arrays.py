@@ -53,7 +53,7 @@ def new(s: Scope, node: ast.Assign) -> tree.NewArray:
             hint += "; for one of the call declare it in the signature: `temp (q: T[n])`"
         s.refuse(call, f"`{kind}` outside the body of {places}", hint)
     if s.levels.get(id(node), s.depth):
-        hint = "write it first, before them" if alone else hint
+        hint = f"write it at the top of the {'helper' if s.inlined else 'kernel'}, before them" if alone else hint
         s.refuse(call, f"`{kind}` under `if`, `for` or `while`", hint)
     if len(call.args) != 2:
         s.refuse(

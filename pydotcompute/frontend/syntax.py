@@ -30,7 +30,6 @@ _STATEMENTS: dict[type, tuple[str, str]] = {
     ast.Nonlocal: ("`nonlocal`", "give a helper what it needs as an argument"),
     ast.Delete: ("`del`", "leave it out"),
     ast.Match: ("`match`", "write `if … elif … else`"),
-    ast.AnnAssign: ("an annotation", "write a conversion, `x = float32(…)`: types are inferred"),
 }
 _COMPREHENSION = ("a comprehension outside a reduction", "write a loop, `for i in {loop}(n):`")
 _EXPRESSIONS: dict[type, tuple[str, str]] = {
@@ -46,9 +45,9 @@ _EXPRESSIONS: dict[type, tuple[str, str]] = {
     ast.JoinedStr: ("an f-string", "kernels compute numbers"),
     ast.Starred: ("`*`-unpacking", "write the items one by one"),
     ast.Slice: ("a slice", "write a loop over the elements, `for i in {loop}(n):`"),
-    ast.List: ("a list", "write `local((n,), float32)` for an array of an iteration's own"),
-    ast.Set: ("a set", "write `local((n,), bool)` for an array of an iteration's own"),
-    ast.Dict: ("a dict", "write `local((n,), float32)` for an array of an iteration's own"),
+    ast.List: ("a list", "write `local((n,), float32)` for an array of an iteration's own, and set its elements"),
+    ast.Set: ("a set", "write `local((n,), bool)` for an array of an iteration's own, and set its elements"),
+    ast.Dict: ("a dict", "write `local((n,), float32)` for an array of an iteration's own, and set its elements"),
 }
 # Python's own functions, which people try; what to write instead.
 BUILTINS = {
@@ -64,7 +63,10 @@ BUILTINS = {
     "isinstance": "every name has one type",
 }
 # What NumPy, Numba and mathematics call what is written in another way here. A helper may have such a name.
-_ARRAY = "write `local((n,), T)` for an array of an iteration's own, or `temp (q: T[n])` in the signature"
+_ARRAY = (
+    "write `local((n,), T)` for an array of an iteration's own, which is not zeroed: set its elements; or "
+    "`temp (q: T[n] = 0)` in the signature"
+)
 INSTEAD = {
     "prange": "write `for i in grid(n):`",
     **dict.fromkeys(("syncthreads", "barrier", "syncwarp"), "leave it out: barriers are placed where they are needed"),
@@ -72,13 +74,15 @@ INSTEAD = {
     "clip": "write `min(max(x, low), high)`", "mod": "write `x % y`", "divide": "write `x / y`",
     "mean": "write `sum(x[k] for k in range(n)) / n`", "dot": "write `sum(a[k] * b[k] for k in range(n))`",
     "prod": "write a loop, `p *= x[k]`", "cumsum": "write a scan, `s += x[i]` and `out[i] = s` in `grid(n)`",
-    "zeros": _ARRAY, "empty": _ARRAY, "ones": _ARRAY, "full": _ARRAY, "copy": _ARRAY, "array": _ARRAY,
+    "zeros": _ARRAY, "empty": _ARRAY, "ones": _ARRAY, "full": _ARRAY, "copy": _ARRAY,
+    "array": f"write a tuple for constants, `w = (0.25, 0.5)`; else {_ARRAY}",
     **{name: f"write `{name}(x[k] for k in range(n))`" for name in FUNCTIONAL},
     **{long: f"write `{short}(…)`" for long, short in (
         ("arcsin", "asin"), ("arccos", "acos"), ("arctan", "atan"), ("arctan2", "atan2"), ("maximum", "max"),
         ("minimum", "min"), ("power", "pow"), ("absolute", "abs"), ("rint", "round"), ("fabs", "abs"),
     )},
 }  # fmt: skip
+_NUMBERS = {"inf": "inf", "infinity": "inf", "nan": "nan"}  # of Python's `float("inf")`
 _MODULES = ("np", "numpy", "math", "cupy", "cp", "cmath")
 
 
@@ -122,6 +126,10 @@ def _statement(node: ast.stmt, is_kernel: bool, refuse: Refuse, loop: str, depth
     if type(node) in _STATEMENTS:
         what, hint = _STATEMENTS[type(node)]
         refuse(node, f"{what} {_LANGUAGE}", hint)
+    if isinstance(node, ast.AnnAssign):
+        refuse(node, f"an annotation {_LANGUAGE}", _without_annotation(node))
+    if isinstance(node, ast.For) and isinstance(node.iter, (ast.Tuple, ast.List)):
+        refuse(node.iter, f"`for` cannot run over `{ast.unparse(node.iter)}`", _over_constants(node, node.iter.elts))
     if isinstance(node, ast.FunctionDef):
         hint = "move it before the kernel, or before the statements of `body:`"
         refuse(node, f"a `def` inside a function {_LANGUAGE}", hint)
@@ -146,6 +154,34 @@ def _statement(node: ast.stmt, is_kernel: bool, refuse: Refuse, loop: str, depth
             refuse(node, f"`{type(child).__name__.lower()}` {_LANGUAGE}", "")
 
 
+def _without_annotation(node: ast.AnnAssign) -> str:
+    """What to write for `s: float64 = e`."""
+    if node.value is None:
+        return "leave it out: types are inferred"
+    target, value, note = ast.unparse(node.target), ast.unparse(node.value), node.annotation
+    if not isinstance(node.target, ast.Name):
+        return f"write `{target} = {value}`: a store converts"
+    dtype = note.attr if isinstance(note, ast.Attribute) else ast.unparse(note)  # np.float64
+    dtype = {"int": "int64", "float": "float64", "complex": "complex128"}.get(dtype, dtype)
+    return f"write a conversion, `{target} = {dtype}({value})`: types are inferred"
+
+
+def _over_constants(node: ast.For, items: list[ast.expr]) -> str:
+    """What to write for `for d in (-1, 1):`, and for `for x, y in ((0, 1), (1, 0)):`."""
+    names, rows = [ast.unparse(node.target)], [[item] for item in items]
+    if isinstance(node.target, ast.Tuple):
+        names = [ast.unparse(part) for part in node.target.elts]
+        rows = [item.elts if isinstance(item, (ast.Tuple, ast.List)) else [item] for item in items]
+    index = "k" if "k" not in names else "q"
+    tuples = ", ".join(f"`{name}s = {_tuple(list(column))}`" for name, column in zip(names, zip(*rows)))
+    instead = ", ".join(f"`{name}s[{index}]` for `{name}`" for name in names)
+    return f"write {tuples} before it, `for {index} in range({len(items)}):`, and {instead}"
+
+
+def _tuple(items: list[ast.expr]) -> str:
+    return ast.unparse(ast.Tuple(items, ast.Load()))
+
+
 def called(node: ast.expr) -> str:
     """The name of the function that a call calls; after the check of the syntax there is no other."""
     assert isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
@@ -155,6 +191,10 @@ def called(node: ast.expr) -> str:
 def parallel_kind(node: ast.AST) -> str | None:
     """`grid`, `blocks` or `threads`, if that is what a loop or a reduction runs over."""
     return called(node) if isinstance(node, ast.Call) and _is_name(node.func, *LOOPS) else None
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
 
 
 def _is_name(node: ast.expr, *names: str) -> bool:
@@ -177,6 +217,8 @@ def _expression(node: ast.expr, refuse: Refuse, loop: str) -> None:
                     refuse(node, f"`is` {_LANGUAGE}", "write `==` or `!=`")
                 if isinstance(op, (ast.In, ast.NotIn)):
                     refuse(node, f"`in` {_LANGUAGE}", "compare with each item: `x == 1 or x == 2`")
+        case ast.List(elts=items) if len(items) > 1 and not _names(node) - CONSTANTS.keys():
+            refuse(node, f"a list {_LANGUAGE}", f"write a tuple of constants, `w = {_tuple(items)}`")
         case ast.BinOp(op=ast.MatMult()):
             refuse(node, f"`@` {_LANGUAGE}", "write `sum(a[i, k] * b[k, j] for k in range(n))`")
         case ast.Call():
@@ -191,6 +233,11 @@ def _expression(node: ast.expr, refuse: Refuse, loop: str) -> None:
 
 def _call(node: ast.Call, refuse: Refuse, loop: str) -> None:
     if isinstance(node.func, ast.Name) and node.func.id in BUILTINS:
+        match node:
+            case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str(text))]):
+                bare = text.strip().lower()
+                number = "-" * bare.startswith("-") + _NUMBERS.get(bare.lstrip("+-"), bare.lstrip("+-"))
+                refuse(node, f"`float` of a string {_LANGUAGE}", f"write the number itself, `{number}`")
         refuse(node, f"`{node.func.id}` {_LANGUAGE}", BUILTINS[node.func.id])
     if not isinstance(node.func, ast.Name):
         _expression(node.func, refuse, loop)

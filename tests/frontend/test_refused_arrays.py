@@ -20,7 +20,14 @@ CASES = [
         "kernel",
         "if n > 3:\n    t = §local(3, T)",
         "`local` under `if`, `for` or `while`",
-        "write it first, before them",
+        "write it at the top of the kernel, before them",
+    ),
+    (
+        "template",
+        "def g(v):\n    for k in range(3):\n        t = §local(3, T)\n    return v\n\ndef f(a, x, k, u, b, out, count):\n"
+        "    out[0] = g(a)\n",
+        "`local` under `if`, `for` or `while`",
+        "write it at the top of the helper, before them",
     ),
     (
         "kernel",
