@@ -239,7 +239,7 @@ def index(
 def _index(s: Scope, node: ast.expr, array: Array, axis: int) -> tree.Expr:
     value = expression(s, node)
     if value.rank != 1:
-        s.fault(node)(f"an index is an integer, not {value.type}", "convert it: int64(…)")
+        s.fault(node)(f"an index is an integer, not {value.type}", integer_of(s, node))
         return tree.Const(0, "int64", at=s.at(node))
     if isinstance(value.expr, tree.Const) and value.expr.whole < 0:
         extent = array.dims[axis] if axis < len(array.dims) else "n"
@@ -248,6 +248,19 @@ def _index(s: Scope, node: ast.expr, array: Array, axis: int) -> tree.Expr:
             f"write `{extent} - {-value.expr.whole}` for an element counted from the end",
         )
     return convert(value, "int64", s.fault(node))
+
+
+def integer_of(s: Scope, node: ast.expr) -> str:
+    """What to write where an integer is wanted and this is none: often the quotient of two integers, perhaps by a
+    name."""
+    of_name = s.before.get(node.id) if isinstance(node, ast.Name) else None
+    for set_here in of_name.types.values() if of_name else (node,):
+        for part in ast.walk(s.module.statement_of(set_here) if of_name else node):
+            if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Div):
+                whole = ast.unparse(ast.BinOp(part.left, ast.FloorDiv(), part.right))
+                where = f" on line {s.module.line(set_here)}" if of_name else ""
+                return f"write `{whole}`{where}, the quotient of integers rounded down; or convert it: int64(…)"
+    return "convert it: int64(…)"
 
 
 def check_access(s: Scope, node: ast.AST, name: str, array: Array, action: str) -> None:

@@ -32,7 +32,7 @@ class Type(NamedTuple):
         return rank(self.dtype)
 
     def __str__(self) -> str:
-        return f"a weak {KINDS[self.rank]}" if self.weak else self.dtype
+        return f"a plain {KINDS[self.rank]}" if self.weak else self.dtype
 
 
 class Value(NamedTuple):

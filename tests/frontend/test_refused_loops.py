@@ -132,7 +132,7 @@ CASES = [
     (
         "kernel",
         "for i in grid((§0.5, n)):\n    out[i] = 0",
-        "`grid` takes integers, not a weak float",
+        "`grid` takes integers, not a plain float",
         "convert it: int64(…)",
     ),
     (

@@ -13,13 +13,13 @@ CASES = [
     (
         "grid",
         "v = 0.5\n    §v = k[i]",
-        "`v` is int32 here and a weak float on line 9: a name has one type",
+        "`v` is int32 here and a plain float on line 9: a name has one type",
         "convert one of them, `int32(…)`, or use two names",
     ),
     (
         "grid",
         "v = 0\n    §v = x[i] > 0",
-        "`v` is bool here and a weak int on line 9: a name has one type",
+        "`v` is bool here and a plain int on line 9: a name has one type",
         "convert one of them, `bool(…)`, or use two names",
     ),
     (
@@ -58,17 +58,17 @@ CASES = [
     (
         "grid",
         "v = §1j // 2",
-        "`//` has no meaning for a weak complex",
+        "`//` has no meaning for a plain complex",
         "complex numbers have + - * / ** == != abs conj real imag exp log sqrt sin cos sinh cosh",
     ),
     ("grid", "v = §1j < 2", "`<` has no meaning for complex numbers", "compare their abs, real or imag"),
     (
         "grid",
         "v = §tan(1j)",
-        "`tan` takes bools, integers and floats, not a weak complex",
+        "`tan` takes bools, integers and floats, not a plain complex",
         "complex numbers have + - * / ** == != abs conj real imag exp log sqrt sin cos sinh cosh",
     ),
-    ("grid", "v = §complex64(1j, 2)", "`complex64(re, im)` takes two real numbers, not a weak complex",
+    ("grid", "v = §complex64(1j, 2)", "`complex64(re, im)` takes two real numbers, not a plain complex",
      "write real(z) or imag(z)"),
     (
         "grid",
@@ -87,7 +87,7 @@ CASES = [
     (
         "grid",
         "v = §max(1j, 2)",
-        "`max` takes bools, integers and floats, not a weak complex",
+        "`max` takes bools, integers and floats, not a plain complex",
         "complex numbers have + - * / ** == != abs conj real imag exp log sqrt sin cos sinh cosh",
     ),
     (
@@ -106,7 +106,7 @@ CASES = [
     (
         "grid",
         "total = uint64(x[i]) % (§k[i] << 40.0)",
-        "`<<` takes integers or bools, not a weak float",
+        "`<<` takes integers or bools, not a plain float",
         "convert it first: int64(…)",
     ),
     ("grid", "v = k[i] % (§x[i] | 3)", "`|` takes integers or bools, not float32", "convert it first: int64(…)"),
