@@ -81,10 +81,15 @@ class Joined:
         return promotion.of_name(weak) if weak else None
 
     @property
+    def widened(self) -> Type | None:
+        """Of a name that a weak integer makes int64 or uint64: the smaller type that it is given besides."""
+        return next((t for t in self.types if self.weak and not t.weak and t.dtype != self.type.dtype), None)
+
+    @property
     def adopted(self) -> ast.AST | None:
         """Of a name that is given weak and strong values: where it gets its type from."""
-        strong = [node for t, node in self.types.items() if not t.weak]
-        return strong[0] if strong and self.weak else None
+        strong, weak = ([node for t, node in self.types.items() if t.weak == is_weak] for is_weak in (False, True))
+        return (weak if self.widened else strong)[0] if strong and weak else None
 
 
 State = dict[str, "str | Unreadable"]  # name → SET or Unreadable; a local that is missing is not set
@@ -195,9 +200,15 @@ class Scope:
             known = self.before.get(name)
             if known is None or (adopted := known.adopted) is None or known.type.dtype not in message:
                 continue
-            line = self.module.line(adopted)
-            if line != self.module.line(node):
-                yield f"`{name}` is {known.type} by line {line}, `{ast.unparse(self.module.statement_of(adopted))}`"
+            line, statement = self.module.line(adopted), self.module.statement_of(adopted)
+            if line == self.module.line(node):
+                continue
+            told = f"`{name}` is {known.type} by line {line}, `{ast.unparse(statement)}`"
+            if known.widened:
+                plain = isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant)
+                narrow = f"{known.widened}({ast.unparse(statement.value) if plain else '…'})"
+                told += f": write `{narrow}` there to keep {known.widened}"
+            yield told
 
     # ---------------------------------------------------------------------------------------------- names
 
@@ -289,18 +300,29 @@ class Scope:
         helper's and the value which of its results it is."""
         key = result_key(name, result) if result else name
         known = self.now.setdefault(key, Joined({}, type_))
-        types = {**known.types, type_: known.types.get(type_, node)}
+        first = known.types.get(type_, node)
+        if first is not node and self._by_itself(name, first) and not self._by_itself(name, node):
+            first = node  # which is a cause; the other is a consequence
+        types = {**known.types, type_: first}
         found = promotion.of_name(types)
         if found is None:
-            self._contradiction(name, type_, node, known, result)
+            if self.final and promotion.of_name(self.before[key].types) is None:
+                self._contradiction(name, type_, self.before[key], result)
             found = promotion.common(known.type, type_)
         known.types, known.type = types, found
         return self.type_of(key)
 
-    def _contradiction(self, name: str, type_: Type, node: ast.AST, known: Joined, result: int) -> None:
-        weak = [known.weak] if known.weak else []
-        other = next((t for t in known.types if promotion.of_name((*weak, t, type_)) is None), None)
-        other = other or next(t for t in known.types if not t.weak)
+    def _by_itself(self, name: str, node: ast.AST) -> bool:
+        """Whether an assignment of the name reads it."""
+        statement = self.module.statement_of(node)
+        if not isinstance(statement, ast.Assign):
+            return isinstance(statement, ast.AugAssign)
+        return any(isinstance(inner, ast.Name) and inner.id == name for inner in ast.walk(statement.value))
+
+    def _contradiction(self, name: str, type_: Type, known: Joined, result: int) -> NoReturn:
+        node, weak = known.types[type_], [known.weak] if known.weak else []
+        others = [t for t in known.types if t != type_]
+        other = next((t for t in others if promotion.of_name((*weak, t, type_)) is None), others[0])
         both = f"{type_} here and {other} on line {self.module.line(known.types[other])}"
         message = f"helper `{name}` returns {both}" if result else f"`{name}` is {both}: a name has one type"
         hint = f"convert one of them, `{_concrete(other, type_)}(…)`{'' if result else ', or use two names'}"
@@ -312,9 +334,8 @@ class Scope:
             else:
                 message += "" if result else ", and no integer type holds both"
                 hint = "convert one of them: int64(…) or uint64(…)"
-        if self.final:
-            notes = (*self.adoptions(node, str(type_), name), *self.adoptions(known.types[other], str(other), name))
-            raise DeclarationError(message, self.at(node), "; ".join((hint, *dict.fromkeys(notes))))
+        notes = (*self.adoptions(node, str(type_), name), *self.adoptions(known.types[other], str(other), name))
+        raise DeclarationError(message, self.at(node), "; ".join((hint, *dict.fromkeys(notes))))
 
     def join_result(self, position: int, type_: Type, node: ast.AST) -> Type:
         """The same for one of a helper's results."""

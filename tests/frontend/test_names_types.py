@@ -55,6 +55,12 @@ def test_integers_of_two_types_in_one_name(build, refusal, first, second):
         assert build(text, signature=signature, types="").locals["s"] == ("int64" if signed else "uint64")
 
 
+@pytest.mark.parametrize("order", list(itertools.permutations(("s = k[i]", "s = int64(k[i])", "s = 1"))))
+def test_the_type_of_a_name_is_that_of_all_its_values_in_any_order(build, order):
+    text = "for i in grid(n):\n    " + "\n    ".join(order) + "\n    out[i] = s"
+    assert build(text, signature="(k: int32[n]) -> (out: int64[n])", types="").locals["s"] == "int64"
+
+
 def test_weak_names_stay_weak(printed):
     """They take the type of what they meet, and so do functions of them alone."""
     text = printed("""
@@ -118,6 +124,23 @@ MESSAGES = [
         "h = §9223372036854775808\n    h += k[i]",
         "9223372036854775808 does not fit int64",
         "int64 holds -9223372036854775808 … 9223372036854775807; `h` is int64 by line 10, `h += k[i]`",
+    ),
+    (
+        "best = int32(0)\n    cur = int32(0)\n    cur = cur + k[i]\n    cur = 0\n    §best = max(best, cur)",
+        "`best` is int64 here and int32 on line 9: a name has one type",
+        "the wider type holds both: write `int64(…)` on line 9; `cur` is int64 by line 12, `cur = 0`: write `int32(0)` "
+        "there to keep int32",
+    ),
+    (
+        "v = u[i]\n    h = u[i]\n    §v = h\n    h = n + 1",
+        "`v` is uint64 here and uint8 on line 9: a name has one type",
+        "the wider type holds both: write `uint64(…)` on line 9; `h` is uint64 by line 12, `h = n + 1`: write "
+        "`uint8(…)` there to keep uint8",
+    ),
+    (  # told at the cause: the sum is float64 only because of it
+        "cur = x[i]\n    cur = cur + x[i]\n    §cur = float64(1)",
+        "`cur` is float64 here and float32 on line 9: a name has one type",
+        "convert one of them, `float32(…)`, or use two names",
     ),
 ]
 
