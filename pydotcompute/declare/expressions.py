@@ -38,6 +38,12 @@ SHOWN = {
     ast.BitAnd: "'&'", ast.BitOr: "'|'", ast.BitXor: "'^'", ast.Invert: "'~'", ast.In: "'in'", ast.NotIn: "'not in'",
     ast.Is: "'is'", ast.IsNot: "'is not'",
 }  # fmt: skip
+_HAS = "comparisons, 'and', 'or', 'not', 'a if c else b', min, max and abs"
+HAS = {
+    "integer": f"it may have integers, names, + - * // % ** << >>, {_HAS}",
+    **dict.fromkeys(("number", "condition"), f"it may have numbers, names, + - * / // % ** << >>, {_HAS}"),
+    "reference": "write it in a function beside the templates: file.py:function",
+}  # fmt: skip
 CONDITIONS = (ast.Compare, ast.BoolOp, ast.IfExp)
 CONSTANTS = {"integer": (int,), "number": (int, float), "condition": (int, float, bool)}
 INT64_MAX = 2**63 - 1
@@ -55,8 +61,12 @@ def parse(text: str) -> ast.Expression:
             raise SyntaxError(str(error) or "nested too deeply", ("", 1, 1, text)) from None
 
 
-def check(text: str, kind: str, names: Collection[str], spot: Spot, what: str = "a dimension or param") -> str:
-    """Check an expression of a kind ("integer", "number", "condition", "reference") over these names.
+def check(
+    text: str, kind: str, names: Collection[str], spot: Spot, what: str = "a dimension or param",
+    params: Collection[str] = (),
+) -> str:  # fmt: skip
+    """Check an expression of a kind ("integer", "number", "condition", "reference") over these names, some of them
+    params.
 
     Returns it on one line. Raises DeclarationError, pointing into the expression.
     """
@@ -74,7 +84,7 @@ def check(text: str, kind: str, names: Collection[str], spot: Spot, what: str = 
         return DeclarationError(message, spot(start + column), hint)
 
     for node in _ordered(tree):
-        _check_node(node, kind, names, what, fail)
+        _check_node(node, kind, names, what, params, fail)
     if kind == "condition" and not isinstance(tree.body, CONDITIONS):
         negated = isinstance(tree.body, ast.UnaryOp) and isinstance(tree.body.op, ast.Not)
         if not negated:
@@ -82,9 +92,12 @@ def check(text: str, kind: str, names: Collection[str], spot: Spot, what: str = 
     return stripped
 
 
-def read(text: str, kind: str, names: Collection[str], spot: Spot, what: str = "a dimension or param") -> Tree:
+def read(
+    text: str, kind: str, names: Collection[str], spot: Spot, what: str = "a dimension or param",
+    params: Collection[str] = (),
+) -> Tree:  # fmt: skip
     """The tree of an expression of a kind that is not "reference". Raises DeclarationError as `check` does."""
-    check(text, kind, names, spot, what)
+    check(text, kind, names, spot, what, params)
     tree, deep = _tree(parse(text).body)
     if deep > MOST_LEVELS:
         raise DeclarationError(f"an expression nested {deep} deep", spot(0), f"{MOST_LEVELS} levels are allowed")
@@ -131,11 +144,13 @@ def _chain(op: str, parts: list[tuple[Tree, int]]) -> tuple[Tree, int]:
     return tree, deep
 
 
-def _check_node(node: ast.AST, kind: str, names: Collection[str], what: str, fail: Callable) -> None:
+def _check_node(
+    node: ast.AST, kind: str, names: Collection[str], what: str, params: Collection[str], fail: Callable
+) -> None:
     for part in (node, getattr(node, "op", None), *getattr(node, "ops", ())):
         if part is not None and not isinstance(part, ALLOWED[kind]):
             found = SHOWN.get(type(part), type(part).__name__)
-            hint = "write // for the quotient rounded down" if isinstance(part, ast.Div) else ""
+            hint = "write // for the quotient rounded down" if isinstance(part, ast.Div) else HAS[kind]
             raise fail(node, f"{found} is not allowed in {WHAT[kind]}", hint)
     if isinstance(node, ast.Name):
         if node.id in FUNCTIONS and kind != "reference":
@@ -160,8 +175,15 @@ def _check_node(node: ast.AST, kind: str, names: Collection[str], what: str, fai
             raise fail(node, f"{node.func.id} takes {count}")
     elif isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Pow, ast.LShift, ast.RShift)):
         right = node.right
-        if not (isinstance(right, ast.Constant) and type(right.value) is int and 0 <= right.value <= MOST_EXPONENT):
-            raise fail(right, "an exponent or shift here is a number from 0 to 63")
+        known = isinstance(right, ast.Name) and right.id in params  # whose values `possible` looks at
+        if not (known or isinstance(right, ast.Constant) and is_exponent(right.value)):
+            message = f"an exponent or shift here is a number from 0 to {MOST_EXPONENT} or a param, not"
+            raise fail(right, f"{message} {ast.unparse(right)}", "make it a param, or its result a dimension")
+
+
+def is_exponent(value: object) -> bool:
+    """Whether a number may stand as an exponent or a shift."""
+    return type(value) is int and 0 <= value <= MOST_EXPONENT
 
 
 def used_names(text: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import Any, Collection, Iterator, Mapping, Sequence
 
-from ..artifact.dimensions import COMPARE, Operation, Tree, evaluate, names, shown, substituted, text
+from ..artifact.dimensions import COMPARE, MOST_EXPONENT, Operation, Tree, evaluate, names, shown, substituted, text
 from ..errors import DeclarationError
 from . import expressions
 
@@ -24,7 +24,7 @@ def read(
     """The tree of an expression, as `expressions.read` gives it. `params`: those of the names that are params, and
     their values; `least`: the smallest value that there may be. Raises DeclarationError as that does, and where some
     values of the params leave no call that could succeed."""
-    tree = expressions.read(written, kind, known, spot, what)
+    tree = expressions.read(written, kind, known, spot, what, params)
     for name, at in expressions.places(written, spot) if kind == "integer" else ():
         if floats := [value for value in params.get(name, ()) if isinstance(value, float)]:
             hint = f"write {name}: {int(floats[0])}" if floats[0].is_integer() else "n times 1.5 is 3 * n // 2"
@@ -32,7 +32,7 @@ def read(
             raise DeclarationError(message, at, hint)
     at, choices = spot(len(written) - len(written.lstrip())), list(_settled(tree, params))
     for value, chosen in choices:
-        why = _no_value(value)
+        why = _no_exponent(value) or _no_value(value)
         if not why and least is not None and not isinstance(value, (str, Operation)) and value < least:
             why = f"it is {value}, and may not be below {least}"
         if why:
@@ -48,6 +48,16 @@ def _settled(tree: Tree, params: Params) -> Iterator[tuple[Tree, str]]:
     for values in product(*(params[name] for name in used)):
         chosen = dict(zip(used, values))
         yield substituted(tree, chosen), f" with {shown(tree, chosen)}" if chosen else ""
+
+
+def _no_exponent(tree: Tree) -> str:
+    """Which exponent or shift in a tree cannot be one; "" where all can."""
+    if not isinstance(tree, Operation):
+        return ""
+    by = tree.operands[-1]
+    if tree.op in ("**", "<<", ">>") and not expressions.is_exponent(by):
+        return f"an exponent or shift is an integer from 0 to {MOST_EXPONENT}, not {text(by)}"
+    return next(filter(None, map(_no_exponent, tree.operands)), "")
 
 
 def _no_value(tree: Tree) -> str:

@@ -205,9 +205,9 @@ class Scope:
                 continue
             told = f"`{name}` is {known.type} by line {line}, `{ast.unparse(statement)}`"
             if known.widened:
-                plain = isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant)
-                narrow = f"{known.widened}({ast.unparse(statement.value) if plain else '…'})"
-                told += f": write `{narrow}` there to keep {known.widened}"
+                value = statement.value if isinstance(statement, ast.Assign) else statement
+                number = ast.unparse(value) if isinstance(value, ast.Constant) else "…"
+                told += f": write `{known.widened}({number})` there to keep {known.widened}"
             yield told
 
     # ---------------------------------------------------------------------------------------------- names
