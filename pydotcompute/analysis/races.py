@@ -17,15 +17,10 @@ import itertools
 
 from ..errors import DeclarationError, Position
 from ..ir import tree as t
-from . import affine, counts, distinct, inside
+from . import affine, counts, distinct, inside, ways_out
 from .accesses import Access, Accesses, Scope, may_meet, other_iteration
 from .aliases import alias_pairs
 from .symbolic import collect
-
-_OWN = (
-    "let each iteration touch only its own elements, write to another array, or use a reduction or an atomic; "
-    "what goes from one element to the next takes a loop over `range`"
-)
 
 
 def check(tree: t.KernelTree) -> t.KernelTree:
@@ -59,7 +54,7 @@ def _loop(tree: t.KernelTree, found: Accesses, scope: Scope) -> None:
                         f"`{load.array}` is read here, and another iteration of `{scope.kind}` may write the same "
                         f"element {_line(store.at, load.at)}",
                         load.at,
-                        _OWN,
+                        ways_out.of_read(tree, found, scope, load, store),
                     )
         for a, b in itertools.combinations_with_replacement(stores, 2):
             if not _same_value(scope, a, b) and not _proved_apart(found, scope, a, b):
@@ -68,7 +63,7 @@ def _loop(tree: t.KernelTree, found: Accesses, scope: Scope) -> None:
                     f"iterations of `{scope.kind}` may store different values to the same element of "
                     f"`{a.array}`{other}",
                     b.at,
-                    _way_out(tree, found, b),
+                    ways_out.of_stores(tree, found, b),
                 )
 
 
@@ -82,17 +77,6 @@ def apart_in_turns(tree: t.KernelTree, found: Accesses, loop: t.For) -> bool:
         for store in stores
         for other in accesses
         if other.array == store.array or {(store.array, other.array), (other.array, store.array)} & tree.aliases
-    )
-
-
-def _way_out(tree: t.KernelTree, found: Accesses, store: Access) -> str:
-    write = f"scatter({store.array}, k, v)" if store.indices else f"scatter({store.array}, v)"
-    declared = store.indices and store.array not in tree.arrays
-    word = f", or declare disjoint: [{store.array}] if the data keep them apart" if declared else ""
-    longer = "count in int64, which does not come round; or " if distinct.is_short(found, store) else ""
-    return (
-        f"{longer}write `{write}` if any one of the values may stay{word}; else use a reduction, an atomic, an element "
-        "for each iteration, or another array for each store"
     )
 
 
