@@ -204,7 +204,8 @@ def _parallel(s: Scope, node: ast.For, kind: str) -> tree.Parallel:
             loop.reductions[name] = op
         elif binding not in ("array", "tuple"):
             inside[name] = Unreadable(
-                f"`{name}` carries a value from one iteration of the parallel loop of line {line} to the next", hint
+                f"`{name}` carries a value from one iteration of the parallel loop of line {line} to the next",
+                reductions.of_extreme(node, name) or hint,
             )
         else:
             inside.pop(name)

@@ -105,6 +105,50 @@ def _advice(node: ast.AST, name: str) -> str:
     )
 
 
+def of_extreme(loop: ast.For, name: str) -> str:
+    """What to write for `if e > best: best = e` in a parallel loop, also where more is kept of that iteration; "" if it
+    has no such thing of this name."""
+    index = ast.unparse(loop.target)
+    for node in loop.body:
+        if not isinstance(node, ast.If) or node.orelse:
+            continue
+        kept = {bound for bound, _, _ in bindings(node.body)}
+        tests = [node.test]
+        if isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.And):
+            tests = node.test.values
+        for test in tests if name in kept else ():
+            match test:
+                case ast.Compare(left=larger, ops=[ast.Gt() | ast.GtE()], comparators=[smaller]):
+                    pass
+                case ast.Compare(left=smaller, ops=[ast.Lt() | ast.LtE()], comparators=[larger]):
+                    pass
+                case _:
+                    continue
+            if _is(larger, name) == _is(smaller, name):
+                continue
+            function, term = ("min", smaller) if _is(larger, name) else ("max", larger)
+            under = ast.unparse(ast.BoolOp(ast.And(), [other for other in tests if other is not test]))
+            if kept == {name}:
+                update = f"write `{name} = {function}({name}, {ast.unparse(term)})`"
+                return f"{update} under `if {under}`" if under else update
+            over = f"{_written_out(loop, term)} for {index} in {ast.unparse(loop.iter)}"
+            over += f" if {under}" if under else ""
+            at = (n.targets[0] for n in node.body if isinstance(n, ast.Assign) and ast.unparse(n.value) == index)
+            number = next((ast.unparse(target) for target in at), f"{name}_at")
+            return (
+                f"write `{number} = arg{function}({over})`, the number from 0 of the first such iteration, and "
+                f"`{name} = {function}({over})`"
+            )
+    return ""
+
+
+def _written_out(loop: ast.For, term: ast.expr) -> str:
+    """A term; of a name that the loop sets once, what it is."""
+    text = ast.unparse(term)
+    values = [n.value for n in loop.body if isinstance(n, ast.Assign) and any(_is(t, text) for t in n.targets)]
+    return ast.unparse(values[0]) if len(values) == 1 else text
+
+
 def accumulate(s: Scope, node: ast.stmt, name: str) -> tree.Stmt:
     """An update of an accumulator: typed as the assignment that it is in Python, built as an Accumulate."""
     update = update_of(node, name)
