@@ -128,7 +128,7 @@ def _statement(node: ast.stmt, is_kernel: bool, refuse: Refuse, loop: str, depth
         refuse(node, f"{what} {_LANGUAGE}", hint)
     if isinstance(node, ast.AnnAssign):
         refuse(node, f"an annotation {_LANGUAGE}", _without_annotation(node))
-    if isinstance(node, ast.For) and isinstance(node.iter, (ast.Tuple, ast.List)):
+    if isinstance(node, ast.For) and isinstance(node.iter, (ast.Tuple, ast.List)) and node.iter.elts:
         refuse(node.iter, f"`for` cannot run over `{ast.unparse(node.iter)}`", _over_constants(node, node.iter.elts))
     if isinstance(node, ast.FunctionDef):
         hint = "move it before the kernel, or before the statements of `body:`"
