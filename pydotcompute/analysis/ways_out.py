@@ -55,7 +55,7 @@ def of_read(tree: t.KernelTree, found: Accesses, scope: Scope, load: Access, sto
     varying = {a for a in affine.atoms_of((*load.indices, *store.indices)) if scope in found.atoms[a].scopes}
     own = {atom.id: atom.name for atom in scope.indices}
     ways, enough = [], False
-    if (update := _update(load)) and not (varying - loops or varying >= own.keys()):
+    if (update := _update(load, store)) and not (varying - loops or varying >= own.keys()):
         if not varying:
             return (
                 f"accumulate in a scalar: `s = {update.element}` before the loop, `{update.of('s')}` in it, and "
@@ -90,10 +90,12 @@ def _takes_atomics(tree: t.KernelTree, access: Access) -> bool:
     return dtypes[access.array] != "bool" and not dtypes[access.array].startswith("complex")
 
 
-def _update(load: Access) -> _Update | None:
-    """What the line of a load is, if it updates what it loads, and is whole."""
+def _update(load: Access, store: Access) -> _Update | None:
+    """What the line of both is, if it updates what it loads, and is whole."""
+    if load.at is None or store.at is None or load.at[:2] != store.at[:2]:
+        return None
     try:
-        body = ast.parse(load.at.text.strip() if load.at else "").body
+        body = ast.parse(load.at.text.strip()).body
     except SyntaxError:
         return None
     match body:

@@ -113,6 +113,22 @@ WAYS = {
         "for b in blocks(n):\n    own = shared((m,), T)\n    for c in threads(m):\n        own[c] = a[b, c]\n"
         "    out[b] = own[0]",
     ),
+    "scratch of which each iteration has its element": (
+        "(x: T[n]) -> (out: T[n]) temp (t: T[n])",
+        "for i in grid(n - 1):\n    t[i] = x[i]\n    out[i] = t[i + 1]", OWN, "",
+    ),
+    "an array that cannot be declared": (
+        "(x: T[n, 64]) -> (out: T[n])",
+        "for b in blocks(n):\n    t = shared((64,), T)\n    for c in threads(64):\n        t[c] = t[c ^ 1]", OWN, "",
+    ),
+    "what is stored to another element": (
+        "(k: int64[n], x: inout T[n])",
+        "for i in grid(n):\n    x[k[i]] = x[i] + 1", f"{DISJOINT.format('x')}; else {OWN}", "x",
+    ),
+    "what another line stores": (
+        "(k: int64[n], x: inout T[n])",
+        "for i in grid(n):\n    x[i] += 1\n    x[k[i]] = 0", f"{DISJOINT.format('x')}; else {OWN}", "x",
+    ),
     "a stencil in place": ("(x: inout T[n])", "for i in grid(n - 1):\n    x[i] = x[i + 1]", OWN, ""),
     "an update by another element": ("(x: inout T[n])", "for i in grid(n - 1):\n    x[i] += x[i + 1]", OWN, ""),
     "a quotient, which no accumulator is": (
