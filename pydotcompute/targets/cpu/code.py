@@ -3,8 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
-from ...ir.tree import Accumulate, Atomic, CheckStep, For, If, KernelTree, Parallel, Reduce, Scatter, Store, While
+from ...ir.tree import (
+    Accumulate,
+    Atomic,
+    CallHelper,
+    CheckStep,
+    Const,
+    Expr,
+    For,
+    If,
+    KernelTree,
+    Load,
+    Parallel,
+    Range,
+    Reduce,
+    Scatter,
+    Store,
+    Var,
+    While,
+    walk,
+)  # fmt: skip
 from ..llvm.array_scope import ArrayScope
 from ..llvm.expressions import Expressions, contracts
 from ..llvm.faults import Faults, in_range
@@ -62,12 +82,13 @@ class Code:
         self.staging = Staging(
             tree, self.expressions, self.statements, self.elements, self.stores, on=not bounds
         )
+        self.checks = LiftedChecks(self.expressions, self.elements, tree.aliases)
         self.loops = Loops(
             self.writer, self.expressions, self.statements, self.reductions, self.stores,
             LoopVersioning(self.writer, self.elements), self.faults, self.interruptions,
             InnermostLoops(
                 self.writer, self.expressions, self.statements, self.reductions, self.faults,
-                LiftedChecks(self.expressions, self.elements, tree.aliases),
+                self.checks,
                 self.interruptions, RowVersions(self.writer, self.expressions), self.staging, splits=not bounds,
             ),
         )  # fmt: skip
@@ -80,8 +101,27 @@ class Code:
 
     def for_(self, s: For) -> None:
         """A sequential loop over a range."""
-        if not self.staging.sequential(s, self.for_):
-            self.interruptions.loop(s, lambda: self.statements.for_(s))
+        if self.staging.sequential(s, self.for_):
+            return
+        inside = (n for statement in s.body for n in walk(statement))
+        if s.step != Const(1, "int64") or any(isinstance(n, (For, While, Parallel, Reduce)) for n in inside):
+            return self._loop(s)
+        whole = replace(s, start=self._held(s.start), stop=self._held(s.stop))
+        ranges = () if s.start == Const(0, "int64") else (Range(whole.start, whole.stop, s.step),)
+        loop = Parallel("threads", (s.name,), (whole.stop,), s.body, ranges=ranges, at=s.at)
+        start, stop = map(self.expressions.text, (whole.start, whole.stop))
+        self.checks.write(loop, start, stop, lambda version: self._loop(replace(whole, body=version.body)))
+
+    def _loop(self, s: For) -> None:
+        self.interruptions.loop(s, lambda: self.statements.for_(s))
+
+    def _held(self, e: Expr) -> Expr:
+        """An expression that may be written several times before the loop."""
+        if not any(isinstance(n, (Load, CallHelper)) for n in walk(e)):
+            return e
+        held = Var(self.writer.held("_bound", self.expressions.text(e)), "int64")
+        self.names.bind(held.name, held.name)
+        return held
 
     def branch(self, s: If) -> None:
         """An `if`; where its branches end in stores to one element, with one store after it."""

@@ -47,6 +47,52 @@ def test_arrays_of_other_sizes_are_looked_at_once():
     assert not memory.overrun(out, buffer)
 
 
+def test_a_sequential_loop_is_looked_at_once():
+    """A row that data choose, from an element on that a call names."""
+    body = """
+        for i in range(n):
+            s = 0.0
+            r = index[i]
+            for c in range(low, high):
+                if table[r, c] > 1e3:
+                    break
+                s = s * 0.5 + table[r, c]
+            out[i] = s
+    """
+    signature = "(table: T[v, d], index: int64[n], low: int64, high: int64) -> (out: T[n])"
+    text = lower(tree_of(body, signature, types="{T: [float64]}")).text
+    assert "within(low, d)" in text and "s = fmuladd(s, float64(0.5), load(table" in text
+    k = kernel(body, signature, types="{T: [float64]}")
+    table, buffer = memory.guarded((5, 7), np.dtype("f8"))
+    table[...] = np.random.default_rng(0).random((5, 7))
+    index, out = np.array([3, 0, 4, 4]), np.zeros(4)
+
+    def call(low, high):
+        return k.fault({"v": 5, "d": 7, "n": 4}, table=table, index=index, low=low, high=high, out=out)
+
+    for low, high in ((0, 7), (2, 5), (3, 4), (7, 7), (9, 2), (-5, -9)):
+        assert call(low, high) is None
+        wanted = 0.0
+        for c in range(low, high):
+            wanted = wanted * 0.5 + table[4, c]
+        assert out[3] == pytest.approx(wanted, rel=1e-15)
+    assert call(0, 9)[2:] == ("table", 1, 7, 7) and call(-2, 3)[2:] == ("table", 1, 7, -2)
+    table[3:, 4] = 2e3
+    table[0, 6] = 2e3
+    index[1] = 3
+    assert call(0, 9) is None  # it ends before
+    index[2] = 5
+    assert call(0, 7)[2:] == ("table", 0, 5, 5) and not memory.overrun(table, buffer)
+
+
+def test_a_range_to_the_end_may_begin_before_the_first():
+    body = "for i in range(low, n):\n    out[i] = 1.0"
+    k = kernel(body, "(low: int64, n: int64) -> (out: T[n])")
+    out = np.zeros(4, "f4")
+    assert k.fault({"n": 4}, low=1, n=4, out=out) is None and out.tolist() == [0, 1, 1, 1]
+    assert k.fault({"n": 4}, low=-2, n=4, out=out)[2:] == ("out", 0, 4, -2)
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_what_is_brought_inside_is_looked_at_once(threads):
     """Wherever an index comes from, between 0 and the extent less 1 it is inside of what has an element."""
