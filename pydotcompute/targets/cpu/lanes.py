@@ -7,7 +7,7 @@ has scalars that go on stands at the end of a turn, and is done in their order.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -17,6 +17,7 @@ from ...analysis.symbolic import collect
 from ...ir.names import all_names
 from ...ir.tree import (
     Access,
+    Accumulate,
     Assign,
     Binary,
     Call,
@@ -74,13 +75,23 @@ class _Loops:
         if isinstance(s, If):
             return replace(s, body=self.of(s.body, after), orelse=self.of(s.orelse, after))
         if isinstance(s, Parallel) and s.kind != "threads":
-            return InLanes(s, self.made).blocks() or replace(s, body=self.of(s.body, exposed(s.body)[0]))
+            return self._iterations(s) or replace(s, body=self.of(s.body, exposed(s.body)[0]))
         if not isinstance(s, (For, While)):
             return s
         inside = self.of(s.body, after | exposed((s,))[0] | exposed(s.body)[0])
         if inside != s.body:
             return replace(s, body=inside)
         return isinstance(s, For) and self._turns(s, after) or s
+
+    def _iterations(self, loop: Parallel) -> Parallel | None:
+        """A parallel loop in lanes; None where it is as good as it is. A block of lanes adds several terms to a
+        reduction."""
+        names = {r.name for r in loop.reductions}
+        head, tail = _cut(loop.body, lambda s: any(isinstance(n, Accumulate) and n.name in names for n in walk(s)))
+        if any(r.scan or r.op in ("argmin", "argmax") for r in loop.reductions) or _has_loops(tail) or jumps(tail):
+            return None
+        lanes = InLanes(replace(loop, body=head, reductions=()), self.made, tail).blocks()
+        return lanes and replace(lanes, reductions=loop.reductions)
 
     def _turns(self, loop: For, after: set[str]) -> For | None:
         """A loop over a range in lanes; None where it is as good as it is."""
@@ -105,7 +116,7 @@ class _Loops:
             return False
         if not any(isinstance(n, (For, Reduce)) for n in nodes) and not tail:
             return False  # what has none LLVM makes vectors of
-        if any(isinstance(n, (For, While, Reduce)) for s in tail for n in walk(s)):
+        if _has_loops(tail):
             return False
         if any(self._is_checked(n) or isinstance(n, CallHelper) and self.checks_in_helpers for n in nodes):
             return False
@@ -119,10 +130,17 @@ class _Loops:
         return bool(n.indices) and not (n.inside or self.tree.unchecked)
 
 
+def _has_loops(body: tuple[Stmt, ...]) -> bool:
+    return any(isinstance(n, (For, While, Reduce)) for s in body for n in walk(s))
+
+
 def _parts(loop: For) -> tuple[tuple[Stmt, ...], tuple[Stmt, ...]]:
     """The statements of a turn before those that touch a scalar that goes on from turn to turn; and the others."""
     goes_on = exposed(loop.body)[0] & assigned(loop.body)
-    for k, s in enumerate(loop.body):
-        if (assigned((s,)) | read(s)) & goes_on:
-            return loop.body[:k], loop.body[k:]
-    return loop.body, ()
+    return _cut(loop.body, lambda s: bool((assigned((s,)) | read(s)) & goes_on))
+
+
+def _cut(body: tuple[Stmt, ...], at: Callable[[Stmt], bool]) -> tuple[tuple[Stmt, ...], tuple[Stmt, ...]]:
+    """The statements before the first such one, and the others."""
+    first = next((k for k, s in enumerate(body) if at(s)), len(body))
+    return body[:first], body[first:]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -226,6 +228,45 @@ def test_sums_across_are_as_good_as_any(name, dtype):
         assert (np.abs(whole - terms.sum(-1)) <= allowed).all(), (m, q)
         for n in COUNTS:
             np.testing.assert_array_equal(kernel.call(x, np.ascontiguousarray(y[..., :n])), whole[:, :n])
+
+
+TOTALS = """
+    total = 1.0
+    most = -inf
+    hits = 3
+    for i in grid(n):
+        s = 0.0
+        for k in range(m):
+            s = s * 0.5 + x[LOAD]
+        out[i] = s
+        if s > 0.5:
+            hits += 1
+        total += s
+        most = max(most, s)
+    sums[()] = total
+    top[()] = most
+    count[()] = hits
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("load", ["k, i", "i, k"])
+def test_reductions_of_what_lanes_come_to(load):
+    """Those that are exact are; a sum is as good as any, and the same on any number of threads."""
+    shape = ", ".join({"k": "m", "i": "n"}[name] for name in load.split(", "))
+    outputs = "(out: float64[n], sums: float64, top: float64, count: int64)"
+    kernel = loop(TARGET, f"(x: float64[{shape}]) -> {outputs}", TOTALS.replace("LOAD", load), EXACT)
+    for n in (*COUNTS, 5000):
+        for m in (1, 5, 40):
+            x = draw(*({"k": m, "i": n}[name] for name in load.split(", ")), dtype="f8", seed=n)
+            out, sums, top, count = kernel.call(x)
+            wanted, _, best, hits = kernel.python(x) if n < 100 else (out, 0, np.max(out), 3 + np.sum(out > 0.5))
+            np.testing.assert_array_equal(out, wanted)
+            assert top == best and count == hits
+            terms = [1.0, *out]
+            exact, size = math.fsum(terms), math.fsum(map(abs, terms))
+            assert abs(sums - exact) <= (8 + math.log2(n + 1)) * 2.0**-53 * size
+            assert all(kernel.call(x, seed=seed)[1] == sums for seed in range(3))
 
 
 def test_a_sum_across_of_infinities():
