@@ -1,10 +1,11 @@
 """How long the programs take beside Numba with `fastmath` of the same bodies, on one thread.
 
-    python -m tests.programs [PROGRAM…] [-t cpu:x86-64-v3] [--seconds 0.05] [--json]
+    python -m tests.programs [PROGRAM…] [-t cpu:x86-64-v3] [--seconds 0.05] [--fast] [--json]
 
 Both are called in turn with the same arguments, which are drawn anew; the figures are the least of each, in µs, and their
 ratio, below 1 where ours is faster. What both give is compared. The last lines: how many take more than 1.2 times as long,
-and the geometric mean. Exit code 1: results differ.
+and the geometric mean. --fast: with `fastmath: [fast]` in the declarations, the permission that Numba has, instead of
+what is promised of the order of sums and of roundings. Exit code 1: results differ.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from pydotcompute.check.judge import compared
 from pydotcompute.declare.model import Kernel
 from pydotcompute.runtime.library import KernelLibrary
 
-ROOT = str(Path(__file__).parent)
+ROOTS = [str(Path(__file__).parent), str(Path(__file__).parent / "ported")]
 LOST = 1.2
 LEAST = 10  # calls of each
 
@@ -52,15 +53,11 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("programs", nargs="*", metavar="PROGRAM")
     parser.add_argument("-t", "--target", default="cpu:x86-64-v3")
     parser.add_argument("--seconds", type=float, default=0.05, help="for each program")
+    parser.add_argument("--fast", action="store_true", help="declare fastmath: [fast]")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args(arguments)
-    declaration = declare.load(ROOT)
-    chosen = [declaration.kernels[name] for name in given.programs or declaration.kernels]
-    with tempfile.TemporaryDirectory() as folder:
-        root = os.path.join(folder, "project")
-        own.copy(ROOT, root)
-        (library,) = own.built(root, [given.target], *(kernel.name for kernel in chosen))
-        figures = sorted(_figures(chosen, library, given.seconds), key=lambda figure: -figure.ratio)
+    figures = [figure for root in ROOTS for figure in _measured(root, given)]
+    figures.sort(key=lambda figure: -figure.ratio)
     if given.json:
         print(json.dumps([figure._asdict() | {"ratio": figure.ratio} for figure in figures]))
     else:
@@ -73,11 +70,27 @@ def main(arguments: list[str]) -> int:
     return any(figure.differs for figure in figures)
 
 
-def _figures(chosen: list[Kernel], library: KernelLibrary, seconds: float) -> Iterator[Figure]:
+def _measured(declared: str, given: argparse.Namespace) -> list[Figure]:
+    """The figures of one declaration's programs, of those that are asked for."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = os.path.join(folder, "project")
+        own.copy(declared, root)
+        if given.fast:
+            file = Path(root, "kernels.yaml")
+            file.write_text(file.read_text().replace("\n    body: |", "\n    fastmath: [fast]\n    body: |"))
+        kernels = declare.load(root).kernels.values()
+        chosen = [kernel for kernel in kernels if not given.programs or kernel.name in given.programs]
+        if not chosen:
+            return []
+        (library,) = own.built(root, [given.target], *(kernel.name for kernel in chosen))
+        return list(_figures(chosen, library, given.seconds, root))
+
+
+def _figures(chosen: list[Kernel], library: KernelLibrary, seconds: float, root: str) -> Iterator[Figure]:
     for kernel in chosen:
         (specialisation,) = kernel.specialisations
         (dims,) = kernel.sizes["bench"]
-        case = draw.draw(kernel, specialisation, dims, np.random.default_rng(0), ROOT)
+        case = draw.draw(kernel, specialisation, dims, np.random.default_rng(0), root)
         drawn, given = {**case.arguments, **case.outputs}, []
         for _ in range(2):
             given.append({name: np.array(v) if isinstance(v, np.ndarray) else v for name, v in drawn.items()})

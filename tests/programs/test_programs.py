@@ -11,22 +11,26 @@ from pydotcompute import declare
 from pydotcompute.check import comparable, draw, expected
 from pydotcompute.check.judge import compared
 from pydotcompute.targets import registry
+from tests.budget import EVERYTHING
 from tests.targets.built import compiled, marked
 
-DECLARATION = declare.load(Path(__file__).parent)
+OWN, PORTED = (declare.load(folder) for folder in (Path(__file__).parent, Path(__file__).parent / "ported"))
+CHOSEN = [*OWN.kernels, *list(PORTED.kernels)[:: 1 if EVERYTHING else 4]]
 
 
 def test_each_is_tried_and_measured():
     """`python -m tests.programs` draws one call of each."""
-    for kernel in DECLARATION.kernels.values():
+    assert not OWN.kernels.keys() & PORTED.kernels.keys()
+    for kernel in (*OWN.kernels.values(), *PORTED.kernels.values()):
         assert kernel.sizes["check"] and len(kernel.sizes["bench"]) == len(kernel.specialisations) == 1, kernel.name
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("target", [marked("cpu:x86-64-v3")])
-@pytest.mark.parametrize("name", DECLARATION.kernels)
+@pytest.mark.parametrize("name", CHOSEN)
 def test_a_program_computes_what_it_says(name, target):
-    kernel, root = DECLARATION.kernels[name], DECLARATION.root
+    declaration = OWN if name in OWN.kernels else PORTED
+    kernel, root = declaration.kernels[name], declaration.root
     (specialisation,) = kernel.specialisations
     rendered = declare.render(kernel, specialisation, "cpu", root, registry.raw_modules())
     built = compiled(target, kernel, specialisation, rendered)
