@@ -47,7 +47,8 @@ def meet(
         if count <= broken or rng.random() < 0.02:  # now and then a worse one, to leave a dead end
             drawn[name], known, broken = value, tried, count
     if broken:
-        raise Unmet(f"no scalar arguments were found that {' and '.join(map(str, kernel.requires))} allow")
+        wanted = " and ".join(map(str, kernel.requires))
+        raise Unmet(f"no scalar arguments were found that {wanted} allow; give them `inputs`")
 
 
 def _known(kernel: Kernel, names: Known, drawn: Mapping[str, np.ndarray]) -> dict[str, Any]:

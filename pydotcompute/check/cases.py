@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Iterator
+from typing import Iterator, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,31 @@ from ..ir.dtypes import kind_of
 from . import sizes
 from .expected import INTERPRETED
 
+STREWN = ("special", "extreme")  # the kinds for which the interpreter is asked
 QUICK = 150  # elements, or what the product of all dimensions counts
+
+
+class Chosen(NamedTuple):
+    """One case, before anything is drawn for it."""
+
+    number: int  # which decides what is drawn
+    dims: dict[str, int]
+    kind: str
+    turn: int  # of the special ones, the how manieth it is
+    size: float  # which of two cases takes longer
+
+    @property
+    def label(self) -> str:
+        return ",".join(f"{k}={v}" for k, v in self.dims.items()) + (f" {self.kind}" if self.kind else "")
+
+
+def growing(kernel: Kernel, specialisation: Specialisation, seed: int) -> list[Chosen]:
+    """All cases of a specialisation, the smallest first."""
+    found, turn = [], 0
+    for number, (dims, kind) in enumerate(cases_of(kernel, specialisation, seed)):
+        turn += kind == "special"
+        found.append(Chosen(number, dims, kind, turn, sizes.work(kernel, specialisation, dims)))
+    return sorted(found, key=lambda case: case.size)
 
 
 def cases_of(kernel: Kernel, specialisation: Specialisation, seed: int) -> Iterator[tuple[dict[str, int], str]]:
@@ -46,8 +70,12 @@ def elements(dims: dict[str, int]) -> float:
 
 def is_quick(kernel: Kernel, dims: dict[str, int], kind: str) -> bool:
     """Whether a case is small, and what it is held to quick: not the interpreter alone, where there is a reference."""
-    alone = kernel.reference is None or kind != "extreme" and (kind != "special" or kernel.special)
-    return alone and elements(dims) <= QUICK
+    return (kernel.reference is None or is_for_reference(kernel, kind)) and elements(dims) <= QUICK
+
+
+def is_for_reference(kernel: Kernel, kind: str) -> bool:
+    """Whether the reference says what a case of this kind should give."""
+    return kernel.reference is not None and kind != "extreme" and (kind != "special" or kernel.special)
 
 
 def leaves_rounding_open(built: tree.KernelTree | None) -> bool:

@@ -16,7 +16,7 @@ from ..declare.model import Kernel, Specialisation
 from ..runtime.reference import function_of
 from . import allowed, faults
 from .memory import guarded, scattered, shifted
-from .sizes import complete
+from .sizes import complete, leading as stands_for
 
 SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0)
 
@@ -129,7 +129,7 @@ def _drawn(
 
 def _leading(names: Mapping[str, int | float], rng: np.random.Generator) -> tuple[int, ...]:
     """The shape behind a `...` of `size` or `rows` elements: one, two or three dims."""
-    n = int(names.get("rows", names.get("size", 0)))
+    n = stands_for(names)
     shape = [n]
     for divisor in (2, 3):
         if n and n % divisor == 0 and rng.random() < 0.5:
@@ -161,8 +161,10 @@ def _values(
     if dtype.kind == "b":
         return rng.integers(0, 2, shape).astype(dtype)
     if dtype.kind in "iu":
-        low = int(limits.get("low", 0 if dtype.kind == "u" else -100))
-        return rng.integers(low, max(int(limits.get("high", 101)), low + 1), shape).astype(dtype)
+        low, high = int(limits.get("low", 0 if dtype.kind == "u" else -100)), int(limits.get("high", 101))
+        if high <= low and np.prod(shape) > 0:
+            raise faults.Unmet(f"no integer for '{p.name}' is at least {low} and below {high}, as its `inputs` say")
+        return rng.integers(low, max(high, low + 1), shape).astype(dtype)
     if dtype.kind == "c":
         return (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(dtype)
     if not limits:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from functools import cached_property
+from time import perf_counter
 from types import FunctionType
 from typing import Any, Callable
 
@@ -16,6 +17,7 @@ from ..runtime import reference
 from ..runtime.interpreted import execute
 from ..runtime.kernel import Kernel as Built
 from . import comparable, draw, faults, measure, sizes
+from .pace import Pace
 from .scattered import Met, nearest, stayed
 
 ORDERS = ("forward", "reverse", "random")
@@ -28,31 +30,57 @@ class Expected:
 
     def __init__(
         self, declaration: Declaration, kernel: Kernel, specialisation: Specialisation, case: draw.Case, call: Built,
-        loose: frozenset[str] = frozenset(), quick: bool = False,
+        pace: Pace | None = None, loose: frozenset[str] = frozenset(), quick: bool = False, residues: bool = False,
     ):  # fmt: skip
-        """`loose`: the arrays that are scattered into. `quick`: the interpreter, which is slow, is asked only where no
-        reference says all."""
+        """`pace`: the interpreter's. `loose`: the arrays that are scattered into. `quick`: the interpreter, which is
+        slow, is asked only where no reference says all. `residues`: what is finite beside NaN may be what rounding,
+        which the language leaves open, left of terms that cancelled."""
         self.most = -1 if quick and kernel.reference is not None and not loose else INTERPRETED
         self.declaration, self.kernel, self.specialisation, self.case, self.call, self.loose = (
             declaration, kernel, specialisation, case, call, loose,
         )  # fmt: skip
+        self.pace, self.size = pace or Pace(np.inf), sizes.work(kernel, specialisation, case.dims)
+        self.residues = residues
         self.met: dict[str, Met] = {}  # order → what the interpreter scattered
-        self.elements = int(np.prod([float(n) for n in case.dims.values()]))
+        self.elements = int(np.prod([float(max(n, 1)) for n in case.dims.values()]))
 
     @property
     def is_known(self) -> bool:
         """Whether there is any value to compare with."""
-        if self.elements <= self.most:
+        if self.is_interpreted:
             return True
         return self.kernel.reference is not None and not self._written.keys() <= self.loose
 
     @cached_property
+    def is_interpreted(self) -> bool:
+        """Whether the interpreter is asked: of small cases, as long as it takes no longer than is left to it."""
+        return self.elements <= self.most and self.pace.allows(self.size)
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the interpreter raises something."""
+        return any(isinstance(given, str) for given in self.interpreted.values())
+
+    @cached_property
+    def scale(self) -> float:
+        """What errors are measured by at least in an output that is not all finite: what rounding leaves is small
+        beside the terms that cancelled, which nothing but the inputs tells. 0: beside what is finite of the output."""
+        if not self.residues:
+            return 0.0
+        inputs = [np.abs(np.asarray(v)) for v in self.case.arguments.values() if kind(np.asarray(v).dtype) in "fc"]
+        return max((float(v[np.isfinite(v)].max(initial=0)) for v in inputs), default=0.0)
+
+    @cached_property
     def interpreted(self) -> dict[str, dict[str, np.ndarray] | str]:
         """Order → the written arrays by name, or what the interpreter raised. Empty where the case is too large."""
-        if self.elements > self.most:
+        if not self.is_interpreted:
             return {}
+        since = perf_counter()
         orders = ORDERS if self.elements <= REORDERED else ORDERS[:1]
-        return {order: self._interpret(order) for order in orders}
+        try:
+            return {order: self._interpret(order) for order in orders}
+        finally:
+            self.pace.note(self.size * all(self.case.dims.values()), perf_counter() - since)
 
     def _interpret(self, order: str) -> dict[str, np.ndarray] | str:
         arguments = {name: copy(value) for name, value in self.case.arguments.items()}
@@ -63,6 +91,8 @@ class Expected:
             given = {**arguments, **outputs, **dict(self.specialisation.params)}
             met = self.met.setdefault(order, {}) if self.loose else None
             execute(self.call._record, self.call._origin.root, (), given, order, met=met)
+        except MemoryError:  # which says nothing of the kernel
+            raise
         except Exception as error:  # whatever it raises is the finding
             return f"{type(error).__name__}: {error}"
         both = {**arguments, **outputs}

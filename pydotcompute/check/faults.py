@@ -25,10 +25,11 @@ def fault(key: str, text: object, why: str) -> FaultyDeclaration:
 
 @contextmanager
 def of(key: str, text: object) -> Iterator[None]:
-    """Turns whatever is raised inside into a FaultyDeclaration about this key, declared as `text`."""
+    """Turns whatever is raised inside into a FaultyDeclaration about this key, declared as `text`; but that there is no
+    memory for a case, or that it cannot be met, is no fault."""
     try:
         yield
-    except (FaultyDeclaration, Unmet):
+    except (FaultyDeclaration, Unmet, MemoryError):
         raise
     except Exception as error:  # whatever a user's own function raises is the finding
         raise fault(key, text, f"raised {type(error).__name__}: {error}") from error

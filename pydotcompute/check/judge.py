@@ -13,6 +13,7 @@ from ..interpreter.runtime import poisoned
 from ..runtime.kernel import Kernel as Callable
 from ..targets.registry import get
 from . import comparable, draw, measure, memory
+from .cases import is_for_reference
 from .expected import Expected
 from .verdict import BEFORE, DIFFERS, ORDER, OUTSIDE, RAISED, UNWRITTEN, WRONG, counted
 
@@ -92,6 +93,8 @@ def findings(
                 array[...] = before[name]
         try:
             _run(call, kernel, second, _arguments(target, specialisation, case))
+        except MemoryError:  # which says nothing of the kernel
+            raise
         except Exception as error:  # whatever a call raises is the finding
             text = f"{type(error).__name__}: {error}"
             known = [_raised(value) if isinstance(value, str) else "" for value in expected.interpreted.values()]
@@ -156,7 +159,7 @@ def _agreement(kernel: Kernel, name: str, got: np.ndarray, expected: Expected) -
     if not expected.interpreted:
         return None, None
     first = expected.of_order("forward", name, got)
-    return not compared(kernel, name, got, first, "", zeros=True)[0], first
+    return not compared(kernel, name, got, first, "", zeros=True, scale=expected.scale)[0], first
 
 
 def _values(
@@ -176,10 +179,10 @@ def _values(
     tried += [(0, runs[0], f"the interpreter ({o})", expected.of_order(o, name, runs[0]), None) for o in interpreted]
     share, varies = 0.0, False
     if len(runs) > 1 and name not in expected.loose:
-        varies = bool(compared(kernel, name, runs[1], runs[0], "", zeros=True)[0])
+        varies = bool(compared(kernel, name, runs[1], runs[0], "", zeros=True, scale=expected.scale)[0])
     for again, got, against, wanted, held in tried:
         outer = against == "the reference"
-        what, far = compared(kernel, name, got, wanted, against, held, not outer)
+        what, far = compared(kernel, name, got, wanted, against, held, not outer, expected.scale)
         share = max(share, far)
         if not what:
             continue
@@ -192,7 +195,7 @@ def _values(
         if varies and not again:
             what, cause = f"{what}; it depends on what the output held before the call", BEFORE
         if kind == "special" and outer:
-            what += " (a reference that is not meant for NaN, infinities and -0.0 says special: false)"
+            what += " (a kernel that is not meant for NaN, infinities and -0.0 says special: false)"
         yield Found(what, share, cause, name, agree)
         return
     yield Found("", share)
@@ -201,7 +204,7 @@ def _values(
 def _references(kernel: Kernel, kind: str, expected: Expected, number: int) -> list[tuple[str, np.ndarray, Any]]:
     """What the reference gives for an output, and which elements it is right to hold to that; none of extreme values,
     nor of special ones that it is not meant for."""
-    if kernel.reference is None or kind == "extreme" or kind == "special" and not kernel.special:
+    if not is_for_reference(kernel, kind):
         return []
     if kind == "special":
         return [("the reference", *expected.special[number])]
@@ -217,11 +220,12 @@ def _at(other: np.ndarray, got: np.ndarray, wanted: Any, held: np.ndarray | None
 
 def compared(
     kernel: Kernel, name: str, got: np.ndarray, wanted: Any, against: str, held: np.ndarray | None = None,
-    zeros: bool = False,
+    zeros: bool = False, scale: float = 0.0,
 ) -> tuple[str, float]:  # fmt: skip
-    """(what is wrong or "", error over tolerance) for one array that was written. `held`, `zeros`: as `difference`."""
+    """(what is wrong or "", error over tolerance) for one array that was written. `held`, `zeros`, `scale`: as
+    `difference`."""
     allowed = measure.tolerance(kernel.tolerance, got.dtype)
-    worst = measure.difference(got, wanted, held, zeros)
+    worst = measure.difference(got, wanted, held, zeros, scale)
     if worst is None:
         return "", 0.0
     share = worst.error / allowed if allowed else worst.error

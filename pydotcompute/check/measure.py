@@ -20,14 +20,14 @@ class Difference(NamedTuple):
 
 
 def difference(
-    got: np.ndarray, wanted: np.ndarray, held: np.ndarray | None = None, zeros: bool = False
+    got: np.ndarray, wanted: np.ndarray, held: np.ndarray | None = None, zeros: bool = False, scale: float = 0.0
 ) -> Difference | None:
     """The worst element of two arrays of one shape, or None where it has no elements.
 
     The error of an element is |got - wanted| / max(|wanted|, largest finite |wanted| of the output), where `wanted`
     is rounded to the type of `got` first. NaN and infinities must match in kind, of complex numbers in each part;
     integers and booleans exactly; with `zeros` the signs of zeros too. `held`: which elements count, booleans of the
-    same shape (default: all).
+    same shape (default: all). `scale`: in an output that is not all finite, what errors are relative to at least.
     """
     got = np.asarray(got)
     if got.size == 0:
@@ -37,7 +37,7 @@ def difference(
         if kind(got.dtype) in "biu":
             errors = np.where(got == wanted, 0.0, np.inf)
         else:
-            errors = _relative(got, wanted, zeros)
+            errors = _relative(got, wanted, zeros, scale)
     errors = errors if held is None else np.where(held, errors, 0.0)
     index = np.unravel_index(int(np.argmax(errors)), errors.shape)
     return Difference(tuple(int(i) for i in index), got[index].item(), wanted[index].item(), float(errors[index]))
@@ -50,14 +50,15 @@ def rounded(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return bfloat16_bits(values).view(dtype)
 
 
-def _relative(got: np.ndarray, wanted: np.ndarray, zeros: bool) -> np.ndarray:
+def _relative(got: np.ndarray, wanted: np.ndarray, zeros: bool, least: float) -> np.ndarray:
     wide = np.longdouble if got.dtype in (np.float64, np.complex128) else np.float64
     parts = [(got.real, wanted.real), (got.imag, wanted.imag)] if got.dtype.kind == "c" else [(got, wanted)]
     parts = [(g.astype(wide), w.astype(wide)) for g, w in parts]
     sizes = reduce(np.hypot, (np.where(np.isfinite(w), np.abs(w), 0) for _, w in parts))
     # The largest |wanted| of the output is no smaller than that of the element; of nothing but zeros, the smallest
     # number makes any other result infinitely wrong.
-    scale = sizes.max(initial=0) or finfo(got.dtype).smallest_subnormal.astype(wide)
+    scale = max(sizes.max(initial=0), 0 if np.isfinite(wanted).all() else least)
+    scale = scale or finfo(got.dtype).smallest_subnormal.astype(wide)
     return (reduce(np.hypot, (_apart(g, w, zeros) for g, w in parts)) / scale).astype(float)
 
 

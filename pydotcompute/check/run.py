@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from functools import cache, partial
+from time import perf_counter
 from typing import Any, Callable, Iterator, NamedTuple, Sequence
 
 import numpy as np
@@ -17,18 +18,21 @@ from ..runtime.library import KernelLibrary, reopened
 from ..runtime.origin import Origin
 from ..targets.base import BOUNDS
 from . import draw, faults
-from .cases import cases_of, is_quick, leaves_rounding_open
+from .cases import STREWN, Chosen, growing, is_for_reference, is_quick, leaves_rounding_open
 from .expected import Expected
 from .isolate import Death, Tell, Unit, isolated
 from .judge import Found, cannot_run, findings, served_by_vendor
+from .pace import BUDGET, Pace
 from .places import Places
 from .scattered import scattered
 from .select import VENDOR, Selection, vendor_of
+from .sizes import declared
 from .stale import out_of_date
 from .trees import rendered_tree
 from .verdict import ENDED, Failure, Verdict, check_command
 
 SEEDS = 1000  # apart: the seeds of two cases of one artifact
+LONG = "would take too long"  # why a case is left out
 
 
 def check(
@@ -41,10 +45,11 @@ def check(
     Builds nothing, and refuses what is not made of the source that is here now. PYDOTCOMPUTE_TARGET does not count.
     Calls that a vendor's function serves are held to the same. `only` is one case as a failure prints it; `quick`
     takes small sizes alone, and the references. `slow` is called as `isolated` says.
-    Raises DeclarationError; KernelNotBuiltError where nothing is built.
+    Kernels whose declaration is wrong are none of them. Raises DeclarationError where that of the whole project is;
+    KernelNotBuiltError where nothing is built.
     """
     opened = _opener(root)
-    project = Project(root, lambda line: None)
+    project = Project(root, lambda line: None, keep_going=True)
     declaration = project.declaration
     stale = out_of_date(project)
     selection = Selection(root, declaration, opened(None), stale, kernels, targets, specialisation, seed)
@@ -94,25 +99,32 @@ class _Plan(NamedTuple):
         tallies = {target: _Tally() for target in targets}
         _, tree = rendered_tree(kernel, specialisation, self.declaration.root)
         extremes, loose = "small" if leaves_rounding_open(tree) else "all", scattered(tree)
-        turn = 0
-        for number, (dims, kind) in enumerate(cases_of(kernel, specialisation, self.seed)):
-            turn += kind == "special"
-            label = ",".join(f"{k}={v}" for k, v in dims.items()) + (f" {kind}" if kind else "")
-            if self.only is not None and self.only != label or self.quick and not is_quick(kernel, dims, kind):
+        pace, slow, asked_for = Pace(BUDGET * len(targets)), Pace(BUDGET), declared(kernel)
+        for case in growing(kernel, specialisation, self.seed):
+            label, kind = case.label, case.kind
+            if self.only is not None and self.only != label or self.quick and not is_quick(kernel, case.dims, kind):
                 continue
-            looks = {kind: {"special": turn, "extreme": extremes}.get(kind, True)} if kind else {}
-            drawn = partial(self._drawn, unit, dims, self.seed * SEEDS + number, label, looks)
-            expected = cache(partial(self._expected, unit, drawn, calls[targets[0]], loose))
+            asked = case.dims in asked_for
+            if not asked and self.only is None and not pace.allows(case.size):
+                for tally in tallies.values():
+                    tally.left_out.append((label, LONG))
+                continue
+            looks = {kind: {"special": case.turn, "extreme": extremes}.get(kind, True)} if kind else {}
+            drawn = partial(self._drawn, unit, case.dims, self.seed * SEEDS + case.number, label, looks)
+            residues = kind in STREWN and extremes == "small"
+            expected = cache(partial(self._expected, unit, drawn, calls[targets[0]], slow, loose, residues))
+            since, interpreted = perf_counter(), slow.spent
             for target, tally in tallies.items():
                 tell("begins", target, label)
-                for found in _found(calls[target], target, unit, drawn, kind, expected, tally):
+                for found in _found(calls[target], target, unit, drawn, case, asked, expected, tally):
                     tally.failures.append(self._failure(unit, target, label, found))
                     tell("found", target, tally.failures[-1])
+            pace.note(case.size * all(case.dims.values()), perf_counter() - since - (slow.spent - interpreted))
         for target, tally in tallies.items():
             idle = tally.not_run or ("" if tally.cases or tally.failures else self._no_case(tally))
             told = (tally.cases, tally.worst, tuple(tally.failures), idle)
             trusted = kernel.unchecked and not target.endswith((BOUNDS, VENDOR))
-            yield Verdict(kernel.name, str(specialisation), target, *told, tally.unheld, trusted)
+            yield Verdict(kernel.name, str(specialisation), target, *told, tally.unheld, tuple(tally.left_out), trusted)
 
     def _drawn(self, unit: Unit, dims: dict[str, int], seed: int, label: str, looks: dict[str, Any]) -> draw.Case:
         rng = np.random.default_rng(seed)
@@ -120,13 +132,17 @@ class _Plan(NamedTuple):
             return draw.draw(unit.kernel, unit.specialisation, dims, rng, self.declaration.root, **looks)
 
     def _expected(
-        self, unit: Unit, drawn: Callable[[], draw.Case], call: runtime.Kernel, loose: frozenset[str]
-    ) -> Expected:
-        return Expected(self.declaration, unit.kernel, unit.specialisation, drawn(), call, loose, self.quick)
+        self, unit: Unit, drawn: Callable[[], draw.Case], call: runtime.Kernel, slow: Pace, loose: frozenset[str],
+        residues: bool,
+    ) -> Expected:  # fmt: skip
+        told = (self.declaration, unit.kernel, unit.specialisation, drawn(), call)
+        return Expected(*told, slow, loose, self.quick, residues)
 
     def _no_case(self, tally: _Tally) -> str:
         if tally.unmet:
-            return f"{tally.unmet}; give them `inputs`"
+            return tally.unmet
+        if tally.left_out:
+            return tally.left_out[0][1]
         if tally.tried:
             return "no call goes to the vendor's function at these sizes" + " (--quick)" * self.quick
         if self.only is not None:
@@ -162,29 +178,44 @@ class _Tally:
     def __init__(self) -> None:
         self.tried, self.cases, self.unheld, self.worst = 0, 0, 0, 0.0
         self.failures: list[Failure] = []
+        self.left_out: list[tuple[str, str]] = []  # case, why
         self.not_run: str | None = None  # not known before the first case
         self.unmet = ""  # why some sizes have no case
 
 
 def _found(
-    call: runtime.Kernel, target: str, unit: Unit, drawn: Callable[[], draw.Case], kind: str,
-    expected: Callable[[], Expected], tally: _Tally,
+    call: runtime.Kernel, target: str, unit: Unit, drawn: Callable[[], draw.Case], chosen: Chosen,
+    asked: bool, expected: Callable[[], Expected], tally: _Tally,
 ) -> Iterator[Found]:  # fmt: skip
-    """What is wrong in one case of one artifact."""
+    """What is wrong in one case of one artifact. asked: the declaration asks for it, so that it may not be left out."""
     tally.tried += 1
+    kernel, kind, before = unit.kernel, chosen.kind, (tally.cases, tally.unheld)
     try:
         case = drawn()
         if tally.not_run is None:
             tally.not_run = cannot_run(call, target, unit.specialisation, case)
         if tally.not_run or target.endswith(VENDOR) and not served_by_vendor(call, target, unit.specialisation, case):
             return
+        if kind in STREWN and not expected().is_interpreted and not is_for_reference(kernel, kind):
+            tally.left_out.append((chosen.label, LONG))
+            return
+        if kind in STREWN and not kernel.special and expected().is_refused:
+            return  # such inputs do not occur, says the declaration
         tally.cases += 1
         tally.unheld += not expected().is_known
-        for found in findings(call, target, unit.kernel, unit.specialisation, case, kind, expected()):
+        for found in findings(call, target, kernel, unit.specialisation, case, kind, expected()):
             tally.worst = max(tally.worst, found.share)
             if found.what:
                 yield found
     except faults.Unmet as unmet:
         tally.unmet = str(unmet)
+        if asked:
+            tally.left_out.append((chosen.label, tally.unmet))
+    except MemoryError as error:
+        if asked:
+            yield Found(f"MemoryError: {error}", about="sizes")
+        else:
+            tally.cases, tally.unheld = before
+            tally.left_out.append((chosen.label, "there is no memory for it"))
     except faults.FaultyDeclaration as fault:
         yield Found(fault.args[0], about=fault.key)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from typing import Iterator
+from typing import Iterator, Mapping
 
 import numpy as np
 
 from ..artifact.dimensions import evaluate, names as names_of
 from ..declare.model import Kernel, Specialisation
 
-ALONE = (0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 127, 128, 129, 255, 257, 1000, 1021, 1025, 4099, 65_537, 300_007)
-TOGETHER = (0, 1, 2, 3, 5, 8, 16, 17, 31, 32, 33, 64, 65, 127, 129, 257, 1021)
 LARGEST = 400_000  # elements of one array
+ALONE = (0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 127, 128, 129, 255, 257, 1000, 1021, 1025, 4099, 16_411, 65_537, 300_007)
+TOGETHER = (0, 1, 2, 3, 5, 8, 16, 17, 31, 32, 33, 64, 65, 127, 129, 257, 1021)
 COMBINATIONS = 12  # of several symbols
 FEW = (1, 2, 3, 5, 7)
 SMALL = 6  # combinations of few, for which the interpreter can be asked
@@ -23,25 +23,47 @@ def cases(kernel: Kernel, specialisation: Specialisation, seed: int) -> Iterator
 
     `size` and `rows` stand for the number of elements, or of rows, of its `...`.
     """
-    free = free_symbols(kernel)
     seen = set()
-    drawn = (dims for dims in _drawn(free, seed) if len(free) > 1 or _is_small(kernel, specialisation, dims))
-    for dims in itertools.chain(kernel.sizes.get("check", ()), drawn):
-        dims = {symbol: int(dims.get(symbol, 1)) for symbol in free}
+    drawn = (_fitting(kernel, specialisation, dims) for dims in _drawn(free_symbols(kernel), seed))
+    for dims in itertools.chain(declared(kernel), drawn):
         key = tuple(dims.values())
         if key not in seen and allowed(kernel, specialisation, dims):
             seen.add(key)
             yield dims
 
 
-def _is_small(kernel: Kernel, specialisation: Specialisation, dims: dict[str, int]) -> bool:
-    """Whether no array is larger than one of one dimension may be: a symbol may stand in it twice."""
+def declared(kernel: Kernel) -> list[dict[str, int]]:
+    """The sizes that the declaration asks for."""
+    return [{s: int(dims.get(s, 1)) for s in free_symbols(kernel)} for dims in kernel.sizes.get("check", ())]
+
+
+def elements(kernel: Kernel, specialisation: Specialisation, dims: dict[str, int]) -> list[float]:
+    """How many each array has, the call's own among them. Infinite where that is no number: of a division by zero, or
+    beyond 64 bits."""
     names = {**dict(specialisation.params), **complete(kernel, dims)}
-    shapes = ([evaluate(d, names) for d in p.dims or ()] for p in kernel.signature.parameters)
     try:
-        return all(np.prod(shape, dtype=float) <= LARGEST for shape in shapes)
+        return [
+            float(np.prod([evaluate(d, names) for d in p.dims or ()] + [leading(names)] * p.ellipsis, dtype=float))
+            for p in kernel.signature.parameters if p.is_array
+        ]  # fmt: skip
     except ValueError:
-        return True  # a division by zero, which `allowed` leaves to the call
+        return [np.inf]
+
+
+def work(kernel: Kernel, specialisation: Specialisation, dims: dict[str, int]) -> float:
+    """What tells which of two cases takes longer: of loops over vectors the product of the dimensions, of those over
+    rows of a square matrix its elements."""
+    known = (n for n in elements(kernel, specialisation, dims) if n < np.inf)
+    return max(float(np.prod([max(n, 1) for n in dims.values()], dtype=float)), *known)
+
+
+def _fitting(kernel: Kernel, specialisation: Specialisation, dims: dict[str, int]) -> dict[str, int]:
+    """The same sizes, the largest of them halved until no array is larger than it may be. It stays odd, so that it is
+    no multiple of a vector or a block; small ones, beside which it is long, stay as they are."""
+    while max(dims.values(), default=0) > 1 and max(elements(kernel, specialisation, dims), default=0) > LARGEST:
+        largest = max(dims, key=dims.__getitem__)
+        dims = {**dims, largest: dims[largest] // 2 | 1}
+    return dims
 
 
 def free_symbols(kernel: Kernel) -> tuple[str, ...]:
@@ -80,6 +102,11 @@ def allowed(kernel: Kernel, specialisation: Specialisation, dims: dict[str, int]
         return all(evaluate(c, names) for c in conditions) and all(evaluate(d, names) >= 0 for d in expressions)
     except ValueError:
         return True  # a division by zero: for the call itself to refuse
+
+
+def leading(names: Mapping[str, float]) -> int:
+    """How many elements, or rows, a `...` stands for."""
+    return int(names.get("rows", names.get("size", 0)))
 
 
 def complete(kernel: Kernel, dims: dict[str, int]) -> dict[str, int]:

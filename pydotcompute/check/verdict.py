@@ -45,6 +45,7 @@ class Verdict(NamedTuple):
     failures: tuple[Failure, ...]
     not_run: str
     unheld: int = 0  # cases without a value to hold theirs to: too large for the interpreter, and no reference
+    left_out: tuple[tuple[str, str], ...] = ()  # cases that were not run, each with why
     unchecked: bool = False  # whether the declaration gives up the checks of indices that are not proved to be inside
 
 

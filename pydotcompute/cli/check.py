@@ -14,7 +14,8 @@ are built, they are checked too. Calls that a vendor's BLAS serves are the targe
 with one cause are one finding: the smallest case, how many others there are, the line, and the command that repeats it.
 
 An artifact whose source has changed since it was built fails. What cannot run here, or is not built, is listed as not
-run. The exit code is 1 if anything failed, or if no case ran of a kernel that is named, of any where none is.
+run. Cases that would take too long, by what smaller ones took, are left out, and listed; those of declared sizes never
+are. The exit code is 1 if anything failed, or if no case ran of a kernel that is named, of any where none is.
 
 With --bundle nothing runs, and nothing but NumPy is needed: each choice of types and params must have an artifact for
 every required target, and each object must be what the manifest says. The exit code is 1 if there is a hole."""
@@ -56,14 +57,21 @@ def run(options: argparse.Namespace) -> int:
     from ..cache.layout import PROJECT_CACHE
     from ..check.run import built_targets, check
     from ..check.verdict import counted, grouped
+    from ..targets.registry import checked
 
     root = project_root(options)
-    declaration = declare.load(root)
+    declaration = checked(declare.load(root, keep_going=True), keep_going=True)
     _check_settings()
-    check_names(options.kernels, declaration.kernels, "kernel", declaration.path)
+    check_names(options.kernels, {**declaration.kernels, **declaration.refused}, "kernel", declaration.path)
+    refused = {k: e for k, e in declaration.refused.items() if k in (options.kernels or declaration.refused)}
+    for text in dict.fromkeys(map(str, refused.values())):
+        say(text)
+    kernels = [name for name in options.kernels if name not in refused]
+    if options.kernels and not kernels:
+        return 1
     if options.specialization is not None:
-        kernels = [declaration.kernels[name] for name in options.kernels or declaration.kernels]
-        known: Collection[str] = {str(s): None for kernel in kernels for s in kernel.specialisations}
+        of = [declaration.kernels[name] for name in kernels or declaration.kernels]
+        known: Collection[str] = {str(s): None for kernel in of for s in kernel.specialisations}
         check_names([options.specialization], known, "specialization", f"{declaration.path} of these kernels")
     if options.targets:
         known = built_targets(root)
@@ -71,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
     verdicts: list[Any] = []
     before = objects(os.path.join(root, *PROJECT_CACHE))
     for verdict in check(
-        root, options.kernels, options.targets, specialisation=options.specialization, seed=options.seed,
+        root, kernels, options.targets, specialisation=options.specialization, seed=options.seed,
         only=options.case, quick=options.quick, slow=_say_slow,
     ):  # fmt: skip
         if not options.json and verdicts and verdicts[-1].kernel != verdict.kernel:
@@ -91,11 +99,13 @@ def run(options: argparse.Namespace) -> int:
         _print_findings(verdicts)
     cases, artifacts = sum(v.cases for v in verdicts), len(verdicts) - len(idle)
     told = f", {counted(len(found), 'finding')}" if found else ""
-    (say if failed else tell)(
-        f"{counted(cases, 'case')} of {counted(artifacts, 'artifact')}, {len(failed)} failed{told}, {len(idle)} not run"
+    out = sum(len(v.left_out) for v in verdicts)
+    last = f"{len(idle)} not run" + (f", {counted(out, 'case')} left out" if out else "")
+    (say if failed or refused else tell)(
+        f"{counted(cases, 'case')} of {counted(artifacts, 'artifact')}, {len(failed)} failed{told}, {last}"
     )
     ran = {v.kernel for v in verdicts if v.cases}
-    return 1 if failed or not ran or set(options.kernels) - ran else 0
+    return 1 if failed or refused or not ran or set(options.kernels) - ran else 0
 
 
 def _keep(root: str, verdicts: list[Any], before: dict[tuple[str, str, str], str]) -> None:
@@ -181,6 +191,10 @@ def _print(v: Any) -> None:
         ok = paint("ok", "green", sys.stdout)
         trusted = ", indices not checked (unchecked: true)" * v.unchecked
         print(f"{ok}       {name}: {cases}, error {v.worst:.2g} of what is allowed{trusted}", flush=True)
+    for why in dict.fromkeys(why for _, why in v.left_out):
+        out = [case for case, other in v.left_out if other == why]
+        more = f" and {len(out) - 3} more" if len(out) > 3 else ""
+        print(f"  left out ({why}): {'; '.join(out[:3])}{more}", flush=True)
 
 
 def _print_findings(verdicts: list[Any]) -> None:
@@ -221,6 +235,7 @@ def _row(v: Any) -> dict[str, Any]:
         "kernel": v.kernel, "specialization": v.specialisation, "target": v.target,
         "status": "not run" if v.not_run else "failed" if v.failures else "ok", "reason": v.not_run,
         "cases": v.cases, "cases_without_values": v.unheld, "unchecked": v.unchecked,
+        "left_out": [{"case": case, "reason": why} for case, why in v.left_out],
         "worst": v.worst if v.worst < float("inf") else None,
         "failures": [{"case": f.case, "seed": f.seed, "what": f.what, "command": f.command} for f in v.failures],
     }  # fmt: skip

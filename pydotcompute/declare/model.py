@@ -51,7 +51,7 @@ class Kernel:
     unordered: tuple[str, ...]  # outputs that may come permuted, together, along their first axis
     disjoint: tuple[str, ...]  # arrays of which iterations touch disjoint elements, by the author's word
     unchecked: bool  # whether indices that are not proved to be inside are not looked at
-    special: bool  # whether the reference is meant for NaN, infinities and -0.0 as inputs
+    special: bool  # whether it, and its reference, are meant for NaN, infinities and -0.0 as inputs
     at: Position = field(compare=False)
     tuned: dict[str, Any] = field(default_factory=dict)  # what templates/tuned.yaml says of it (tuned.py)
     # of each key's value ("body"), and of parameters ("signature.x")

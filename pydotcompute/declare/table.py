@@ -164,8 +164,8 @@ KERNEL = Record(
         ),
         "special": Key(
             Truth(),
-            "false: the reference is not meant for NaN, infinities and -0.0 as inputs, which check else holds to it "
-            "too",
+            "false: the kernel is not meant for NaN, infinities and -0.0 as inputs, where check else holds it to the "
+            "reference too",
         ),
         "unordered": Key(
             ListOf(Text("an output"), "a list of outputs", 1, unique=True),

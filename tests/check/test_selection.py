@@ -233,12 +233,25 @@ def test_indices_of_compiled_code_are_checked_where_they_are_built_so_and_else_i
 
 def test_cases_without_values_to_compare_are_counted(project):
     (row, _) = lines(run("check", "negative", "-C", project))
-    assert row.partition(", ")[0].endswith(": 44 cases (4 with no values to compare)")
+    assert row.partition(", ")[0].endswith(": 46 cases (6 with no values to compare)")
     (row, _) = json.loads(run("check", "negative", "-C", project, "--json").stdout)["artifacts"]
-    assert (row["cases"], row["cases_without_values"]) == (44, 4)
+    assert (row["cases"], row["cases_without_values"]) == (46, 6)
 
 
 def test_the_help_fits_a_terminal_and_names_the_exit_codes():
     done = run("check", "--help")
     assert "build --bounds" in done.stdout and "exit code is 1" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 120
+
+
+def test_a_kernel_whose_declaration_is_wrong_keeps_no_other_from_being_checked(project):
+    edit(project / "kernels.yaml", "    reference: 2 * x\n", "    reference: 2 * x\n    tolerance: much\n")
+    done = run("check", "negative", "-C", project, "--quick")
+    assert done.returncode == 0 and done.stdout.startswith("ok       negative ") and "kernels.yaml:" not in done.stderr
+    done = run("check", "scale", "-C", project)
+    assert done.returncode == 1 and done.stdout == "" and done.stderr.startswith(f"{project}/kernels.yaml:11:")
+    for names in ((), ("scale", "negative", "product")):
+        done = run("check", *names, "-C", project, "--quick")
+        rows = [line.split(" T=")[0] for line in done.stdout.splitlines() if line.startswith(("ok", "FAILED"))]
+        assert rows == ["ok       negative", "ok       product"]
+        assert done.returncode == 1 and done.stderr.startswith(f"{project}/kernels.yaml:11:")

@@ -38,6 +38,13 @@ kernels:
       for i in grid(n):
           out[i] = 2 * x[i]
     reference: 3 * x
+  into:
+    signature: "(place: int64[k], m: int64) -> (out: int64[m] = 0)"
+    inputs: {place: {low: 0, high: m}}
+    sizes: {check: [{k: 1, m: 0}]}
+    body: |
+      for i in range(k):
+          out[place[i]] += 1
 """
 TUNED = "version: 1\nkernels: {tried: {T=float32: {cpu:x86-64-v2: {processor: {small: {Q: 2}}}}}}\n"
 LATER = """\

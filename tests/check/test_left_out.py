@@ -1,0 +1,165 @@
+"""Which sizes `check` draws, which cases it leaves out, and that it says so."""
+
+import itertools
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from pydotcompute import declare
+from pydotcompute.check import draw, run, sizes
+from pydotcompute.check.pace import Pace
+
+DOUBLE = """
+    signature: "(x: float32[n]) -> (out: float32[n])"
+    body: |
+      for i in grid(n):
+          out[i] = 2 * x[i]
+    sizes: {check: [{n: 1025}]}
+"""
+KERNELS = {
+    "attention": """
+    signature: "(q: float32[b, h, s, d], k: float32[b, h, s, d]) -> (out: float32[b, h, s, s])"
+    body: |
+      for x, y, i in grid(b, h, s):
+          for j in range(s):
+              out[x, y, i, j] = sum(q[x, y, i, c] * k[x, y, j, c] for c in range(d))
+""",
+    "square": """
+    signature: "(x: float32[4, n, n]) -> (out: float32[4, n, n])"
+    body: |
+      for i, j, k in grid(4, n, n):
+          out[i, j, k] = x[i, j, k]
+""",
+    "rows": """
+    signature: "(x: float32[..., n, n]) -> (out: float32[..., n, n])"
+    body: |
+      for r, j, k in grid(rows, n, n):
+          out[r, j, k] = x[r, j, k]
+""",
+    "double": DOUBLE,
+    "into": """
+    signature: "(place: int64[k], x: float64[k], m: int64) -> (out: float64[m] = 0)"
+    inputs: {place: {low: 0, high: m}}
+    sizes: {check: [{k: 4, m: 0}, {k: 0, m: 0}]}
+    body: |
+      for i in range(k):
+          out[place[i]] += x[i]
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("left_out")
+    kernels = "".join(f"  {name}:{text}" for name, text in KERNELS.items())
+    (folder / "kernels.yaml").write_text(f"version: 1\ntargets: [cpu:x86-64-v2]\nkernels:\n{kernels}")
+    build = [sys.executable, "-m", "pydotcompute", "build", "double", "into", "-C", str(folder)]
+    subprocess.run(build, check=True, capture_output=True)
+    return folder
+
+
+def verdict(project, kernel, **more):
+    return next(iter(run.check(str(project), [kernel], ["cpu:x86-64-v2"], **more)))
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_every_drawn_array_fits_and_one_axis_is_long(project, name):
+    kernel = declare.load(str(project)).kernels[name]
+    found = list(sizes.cases(kernel, kernel.specialisations[0], 0))
+    each = [sizes.elements(kernel, kernel.specialisations[0], dims) for dims in found]
+    assert max(itertools.chain(*each)) <= sizes.LARGEST
+    assert any(max(dims.values()) > 250 and max(dims.values()) % 2 for dims in found)
+    assert len({*map(str, found)}) == len(found) > 15
+
+
+def test_a_long_axis_stays_long_beside_short_ones(project):
+    kernel = declare.load(str(project)).kernels["attention"]
+    long = list(sizes.cases(kernel, kernel.specialisations[0], 0))[-1]
+    assert sorted(long.values())[:3] == [3, 3, 3] and 4000 < max(long.values()) < 65_537
+
+
+@pytest.mark.parametrize("n", [(2, 3, 5), (7, 11), (4,)])
+def test_a_leading_ellipsis_counts_as_elements(project, n):
+    kernel = declare.load(str(project)).kernels["rows"]
+    assert sizes.elements(kernel, kernel.specialisations[0], {"rows": 100, "n": n[0]}) == [100 * n[0] ** 2] * 2
+
+
+@pytest.mark.parametrize(
+    "took, size, allowed",
+    [
+        ([], 1e9, True),
+        ([(1000, 0.01), (4000, 0.04)], 64_000, True),  # 0.6 s
+        ([(100, 0.001), (1000, 0.01), (4000, 0.16)], 64_000, False),  # 41 s: it grows with the square
+        ([(100, 0.001), (1000, 0.01), (4000, 0.16)], 16_000, True),  # 2.6 s
+        ([(1, 0.05), (4, 0.05), (16, 0.052), (256, 0.051)], 300_000, True),  # what any case takes says nothing of size
+        ([(1, 0.001), (1000, 9.0)], 1000, False),  # more than all
+        ([(0, 3.0), (1, 0.01)], 1000, True),  # one that is empty tells nothing of others,
+        ([(0, 9.0), (1, 0.01)], 1, False),  # but takes its time
+    ],
+)  # fmt: skip
+def test_what_is_worth_trying_within_eight_seconds(took, size, allowed):
+    pace = Pace(8.0)
+    for case in took:
+        pace.note(*case)
+    assert pace.allows(size) is allowed
+
+
+def test_without_time_only_what_is_declared_and_the_first_cases_run(project, monkeypatch):
+    assert not verdict(project, "double").left_out
+    monkeypatch.setattr(run, "BUDGET", 0.0)
+    found = verdict(project, "double")
+    out = dict(found.left_out)
+    assert not found.failures and {*out.values()} == {"would take too long"}
+    assert {"n=2", "n=300007", "n=15 extreme"} <= out.keys() and not {"n=1025", "n=0"} & out.keys()
+    assert out.keys().isdisjoint({"n=1025 misaligned"})
+    assert verdict(project, "double", only="n=300007").cases == 1  # asked for by name
+
+
+def test_what_is_left_out_is_printed(project, monkeypatch, capsys):
+    from pydotcompute.cli import main
+
+    monkeypatch.setattr(run, "BUDGET", 0.0)
+    monkeypatch.setattr("pydotcompute.check.run.LONG", "would take till tomorrow")
+    assert main(["check", "double", "-C", str(project), "-t", "cpu:x86-64-v2"]) == 0
+    told = capsys.readouterr()
+    assert "  left out (would take till tomorrow): n=" in told.out and " more\n" in told.out
+    assert told.err.endswith(" cases left out\n")
+
+
+def test_what_has_no_memory_is_left_out_unless_it_is_declared(project, monkeypatch):
+    def guarded(shape, *more):
+        if shape in ((1025,), (1021,)):
+            raise MemoryError("none")
+        return given(shape, *more)
+
+    given = draw.guarded
+    monkeypatch.setattr(draw, "guarded", guarded)
+    found = verdict(project, "double")
+    assert [case for case, why in found.left_out if why == "there is no memory for it"] == ["n=1021"]
+    assert {failure.case.split()[0] for failure in found.failures} == {"n=1025"}
+    assert all("MemoryError" in failure.what for failure in found.failures)
+    assert verdict(project, "double", only="n=1021").not_run == "there is no memory for it"
+
+
+def test_a_call_without_memory_is_no_failure(project, monkeypatch):
+    def none(*case):
+        raise MemoryError("none")
+
+    monkeypatch.setattr("pydotcompute.check.judge._run", none)
+    found = verdict(project, "double", only="n=17")
+    assert (found.failures, found.cases, found.not_run) == ((), 0, "there is no memory for it")
+
+
+def test_sizes_whose_range_holds_no_integer_are_not_drawn(project):
+    found = verdict(project, "into")
+    said = "no integer for 'place' is at least 0 and below 0, as its `inputs` say"
+    assert not found.failures and found.left_out == (("k=4,m=0", said),)
+    assert verdict(project, "into", only="k=0,m=0").cases == 1  # there is nothing to draw
+
+
+def test_a_range_of_one_integer_is_one(project):
+    kernel = declare.load(str(project)).kernels["into"]
+    case = draw.draw(kernel, kernel.specialisations[0], {"k": 9, "m": 1}, np.random.default_rng(0), str(project))
+    assert case.arguments["place"].tolist() == [0] * 9
