@@ -57,7 +57,7 @@ def cases_of(kernel: Kernel, one: Specialisation, directory: str) -> Iterator[Ca
         try:
             yield draw.draw(kernel, one, dims, np.random.default_rng(0), directory)
         except faults.Unmet as unmet:
-            raise DeclarationError(str(unmet), kernel.positions["requires"], "give them `inputs`") from None
+            raise DeclarationError(unmet.why, kernel.positions[unmet.key], unmet.hint) from None
 
 
 def _by_class(kernel: Kernel, one: Specialisation) -> dict[int, dict[str, int]]:

@@ -48,7 +48,7 @@ def meet(
             drawn[name], known, broken = value, tried, count
     if broken:
         wanted = " and ".join(map(str, kernel.requires))
-        raise Unmet(f"no scalar arguments were found that {wanted} allow; give them `inputs`")
+        raise Unmet(f"no scalar arguments were found that {wanted} allow", "requires", "give them `inputs`")
 
 
 def _known(kernel: Kernel, names: Known, drawn: Mapping[str, np.ndarray]) -> dict[str, Any]:

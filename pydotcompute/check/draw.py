@@ -47,7 +47,7 @@ def draw(
     any, another such value each time; `extreme` ("all", or "small" without the largest) strews denormals and the ends
     of the range too. `strided` gives every `strided` or `broadcast` parameter a view that is not contiguous, with
     guards and gaps that nothing may touch; `misaligned` has every array begin one to three elements past what a vector
-    is aligned to. Raises Unmet where no scalars are found that `requires` allow."""
+    is aligned to. Raises Unmet where no scalars are found that `requires` allow, or a range has no values."""
     types = dict(specialisation.types)
     names = {**dict(specialisation.params), **complete(kernel, dims)}
     leading = _leading(names, rng)
@@ -163,7 +163,8 @@ def _values(
     if dtype.kind in "iu":
         low, high = int(limits.get("low", 0 if dtype.kind == "u" else -100)), int(limits.get("high", 101))
         if high <= low and np.prod(shape) > 0:
-            raise faults.Unmet(f"no integer for '{p.name}' is at least {low} and below {high}, as its `inputs` say")
+            why = f"no integer for '{p.name}' is from {low} on and below {high}"
+            raise faults.Unmet(why, "inputs", "give it a wider range, or say in `requires` which sizes there are")
         return rng.integers(low, max(high, low + 1), shape).astype(dtype)
     if dtype.kind == "c":
         return (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(dtype)

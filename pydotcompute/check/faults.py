@@ -15,7 +15,11 @@ class FaultyDeclaration(Exception):
 
 
 class Unmet(Exception):
-    """No arguments were found that the `requires` of a kernel allow at some sizes."""
+    """There are no arguments at some sizes: why, by which key of the declaration, and what to do."""
+
+    def __init__(self, why: str, key: str, hint: str):
+        super().__init__(f"{why}; {hint}")
+        self.why, self.key, self.hint = why, key, hint
 
 
 def fault(key: str, text: object, why: str) -> FaultyDeclaration:

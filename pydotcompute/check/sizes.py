@@ -53,8 +53,8 @@ def elements(kernel: Kernel, specialisation: Specialisation, dims: dict[str, int
 def work(kernel: Kernel, specialisation: Specialisation, dims: dict[str, int]) -> float:
     """What tells which of two cases takes longer: of loops over vectors the product of the dimensions, of those over
     rows of a square matrix its elements."""
-    known = (n for n in elements(kernel, specialisation, dims) if n < np.inf)
-    return max(float(np.prod([max(n, 1) for n in dims.values()], dtype=float)), *known)
+    known = [n for n in elements(kernel, specialisation, dims) if n < np.inf]
+    return max([float(np.prod([max(n, 1) for n in dims.values()], dtype=float)), *known])
 
 
 def _fitting(kernel: Kernel, specialisation: Specialisation, dims: dict[str, int]) -> dict[str, int]:

@@ -3,13 +3,16 @@
 import itertools
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from pydotcompute import declare
+from pydotcompute.bench.declared_cases import cases_of
 from pydotcompute.check import draw, run, sizes
 from pydotcompute.check.pace import Pace
+from pydotcompute.errors import DeclarationError
 
 DOUBLE = """
     signature: "(x: float32[n]) -> (out: float32[n])"
@@ -38,6 +41,12 @@ KERNELS = {
       for r, j, k in grid(rows, n, n):
           out[r, j, k] = x[r, j, k]
 """,
+    "parts": """
+    signature: "(n: int64, s: int64) -> (out: float32[n // s])"
+    body: |
+      for i in grid(n // s):
+          out[i] = i
+""",
     "double": DOUBLE,
     "into": """
     signature: "(place: int64[k], x: float64[k], m: int64) -> (out: float64[m] = 0)"
@@ -64,7 +73,7 @@ def verdict(project, kernel, **more):
     return next(iter(run.check(str(project), [kernel], ["cpu:x86-64-v2"], **more)))
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", [name for name in KERNELS if name != "parts"])
 def test_every_drawn_array_fits_and_one_axis_is_long(project, name):
     kernel = declare.load(str(project)).kernels[name]
     found = list(sizes.cases(kernel, kernel.specialisations[0], 0))
@@ -80,10 +89,18 @@ def test_a_long_axis_stays_long_beside_short_ones(project):
     assert sorted(long.values())[:3] == [3, 3, 3] and 4000 < max(long.values()) < 65_537
 
 
-@pytest.mark.parametrize("n", [(2, 3, 5), (7, 11), (4,)])
-def test_a_leading_ellipsis_counts_as_elements(project, n):
+def test_a_leading_ellipsis_counts_as_elements(project):
     kernel = declare.load(str(project)).kernels["rows"]
-    assert sizes.elements(kernel, kernel.specialisations[0], {"rows": 100, "n": n[0]}) == [100 * n[0] ** 2] * 2
+    assert sizes.elements(kernel, kernel.specialisations[0], {"rows": 100, "n": 7}) == [4900, 4900]
+
+
+def test_the_work_of_a_size_is_the_larger_of_its_elements_and_the_product_of_its_dimensions(project):
+    kernels = declare.load(str(project)).kernels
+    for name, dims, work in [
+        ("square", {"n": 9}, 4 * 81), ("into", {"k": 20, "m": 30}, 600), ("into", {"k": 20, "m": 0}, 20),
+        ("parts", {"n": 20, "s": 0}, 20), ("parts", {"n": 20, "s": 2}, 40),
+    ]:  # fmt: skip
+        assert sizes.work(kernels[name], kernels[name].specialisations[0], dims) == work
 
 
 @pytest.mark.parametrize(
@@ -154,7 +171,8 @@ def test_a_call_without_memory_is_no_failure(project, monkeypatch):
 
 def test_sizes_whose_range_holds_no_integer_are_not_drawn(project):
     found = verdict(project, "into")
-    said = "no integer for 'place' is at least 0 and below 0, as its `inputs` say"
+    wider = "give it a wider range, or say in `requires` which sizes there are"
+    said = f"no integer for 'place' is from 0 on and below 0; {wider}"
     assert not found.failures and found.left_out == (("k=4,m=0", said),)
     assert verdict(project, "into", only="k=0,m=0").cases == 1  # there is nothing to draw
 
@@ -163,3 +181,10 @@ def test_a_range_of_one_integer_is_one(project):
     kernel = declare.load(str(project)).kernels["into"]
     case = draw.draw(kernel, kernel.specialisations[0], {"k": 9, "m": 1}, np.random.default_rng(0), str(project))
     assert case.arguments["place"].tolist() == [0] * 9
+
+
+def test_bench_says_where_a_range_holds_no_integer(project):
+    kernel = declare.load(str(project)).kernels["into"]
+    sized = replace(kernel, sizes={"bench": ({"k": 4, "m": 0},)})
+    with pytest.raises(DeclarationError, match=r"^\S+/kernels.yaml:\d+:\d+: no integer for 'place' is from 0 on and below 0"):
+        list(cases_of(sized, kernel.specialisations[0], str(project)))
