@@ -105,7 +105,7 @@ class _Plan(NamedTuple):
             if self.only is not None and self.only != label or self.quick and not is_quick(kernel, case.dims, kind):
                 continue
             asked = case.dims in asked_for
-            if not asked and self.only is None and not pace.allows(case.size):
+            if not asked and not pace.allows(case.size):
                 for tally in tallies.values():
                     tally.left_out.append((label, LONG))
                 continue

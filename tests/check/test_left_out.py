@@ -11,6 +11,7 @@ import pytest
 from pydotcompute import declare
 from pydotcompute.bench.declared_cases import cases_of
 from pydotcompute.check import draw, run, sizes
+from pydotcompute.check.expected import Expected
 from pydotcompute.check.pace import Pace
 from pydotcompute.errors import DeclarationError
 
@@ -132,6 +133,13 @@ def test_without_time_only_what_is_declared_and_the_first_cases_run(project, mon
     assert {"n=2", "n=300007", "n=15 extreme"} <= out.keys() and not {"n=1025", "n=0"} & out.keys()
     assert out.keys().isdisjoint({"n=1025 misaligned"})
     assert verdict(project, "double", only="n=300007").cases == 1  # asked for by name
+
+
+def test_strewn_cases_are_left_out_where_only_the_interpreter_could_tell_and_would_take_too_long(project, monkeypatch):
+    monkeypatch.setattr(Expected, "is_interpreted", False)
+    found = verdict(project, "double")
+    assert {case.split()[1] for case, why in found.left_out if why == run.LONG} == {"special", "extreme"}
+    assert found.unheld == found.cases > 20
 
 
 def test_what_is_left_out_is_printed(project, monkeypatch, capsys):
