@@ -77,7 +77,7 @@ def test_it_is_none_of_a_kernel_that_is_not_meant_for_nan(project, name):
 
 
 def test_what_is_outside_for_ordinary_numbers_stays_a_failure(project):
-    assert verdict(project, "outside", only="n=1,m=1").failures
+    assert "n=1,m=1" in {failure.case for failure in verdict(project, "outside").failures}
 
 
 def test_what_rounding_leaves_beside_nan_is_no_failure(project):
