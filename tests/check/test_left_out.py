@@ -113,6 +113,8 @@ def test_the_work_of_a_size_is_the_larger_of_its_elements_and_the_product_of_its
         ([(100, 0.001), (1000, 0.01), (4000, 0.16)], 16_000, True),  # 2.6 s
         ([(1, 0.05), (4, 0.05), (16, 0.052), (256, 0.051)], 300_000, True),  # what any case takes says nothing of size
         ([(1, 0.001), (1000, 9.0)], 1000, False),  # more than all
+        ([(10, 0.001), (20, 0.05), (1000, 0.002)], 300_000, True),  # 0.3 s: the second one was interrupted
+        ([(10, 0.001), (900, 0.009), (1000, 0.05)], 300_000, True),  # 2.7 s: so was the third
         ([(0, 3.0), (1, 0.01)], 1000, True),  # one that is empty tells nothing of others,
         ([(0, 9.0), (1, 0.01)], 1, False),  # but takes its time
     ],

@@ -52,7 +52,6 @@ from .sums_in_lanes import as_loops, lies_across
 from .turned_tiles import ROWS, filled, from_tiles, loads_along, turns_of
 
 LANES = {True: 16, False: 32}  # where something is computed in 64 bits; elsewhere
-_APART = ROWS  # where what they read lies apart: by tiles, or each is then computed alone, beside the others
 _LEAST = ROWS // 2  # in the last block half and a quarter of the lanes too, but no fewer
 _FEW = 8  # turns of a loop in another one
 _SMALL = 500  # nodes of a loop whose turns LLVM writes one after the other, and then makes vectors of the grid's
@@ -115,17 +114,17 @@ class InLanes:
             return InLanes(replace(loop, body=tuple(s for part in parts for s in part)), self.made, self.tail).blocks()
         self.indices, rest = self._indices(loop.body)
         slow = self.tail and any(is_slow(node) for s in rest for node in walk(s))
-        if not slow and not any(isinstance(s, For) and self._is_shared(s) for s in rest):
+        if not (slow or any(isinstance(s, For) and self._is_shared(s) for s in rest)):
             return None
-        made = self.made
+        made, known = self.made, -1
         block, self.first, self.lane, other = map(made.local, ("_block", "_first", "_lane", "_lane_of_few"))
-        known = -1
         while known < len(self.of_all):  # what is the same may bound a loop in which more is
             known = len(self.of_all)
             self._find_same(rest)
         self.apart = self._is_apart(rest)
-        tiled = not self.apart and any(map(self._along, self._shared(rest)))
-        self.lanes = lanes = _APART if self.apart or tiled else lanes
+        along = [] if self.apart else [part for part in self._shared(rest) if self._along(part)]
+        chains = sum(len(self._goes_on(part)) for part in along)  # of additions: where there is one, two are kept going
+        self.lanes = lanes = lanes // 2 if chains == 1 else ROWS if self.apart or along else lanes
         self._keep(rest)
         self._keep_in_arrays(self.tail)
         if self.apart:
@@ -135,9 +134,8 @@ class InLanes:
         of_block = [*self.arrays.values(), *self.tiles]
         made.arrays |= {a.name: a for a in of_block}
         left, each = Binary("-", count, self.first, "int64"), (self._index(other), *loop.body, *self.tail)
-        few: Stmt = Parallel("threads", (other.name,), (left,), each, at=loop.at)
-        if self.tail:
-            few = For(other.name, _whole(0), left, _whole(1), each, at=loop.at)
+        one = For(other.name, _whole(0), left, _whole(1), each, at=loop.at)
+        few = one if self.tail else Parallel("threads", (other.name,), (left,), each, at=loop.at)
         body: tuple[Stmt, ...] = (
             *of_block,
             Assign(self.first.name, Binary("*", block, _whole(lanes), "int64"), at=loop.at),
@@ -263,8 +261,11 @@ class InLanes:
         long = [s for s in loop.body if any(isinstance(n, (For, While, Reduce)) for n in walk(s))]
         if any(not isinstance(s, For) or not self._is_shared(s, inside) and turns_of_nest(s) > _FEW for s in long):
             return False
-        goes_on = {name for name in exposed(loop.body)[0] & assigned(loop.body) if self.types.get(name) in FLOATS}
-        return bool(long) or any(not is_extreme(loop.body, name) for name in goes_on)
+        return bool(long) or any(not is_extreme(loop.body, name) for name in self._goes_on(loop))
+
+    def _goes_on(self, loop: For) -> set[str]:
+        """The floats that go on from turn to turn."""
+        return {name for name in exposed(loop.body)[0] & assigned(loop.body) if self.types.get(name) in FLOATS}
 
     def _is_same(self, e: Expr, outer: frozenset[str] = frozenset()) -> bool:
         """Whether an expression has one value for all lanes."""

@@ -1,5 +1,5 @@
-"""Tiles of arrays, of four or eight rows, as columns: what each of so many iterations of a grid reads along a row of
-its own, for vectors whose lanes are these iterations.
+"""Tiles of arrays, of four, eight or sixteen rows, as columns: what each of so many iterations of a grid reads along a
+row of its own, for vectors whose lanes are these iterations.
 
     for lane, turn in threads(rows, turns):
         i = first + lane                       one loop, which is written as loads of vectors along the rows, the
@@ -123,7 +123,7 @@ def write_filled(s: Parallel, statements: Statements, elements: Elements, names:
     array, text, writer = elements.arrays[tile], statements.expressions.text, statements.writer
     if add != lane or read(first) & {lane, turn} or place != (Var(turn, "int64"), Var(lane, "int64")):
         return False
-    if lanes.whole not in (ROWS // 2, ROWS) or turns * itemsize(load.type) % 16:
+    if lanes.whole not in (ROWS // 2, ROWS, 2 * ROWS) or turns * itemsize(load.type) % 16:
         return False
     if not _is_along(load, turn, row, {lane, turn, row}):
         return False
@@ -186,18 +186,21 @@ def columns(typing_context, tile, width, start, stride, lanes, count):
     def emit(context, b, signature, values):
         to, width, start, stride, *_ = values
         height = lanes.literal_value
-        element, size, start = stored_type(tile.dtype), itemsize(tile.dtype.name), _opaque(b, start)
-        rows = [b.gep(start, [b.mul(stride, ir.Constant(I64, k))], source_etype=I8) for k in range(height)]
-        at_once, make = (height, _of_four) if size == 4 else (4, _of_two)
+        element, size = stored_type(tile.dtype), itemsize(tile.dtype.name)
+        at_once, make = (min(height, ROWS), _of_four) if size == 4 else (4, _of_two)
         half = 16 // size  # elements that are loaded of a row at once
-        for column in range(0, count.literal_value, half):
-            places = [b.gep(start, [ir.Constant(I64, column)], source_etype=element) for start in rows]
-            halves = [b.load(place, align=size, typ=ir.VectorType(element, half)) for place in places]
-            for row in range(0, height, at_once):
-                for k, made in enumerate(make(b, halves[row : row + at_once])):
-                    place = b.add(b.mul(width, ir.Constant(I64, column + k)), ir.Constant(I64, row))
-                    pointer = b.gep(to, [place], inbounds=True, source_etype=element)
-                    b.store(made, b.bitcast(pointer, made.type.as_pointer()), align=size)
+        apart = [b.mul(stride, ir.Constant(I64, k)) for k in range(min(height, ROWS))]
+        for top in range(0, height, ROWS):
+            base = _opaque(b, b.gep(start, [b.mul(stride, ir.Constant(I64, top))], source_etype=I8))
+            rows = [b.gep(base, [distance], source_etype=I8) for distance in apart]
+            for column in range(0, count.literal_value, half):
+                places = [b.gep(row, [ir.Constant(I64, column)], source_etype=element) for row in rows]
+                halves = [b.load(place, align=size, typ=ir.VectorType(element, half)) for place in places]
+                for row in range(0, len(rows), at_once):
+                    for k, made in enumerate(make(b, halves[row : row + at_once])):
+                        place = b.add(b.mul(width, ir.Constant(I64, column + k)), ir.Constant(I64, top + row))
+                        pointer = b.gep(to, [place], inbounds=True, source_etype=element)
+                        b.store(made, b.bitcast(pointer, made.type.as_pointer()), align=size)
 
     return types.void(tile, types.int64, start, types.int64, lanes, count), emit
 

@@ -197,7 +197,8 @@ def test_tiles_are_what_is_loaded(name, target):
 def test_tiles_are_of_rows_alone(name):
     """Which neighbours in the grid read at each turn in any case, as far from each other as others."""
     signature, body, tiles = BODIES[name]
-    assert lower(tree_of(body, signature, types="")).text.count("columns(") == 2 * tiles  # of eight and of four rows
+    made = lower(tree_of(body, signature, types="")).text.count("columns(")
+    assert made in (2 * tiles, 3 * tiles)  # of eight and of four rows, and of sixteen where one float32 goes on
 
 
 @pytest.mark.parametrize("rows", [4, 8])
