@@ -52,7 +52,7 @@ def in_scalars(tree: KernelTree) -> KernelTree:
     except DeclarationError:
         return tree
     added = [n for s in proved.body for n in _added(s, totals.locals)]
-    if tree.aliases - proved.aliases or not tree.unchecked and any(n.indices and not n.inside for n in added):
+    if tree.aliases - proved.aliases or any(n.indices and not n.inside for n in added):
         return tree
     return replace(proved, aliases=tree.aliases)
 
@@ -102,7 +102,7 @@ class _Totals:
     def _elements(self, loop: For) -> Iterable[Element]:
         """What the loop adds up in."""
         nodes = [n for s in loop.body for n in walk(s)]
-        if self.helpers_touch and any(isinstance(n, CallHelper) for n in nodes):
+        if any(isinstance(n, Parallel) or self.helpers_touch and isinstance(n, CallHelper) for n in nodes):
             return ()
         changes, accesses = assigned(loop.body) | {loop.name}, [n for n in nodes if isinstance(n, Access)]
         touched: dict[str, list[Access]] = {}
@@ -122,8 +122,7 @@ class _Totals:
     def _is_plain(self, n: Access, indices: tuple[Any, ...]) -> bool:
         dtype = self.types[n.array]
         kind = n.value.type if isinstance(n, Store) else n.type if isinstance(n, Load) else ""
-        checked = n.indices and not (n.inside or self.tree.unchecked)
-        return dtype in _TYPES and kind == dtype and n.indices == indices and not checked
+        return dtype in _TYPES and kind == dtype and n.indices == indices and (n.inside or not indices)
 
 
 def _with(held: dict[Element, Var], node: Any) -> Any:
