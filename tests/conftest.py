@@ -35,7 +35,11 @@ def pytest_ignore_collect(collection_path, config):
     return True if config.option.markexpr == "not slow" and budget.is_slow(collection_path) else None
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
+    named = any("::" in argument for argument in config.args)  # a test that is named is made
+    out = set() if budget.EVERYTHING or named else set(filter(budget.is_left_out, items))
+    config.hook.pytest_deselected(items=[*out])
+    items[:] = [item for item in items if item not in out]
     skip_without_compilers(items)
     budget.mark(items)
 
