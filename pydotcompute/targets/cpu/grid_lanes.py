@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import Any
 
 from ...ir.dtypes import FLOATS
@@ -44,18 +43,18 @@ from ...ir.tree import (
     Var,
     While,
     children,
-    rebuilt,
     walk,
 )  # fmt: skip
 from .bodies import assigned, exposed, is_extreme, is_slow, jumps, read, renamed, turns_of_nest
+from .common_loads import once_for_all
 from .sums_in_lanes import as_loops, lies_across
 from .turned_tiles import ROWS, filled, from_tiles, loads_along, turns_of
 
 LANES = {True: 16, False: 32}  # where something is computed in 64 bits; elsewhere
 _LEAST = ROWS // 2  # in the last block half and a quarter of the lanes too, but no fewer
+_SHORT = 128  # elements of rows that are turned whole
 _FEW = 8  # turns of a loop in another one
 _SMALL = 500  # nodes of a loop whose turns LLVM writes one after the other, and then makes vectors of the grid's
-_NOTHING = {"float32": 0.0, "float64": 0.0, "int32": 0, "int64": 0, "uint8": 0}  # where nothing is loaded
 _WIDE = {"float64", "complex64", "complex128"}
 _NEVER = (Atomic, Scatter, NewArray, Parallel, Return, AssignTuple)
 
@@ -181,33 +180,6 @@ class InLanes:
                     return True
         return False
 
-    def _once_for_all(self, part: list[Stmt]) -> Generator[Stmt, None, list[Stmt]]:
-        """Load what all lanes may need, each under a condition of its own, before they do; what is left of the part."""
-        held: dict[tuple[str, tuple[Expr, ...]], Var] = {}
-
-        def changed(node: Any) -> Any:
-            node = rebuilt(node, changed)
-            if not isinstance(node, Load):
-                return node
-            dims = self.made.extents.get(node.array, ())
-            nested = any(isinstance(n, Load) for e in node.indices for n in walk(e))  # which may be outside here
-            if nested or not node.inside or not dims or node.type not in _NOTHING or not self._is_same(node):
-                return node
-            key = node.array, node.indices
-            if key not in held:
-                held[key] = self.made.local("_same", node.type)
-            return held[key]
-
-        left = [rebuilt(s, changed) if isinstance(s, If) else s for s in part]
-        for (array, indices), value in held.items():
-            yield Assign(value.name, Const(_NOTHING[value.type], value.type), at=part[0].at)
-            load = Load(array, indices, value.type, inside=True, at=part[0].at)
-            extents = [Var(n, "int64") if isinstance(n, str) else _whole(n) for n in self.made.extents[array]]
-            tests: list[Expr] = [Compare("<=", _whole(0), e) for e in indices]
-            tests += [Compare("<", e, extent) for e, extent in zip(indices, extents, strict=True)]
-            yield If(reduce(_both, tests), (Assign(value.name, load, at=part[0].at),), at=part[0].at)
-        return left
-
     def _along(self, loop: For) -> list[Load]:
         """What a loop that all lanes go through reads by tiles."""
         if loop.start != _whole(0):
@@ -230,6 +202,34 @@ class InLanes:
         pieces = Binary("//", Call("max", (loop.stop, _whole(0)), "int64"), turns, "int64")
         yield For(piece.name, _whole(0), pieces, _whole(1), each, at=loop.at)
         return replace(loop, start=Binary("*", pieces, turns, "int64"))
+
+    def _whole_rows(self, loop: For, lanes: int, outer: frozenset[str]) -> If | None:
+        """A loop with a loop inside that goes along the same rows each time: where these are short, with the rows as
+        columns before it. What it is else is still to be added."""
+        inner = next((s for s in loop.body if isinstance(s, For) and self._along(s)), None)
+        changing = assigned(loop.body) | {loop.name}
+        if inner is None or read(inner.stop) & changing:
+            return None
+        loads = [n for n in self._along(inner) if not read(*n.indices) & changing - {inner.name}]
+        loads = [n for n in loads if n.array not in self.stored]
+        if not loads:
+            return None
+        made = self.made
+        rows = {n: NewArray("private", made.name(f"_rows_of_{n.array}"), (_SHORT, lanes), n.type) for n in loads}
+        self.tiles += rows.values()
+        at: Any = {"inside": True, "known": True, "at": inner.at}
+        place = Var(inner.name, "int64"), self.lane
+        fill = tuple(Store(rows[n].name, place, n, **at) for n in loads)
+
+        def filling() -> Iterator[Stmt]:
+            rest = yield from self._pieces(replace(inner, body=fill), loads, lanes, outer)
+            yield replace(rest, body=self._together(fill, lanes, outer | {inner.name}))
+
+        within = replace(inner, body=tuple(from_tiles(s, rows, place[0], self.lane) for s in inner.body))
+        body = tuple(within if s is inner else s for s in loop.body)
+        whole = replace(loop, body=self._together(body, lanes, outer | {loop.name}))
+        turns = Compare("<", loop.start, loop.stop)
+        return If(BoolOp("and", turns, Compare("<=", inner.stop, _whole(_SHORT))), (*filling(), whole), at=loop.at)
 
     # ----------------------------------------------------------------------------------------- what is in lanes
 
@@ -364,7 +364,9 @@ class InLanes:
             if isinstance(part, For):
                 if not self.apart and (loads := self._along(part)):
                     part = yield from self._pieces(part, loads, lanes, outer)
-                yield replace(part, body=self._together(part.body, lanes, outer | {part.name}))
+                each = replace(part, body=self._together(part.body, lanes, outer | {part.name}))
+                rows = None if self.apart else self._whole_rows(part, lanes, outer)
+                yield replace(rows, orelse=(each,)) if rows else each
                 continue
             if isinstance(part, Assign):
                 yield part
@@ -374,7 +376,7 @@ class InLanes:
                     own = (self._index(_whole(k)), *self.indices.values(), *part)
                     yield from (renamed(s, self._names(k)) for s in own)
                 continue
-            part = yield from self._once_for_all(part)
+            part = yield from once_for_all(part, self.made.extents, self.made.local, self._is_same)
             before_set, certain = exposed(part)
             set_, at = assigned(part), part[0].at
             before, after = [], []
@@ -390,10 +392,6 @@ class InLanes:
 
 def _sum(a: Expr, b: Expr) -> Binary:
     return Binary("+", a, b, "int64")
-
-
-def _both(a: Expr, b: Expr) -> Expr:
-    return BoolOp("and", a, b)
 
 
 def _whole(number: int) -> Const:
