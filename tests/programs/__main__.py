@@ -57,6 +57,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args(arguments)
     figures = [figure for root in ROOTS for figure in _measured(root, given)]
+    if missing := {*given.programs} - {figure.name for figure in figures}:
+        parser.error(f"no program is called {', '.join(sorted(missing))}")
     figures.sort(key=lambda figure: -figure.ratio)
     if given.json:
         print(json.dumps([figure._asdict() | {"ratio": figure.ratio} for figure in figures]))

@@ -34,6 +34,7 @@ from ...ir.tree import (
     While,
     walk,
 )  # fmt: skip
+from ..sites import Sites
 from .bodies import assigned, exposed, jumps, read
 from .grid_lanes import InLanes, Made
 
@@ -56,7 +57,7 @@ class _Loops:
     """The loops of a tree."""
 
     def __init__(self, tree: KernelTree, made: Made):
-        self.tree, self.made = tree, made
+        self.tree, self.made, self.checks = tree, made, Sites(tree).checks
         self.checks_in_helpers = any(self._is_checked(n) for h in tree.helpers for s in h.body for n in walk(s))
 
     @cached_property
@@ -125,9 +126,7 @@ class _Loops:
         return not read(*bounds) & assigned(loop.body)
 
     def _is_checked(self, n: Any) -> bool:
-        if not isinstance(n, Access):
-            return isinstance(n, CheckStep)
-        return bool(n.indices) and not (n.inside or self.tree.unchecked)
+        return isinstance(n, CheckStep) or isinstance(n, Access) and self.checks(n)
 
 
 def _has_loops(body: tuple[Stmt, ...]) -> bool:
