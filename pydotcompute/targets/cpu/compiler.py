@@ -28,6 +28,7 @@ from .lowering import CpuSource
 from .namespace import namespace
 from .processors import export, has, lowest, parsed, target_machine, triple
 from .run import run_ir
+from .short_forms import in_short_forms
 from .slices import NAMES, slices_ir
 from .undefined import undefined_symbols
 
@@ -210,6 +211,22 @@ def _optimised(
     builder = llvm.create_pass_builder(machine, options)
     with _loading_anew():
         builder.getModulePassManager().run(module, builder)
+    module.verify()
+    return _with_short_forms(module, builder, target)
+
+
+def _with_short_forms(module: llvm.ModuleRef, builder: llvm.PassBuilder, target: str) -> llvm.ModuleRef:
+    """After the passes, which know what it is written in."""
+    if not triple(target).startswith("x86_64"):
+        return module
+    text = str(module)
+    changed = in_short_forms(text, has("avx512vl", target))
+    if changed == text:
+        return module
+    module = llvm.parse_assembly(changed)
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
+    passes.run(module, builder)
     module.verify()
     return module
 

@@ -89,12 +89,14 @@ def lowest(target: str) -> str:
 
 
 def has(feature: str, target: str) -> bool:
-    """Whether a target's processors have instructions for a * b + c with one rounding ("fma"), and for conversions
-    from and to float16 ("f16c"). Every one of AArch64 has both."""
+    """Whether a target's processors have instructions for a * b + c with one rounding ("fma"), for conversions from and
+    to float16 ("f16c"), for bits of three registers ("avx512vl"). Every one of AArch64 has the first two."""
     level = level_of(target)
-    if level == "native":
-        return machine() == "aarch64" or feature in host_cpu()[1]
-    return level in ("x86-64-v3", "x86-64-v4") or architecture(level) == "aarch64"
+    if level == "native" and machine() != "aarch64":
+        return feature in host_cpu()[1]
+    if feature == "avx512vl":
+        return level == "x86-64-v4"
+    return level in ("x86-64-v3", "x86-64-v4", "native") or architecture(level) == "aarch64"
 
 
 def host_cpu() -> tuple[str, tuple[str, ...]]:

@@ -1,0 +1,134 @@
+"""What x86-64 does in fewer instructions than LLVM picks, or in ones that the next have to wait less for.
+
+Minima and maxima of floats: the processors' own returns its second operand where one is NaN or both are zeros. LLVM
+mends that by the sign of one operand and a comparison, through masks or jumps. Here it is taken twice, in both orders:
+the results are of the same bits but for NaN and zeros, where a minimum is what is set in either, a maximum what is but
+for its sign, which has to be set in both.
+
+Choices between two floats by a comparison of floats: with AVX-512 LLVM has them wait for a mask, which it often makes
+of a flag by way of a register of integers. The older instructions do without.
+"""
+
+from __future__ import annotations
+
+import re
+
+PREFIX = "short."
+# One that is told of NaN or of zeros, or has a constant, takes LLVM two or three instructions.
+_EXTREME = re.compile(
+    r"call ((?:contract |reassoc |arcp |afn |ninf )*)(<(\d+) x (?:float|double)>|float|double)"
+    r" @llvm\.(minimum|maximum)\.(\w+)\(\2 (%[^,]+), \2 (%[^,)]+)\)"
+)
+_FUNCTION = re.compile(r"^define .*?^}", re.M | re.S)
+_COMPARISON = re.compile(r"^ *(%\S+) = fcmp (\w+) (?:float|double) (\S+), ([^\s,]+)", re.M)
+_CHOICE = re.compile(r"= select i1 (%\S+), (float|double) (\S+), \2 ([^\s,]+)")
+# Numbers of the instruction's, for the operands as they are; those that want them swapped.
+_PREDICATES = {"oeq": 0, "olt": 1, "ole": 2, "uno": 3, "une": 4, "uge": 5, "ugt": 6, "ord": 7}
+_INSTRUCTIONS = {"float": ("sse.cmp.ps", "sse41.blendvps"), "double": ("sse2.cmp.pd", "sse41.blendvpd")}
+_SWAPPED = {"ogt": "olt", "oge": "ole", "ule": "uge", "ult": "ugt"}
+
+
+def in_short_forms(text: str, masks: bool) -> str:
+    """LLVM IR that is ready for its code to be emitted, with calls of functions to inline instead of what LLVM would
+    take more instructions for. masks: whether it is for AVX-512."""
+    called: dict[str, str] = {}
+
+    def extreme(found: re.Match[str]) -> str:
+        flags, t, lanes, which, suffix, x, y = found.groups()
+        name = f"{PREFIX}{which}.{suffix}"
+        called[name] = _extreme(name, t, int(lanes or 0), which == "minimum", masks)
+        return f"call {flags}{t} @{name}({t} {x}, {t} {y})"
+
+    def choices(function: re.Match[str]) -> str:
+        compared = {name: found for name, *found in _COMPARISON.findall(function[0])}
+
+        def choice(found: re.Match[str]) -> str:
+            condition, t, a, b = found.groups()
+            predicate, x, y = compared.get(condition, ("", "", ""))
+            if {a, b} == {x, y}:  # an instruction of its own
+                return found[0]
+            if predicate in _SWAPPED:
+                predicate, x, y = _SWAPPED[predicate], y, x
+            if predicate not in _PREDICATES:
+                return found[0]
+            name = f"{PREFIX}{predicate}.{t}"
+            called[name] = _choice(name, t, _PREDICATES[predicate])
+            called[t] = _declarations(t)
+            return f"= call {t} @{name}({', '.join(f'{t} {value}' for value in (x, y, a, b))})"
+
+        return _CHOICE.sub(choice, function[0])
+
+    text = _EXTREME.sub(extreme, text)
+    return (_FUNCTION.sub(choices, text) if masks else text) + "".join(called.values())
+
+
+def _extreme(name: str, t: str, lanes: int, least: bool, masks: bool) -> str:
+    bits = 64 if "double" in t else 32
+    # scalars are combined as the first of a vector: as integers they would leave the registers of floats
+    held = t if lanes else _vector(t)
+    word, truth = re.sub("float|double", f"i{bits}", held), re.sub("float|double", "i1", held)
+    order = "olt" if least else "ogt"
+    lines = [f"%x.before = fcmp {order} {t} %x, %y", f"%y.before = fcmp {order} {t} %y, %x"]
+    for value, other in ("xy", "yx"):
+        lines.append(f"%{value}.first = select {truth if lanes else 'i1'} %{value}.before, {t} %{value}, {t} %{other}")
+    names = ["x.first", "y.first", "x", "y"]
+    if not lanes:
+        lines += [_in_lane(t, value) for value in names]
+        names = [f"{value}.lane" for value in names]
+    lines += [f"%{which} = bitcast {held} %{value} to {word}" for which, value in zip(("one", "other"), names)]
+    if least:
+        lines.append(f"%bits = or {word} %one, %other")
+    elif masks:  # one instruction
+        lines += [
+            f"%either = or {word} %one, %other",
+            f"%both = and {word} %one, %other",
+            f"%allowed = or {word} %both, splat (i{bits} {2 ** (bits - 1) - 1})",
+            f"%bits = and {word} %either, %allowed",
+        ]
+    else:
+        lines += [
+            f"%nan = fcmp uno {held} %{names[2]}, %{names[3]}",
+            f"%ones = sext {truth} %nan to {word}",
+            f"%both = and {word} %one, %other",
+            f"%bits = or {word} %both, %ones",
+        ]
+    lines.append(f"%combined = bitcast {word} %bits to {held}")
+    if not lanes:
+        lines.append(_of_lane(t, "result", "combined"))
+    return _function(f"{t} @{name}({t} %x, {t} %y)", *lines, f"ret {t} %{'combined' if lanes else 'result'}")
+
+
+def _choice(name: str, t: str, predicate: int) -> str:
+    held, (compare, blend) = _vector(t), _INSTRUCTIONS[t]
+    return _function(
+        f"{t} @{name}({t} %x, {t} %y, {t} %a, {t} %b)",
+        *(_in_lane(t, value) for value in "xyab"),
+        f"%mask = call {held} @llvm.x86.{compare}({held} %x.lane, {held} %y.lane, i8 {predicate})",
+        f"%chosen = call {held} @llvm.x86.{blend}({held} %b.lane, {held} %a.lane, {held} %mask)",
+        _of_lane(t, "result", "chosen"),
+        f"ret {t} %result",
+    )
+
+
+def _declarations(t: str) -> str:
+    held, (compare, blend) = _vector(t), _INSTRUCTIONS[t]
+    return f"""
+declare {held} @llvm.x86.{compare}({held}, {held}, i8)
+declare {held} @llvm.x86.{blend}({held}, {held}, {held})
+"""
+
+
+def _vector(t: str) -> str:
+    return f"<{4 if t == 'float' else 2} x {t}>"
+
+
+def _in_lane(t: str, value: str) -> str:
+    return f"%{value}.lane = insertelement {_vector(t)} poison, {t} %{value}, i64 0"
+
+
+def _of_lane(t: str, name: str, vector: str) -> str:
+    return f"%{name} = extractelement {_vector(t)} %{vector}, i64 0"
+
+
+def _function(head: str, *lines: str) -> str:
+    return "\n".join((f"\ndefine internal {head} alwaysinline {{", *lines, "}\n"))

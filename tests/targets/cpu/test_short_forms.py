@@ -1,0 +1,115 @@
+"""Minima, maxima and choices of floats in instructions of our own choosing: what they come to for every pair of values."""
+
+from __future__ import annotations
+
+import operator
+from itertools import product
+
+import numpy as np
+import pytest
+
+from pydotcompute.targets.cpu.short_forms import in_short_forms
+from tests.targets.built import loop, marked
+
+VALUES = (0.0, -0.0, np.nan, np.inf, -np.inf, 1.0, -1.0, 2.0, 1e-45)
+PAIRS = np.array(list(product(VALUES, VALUES))).T  # 81: vectors, and a rest
+levels = pytest.mark.parametrize("target", [marked(f"cpu:x86-64-{level}") for level in ("v2", "v3", "v4")])
+dtypes = pytest.mark.parametrize("dtype", ["float32", "float64"])
+COMPARISONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne}
+
+
+def least(x, y):
+    """NaN where one is; -0.0 is less than 0.0."""
+    zeros = (x == 0) & (y == 0)
+    return np.where(zeros, np.where(np.signbit(x) | np.signbit(y), -0.0, 0.0), np.minimum(x, y)).astype(x.dtype)
+
+
+def assert_same(got, wanted):
+    np.testing.assert_array_equal(got, wanted)  # NaN is NaN
+    given = ~np.isnan(wanted)
+    np.testing.assert_array_equal(np.signbit(got)[given], np.signbit(wanted)[given])
+
+
+@levels
+@dtypes
+def test_of_pairs(target, dtype):
+    """Whole vectors, and a sequential chain of scalars, in which each waits for the one before."""
+    built = loop(
+        target,
+        f"(x: {dtype}[n], y: {dtype}[n]) -> (low: {dtype}[n], high: {dtype}[n], lows: {dtype}[n], highs: {dtype}[n])",
+        """
+        for i in grid(n):
+            low[i] = min(x[i], y[i])
+            high[i] = max(x[i], y[i])
+        bottom = x[0]
+        top = x[0]
+        for i in range(n):
+            bottom = min(y[i], max(bottom, x[i]))
+            top = max(min(x[i], top), y[i])
+            lows[i] = bottom
+            highs[i] = top
+        """,
+    )
+    x, y = np.ascontiguousarray(PAIRS, dtype)
+    low, high, lows, highs = built.call(x, y)
+    assert_same(low, least(x, y))
+    assert_same(high, -least(-x, -y))
+    bottom = top = x[:1]
+    for i in range(len(x)):
+        at = slice(i, i + 1)
+        bottom, top = least(y[at], -least(-bottom, -x[at])), -least(-least(x[at], top), -y[at])
+        assert_same(lows[at], bottom)
+        assert_same(highs[at], top)
+
+
+@levels
+@dtypes
+@pytest.mark.parametrize("negated", ["", "not "])
+@pytest.mark.parametrize("sign", COMPARISONS)
+def test_choices(target, dtype, sign, negated):
+    """Of scalars, by a comparison that an index is chosen by too."""
+    built = loop(
+        target,
+        f"(x: {dtype}[n], y: {dtype}[n]) -> (out: {dtype}[n], places: int64[n])",
+        f"""
+        best = y[0]
+        at = -1
+        for i in range(n):
+            s = x[i] * 2
+            if {negated}(s {sign} y[i]):
+                best = s
+                at = i
+            out[i] = best
+            places[i] = at
+        """,
+    )
+    x, y = np.ascontiguousarray(PAIRS, dtype)
+    out, places = built.call(x, y)
+    best, at = y[0], -1
+    for i in range(len(x)):
+        if bool(COMPARISONS[sign](x[i] * 2, y[i])) != bool(negated):
+            best, at = x[i] * 2, i
+        assert_same(out[i], best)
+        assert places[i] == at
+
+
+TEXT = """define float @f(float %x, float %y, float %z) {
+  %low = call float @llvm.minimum.f32(float %x, float %y)
+  %kept = call nsz float @llvm.maximum.f32(float %x, float %y)
+  %bound = call float @llvm.maximum.f32(float %x, float 1.000000e+00)
+  %less = fcmp ogt float %x, %y
+  %own = select i1 %less, float %x, float %y
+  %chosen = select i1 %less, float %low, float %z
+}"""
+
+
+@pytest.mark.parametrize("masks", [False, True])
+def test_what_is_written_anew(masks):
+    """What llvm has an instruction for, or two, is left to it; choices are where they would wait for a mask."""
+    text = in_short_forms(TEXT, masks)
+    function = text.partition("}")[0]
+    assert "%low = call float @short.minimum.f32(float %x, float %y)" in function
+    assert "%kept = call nsz float @llvm" in function and "%bound = call float @llvm" in function
+    assert "%own = select" in function
+    assert ("%chosen = call float @short.olt.float(float %y, float %x, float %low, float %z)" in function) == masks
+    assert (text.count("declare") == 2) == masks
