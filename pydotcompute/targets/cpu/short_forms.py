@@ -36,7 +36,7 @@ def in_short_forms(text: str, masks: bool) -> str:
     def extreme(found: re.Match[str]) -> str:
         flags, t, lanes, which, suffix, x, y = found.groups()
         name = f"{PREFIX}{which}.{suffix}"
-        called[name] = _extreme(name, t, int(lanes or 0), which == "minimum", masks)
+        called.update(_extreme(name, t, int(lanes or 0), which == "minimum", masks))
         return f"call {flags}{t} @{name}({t} {x}, {t} {y})"
 
     def choices(function: re.Match[str]) -> str:
@@ -52,8 +52,7 @@ def in_short_forms(text: str, masks: bool) -> str:
             if predicate not in _PREDICATES:
                 return found[0]
             name = f"{PREFIX}{predicate}.{t}"
-            called[name] = _choice(name, t, _PREDICATES[predicate])
-            called[t] = _declarations(t)
+            called.update(_choice(name, t, _PREDICATES[predicate]))
             return f"= call {t} @{name}({', '.join(f'{t} {value}' for value in (x, y, a, b))})"
 
         return _CHOICE.sub(choice, function[0])
@@ -62,8 +61,10 @@ def in_short_forms(text: str, masks: bool) -> str:
     return (_FUNCTION.sub(choices, text) if masks else text) + "".join(called.values())
 
 
-def _extreme(name: str, t: str, lanes: int, least: bool, masks: bool) -> str:
+def _extreme(name: str, t: str, lanes: int, least: bool, masks: bool) -> dict[str, str]:
+    """The text of what the definition is made of, by name."""
     bits = 64 if "double" in t else 32
+    width = bits * lanes or 128
     # scalars are combined as the first of a vector: as integers they would leave the registers of floats
     held = t if lanes else _vector(t)
     word, truth = re.sub("float|double", f"i{bits}", held), re.sub("float|double", "i1", held)
@@ -75,16 +76,15 @@ def _extreme(name: str, t: str, lanes: int, least: bool, masks: bool) -> str:
     if not lanes:
         lines += [_in_lane(t, value) for value in names]
         names = [f"{value}.lane" for value in names]
+    texts = {}
     lines += [f"%{which} = bitcast {held} %{value} to {word}" for which, value in zip(("one", "other"), names)]
     if least:
         lines.append(f"%bits = or {word} %one, %other")
-    elif masks:  # one instruction
-        lines += [
-            f"%either = or {word} %one, %other",
-            f"%both = and {word} %one, %other",
-            f"%allowed = or {word} %both, splat (i{bits} {2 ** (bits - 1) - 1})",
-            f"%bits = and {word} %either, %allowed",
-        ]
+    elif masks and width in (128, 256, 512):  # what two of three are: where the third is set, what is set in either
+        majority = f"llvm.x86.avx512.pternlog.{'d' if bits == 32 else 'q'}.{width}"
+        texts[majority] = f"declare {word} @{majority}({word}, {word}, {word}, i32)\n"
+        third = f"{word} splat (i{bits} {2 ** (bits - 1) - 1})"
+        lines.append(f"%bits = call {word} @{majority}({word} %one, {word} %other, {third}, i32 232)")
     else:
         lines += [
             f"%nan = fcmp uno {held} %{names[2]}, %{names[3]}",
@@ -95,27 +95,25 @@ def _extreme(name: str, t: str, lanes: int, least: bool, masks: bool) -> str:
     lines.append(f"%combined = bitcast {word} %bits to {held}")
     if not lanes:
         lines.append(_of_lane(t, "result", "combined"))
-    return _function(f"{t} @{name}({t} %x, {t} %y)", *lines, f"ret {t} %{'combined' if lanes else 'result'}")
+    lines.append(f"ret {t} %{'combined' if lanes else 'result'}")
+    return {**texts, name: _function(f"{t} @{name}({t} %x, {t} %y)", lines)}
 
 
-def _choice(name: str, t: str, predicate: int) -> str:
-    held, (compare, blend) = _vector(t), _INSTRUCTIONS[t]
-    return _function(
-        f"{t} @{name}({t} %x, {t} %y, {t} %a, {t} %b)",
-        *(_in_lane(t, value) for value in "xyab"),
-        f"%mask = call {held} @llvm.x86.{compare}({held} %x.lane, {held} %y.lane, i8 {predicate})",
-        f"%chosen = call {held} @llvm.x86.{blend}({held} %b.lane, {held} %a.lane, {held} %mask)",
+def _choice(name: str, t: str, predicate: int) -> dict[str, str]:
+    held = _vector(t)
+    compare, blend = (f"llvm.x86.{name}" for name in _INSTRUCTIONS[t])
+    lines = [_in_lane(t, value) for value in "xyab"]
+    lines += [
+        f"%mask = call {held} @{compare}({held} %x.lane, {held} %y.lane, i8 {predicate})",
+        f"%chosen = call {held} @{blend}({held} %b.lane, {held} %a.lane, {held} %mask)",
         _of_lane(t, "result", "chosen"),
         f"ret {t} %result",
-    )
-
-
-def _declarations(t: str) -> str:
-    held, (compare, blend) = _vector(t), _INSTRUCTIONS[t]
-    return f"""
-declare {held} @llvm.x86.{compare}({held}, {held}, i8)
-declare {held} @llvm.x86.{blend}({held}, {held}, {held})
-"""
+    ]
+    return {
+        compare: f"declare {held} @{compare}({held}, {held}, i8)\n",
+        blend: f"declare {held} @{blend}({held}, {held}, {held})\n",
+        name: _function(f"{t} @{name}({t} %x, {t} %y, {t} %a, {t} %b)", lines),
+    }
 
 
 def _vector(t: str) -> str:
@@ -130,5 +128,5 @@ def _of_lane(t: str, name: str, vector: str) -> str:
     return f"%{name} = extractelement {_vector(t)} %{vector}, i64 0"
 
 
-def _function(head: str, *lines: str) -> str:
+def _function(head: str, lines: list[str]) -> str:
     return "\n".join((f"\ndefine internal {head} alwaysinline {{", *lines, "}\n"))

@@ -15,7 +15,14 @@ VALUES = (0.0, -0.0, np.nan, np.inf, -np.inf, 1.0, -1.0, 2.0, 1e-45)
 PAIRS = np.array(list(product(VALUES, VALUES))).T  # 81: vectors, and a rest
 levels = pytest.mark.parametrize("target", [marked(f"cpu:x86-64-{level}") for level in ("v2", "v3", "v4")])
 dtypes = pytest.mark.parametrize("dtype", ["float32", "float64"])
-COMPARISONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne}
+COMPARISONS = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
 
 
 def least(x, y):
