@@ -39,6 +39,7 @@ from .bodies import assigned
 from .code import Code
 from .counted_loops import counted
 from .few_columns import unrolled
+from .if_conversion import without_conditions
 from .lanes import in_lanes
 from .loop_reductions import Lanes
 from .periodic import periodic
@@ -91,7 +92,7 @@ class _Phase:
 
 def lower(tree: KernelTree, bounds: bool = False) -> CpuSource:
     """Generated Python for one specialisation."""
-    tree = counted(in_lanes(unrolled(from_zero(periodic(in_scalars(tree))))))
+    tree = counted(in_lanes(unrolled(from_zero(periodic(in_scalars(without_conditions(tree)))))))
     several = Names(all_names(tree), lambda name: False).fresh("_several")
     return _Module(in_bits(lowered(tree, SCANNED, several)), bounds, several).source()
 

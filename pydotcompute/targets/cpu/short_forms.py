@@ -20,7 +20,7 @@ _EXTREME = re.compile(
     r" @llvm\.(minimum|maximum)\.(\w+)\(\2 (%[^,]+), \2 (%[^,)]+)\)"
 )
 _FUNCTION = re.compile(r"^define .*?^}", re.M | re.S)
-_COMPARISON = re.compile(r"^ *(%\S+) = fcmp (\w+) (?:float|double) (\S+), ([^\s,]+)", re.M)
+_COMPARISON = re.compile(r"^ *(%\S+) = fcmp (\w+) (float|double) (\S+), ([^\s,]+)", re.M)
 _CHOICE = re.compile(r"= select i1 (%\S+), (float|double) (\S+), \2 ([^\s,]+)")
 # Numbers of the instruction's, for the operands as they are; those that want them swapped.
 _PREDICATES = {"oeq": 0, "olt": 1, "ole": 2, "uno": 3, "une": 4, "uge": 5, "ugt": 6, "ord": 7}
@@ -44,8 +44,8 @@ def in_short_forms(text: str, masks: bool) -> str:
 
         def choice(found: re.Match[str]) -> str:
             condition, t, a, b = found.groups()
-            predicate, x, y = compared.get(condition, ("", "", ""))
-            if {a, b} == {x, y}:  # an instruction of its own
+            predicate, of, x, y = compared.get(condition, ("", "", "", ""))
+            if of != t or {a, b} == {x, y}:  # of the same size; not what is an instruction of its own
                 return found[0]
             if predicate in _SWAPPED:
                 predicate, x, y = _SWAPPED[predicate], y, x

@@ -107,6 +107,7 @@ TEXT = """define float @f(float %x, float %y, float %z) {
   %less = fcmp ogt float %x, %y
   %own = select i1 %less, float %x, float %y
   %chosen = select i1 %less, float %low, float %z
+  %wider = select i1 %less, double 0.000000e+00, double 1.000000e+00
 }"""
 
 
@@ -117,6 +118,6 @@ def test_what_is_written_anew(masks):
     function = text.partition("}")[0]
     assert "%low = call float @short.minimum.f32(float %x, float %y)" in function
     assert "%kept = call nsz float @llvm" in function and "%bound = call float @llvm" in function
-    assert "%own = select" in function
+    assert "%own = select" in function and "%wider = select" in function
     assert ("%chosen = call float @short.olt.float(float %y, float %x, float %low, float %z)" in function) == masks
     assert (text.count("declare") == 2) == masks
