@@ -146,6 +146,17 @@ def is_extreme(body: Iterable[Stmt], name: str) -> bool:
     )  # fmt: skip
 
 
+def adds_rows(loop: For, goes_on: set[str]) -> bool:
+    """Whether all that a loop does is to add up, in what goes on from turn to turn, elements that lie side by side."""
+    sums = {
+        s.name for s in loop.body if isinstance(s, Assign) and isinstance(s.value, Binary) and s.value.op == "+"
+        and any(isinstance(term, Var) and term.name == s.name for term in (s.value.left, s.value.right))
+    }  # fmt: skip
+    if goes_on - sums or not all(isinstance(s, Assign) for s in loop.body):
+        return False
+    return not any(isinstance(n, Load) and loop.name in read(*n.indices[:-1]) for s in loop.body for n in walk(s))
+
+
 def is_slow(node: Any) -> bool:
     """Whether it is a function that takes longer than to gather what it is given."""
     return isinstance(node, CallHelper) or isinstance(node, Call) and node.function not in _QUICK

@@ -15,7 +15,7 @@ bit changes.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ...ir.dtypes import FLOATS
@@ -45,8 +45,9 @@ from ...ir.tree import (
     children,
     walk,
 )  # fmt: skip
-from .bodies import assigned, exposed, is_extreme, is_slow, jumps, read, renamed, turns_of_nest
+from .bodies import adds_rows, assigned, exposed, is_extreme, is_slow, jumps, read, renamed, turns_of_nest
 from .common_loads import once_for_all
+from .made import Made
 from .sums_in_lanes import as_loops, lies_across
 from .turned_tiles import ROWS, filled, from_tiles, loads_along, turns_of
 
@@ -57,29 +58,6 @@ _FEW = 8  # turns of a loop in another one
 _SMALL = 500  # nodes of a loop whose turns LLVM writes one after the other, and then makes vectors of the grid's
 _WIDE = {"float64", "complex64", "complex128"}
 _NEVER = (Atomic, Scatter, NewArray, Parallel, Return, AssignTuple)
-
-
-@dataclass
-class Made:
-    """What a tree has: names that are taken, scalars and arrays."""
-
-    taken: set[str]
-    locals: dict[str, str]
-    arrays: dict[str, NewArray]
-    extents: dict[str, tuple[Any, ...]]  # of parameters, numbers and symbols
-    strided: set[str]  # parameters whose neighbours may lie apart in memory
-
-    def name(self, base: str) -> str:
-        name, number = base, 1
-        while name in self.taken:
-            name, number = f"{base}_{number}", number + 1
-        self.taken.add(name)
-        return name
-
-    def local(self, base: str, dtype: str = "int64") -> Var:
-        name = self.name(base)
-        self.locals[name] = dtype
-        return Var(name, dtype)
 
 
 class InLanes:
@@ -122,6 +100,9 @@ class InLanes:
             self._find_same(rest)
         self.apart = self._is_apart(rest)
         along = [] if self.apart else [part for part in self._shared(rest) if self._along(part)]
+        loops = [s for s in rest if isinstance(s, For)]
+        if made.reorders and any(self._along(s) and adds_rows(s, self._goes_on(s)) for s in loops):
+            return None  # terms of a row are vectors themselves
         chains = sum(len(self._goes_on(part)) for part in along)  # of additions: where there is one, two are kept going
         self.lanes = lanes = lanes // 2 if chains == 1 else ROWS if self.apart or along else lanes
         self._keep(rest)

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from pydotcompute.check import memory
+from pydotcompute.ir.from_zero import from_zero
+from pydotcompute.targets.cpu.lanes import in_lanes
 from tests.targets.built import agree, draw, loop
 
 TARGET = "cpu:x86-64-v3"
@@ -267,6 +269,23 @@ def test_reductions_of_what_lanes_come_to(load):
             exact, size = math.fsum(terms), math.fsum(map(abs, terms))
             assert abs(sums - exact) <= (8 + math.log2(n + 1)) * 2.0**-53 * size
             assert all(kernel.call(x, seed=seed)[1] == sums for seed in range(3))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "term, lanes", [("x[i, k]", False), ("x[i, k] * y[k]", False), ("x[i, k] * y[k] - s / 2", True), ("z[k, i]", True)]
+)
+def test_a_row_of_terms_is_vectors_itself_where_their_order_is_free(term, lanes):
+    kernel = loop(TARGET, "(x: float32[n, m], y: float32[m], z: float32[m, n]) -> (out: float32[n])", f"""
+        for i in grid(n):
+            s = 0.0
+            for k in range(m):
+                s = s + {term}
+            out[i] = s
+    """, "fastmath: [fast]")  # fmt: skip
+    assert (in_lanes(from_zero(kernel.tree)).body != from_zero(kernel.tree).body) == lanes
+    given = draw(41, 33), draw(33, seed=1), draw(33, 41, seed=2)
+    np.testing.assert_allclose(kernel.call(*given), kernel.python(*given), 1e-4, 1e-5)
 
 
 def test_a_sum_across_of_infinities():
