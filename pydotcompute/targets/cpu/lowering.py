@@ -41,6 +41,7 @@ from .counted_loops import counted
 from .few_columns import unrolled
 from .if_conversion import without_conditions
 from .lanes import in_lanes
+from .late_operands import latest_last
 from .loop_reductions import Lanes
 from .periodic import periodic
 from .running_totals import in_scalars
@@ -92,7 +93,7 @@ class _Phase:
 
 def lower(tree: KernelTree, bounds: bool = False) -> CpuSource:
     """Generated Python for one specialisation."""
-    tree = counted(in_lanes(unrolled(from_zero(periodic(in_scalars(without_conditions(tree)))))))
+    tree = counted(in_lanes(unrolled(from_zero(periodic(latest_last(in_scalars(without_conditions(tree))))))))
     several = Names(all_names(tree), lambda name: False).fresh("_several")
     return _Module(in_bits(lowered(tree, SCANNED, several)), bounds, several).source()
 
