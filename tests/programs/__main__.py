@@ -2,9 +2,10 @@
 
     python -m tests.programs [PROGRAM…] [-t cpu:x86-64-v3] [--seconds 0.05] [--fast] [--json]
 
-Both are called in turn with the same arguments, which are drawn anew; the figures are the least of each, in µs, and their
-ratio, below 1 where ours is faster. What both give is compared. The last lines: how many take more than 1.2 times as long,
-and the geometric mean. --fast: with `fastmath: [fast]` in the declarations, the permission that Numba has, instead of
+Both are called in turn with the same arguments. These are several draws, of 1 MiB together at most: of one alone a
+processor soon knows the way of each branch, and foretells what no program could know. The figures are the mean of the
+least of each draw, in µs, and their ratio, below 1 where ours is faster. What both give is compared. The last lines: how
+many take more than 1.2 times as long, and the geometric mean. --fast: with `fastmath: [fast]` in the declarations, the permission that Numba has, instead of
 what is promised of the order of sums and of roundings. Exit code 1: results differ.
 """
 
@@ -20,7 +21,7 @@ from functools import partial
 from math import exp, log
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Callable, Iterator, NamedTuple
+from typing import Any, Iterator, NamedTuple
 
 import numpy as np
 
@@ -34,7 +35,8 @@ from pydotcompute.runtime.library import KernelLibrary
 
 ROOTS = [str(Path(__file__).parent), str(Path(__file__).parent / "ported")]
 LOST = 1.2
-LEAST = 10  # calls of each
+LEAST = 10  # calls of each with each draw
+DRAWS, BYTES = 32, 1 << 20
 
 
 class Figure(NamedTuple):
@@ -90,44 +92,64 @@ def _measured(declared: str, given: argparse.Namespace) -> list[Figure]:
 
 def _figures(chosen: list[Kernel], library: KernelLibrary, seconds: float, root: str) -> Iterator[Figure]:
     for kernel in chosen:
-        (specialisation,) = kernel.specialisations
-        (dims,) = kernel.sizes["bench"]
-        case = draw.draw(kernel, specialisation, dims, np.random.default_rng(0), root)
-        drawn, given = {**case.arguments, **case.outputs}, []
-        for _ in range(2):
-            given.append({name: np.array(v) if isinstance(v, np.ndarray) else v for name, v in drawn.items()})
-        calls = (partial(library[kernel.name], **given[0]), call_of(library[kernel.name], given[1]))
+        draws = [first := _Drawn(kernel, library, 0, root)]
+        draws += [_Drawn(kernel, library, n, root, first) for n in range(1, min(DRAWS, BYTES // (first.bytes + 1)))]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Numba's, of reflected lists and the like
-            taken = _taken(calls, [partial(_restore, kernel, own_, case.arguments) for own_ in given], seconds)
-        got, theirs = (comparable.seen(kernel, {p.name: g[p.name] for p in kernel.signature.written}) for g in given)
-        wrong = [compared(kernel, name, got[name], theirs[name], "Numba")[0] for name in got]
-        yield Figure(kernel.name, *(t * 1e6 for t in taken), "; ".join(filter(None, wrong)))
+            ours, theirs = _taken(draws, seconds)
+        differs = dict.fromkeys(wrong for drawn in draws for wrong in drawn.differences())
+        yield Figure(kernel.name, ours * 1e6, theirs * 1e6, "; ".join(differs))
 
 
-def _restore(kernel: Kernel, given: dict[str, Any], drawn: dict[str, Any]) -> None:
-    for p in kernel.signature.inputs:
-        if p.role == "inout":
-            given[p.name][...] = drawn[p.name]
+class _Drawn:
+    """One draw of a kernel's arguments, and the calls with copies of it: ours, and Numba's."""
+
+    def __init__(self, kernel: Kernel, library: KernelLibrary, number: int, root: str, like: _Drawn | None = None):
+        """like: whose compiled function to take."""
+        (specialisation,) = kernel.specialisations
+        (dims,) = kernel.sizes["bench"]
+        case = draw.draw(kernel, specialisation, dims, np.random.default_rng(number), root)
+        self.kernel, self.drawn = kernel, case.arguments
+        everything = {**case.arguments, **case.outputs}
+        self.bytes = sum(v.nbytes for v in everything.values() if isinstance(v, np.ndarray))
+        self.given: list[dict[str, Any]] = [
+            {name: np.array(v) if isinstance(v, np.ndarray) else v for name, v in everything.items()} for _ in range(2)
+        ]
+        mine, theirs = self.given
+        numbas: Any = call_of(library[kernel.name], theirs)
+        if like:
+            numbas = partial(like.calls[1].func, *numbas.args)
+        self.calls: tuple[Any, Any] = (partial(library[kernel.name], **mine), numbas)
+
+    def restore(self, given: dict[str, Any]) -> None:
+        for p in self.kernel.signature.inputs:
+            if p.role == "inout":
+                given[p.name][...] = self.drawn[p.name]
+
+    def differences(self) -> Iterator[str]:
+        written = self.kernel.signature.written
+        got, theirs = (comparable.seen(self.kernel, {p.name: g[p.name] for p in written}) for g in self.given)
+        for name in got:
+            if wrong := compared(self.kernel, name, got[name], theirs[name], "Numba")[0]:
+                yield wrong
 
 
-def _taken(
-    calls: tuple[Callable[[], Any], ...], restore: list[Callable[[], None]], seconds: float
-) -> tuple[float, ...]:
-    """The least time of each, in turn."""
-    least = [float("inf")] * len(calls)
-    for call, before in zip(calls, restore):  # Numba compiles
-        before()
+def _taken(draws: list[_Drawn], seconds: float) -> tuple[float, float]:
+    """The mean of the least times of each, in turn."""
+    least = [[float("inf")] * 2 for _ in draws]
+    for call in draws[0].calls:  # Numba compiles
         call()
     end, rounds = perf_counter() + seconds, 0
     while perf_counter() < end or rounds < LEAST:
         rounds += 1
-        for k, (call, before) in enumerate(zip(calls, restore)):
-            before()
-            started = perf_counter()
-            call()
-            least[k] = min(least[k], perf_counter() - started)
-    return tuple(least)
+        for drawn, best in zip(draws, least):
+            for k, (call, given) in enumerate(zip(drawn.calls, drawn.given)):
+                drawn.restore(given)
+                started = perf_counter()
+                call()
+                best[k] = min(best[k], perf_counter() - started)
+    ours, theirs = (sum(times) / len(draws) for times in zip(*least))
+    return ours, theirs
 
 
 if __name__ == "__main__":

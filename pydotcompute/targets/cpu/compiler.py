@@ -7,7 +7,7 @@ exports. Same tree, same tools: the same bytes, in any process and folder.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache
 from typing import Callable, Iterator, Mapping, Sequence
 
@@ -36,7 +36,11 @@ from .undefined import undefined_symbols
 ALLOWED_SYMBOLS = frozenset((
     "malloc", "free", "memcpy", "memmove", "memset", "bzero", "__bzero", "memset_pattern16", "__chkstk",
 ))  # fmt: skip
-_HANDS_ON = "--enable-load-in-loop-pre"  # an option of LLVM
+# Options of LLVM. What one turn of a loop has loaded is handed to the next one, which would load it again: before loops
+# are vectors, which are then put together from parts of two, and that takes longer than to load them.
+_HANDS_ON = "--enable-load-in-loop-pre"
+# What a loop chooses is jumped to where that is sooner, if the processor foretells the jump. Of most data it cannot.
+_JUMPS = "--x86-cmov-converter"
 _REDUCES = "pydotcompute.reduces"  # what says of a module that loops of it do
 _WORDS = types.CPointer(types.int64)
 _SIGNATURES = {
@@ -117,7 +121,8 @@ def _explained(error: Refused, source: CpuSource, source_file: str) -> str:
 def emit_object(text: str, target: str, what: str) -> bytes:
     """The relocatable object of a kernel: only `run` is visible, and to `slices_object` `body`."""
     module, machine = optimised(text, target, what)
-    code: bytes = machine.emit_object(module)
+    with emitting(target):
+        code: bytes = machine.emit_object(module)
     missing = [name for name in undefined_symbols(code) if name not in ALLOWED_SYMBOLS | NAMES]
     if missing:
         raise CompilationError(f"{what} for {target}: the code needs {', '.join(missing)}, which no artifact may")
@@ -209,7 +214,7 @@ def _optimised(
     options = llvm.create_pipeline_tuning_options(speed_level=level)
     options.loop_vectorization, options.slp_vectorization = True, straight
     builder = llvm.create_pass_builder(machine, options)
-    with _loading_anew():
+    with _without(_HANDS_ON):
         builder.getModulePassManager().run(module, builder)
     module.verify()
     return _with_short_forms(module, builder, target)
@@ -231,12 +236,15 @@ def _with_short_forms(module: llvm.ModuleRef, builder: llvm.PassBuilder, target:
     return module
 
 
+def emitting(target: str) -> AbstractContextManager[None]:
+    """What the code of a module of `optimised` is emitted in."""
+    return _without(_JUMPS) if triple(target).startswith("x86_64") else nullcontext()
+
+
 @contextmanager
-def _loading_anew() -> Iterator[None]:
-    """LLVM hands what one turn of a loop has loaded to the next one, which would load it again: it does so before it
-    makes vectors, and then puts vectors together from parts of two, which takes longer than to load them."""
-    llvm.set_option("", f"{_HANDS_ON}=false")
+def _without(option: str) -> Iterator[None]:
+    llvm.set_option("", f"{option}=false")
     try:
         yield
     finally:
-        llvm.set_option("", f"{_HANDS_ON}=true")  # Numba compiles in this process too
+        llvm.set_option("", f"{option}=true")  # Numba compiles in this process too

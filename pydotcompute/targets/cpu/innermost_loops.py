@@ -6,7 +6,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 
-from ...ir.tree import Access, Accumulate, Binary, Call, Const, For, Load, Parallel, Reduce, Var, While, walk
+from ...ir.tree import (
+    Access,
+    Accumulate,
+    Binary,
+    Call,
+    Const,
+    For,
+    If,
+    Load,
+    Parallel,
+    Reduce,
+    Store,
+    Var,
+    While,
+    walk,
+)  # fmt: skip
 from ..llvm.expressions import Expressions
 from ..llvm.faults import Faults
 from ..llvm.statements import Statements
@@ -130,6 +145,8 @@ class InnermostLoops:
             return self.staging.write(staged, loop.names[-1], start, stop)
         if mark == "independent" and _is_long_chain(loop):
             mark = "interleaved"
+        elif mark == "independent" and _waits_for_its_neighbours(loop):
+            mark = "rare"
         elif mark == "independent" and self._looks(loop):
             mark = "unrolled"
         elif mark == "independent" and self.reductions.quick and self.rows.is_short(loop):
@@ -340,6 +357,19 @@ def _vector_width(loop: Parallel) -> int:
     """How many lanes a vector of the loop has: fewer where it computes in 64 bits, for which functions have no more."""
     types = {getattr(node, "type", "") for s in loop.body for node in walk(s)}
     return 8 if types & {"float64", "complex64", "complex128"} else 16
+
+
+def _waits_for_its_neighbours(loop: Parallel) -> bool:
+    """Whether it stores some elements of a row and loads others that lie beside them: as vectors the loads of a turn
+    would wait for the stores of the one before."""
+    nodes = [node for s in loop.body for node in walk(s)]
+    if loop.kind != "grid" or any(isinstance(n, (For, While, Reduce)) for n in nodes):
+        return False
+    stores = [n for s in nodes if isinstance(s, If) for n in walk(s) if isinstance(n, Store) and n.indices]
+    return any(
+        isinstance(n, Load) and n.array == s.array and n.indices[:-1] == s.indices[:-1] and n.indices != s.indices
+        for s in stores for n in nodes
+    )  # fmt: skip
 
 
 def _is_long_chain(loop: Parallel) -> bool:

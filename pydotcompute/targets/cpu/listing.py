@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ..listing import Line, Listing, Places, aligned
-from .compiler import optimised
+from .compiler import emitting, optimised
 
 _DIRECTIVE = re.compile(r"\s+\.(?!byte|long|quad|short|zero|ascii|asciz)\w")  # all but data
 _OWN_LABEL = re.compile(r"\.L(?:tmp|func_begin|func_end|line_table|section|debug|info|abbrev|\$local)\w*:")
@@ -51,7 +51,9 @@ def _code(text: str, target: str, name: str, places: Places, exact: bool = False
     files: dict[str, str] = {}
     lines: list[Line] = []
     code, at = True, None
-    for line in machine.emit_assembly(module).splitlines():
+    with emitting(target):
+        text = machine.emit_assembly(module)
+    for line in text.splitlines():
         if found := re.match(r'\s+\.file\s+(\d+) "[^"]*" "([^"]*)"', line):
             files[found[1]] = found[2]
         elif found := re.match(r"\s+\.loc\s+(\d+) (\d+)", line):

@@ -5,8 +5,8 @@ mends that by the sign of one operand and a comparison, through masks or jumps. 
 the results are of the same bits but for NaN and zeros, where a minimum is what is set in either, a maximum what is but
 for its sign, which has to be set in both.
 
-Choices between two floats by a comparison of floats: with AVX-512 LLVM has them wait for a mask, which it often makes
-of a flag by way of a register of integers. The older instructions do without.
+Choices between two floats: LLVM jumps, which costs most where nobody foretells the way; with AVX-512 it has them wait
+for a mask, which it often makes of a flag by way of a register of integers. The older instructions do without either.
 """
 
 from __future__ import annotations
@@ -45,20 +45,23 @@ def in_short_forms(text: str, masks: bool) -> str:
         def choice(found: re.Match[str]) -> str:
             condition, t, a, b = found.groups()
             predicate, of, x, y = compared.get(condition, ("", "", "", ""))
-            if of != t or {a, b} == {x, y}:  # of the same size; not what is an instruction of its own
+            if of == t and {a, b} == {x, y}:  # an instruction of its own
                 return found[0]
             if predicate in _SWAPPED:
                 predicate, x, y = _SWAPPED[predicate], y, x
-            if predicate not in _PREDICATES:
+            if of == t and predicate in _PREDICATES:
+                name = f"{PREFIX}{predicate}.{t}"
+                called.update(_choice(name, t, _PREDICATES[predicate]))
+                return f"= call {t} @{name}({', '.join(f'{t} {value}' for value in (x, y, a, b))})"
+            if masks:
                 return found[0]
-            name = f"{PREFIX}{predicate}.{t}"
-            called.update(_choice(name, t, _PREDICATES[predicate]))
-            return f"= call {t} @{name}({', '.join(f'{t} {value}' for value in (x, y, a, b))})"
+            called.update(_choice_by_bit(f"{PREFIX}{t}", t))
+            return f"= call {t} @{PREFIX}{t}(i1 {condition}, {t} {a}, {t} {b})"
 
         return _CHOICE.sub(choice, function[0])
 
     text = _EXTREME.sub(extreme, text)
-    return (_FUNCTION.sub(choices, text) if masks else text) + "".join(called.values())
+    return _FUNCTION.sub(choices, text) + "".join(called.values())
 
 
 def _extreme(name: str, t: str, lanes: int, least: bool, masks: bool) -> dict[str, str]:
@@ -113,6 +116,23 @@ def _choice(name: str, t: str, predicate: int) -> dict[str, str]:
         compare: f"declare {held} @{compare}({held}, {held}, i8)\n",
         blend: f"declare {held} @{blend}({held}, {held}, {held})\n",
         name: _function(f"{t} @{name}({t} %x, {t} %y, {t} %a, {t} %b)", lines),
+    }
+
+
+def _choice_by_bit(name: str, t: str) -> dict[str, str]:
+    held, blend, word = _vector(t), f"llvm.x86.{_INSTRUCTIONS[t][1]}", "i32" if t == "float" else "i64"
+    lines = [_in_lane(t, value) for value in "ab"]
+    lines += [
+        f"%word = sext i1 %chooses to {word}",
+        f"%words = insertelement {held.replace(t, word)} poison, {word} %word, i64 0",
+        f"%mask = bitcast {held.replace(t, word)} %words to {held}",
+        f"%chosen = call {held} @{blend}({held} %b.lane, {held} %a.lane, {held} %mask)",
+        _of_lane(t, "result", "chosen"),
+        f"ret {t} %result",
+    ]
+    return {
+        blend: f"declare {held} @{blend}({held}, {held}, {held})\n",
+        name: _function(f"{t} @{name}(i1 %chooses, {t} %a, {t} %b)", lines),
     }
 
 

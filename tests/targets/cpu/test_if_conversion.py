@@ -7,6 +7,7 @@ import pytest
 
 from pydotcompute.check import memory
 from pydotcompute.targets.cpu.if_conversion import without_conditions
+from pydotcompute.targets.cpu.lowering import lower
 from tests.targets.built import agree, draw, loop
 
 TARGET = "cpu:x86-64-v3"
@@ -197,6 +198,13 @@ def test_nothing_is_touched_where_a_condition_forbids_it():
     x, _ = memory.guarded((2,), np.dtype("f4"))
     x[:] = 1, -1
     np.testing.assert_array_equal(kernel.call(x, 0), [2, 1])
+
+
+def test_no_vectors_of_what_waits_for_its_neighbours():
+    kernel, _ = _built(*LEFT["neighbours that other iterations store"])
+    assert "rare()" in lower(kernel.tree).text
+    kernel, _ = _built(*LEFT["elements that no one reads"])
+    assert "rare()" not in lower(kernel.tree).text
 
 
 def test_in_place():
