@@ -1,4 +1,4 @@
-"""How long the programs take beside Numba with `fastmath` of the same bodies, on one thread.
+"""How long the programs take beside Numba with `fastmath` of the same bodies, on one thread; Numba for this processor.
 
     python -m tests.programs [PROGRAM…] [-t cpu:x86-64-v3] [--seconds 0.05] [--fast] [--json]
 
@@ -26,6 +26,7 @@ from typing import Any, Iterator, NamedTuple
 import numpy as np
 
 from pydotcompute import declare
+from pydotcompute.backends.cpu import levels
 from pydotcompute.bench import own
 from pydotcompute.bench.same_body import call_of
 from pydotcompute.check import comparable, draw
@@ -53,7 +54,7 @@ class Figure(NamedTuple):
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.programs", description=__doc__.partition("\n")[0])
     parser.add_argument("programs", nargs="*", metavar="PROGRAM")
-    parser.add_argument("-t", "--target", default="cpu:x86-64-v3")
+    parser.add_argument("-t", "--target", default=levels.usual_target(), help="default: the highest of this processor")
     parser.add_argument("--seconds", type=float, default=0.05, help="for each program")
     parser.add_argument("--fast", action="store_true", help="declare fastmath: [fast]")
     parser.add_argument("--json", action="store_true")
