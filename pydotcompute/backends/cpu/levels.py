@@ -32,8 +32,9 @@ _NEEDS_WHERE_KNOWN = {
     "x86-64-v2": ("CX16", "LAHF"),
     "x86-64-v3": ("BMI", "BMI2", "LZCNT", "MOVBE"),
 }
-# Shadow stacks change no code of ours, and Linux does not list them where it does not use them.
-_IRRELEVANT = frozenset(("shstk",))
+# Shadow stacks and seeds from hardware change no code of ours, and Linux does not list them where it does not use them
+# (the latter are broken in some processors).
+_IRRELEVANT = frozenset(("shstk", "rdseed"))
 # LLVM's name for a feature → Linux's, where they differ by more than a dot or dash.
 _LINUX_NAMES = {
     "64bit": "lm", "cmov": "cmov", "crc32": "sse4_2", "lzcnt": "abm", "pclmul": "pclmulqdq", "prfchw": "3dnowprefetch",

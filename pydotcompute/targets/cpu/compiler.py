@@ -225,7 +225,7 @@ def _with_short_forms(module: llvm.ModuleRef, builder: llvm.PassBuilder, target:
     if not triple(target).startswith("x86_64"):
         return module
     text = str(module)
-    changed = in_short_forms(text, has("avx512vl", target))
+    changed = in_short_forms(text, has("avx512vl", target), has("sse4.1", target))
     if changed == text:
         return module
     module = llvm.parse_assembly(changed)

@@ -120,7 +120,7 @@ class _Conversion:
         self.before: dict[str, str] = {}  # the value of a store → what its element held before
 
     def of(self, loop: Loop, within: tuple[str, ...]) -> tuple[Stmt, ...]:
-        """Its body with stores alone under conditions; () where it stays as it is."""
+        """Its body with stores alone under conditions, which `stored` takes from them; () where it stays as it is."""
         body = _without_continue(loop.body)
         nodes = [n for s in body for n in walk(s)]
         if not any(isinstance(n, If) for n in nodes) or len(nodes) > _MOST or jumps(body) or self._goes_on(loop):
@@ -185,12 +185,13 @@ class _Conversion:
         if guard is None:
             yield replace(s, indices=indices, value=value)
             return
+        if not self._is_own(s) or value.type != self.types[s.array]:
+            raise _Left
+        self.chooses = True
         held = Var(self._fresh("stored", value.type), value.type)
+        self.before[held.name] = self._fresh("before", value.type)
         yield Assign(held.name, value, at=s.at)
-        if self._is_own(s) and value.type == self.types[s.array]:
-            self.chooses = True
-            self.before[held.name] = self._fresh("before", value.type)
-            yield Assign(self.before[held.name], Load(s.array, indices, value.type, at=s.at), at=s.at)
+        yield Assign(self.before[held.name], Load(s.array, indices, value.type, at=s.at), at=s.at)
         yield If(guard, (replace(s, indices=indices, value=held),), at=s.at)
 
     def _is_own(self, s: Store) -> bool:

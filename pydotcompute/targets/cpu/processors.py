@@ -31,6 +31,8 @@ _TRIPLES = {  # macOS with the oldest version that code is made for
 _ATTRIBUTES = {MACOS: 'uwtable "frame-pointer"="non-leaf"', WINDOWS: 'uwtable "probe-stack"="__chkstk"'}
 _HEAD = re.compile(r"^(define .*\)(?: (?:local_)?unnamed_addr)?(?: #\d+)?)", re.M)
 _PROCESSORS = {"aarch64": "generic", "aarch64-v8.2": "generic"}  # LLVM's, where it does not know the level's own name
+_LEVELS = ARCHITECTURES["x86-64"]
+_FIRST = {"sse4.1": "x86-64-v2", "avx512vl": "x86-64-v4"}  # the first level that has it
 _FEATURES = {
     "x86-64-v4": "-prefer-256-bit,+prefer-no-gather,+prefer-no-scatter",
     "aarch64-v8.2": "+v8.2a,+fullfp16,+dotprod",
@@ -90,12 +92,13 @@ def lowest(target: str) -> str:
 
 def has(feature: str, target: str) -> bool:
     """Whether a target's processors have instructions for a * b + c with one rounding ("fma"), for conversions from and
-    to float16 ("f16c"), for bits of three registers ("avx512vl"). Every one of AArch64 has the first two."""
+    to float16 ("f16c"), for bits of three registers ("avx512vl"), for choices between registers of floats ("sse4.1").
+    Every one of AArch64 has the first two."""
     level = level_of(target)
     if level == "native" and machine() != "aarch64":
         return feature in host_cpu()[1]
-    if feature == "avx512vl":
-        return level == "x86-64-v4"
+    if feature in _FIRST:
+        return level in _LEVELS[_LEVELS.index(_FIRST[feature]) :]
     return level in ("x86-64-v3", "x86-64-v4", "native") or architecture(level) == "aarch64"
 
 

@@ -28,9 +28,9 @@ _INSTRUCTIONS = {"float": ("sse.cmp.ps", "sse41.blendvps"), "double": ("sse2.cmp
 _SWAPPED = {"ogt": "olt", "oge": "ole", "ule": "uge", "ult": "ugt"}
 
 
-def in_short_forms(text: str, masks: bool) -> str:
+def in_short_forms(text: str, masks: bool, blends: bool) -> str:
     """LLVM IR that is ready for its code to be emitted, with calls of functions to inline instead of what LLVM would
-    take more instructions for. masks: whether it is for AVX-512."""
+    take more instructions for. masks: whether it is for AVX-512; blends: for SSE 4.1 at least."""
     called: dict[str, str] = {}
 
     def extreme(found: re.Match[str]) -> str:
@@ -61,7 +61,7 @@ def in_short_forms(text: str, masks: bool) -> str:
         return _CHOICE.sub(choice, function[0])
 
     text = _EXTREME.sub(extreme, text)
-    return _FUNCTION.sub(choices, text) + "".join(called.values())
+    return (_FUNCTION.sub(choices, text) if blends else text) + "".join(called.values())
 
 
 def _extreme(name: str, t: str, lanes: int, least: bool, masks: bool) -> dict[str, str]:

@@ -13,7 +13,7 @@ from tests.targets.built import loop, marked
 
 VALUES = (0.0, -0.0, np.nan, np.inf, -np.inf, 1.0, -1.0, 2.0, 1e-45)
 PAIRS = np.array(list(product(VALUES, VALUES))).T  # 81: vectors, and a rest
-levels = pytest.mark.parametrize("target", [marked(f"cpu:x86-64-{level}") for level in ("v2", "v3", "v4")])
+levels = pytest.mark.parametrize("target", [marked(f"cpu:x86-64{level}") for level in ("", "-v2", "-v3", "-v4")])
 dtypes = pytest.mark.parametrize("dtype", ["float32", "float64"])
 COMPARISONS = {
     "<": operator.lt,
@@ -138,7 +138,7 @@ TEXT = """define float @f(float %x, float %y, float %z) {
 @pytest.mark.parametrize("masks", [False, True])
 def test_what_is_written_anew(masks):
     """What LLVM has an instruction for, or two, is left to it, and choices by what is in a mask already."""
-    text = in_short_forms(TEXT, masks)
+    text = in_short_forms(TEXT, masks, True)
     function = text.partition("}")[0]
     assert "%low = call float @short.minimum.f32(float %x, float %y)" in function
     assert "%kept = call nsz float @llvm" in function and "%bound = call float @llvm" in function
