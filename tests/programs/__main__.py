@@ -1,12 +1,13 @@
-"""How long the programs take beside Numba with `fastmath` of the same bodies, on one thread; Numba for this processor.
+"""How long the programs take beside Numba with `fastmath` of the same bodies, on one thread.
 
     python -m tests.programs [PROGRAM…] [-t cpu:x86-64-v3] [--seconds 0.05] [--fast] [--json]
 
 Both are called in turn with the same arguments. These are several draws, of 1 MiB together at most: of one alone a
 processor soon knows the way of each branch, and foretells what no program could know. The figures are the mean of the
-least of each draw, in µs, and their ratio, below 1 where ours is faster. What both give is compared. The last lines: how
-many take more than 1.2 times as long, and the geometric mean. --fast: with `fastmath: [fast]` in the declarations, the permission that Numba has, instead of
-what is promised of the order of sums and of roundings. Exit code 1: results differ.
+least of each draw, in µs, and their ratio, below 1 where ours is faster. What both give is compared. The last lines:
+how many take more than 1.2 times as long, and the geometric mean. --fast: with `fastmath: [fast]` in the declarations,
+the permission that Numba has, instead of what is promised of the order of sums and of roundings. Exit code 1: results
+differ.
 """
 
 from __future__ import annotations

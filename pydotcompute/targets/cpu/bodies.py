@@ -24,6 +24,7 @@ from ...ir.tree import (
     Parallel,
     Reduce,
     Stmt,
+    Store,
     Var,
     While,
     children,
@@ -144,6 +145,12 @@ def is_extreme(body: Iterable[Stmt], name: str) -> bool:
         and any(isinstance(a, Var) and a.name == name for a in s.value.arguments)
         for s in updates
     )  # fmt: skip
+
+
+def lie_side_by_side(load: Load, store: Store) -> bool:
+    """Whether they are of one row of an array, and of two elements of it or of who knows which."""
+    same_row = load.array == store.array and load.indices[:-1] == store.indices[:-1]
+    return same_row and load.indices != store.indices
 
 
 def adds_rows(loop: For, goes_on: set[str]) -> bool:

@@ -16,9 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from ...analysis import inside
+from ...analysis.accesses import Accesses
 from ...analysis.races import apart_in_turns
 from ...analysis.symbolic import collect
 from ...artifact.signature import DTYPE_BYTES
@@ -66,11 +68,12 @@ def without_conditions(tree: KernelTree) -> KernelTree:
     changed = {id(loop): body for loop, within in _innermost(tree.body, ()) if (body := conversion.of(loop, within))}
     while changed:
         proved = inside.marked(_with(tree, changed, conversion))
+        unproved = {id(access) for access in inside.unproved(proved)}
         bodies = [loop.body for loop, _ in _innermost(proved.body, ())]
         originals = [loop for loop, _ in _innermost(tree.body, ())]
         wrong = {
             id(loop) for loop, body in zip(originals, bodies, strict=True)
-            if id(loop) in changed and any(_is_unproved(n) for s in body for n in walk(s))
+            if id(loop) in changed and any(id(n) in unproved for s in body for n in walk(s))
         }  # fmt: skip
         if not wrong:
             return replace(proved, body=tuple(conversion.stored(s) for s in proved.body))
@@ -85,10 +88,6 @@ def _with(tree: KernelTree, changed: dict[int, tuple[Stmt, ...]], conversion: _C
         return rebuilt(node, made) if isinstance(node, (If, For, While, Parallel)) else node
 
     return replace(tree, body=tuple(map(made, tree.body)), locals={**tree.locals, **conversion.locals})
-
-
-def _is_unproved(n: Any) -> bool:
-    return isinstance(n, Access) and bool(n.indices) and not n.inside
 
 
 def _innermost(body: Iterable[Stmt], within: tuple[str, ...]) -> Iterator[tuple[Loop, tuple[str, ...]]]:
@@ -118,6 +117,10 @@ class _Conversion:
         self.types = {p.name: p.dtype for p in tree.parameters} | {a.name: a.dtype for a in tree.arrays.values()}
         self.locals: dict[str, str] = {}
         self.before: dict[str, str] = {}  # the value of a store → what its element held before
+
+    @cached_property
+    def found(self) -> Accesses:
+        return collect(self.tree)
 
     def of(self, loop: Loop, within: tuple[str, ...]) -> tuple[Stmt, ...]:
         """Its body with stores alone under conditions, which `stored` takes from them; () where it stays as it is."""
@@ -157,7 +160,7 @@ class _Conversion:
         places = {n.array: n.indices for n in accesses if not isinstance(n, Load)}
         if loop.step != _ONE or any(places.get(n.array, n.indices) != n.indices for n in accesses):
             return False
-        return apart_in_turns(self.tree, collect(self.tree), loop)
+        return apart_in_turns(self.tree, self.found, loop)
 
     def _block(self, body: Sequence[Stmt], guard: Var | None, env: dict[str, str]) -> Iterator[Stmt]:
         """guard: the condition under which they are executed. env: what the locals are called that they set."""

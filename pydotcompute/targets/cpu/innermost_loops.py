@@ -26,7 +26,7 @@ from ..llvm.expressions import Expressions
 from ..llvm.faults import Faults
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
-from .bodies import goes_across, has_much_code
+from .bodies import goes_across, has_much_code, lie_side_by_side
 from .index_set_splitting import (
     Split,
     assuming,
@@ -366,10 +366,7 @@ def _waits_for_its_neighbours(loop: Parallel) -> bool:
     if loop.kind != "grid" or any(isinstance(n, (For, While, Reduce)) for n in nodes):
         return False
     stores = [n for s in nodes if isinstance(s, If) for n in walk(s) if isinstance(n, Store) and n.indices]
-    return any(
-        isinstance(n, Load) and n.array == s.array and n.indices[:-1] == s.indices[:-1] and n.indices != s.indices
-        for s in stores for n in nodes
-    )  # fmt: skip
+    return any(isinstance(n, Load) and lie_side_by_side(n, s) for s in stores for n in nodes)
 
 
 def _is_long_chain(loop: Parallel) -> bool:

@@ -14,6 +14,7 @@ from functools import partial, reduce
 from typing import Any
 
 from ...ir.tree import Assign, Call, Expr, For, KernelTree, Load, Store, Var, rebuilt, walk
+from .bodies import lie_side_by_side
 
 _EXTREMES = ("min", "max")
 
@@ -59,8 +60,8 @@ def _operands(e: Expr, function: str) -> Iterator[Expr]:
 
 def _is_late(e: Expr, name: str, stores: list[Store]) -> bool:
     """Whether it is what the turn before has set or stored."""
-    nodes = [*walk(e)]
-    return any(isinstance(n, Var) and n.name == name for n in nodes) or any(
-        isinstance(n, Load) and n.array == s.array and n.indices[:-1] == s.indices[:-1] and n.indices != s.indices
-        for s in stores for n in nodes
+    return any(
+        isinstance(n, Var) and n.name == name
+        or isinstance(n, Load) and any(lie_side_by_side(n, s) for s in stores)
+        for n in walk(e)
     )  # fmt: skip

@@ -52,8 +52,8 @@ def _code(text: str, target: str, name: str, places: Places, exact: bool = False
     lines: list[Line] = []
     code, at = True, None
     with emitting(target):
-        text = machine.emit_assembly(module)
-    for line in text.splitlines():
+        emitted = machine.emit_assembly(module)
+    for line in emitted.splitlines():
         if found := re.match(r'\s+\.file\s+(\d+) "[^"]*" "([^"]*)"', line):
             files[found[1]] = found[2]
         elif found := re.match(r"\s+\.loc\s+(\d+) (\d+)", line):

@@ -32,7 +32,8 @@ _ATTRIBUTES = {MACOS: 'uwtable "frame-pointer"="non-leaf"', WINDOWS: 'uwtable "p
 _HEAD = re.compile(r"^(define .*\)(?: (?:local_)?unnamed_addr)?(?: #\d+)?)", re.M)
 _PROCESSORS = {"aarch64": "generic", "aarch64-v8.2": "generic"}  # LLVM's, where it does not know the level's own name
 _LEVELS = ARCHITECTURES["x86-64"]
-_FIRST = {"sse4.1": "x86-64-v2", "avx512vl": "x86-64-v4"}  # the first level that has it
+# Features → the first of these levels that has it.
+_FIRST = {"sse4.1": "x86-64-v2", "fma": "x86-64-v3", "f16c": "x86-64-v3", "avx512vl": "x86-64-v4"}
 _FEATURES = {
     "x86-64-v4": "-prefer-256-bit,+prefer-no-gather,+prefer-no-scatter",
     "aarch64-v8.2": "+v8.2a,+fullfp16,+dotprod",
@@ -95,11 +96,11 @@ def has(feature: str, target: str) -> bool:
     to float16 ("f16c"), for bits of three registers ("avx512vl"), for choices between registers of floats ("sse4.1").
     Every one of AArch64 has the first two."""
     level = level_of(target)
-    if level == "native" and machine() != "aarch64":
+    if (machine() if level == "native" else architecture(level)) == "aarch64":
+        return feature in ("fma", "f16c")
+    if level == "native":
         return feature in host_cpu()[1]
-    if feature in _FIRST:
-        return level in _LEVELS[_LEVELS.index(_FIRST[feature]) :]
-    return level in ("x86-64-v3", "x86-64-v4", "native") or architecture(level) == "aarch64"
+    return level in _LEVELS[_LEVELS.index(_FIRST[feature]) :]
 
 
 def host_cpu() -> tuple[str, tuple[str, ...]]:

@@ -103,36 +103,38 @@ def _extreme(name: str, t: str, lanes: int, least: bool, masks: bool) -> dict[st
 
 
 def _choice(name: str, t: str, predicate: int) -> dict[str, str]:
-    held = _vector(t)
-    compare, blend = (f"llvm.x86.{name}" for name in _INSTRUCTIONS[t])
-    lines = [_in_lane(t, value) for value in "xyab"]
-    lines += [
+    held, compare = _vector(t), f"llvm.x86.{_INSTRUCTIONS[t][0]}"
+    mask = [
+        *(_in_lane(t, value) for value in "xy"),
         f"%mask = call {held} @{compare}({held} %x.lane, {held} %y.lane, i8 {predicate})",
-        f"%chosen = call {held} @{blend}({held} %b.lane, {held} %a.lane, {held} %mask)",
-        _of_lane(t, "result", "chosen"),
-        f"ret {t} %result",
     ]
-    return {
-        compare: f"declare {held} @{compare}({held}, {held}, i8)\n",
-        blend: f"declare {held} @{blend}({held}, {held}, {held})\n",
-        name: _function(f"{t} @{name}({t} %x, {t} %y, {t} %a, {t} %b)", lines),
-    }
+    declared = f"declare {held} @{compare}({held}, {held}, i8)\n"
+    return {compare: declared, **_blend(name, t, f"{t} %x, {t} %y", mask)}
 
 
 def _choice_by_bit(name: str, t: str) -> dict[str, str]:
-    held, blend, word = _vector(t), f"llvm.x86.{_INSTRUCTIONS[t][1]}", "i32" if t == "float" else "i64"
-    lines = [_in_lane(t, value) for value in "ab"]
-    lines += [
+    held, word = _vector(t), "i32" if t == "float" else "i64"
+    mask = [
         f"%word = sext i1 %chooses to {word}",
         f"%words = insertelement {held.replace(t, word)} poison, {word} %word, i64 0",
         f"%mask = bitcast {held.replace(t, word)} %words to {held}",
+    ]
+    return _blend(name, t, "i1 %chooses", mask)
+
+
+def _blend(name: str, t: str, condition: str, mask: list[str]) -> dict[str, str]:
+    """The choice of a or b by what becomes %mask. condition: the parameters that it is made of."""
+    held, blend = _vector(t), f"llvm.x86.{_INSTRUCTIONS[t][1]}"
+    lines = [
+        *mask,
+        *(_in_lane(t, value) for value in "ab"),
         f"%chosen = call {held} @{blend}({held} %b.lane, {held} %a.lane, {held} %mask)",
         _of_lane(t, "result", "chosen"),
         f"ret {t} %result",
     ]
     return {
         blend: f"declare {held} @{blend}({held}, {held}, {held})\n",
-        name: _function(f"{t} @{name}(i1 %chooses, {t} %a, {t} %b)", lines),
+        name: _function(f"{t} @{name}({condition}, {t} %a, {t} %b)", lines),
     }
 
 
