@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from tests import emulated
 from tests.budget import EVERYTHING
 
 from pydotcompute import declare
@@ -49,7 +50,7 @@ print(json.dumps({
 )
 def test_a_processor_runs_its_own_level(built, processor, level):
     done = subprocess.run(
-        ["qemu-x86_64", "-cpu", processor, sys.executable, "-c", PROGRAM, str(built)],
+        emulated.on(processor, sys.executable, "-c", PROGRAM, str(built)),
         capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -67,7 +68,7 @@ def test_check_holds_on_a_processor_of_the_level(built, processor, level, part):
     kernels = every if EVERYTHING else every[part::4]
     command = [sys.executable, "-m", "pydotcompute", "check", *kernels, "--quick", "-C", str(built), "--json"]
     done = subprocess.run(
-        ["qemu-x86_64", "-cpu", processor, *command, "-t", f"cpu:{level}"], capture_output=True, text=True, timeout=800
+        emulated.on(processor, *command, "-t", f"cpu:{level}"), capture_output=True, text=True, timeout=800
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     rows = json.loads(done.stdout)["artifacts"]

@@ -15,6 +15,7 @@ from pydotcompute.artifact import machine
 from pydotcompute.calls import settings
 from pydotcompute.devices import pinned
 from pydotcompute.cache.writer import read_manifest
+from tests import emulated
 
 
 def test_threads():
@@ -148,7 +149,7 @@ def test_the_level_of_an_emulated_processor(tmp_path, processor, level):
         "except pydotcompute.KernelNotBuiltError as error: print(error)"
     )
     done = subprocess.run(
-        ["qemu-x86_64", "-cpu", processor, sys.executable, "-c", program, str(tmp_path)],
+        emulated.on(processor, sys.executable, "-c", program, str(tmp_path)),
         capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     target, pinned = done.stdout.splitlines()
