@@ -276,7 +276,10 @@ def reciprocals(words: Sequence[int], leading: Sequence[int]) -> list[int]:
 
 def merged(shape: Sequence[int], strides: Sequence[int], own: int, leading: Sequence[int]) -> list[tuple[int, int]]:
     """(size, stride in bytes) of the dims of `leading`, outermost first, those of size 1 left out and neighbours made
-    one where the outer stride steps over the inner ones; a dim that is broadcast has the stride 0."""
+    one where the outer stride steps over the inner ones; a dim that is broadcast has the stride 0. None of what has no
+    elements: nothing is divided by a size of 0."""
+    if 0 in leading:
+        return []
     missing = len(leading) - own
     result: list[tuple[int, int]] = []
     for axis, size in enumerate(leading):

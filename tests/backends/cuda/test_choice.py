@@ -165,6 +165,17 @@ def test_what_does_not_fit_32_bits_is_divided():
     assert divides(np.zeros((2, 3, 4, 5, 6), "f4")[:, ::2, ::2, ::2, ::2], (2, 2, 2, 3, 3))  # levels
 
 
+@pytest.mark.parametrize("leading", [(0,), (3, 0), (0, 3), (2, 0, 3), (2,) * 8 + (0,)])
+def test_views_of_nothing_divide_by_no_size(leading):
+    """Whatever the strides, such as those of a part without elements."""
+    inside = np.lib.stride_tricks.as_strided(np.zeros(1, "f4"), leading, [8 * (k + 1) for k in range(len(leading))])
+    for array in (inside, np.zeros(leading, "f4"), np.zeros((), "f4")):
+        assert cuda_launch.fits(array.shape, array.strides, array.ndim, leading)
+        words = cuda_launch.view(array.shape, array.strides, array.ndim, leading)
+        assert words == [0, 0] + [1, 0] * cuda_launch.VIEW_LEVELS
+        assert all(cuda_launch.reciprocals(words, leading))
+
+
 def test_views_are_merged_where_they_can_be():
     x = np.zeros((2, 3, 4, 5), "f4")
     assert cuda_launch.merged(x.shape, x.strides, 4, x.shape) == [(120, 4)]

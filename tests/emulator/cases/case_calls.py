@@ -57,6 +57,15 @@ def test_empty_arrays(library, backend):
     assert library.sum_last(backend.allocate((3, 0))).get().tolist() == [0, 0, 0]
 
 
+def test_parts_without_elements(library, backend, draw):
+    """Rows that lie apart, of no elements: their dims are not merged, and one of them is 0."""
+    x = backend.to_device(draw(3, 4))
+    for none in (x[:, :0], x[:0], x[:, 1:1, None]):
+        for _ in range(3):  # the last by what earlier ones have left
+            out = library.sub(none, x[0, 0])
+            assert out.shape == none.shape and library.sub(none, none).shape == none.shape
+
+
 def test_in_place_and_strided(library, backend, draw):
     x = draw(4, 3, 40)
     whole = backend.to_device(x)
