@@ -1,10 +1,13 @@
 """`x ** c` for a constant c, a whole number or a half: products and one square root in place of a function.
 
 Of every |c| <= 8, within |c| + 1 units in the last place. A negative power is 1 by the positive one. The power 0 is 1,
-and that of every value, as pow's.
+and that of every value, as pow's. Of a literal too, which then is a number: the same on every target, whatever its pow
+rounds to.
 """
 
 from __future__ import annotations
+
+import math
 
 from ..ir import tree
 from .promotion import Fault, Value, common, convert, literal
@@ -16,20 +19,25 @@ _SIMPLE = 8  # nodes of a base that is written more than once; others get a name
 def constant_power(left: Value, right: Value, fault: Fault, before: list[tree.Stmt], fresh, at=None) -> Value | None:
     """`left ** right` where that takes no function, else None. Statements that it takes first are added to `before`;
     `fresh(base, dtype)` makes a name for a local."""
-    if not right.literal or right.rank > 2 or left.literal:
+    if not right.literal or right.rank > 2:
         return None
     exponent = right.constant.real
     done = common(left.type, right.type)
-    if abs(exponent) > MOST or exponent * 2 != int(exponent * 2) or done.rank == 0:
+    if not abs(exponent) <= MOST or exponent * 2 != int(exponent * 2) or done.rank == 0:
         return None
-    if done.rank == 1 and exponent < 0 or done.rank == 3 and exponent != int(exponent):
+    if done.rank == 1 and (exponent < 0 or left.literal) or done.rank == 3 and exponent != int(exponent):
         return None
     base = convert(left, done.dtype, fault)
+    known = left.literal and done.rank == 2
 
     def product(a: tree.Expr, b: tree.Expr) -> tree.Expr:
+        if known and isinstance(a, tree.Const) and isinstance(b, tree.Const):
+            return tree.Const(a.real * b.real, done.dtype, at=at)
         return tree.Binary("*", a, b, done.dtype, at=at)
 
     def named(e: tree.Expr) -> tree.Expr:
+        if isinstance(e, tree.Const):
+            return e
         name = fresh("power_", done.dtype)
         before.append(tree.Assign(name, e, at=at))
         return tree.Var(name, done.dtype, at=at)
@@ -56,8 +64,12 @@ def constant_power(left: Value, right: Value, fault: Fault, before: list[tree.St
     else:
         made = convert(one, done.dtype, fault)
     if exponent != int(exponent):
-        root = tree.Call("sqrt", (base,), done.dtype, at=at)
+        root: tree.Expr = tree.Call("sqrt", (base,), done.dtype, at=at)
+        if known and isinstance(base, tree.Const) and base.real >= 0:
+            root = tree.Const(math.sqrt(base.real), done.dtype, at=at)
         made = product(made, root) if whole else root
-    if exponent < 0:
+    if exponent < 0 and known and isinstance(made, tree.Const) and made.real:
+        made = tree.Const(1 / made.real, done.dtype, at=at)
+    elif exponent < 0:
         made = tree.Binary("/", convert(one, done.dtype, fault), made, done.dtype, at=at)
     return Value(made, done.weak)

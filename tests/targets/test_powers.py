@@ -24,6 +24,39 @@ def test_accuracy(target, dtype):
         assert np.max(abs(got - wanted) / np.spacing(wanted.astype(dtype))) <= abs(c) + 1, c
 
 
+BASES = ["0.5", "3", "(1 / 3)", "(-1.75)", "1e4"]
+
+
+@every_target
+def test_of_literals(target):
+    """They are numbers, rounded as the same power of an element of float64 is, and no function of the target's."""
+    powers = [f"{base} ** {text(c)}" for base in BASES for c in HALVES if "-" not in base or c == int(c)]
+    powers = [p for p in powers if "." in p or "/" in p or "e" in p]  # of whole numbers alone they are whole
+    body = "w = (0.5, 7)\nfor i in grid(n):\n" + "".join(f"    out[{k}, i] = x[i] * ({p})\n" for k, p in enumerate(powers))
+    body += "    one[i] = w[0] ** 1.5 * x[i]\n"
+    built = loop(target, f"(x: float32[n]) -> (out: float32[{len(powers)}, n], one: float32[n])", body, "fastmath: []")
+    assert "**" not in str(built.tree) and "sqrt" not in str(built.tree)
+    out, one = agree(built, np.ones(3, "f4"))
+    np.testing.assert_allclose(out[:, 0], [eval(p) for p in powers], 1e-7)
+    assert (one == np.float32(0.5**1.5)).all()
+
+
+@every_target
+def test_of_literals_that_python_has_none_for(target):
+    """What IEEE gives: it is left to the device."""
+    body = """
+        for i in grid(n):
+            out[i] = x[i] + 0.0 ** -1
+            root[i] = x[i] + (-2.0) ** 0.5
+            none[i] = x[i] ** nan
+            z[i] = (x[i] + 1j) * 2j ** 3
+    """
+    outputs = "out: float64[n], root: float64[n], none: float64[n], z: complex128[n]"
+    built = loop(target, f"(x: float64[n]) -> ({outputs})", body, "fastmath: []")
+    out, root, none, z = agree(built, np.full(3, 2.0))
+    assert (out == np.inf).all() and np.isnan(root).all() and np.isnan(none).all() and (z == 8 - 16j).all()
+
+
 @every_target
 def test_special_values(target):
     exponents = [0, 1, 2, 3, -1, -2, 8, -8]
