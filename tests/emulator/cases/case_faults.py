@@ -8,6 +8,7 @@ import sys
 import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import cupy
 import numpy as np
@@ -19,6 +20,8 @@ import pydotcompute
 from pydotcompute import ArtifactFallbackWarning, KernelNotBuiltError
 from pydotcompute.backends.cuda import backend as cuda, context as cuda_context, driver as cuda_driver
 from pydotcompute.backends.cuda.backend import CUDABackend
+from pydotcompute.cache.contents import Cache
+from tests.backends.cuda.refused_cubins import FLAGS, with_refused_cubins
 
 
 @pytest.fixture
@@ -114,6 +117,17 @@ def test_the_next_verdict_serves_where_a_cubin_does_not_load(nine, afresh, ones)
     assert which.target == "cuda:compute_80"
     reason = next(r.reason for r in which.rejected if r.target == "cuda:sm_90" and "float32" in r.specialization)
     assert reason.startswith("it cannot be loaded (CUDA_ERROR_NO_BINARY_FOR_GPU")
+
+
+def test_cubins_of_another_architecture_are_refused_by_the_driver_alone(nine, project, ones, tmp_path):
+    """The cache finds no fault with a project that is made so, on whatever machine: tests on devices use one."""
+    lib = pydotcompute.load(with_refused_cubins(project, tmp_path / "project", "axpy", 75))
+    assert lib.axpy.which(2.0, ones, ones).target == "cuda:sm_90"
+    with pytest.warns(ArtifactFallbackWarning, match="CUDA_ERROR_NO_BINARY_FOR_GPU.*\n.*compute_80 serves in its place"):
+        out = lib.axpy(2.0, ones, ones)
+    assert CUDABackend().to_host(out).tolist() == [3] * 40
+    loaded = [r for r in Cache(tmp_path / "project").records(["axpy"]) if r.suffix == ".cubin"]
+    assert len(loaded) >= 2 and all(75 in Path(r.path).read_bytes()[FLAGS] and not r.fault for r in loaded)
 
 
 def test_a_pinned_target_that_does_not_load_is_an_error(nine, afresh, ones):
