@@ -123,7 +123,7 @@ class _Module:
             phase.atomic = any(isinstance(n, Atomic) and n.array in self.parameters for n in walk(phase.loop))
             phase.counts = tuple(self.names.fresh("_count") for _ in phase.loop.counts)
             phase.functions = [self.names.fresh("compute")] + [self.names.fresh("compute_shared")] * phase.atomic
-            if phase.atomic and (found := private_copies.counters(tree, phase.loop, self.arrays)):
+            if phase.atomic and (found := private_copies.few_counters(tree, phase.loop, self.arrays)):
                 phase.counters = found
                 phase.functions.append(self.names.fresh("compute_copied"))
             phase.streamed = streamed(tree, phase.loop, self.code)

@@ -2,8 +2,7 @@
 
 An atomic instruction takes as long as thirty plain updates, and threads that update the same elements wait for each
 other: a histogram would be slower on several threads than on one. Whole numbers add up to the same in any order. So
-where a phase adds to arrays of those, and they are small, a slice has copies on its stack. (A loop does nothing else
-with an array that it updates atomically: see analysis/races.py.)
+where a phase adds to arrays of those, and they are small, a slice has copies on its stack.
 """
 
 from __future__ import annotations
@@ -13,7 +12,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import reduce
 
-from ...ir.tree import Atomic, KernelTree, Parallel, walk
+from ...ir.tree import KernelTree, Parallel
+from ..counters import counters, elements
 from ..llvm.expressions import constant
 from .arrays import Array
 from .code import Code
@@ -23,22 +23,10 @@ _ARRAYS = 16
 COST = 4000  # of an element, in the units of analysis/cost.py: to set it to 0, and to add it atomically
 
 
-def counters(tree: KernelTree, loop: Parallel, arrays: dict[str, Array]) -> tuple[str, ...]:
+def few_counters(tree: KernelTree, loop: Parallel, arrays: dict[str, Array]) -> tuple[str, ...]:
     """The arrays of which slices of this phase may have copies: all that it updates atomically, or none."""
-    updates = [n for n in walk(loop) if isinstance(n, Atomic) and arrays[n.array].number >= 0]
-    aliased = {name for pair in tree.aliases for name in pair}
-    for n in updates:
-        array = arrays[n.array]
-        plain = n.op == "add" and "int" in array.dtype and not n.result and not n.stored
-        if not plain or array.strides is not None or n.array in aliased:
-            return ()
-    found = tuple(dict.fromkeys(n.array for n in updates))
+    found = counters(tree, loop, arrays)
     return found if len(found) <= _ARRAYS else ()
-
-
-def elements(array: Array) -> str:
-    """How many an array has."""
-    return reduce(lambda a, b: f"mul({a}, {b})", array.extents, "int64(1)")
 
 
 def all_small(arrays: Sequence[Array]) -> str:
