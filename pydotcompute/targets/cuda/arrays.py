@@ -43,6 +43,7 @@ class Array(arrays.Array):
     at: str = "at"  # or "near", where 32 bits do
     together: int = 0  # elements of a thread that lie side by side, the first of them aligned to all or to VECTOR bytes
     aligned: int = 0  # bytes that its elements' addresses are multiples of, where that is more than their size
+    counted: bool = False  # what is added to it becomes its dtype first: see block_counters.py
 
     @property
     def components(self) -> tuple[tuple[str, str], ...]:

@@ -34,7 +34,10 @@ class Code:
     """Two walkers share the writer: `statements` writes those that each thread executes for itself; where the
     statements of a block stand, every thread executes the same ones, and the first one stores: `block_statements`."""
 
-    def __init__(self, tree: KernelTree, names: Names, arrays: dict[str, Array], team: Team, sites: Sites, near: bool):
+    def __init__(
+        self, tree: KernelTree, names: Names, arrays: dict[str, Array], team: Team, sites: Sites, near: bool,
+        counting: bool,
+    ):  # fmt: skip
         self.tree, self.block = tree, (block := team.threads)
         self.writer, self.arrays = Writer(names), ArrayScope(arrays)
         self.faults = faults = Faults(self.writer, sites)
@@ -51,8 +54,9 @@ class Code:
         handlers = {**stores.handlers(), **values}
         self.statements = Statements(self.writer, self.expressions, handlers, faults.leave)
         self.coarsening = ThreadCoarsening(
-            self.writer, self.expressions, self.statements, self.reductions, self.arrays, tree, block, faults
-        )
+            self.writer, self.expressions, self.statements, self.reductions, self.arrays, tree, block, faults,
+            counting,
+        )  # fmt: skip
         threads = ThreadLoops(
             self.writer, self.expressions, self.statements, elements, self.reductions, self.coarsening, self.private,
             team, near, faults,

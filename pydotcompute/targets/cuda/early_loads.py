@@ -62,10 +62,13 @@ class Early:
         return {v.name for condition in conditions for v in walk(condition) if isinstance(v, Var)}
 
 
-def is_small(s: Parallel) -> bool:
-    """Whether a loop's iterations are worth doing several at once: short, and mostly waiting for memory."""
+def is_small(s: Parallel, counting: bool = False) -> bool:
+    """Whether a loop's iterations are worth doing several at once: short, and mostly waiting for memory. counting: all
+    atomic updates are of copies that a block has, and wait for nothing."""
     nodes = list(walk(s))
-    return len(nodes) <= SMALL and not any(isinstance(n, (For, While, Reduce, Atomic, CallHelper)) for n in nodes)
+    if any(isinstance(n, (For, While, Reduce, CallHelper)) or isinstance(n, Atomic) and not counting for n in nodes):
+        return False
+    return len(nodes) <= SMALL
 
 
 def early_loads(loop: Parallel, own: Set[str], aliases: Iterable[tuple[str, str]], size: int) -> Early | None:
@@ -75,7 +78,7 @@ def early_loads(loop: Parallel, own: Set[str], aliases: Iterable[tuple[str, str]
     Iterations of a parallel loop are independent, so that loads of one may come before stores of another; within one,
     a load stays behind stores to what it may read. A load that a condition guards is guarded early too.
     """
-    if not all(isinstance(s, (Assign, Store, Scatter, Accumulate, If)) for s in _statements(loop.body)):
+    if not all(isinstance(s, (Assign, Store, Scatter, Atomic, Accumulate, If)) for s in _statements(loop.body)):
         return None
     loads = _Loads(loop, own, set(aliases))
     body = loads.body(loop.body, _Scope())
@@ -124,7 +127,7 @@ class _Loads:
             # A sum with a product in place of its name would be rounded once, and not as it is in the body.
             if self.assigned[done.name] == 1 and value and not (value.type in FLOATS and product_of(value)):
                 scope.defined[done.name] = value
-        if isinstance(s, (Store, Scatter)):
+        if isinstance(s, (Store, Scatter, Atomic)):
             self.store({s.array, *(name for pair in self.aliases if s.array in pair for name in pair)}, scope)
         return done
 

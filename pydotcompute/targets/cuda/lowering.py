@@ -5,8 +5,8 @@ and how they are launched.
 and integer scalars, as data (artifact/dimensions.py), outermost first, or None where only the kernel can know
 them; kinds:
     "grid"    a thread each, one to three counts (the first ones of more as one); a grid-stride loop, so any grid
-              computes the same. Where threads do several iterations (thread_coarsening.py), the counts are those of
-              threads
+              computes the same. Where threads do several iterations (thread_coarsening.py, block_counters.py), the
+              counts are those of threads
     "blocks"  a block each, the product of the counts; block-stride. Also of a reduction over them, in chunks
     "tiles"   a block each along two or three counts, the last along x; block-stride along each
     "chunks"  a block for each chunk of a reduction over the grid; block-stride
@@ -41,6 +41,7 @@ from ..scans import Chunks, lowered
 from ..scratch import flattened, largest, planned
 from ..sites import Sites
 from .arrays import arguments_of, arrays_of, complex_scalars
+from .block_counters import BlockCounters, block_counters, counted
 from .code import Code
 from .counts import held_counts
 from .near import fits, near_arrays
@@ -93,9 +94,9 @@ def lower(tree: KernelTree, launch: dict[str, Any] | None = None, params: dict[s
 
 
 def _of_versions(module: _Module) -> CudaSource:
-    """The source of a kernel, and where rows may be short also of one whose rows a warp does, or of one that counts in
-    32 bits."""
-    source, longest, fits = module.source(), module.longest, module.fits
+    """The source of a kernel, and where rows may be short also of one whose rows a warp does, of one that counts in 32
+    bits, or of one whose blocks count by themselves."""
+    source, longest, fits, counters = module.source(), module.longest, module.fits, module.countable
     also = partial(_Module, module.tree, module.launch, module.params, module.names, module.sites)
     choices: tuple[Tree, Tree]
     if longest is not None:
@@ -103,6 +104,8 @@ def _of_versions(module: _Module) -> CudaSource:
         other = also(warps=module.block // WARP).source()
     elif fits is not None:
         choices, other = (Operation("not", (fits,)), fits), also(near=True).source()
+    elif counters is not None:
+        choices, other = (Operation("not", (counters.when,)), counters.when), also(counters=counters).source()
     else:
         return source
     versions = zip(choices, (source, other), strict=True)
@@ -129,7 +132,7 @@ def _joined(parts: Split, sources: Sequence[CudaSource]) -> CudaSource:
 class _Module:
     def __init__(
         self, tree: KernelTree, launch: dict[str, Any], params: dict[str, Any], names: Names, sites: Sites,
-        split: bool = False, warps: int = 0, near: bool = False,
+        split: bool = False, warps: int = 0, near: bool = False, counters: BlockCounters | None = None,
     ):  # fmt: skip
         self.tree, self.launch, self.params = tree, launch, params
         self.main = tree.main
@@ -141,7 +144,8 @@ class _Module:
         arrays = arrays_of(tree, self.names)
         if self.main and near:
             arrays = near_arrays(self.main, arrays)
-        self.near, self.code = near, Code(tree, self.names, arrays, self.team, sites, near)
+        self.near, self.counters = near, counters
+        self.code = Code(tree, self.names, arrays, self.team, sites, near, counters is not None)
         self.writer = self.code.writer
         self.reductions = self.main.reductions if self.main else ()
         # What a launch gets for faults: the slot, the kernel's number there, the word by which launches tell others.
@@ -186,8 +190,8 @@ class _Module:
             entries.append(CudaEntry(name, written, types, noalias))
             launches.append({"entry": name, "block": self.block, "grid": grid})
 
-        name = f"{tree.name}{'_of_warps' if self.team.warps else '_near' if self.near else ''}"
-        function(name, lambda: self.write_main(partial), plan.grid)
+        version = "_of_warps" if self.team.warps else "_near" if self.near else "_counted" if self.counters else ""
+        function(f"{tree.name}{version}", lambda: self.write_main(partial), plan.grid)
         if self.reductions:
             code.reductions.exchanged.clear()
             function(f"{tree.name}_finish", lambda: self.write_finish(partial), {"kind": "one", "counts": []})
@@ -250,7 +254,8 @@ class _Module:
                 # It may be launched for nothing, and of nested loops the outer one be endless, the inner one empty.
                 some = " and ".join(f"gt({count}, int64(0))" for count in counts[1:])
                 counts = (self.writer.held("_count", f"({counts[0]} if {some} else int64(0))"), *counts[1:])
-            code.loops.grid(main, counts)
+            with counted(code, self.counters.arrays if self.counters else ()):
+                code.loops.grid(main, counts)
 
     def write_finish(self, partial: list[str]) -> None:
         code, main = self.code, self.main
@@ -298,6 +303,8 @@ class _Module:
         kind = "tiles" if self.tiled else kind
         if self.team.warps:
             return {"kind": kind, "counts": [data(count) for count in counts if count is not None], "warps": True}
+        if self.counters:
+            return {"kind": kind, "counts": [data(self.counters.threads)]}
         if kind == "grid":
             counts = along_axes(counts)
         if kind == "grid" and (early := self.code.coarsening.early_loads(self.main)):
@@ -326,6 +333,13 @@ class _Module:
         counts = [count for count in self.counts if count is not None]
         blocks = self.main is not None and self.main.kind == "blocks" and len(counts) == len(self.main.counts)
         return fits(self.tree, counts) if blocks and not self.reductions and not self.launch.get("grid") else None
+
+    @property
+    def countable(self) -> BlockCounters | None:
+        """How a version counts by blocks; None: there is none."""
+        if self.launch.get("grid"):
+            return None
+        return block_counters(self.tree, self.counts, self.code.arrays.by_name, self.block)
 
     @property
     def tiled(self) -> bool:

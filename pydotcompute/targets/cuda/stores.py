@@ -43,7 +43,8 @@ class Stores:
         if result and condition:
             self.writer.assign(result, constant(0, s.value.type))
         with self.writer.if_(condition) if condition else nullcontext():
-            text = f"{operation}{array.suffix}({array.pointer}, {place}, {write(s.value)})"
+            value = f"to_{array.dtype}({write(s.value)})" if array.counted else write(s.value)
+            text = f"{operation}{array.suffix}({array.pointer}, {place}, {value})"
             if result:
                 self.writer.assign(result, text)
             else:

@@ -36,19 +36,20 @@ CHUNK_BYTES = 32  # of each array, under way in a thread of a reduction over a g
 
 
 class ThreadCoarsening:
-    """statements: what writes the statements of one thread."""
+    """statements: what writes the statements of one thread; counting: a block adds to copies of its own."""
 
     def __init__(
         self, writer: Writer, expressions: Expressions, statements: Statements, reductions: Reductions,
         arrays: ArrayScope[Array], tree: KernelTree, block: int, faults: Faults,
+        counting: bool,
     ):  # fmt: skip
         self.writer, self.names, self.expressions = writer, writer.names, expressions
         self.statements, self.reductions = statements, reductions
-        self.arrays, self.tree, self.block, self.faults = arrays, tree, block, faults
+        self.arrays, self.tree, self.block, self.faults, self.counting = arrays, tree, block, faults, counting
 
     def early_loads(self, s: Parallel) -> Early | None:
         """What a loop does several iterations at once with; None for one that does one after the other."""
-        if not is_small(s):
+        if not is_small(s, self.counting):
             return None
         size = CHUNK_BYTES if s.kind == "grid" and s.reductions else BYTES
         early = early_loads(s, self.tree.arrays.keys(), self.tree.aliases, size)

@@ -24,8 +24,10 @@ def raise_fault(built: Any, slot: Any, number: int) -> None:
 
 
 def by_blocks(meta: dict[str, Any]) -> dict[str, Any]:
-    """How a kernel is launched whose rows are done by blocks, however short they are, and which counts in 64 bits."""
-    launches = [one for one in meta["launches"] if "warps" not in one["grid"] and not one["entry"].endswith("_near")]
+    """How a kernel is launched whose rows are done by blocks, however short they are, which counts in 64 bits, and in
+    its arrays themselves."""
+    others = ("_near", "_counted")
+    launches = [one for one in meta["launches"] if "warps" not in one["grid"] and not one["entry"].endswith(others)]
     return {**meta, "launches": [{k: v for k, v in one.items() if k != "when"} for one in launches]}
 
 
