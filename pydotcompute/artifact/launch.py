@@ -12,9 +12,9 @@ them; kinds:
               four times … as many, so that there are at most MOST_CHUNKS; block-stride
     "one"     one block, also where nothing is counted
     "given"   the declaration's own grid: one to three numbers of blocks along x, y, z
-With "warps", a warp each in place of a block, as many beside each other along y as `block` has. A launch that has
-"when" is done where that expression is not 0: there are two then, for short rows and for long ones, for sizes that
-take 32 bits and for any, or for few elements that many iterations count in and for others.
+With "team", so many threads each in place of a block, as many teams beside each other along y as `block` has. A launch
+that has "when" is done where that expression is not 0: there are several then, for shorter rows and for longer ones, or
+for sizes that take 32 bits and for any, or for few elements that many iterations count in and for others.
 A kernel of several phases has "arguments" in each launch, and beside `launches` a `program`, which the host follows;
 its steps, in order, with expressions as above:
     ["launch", k]                             the k-th launch

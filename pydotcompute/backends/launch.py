@@ -8,7 +8,7 @@ from math import prod
 from typing import Any, Callable, Iterator, Mapping, NamedTuple, Protocol, Sequence
 
 from ..artifact.dimensions import Operation, evaluate, from_data, shown
-from ..artifact.launch import CHUNK_TERMS, FEW_LEVELS, MOST_CHUNKS, MOST_GRID, VIEW_LEVELS, WARP
+from ..artifact.launch import CHUNK_TERMS, FEW_LEVELS, MOST_CHUNKS, MOST_GRID, VIEW_LEVELS
 from ..artifact.signature import Parameter
 from ..errors import AllocationError
 from .program import follow, host_names
@@ -67,9 +67,9 @@ def _planned(item: Mapping[str, Any], names: Mapping[str, Any]) -> Launch | None
     if planned is None:
         return None
     grid, block = planned
-    if item["grid"].get("warps"):  # each of which does what a block does elsewhere
-        warps = item["block"] // WARP
-        grid, block = (-(-grid[0] // warps), *grid[1:]), (WARP, warps, 1)
+    if team := item["grid"].get("team"):  # of so many threads, which does what a block does elsewhere
+        several = item["block"] // team
+        grid, block = (-(-grid[0] // several), *grid[1:]), (team, several, 1)
     return Launch(item["entry"], grid, _three(item["shape"]) if "shape" in item else block)
 
 

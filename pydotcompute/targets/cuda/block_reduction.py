@@ -25,10 +25,12 @@ def _literal(t) -> int | None:
     return t.literal_value if isinstance(t, types.IntegerLiteral) else None
 
 
-def _others(b, values: list, kinds: list, distance: int, size: int, lane, thread, members) -> tuple[list, object]:
-    """What the thread `distance` further on in its warp has, and whether there is one (None: always). Lanes of whole
-    warps change places, so that all come to the same."""
-    if size % 32 == 0:
+def _others(
+    b, values: list, kinds: list, distance: int, size: int, lane, thread, members, full: bool
+) -> tuple[list, object]:
+    """What the thread `distance` further on in its warp has, and whether there is one (None: always). Lanes of `full`
+    warps, or of teams that fill one, change places, so that all come to the same."""
+    if full or size % 32 == 0:
         there = ir.Constant(I32, distance)
         return [shuffled_across(b, t, v, there) for v, t in zip(values, kinds, strict=True)], None
     step = ir.Constant(I64, distance)
@@ -38,9 +40,10 @@ def _others(b, values: list, kinds: list, distance: int, size: int, lane, thread
     return [shuffled(b, t, v, source, b.trunc(members, I32)) for v, t in zip(values, kinds, strict=True)], exists
 
 
-def _over_warp(d: NvvmDialect, op: str) -> Callable:
+def _over_warp(d: NvvmDialect, op: str, full: bool) -> Callable:
     def typed(value, lane, thread, members, size):
-        """The value of a warp, in its first thread, of a whole one in every thread; `size` is that of the block."""
+        """The value of a warp, in its first thread, of a whole one in every thread; `size` is that of the block; full:
+        that of one of the teams that fill the warp, each of which gets its own."""
         t, threads = types.unliteral(value), _literal(size)
         if not kind(t) or threads is None:
             return None
@@ -49,7 +52,7 @@ def _over_warp(d: NvvmDialect, op: str) -> Callable:
             value, lane, thread, members, _ = values
             for distance in (16, 8, 4, 2, 1):
                 if distance < threads:
-                    (other,), exists = _others(b, [value], [t], distance, threads, lane, thread, members)
+                    (other,), exists = _others(b, [value], [t], distance, threads, lane, thread, members, full)
                     combined = OPERATIONS[COMBINE[op]].emit(d, b, t, value, other)
                     value = combined if exists is None else select(b, t, exists, combined, value)
             return value
@@ -90,7 +93,7 @@ def _taken(d: NvvmDialect, b, t, op: str, value, at, other, place):
     return b.select(wins, other, value), b.select(wins, place, at)
 
 
-def _place_over_warp(d: NvvmDialect, op: str) -> Callable:
+def _place_over_warp(d: NvvmDialect, op: str, full: bool) -> Callable:
     def typed(value, position, lane, thread, members, size):
         t, threads = types.unliteral(value), _literal(size)
         if kind(t) in ("", "complex") or threads is None:
@@ -102,8 +105,8 @@ def _place_over_warp(d: NvvmDialect, op: str) -> Callable:
             for distance in (16, 8, 4, 2, 1):
                 if distance < threads:  # one's own element again changes nothing
                     kinds = [t, types.int64]
-                    (other, place), _ = _others(b, [value, at], kinds, distance, threads, lane, thread, members)
-                    value, at = _taken(d, b, t, op, value, at, other, place)
+                    others, _ = _others(b, [value, at], kinds, distance, threads, lane, thread, members, full)
+                    value, at = _taken(d, b, t, op, value, at, *others)
             return context.make_tuple(b, result, (value, at))
 
         return result(t, types.int64, types.int64, types.int64, types.int64, size), emit
@@ -135,13 +138,15 @@ def _place_over_warps(d: NvvmDialect, op: str) -> Callable:
 
 
 def reductions(d: NvvmDialect) -> dict[str, Callable]:
-    """The intrinsics `over_warp_OP` and `over_warps_OP`, by name."""
+    """The intrinsics `over_warp_OP`, `over_team_OP` and `over_warps_OP`, by name."""
     made = {}
     for op in COMBINE:
-        made[f"over_warp_{op}"] = of_types(5, _over_warp(d, op))
+        made[f"over_warp_{op}"] = of_types(5, _over_warp(d, op, False))
+        made[f"over_team_{op}"] = of_types(5, _over_warp(d, op, True))
         made[f"over_warps_{op}"] = of_types(3, _over_warps(d, op))
     for op in ("argmin", "argmax"):
         best = op[3:]
-        made[f"over_warp_{op}"] = of_types(6, _place_over_warp(d, best))
+        made[f"over_warp_{op}"] = of_types(6, _place_over_warp(d, best, False))
+        made[f"over_team_{op}"] = of_types(6, _place_over_warp(d, best, True))
         made[f"over_warps_{op}"] = of_types(4, _place_over_warps(d, best))
     return made

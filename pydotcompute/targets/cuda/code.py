@@ -47,8 +47,8 @@ class Code:
         self.expressions = Expressions(names, contracts(tree), elements.load, self.helpers.call)
         if near:
             self.expressions.forms |= Near(tree, self.expressions).forms
-        self.reductions = Reductions(self.writer, self.expressions, block, faults)
-        stores = Stores(self.writer, self.expressions, elements)
+        self.reductions = Reductions(self.writer, self.expressions, team, faults)
+        stores = Stores(self.writer, self.expressions, elements, team)
         values: dict[type, Handler] = {Accumulate: self.reductions.accumulate, Reduce: self.reduce}
         values[CheckStep] = lambda s: faults.step(s, self.expressions.text(s.step), in_range)
         handlers = {**stores.handlers(), **values}
@@ -62,7 +62,7 @@ class Code:
             team, near, faults,
         )  # fmt: skip
         of_blocks: dict[type, Handler] = {
-            Parallel: threads.write, Barrier: lambda s: self.writer.line(team.barrier), Vote: lambda s: faults.vote(),
+            Parallel: threads.write, Barrier: lambda s: team.wait(self.writer), Vote: lambda s: faults.vote(),
         }  # fmt: skip
         of_blocks |= stores.handlers_of_one() | values
         block_statements = Statements(self.writer, self.expressions, of_blocks, faults.leave_together)

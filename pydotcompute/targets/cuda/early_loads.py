@@ -7,7 +7,7 @@ one element for every thread that a GPU holds.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -84,7 +84,7 @@ def early_loads(loop: Parallel, own: Set[str], aliases: Iterable[tuple[str, str]
     body = loads.body(loop.body, _Scope())
     if not loads.names:
         return None
-    widest = max(DTYPE_BYTES[value.type] for value in loads.names)
+    widest = max(DTYPE_BYTES[value.type] for value in _apart(loads.names, loop.names[-1]))
     at_once = min(size // widest, MOST_ITERATIONS, MOST_LOADS // len(loads.names))
     return Early({name: value for value, name in loads.names.items()}, body, at_once) if at_once > 1 else None
 
@@ -176,6 +176,17 @@ class _Loads:
         nodes = list(walk(e))
         names = {n.name for n in nodes if isinstance(n, Var)}
         return e if is_cheap(e) and len(nodes) <= MOST_NODES and not names & self.assigned.keys() else None
+
+
+def _apart(names: Mapping[Expr, str], index: str) -> list[Expr]:
+    """The loads that differ from thread to thread, if there are any: the others, of one place of a whole row of
+    threads, take next to nothing of what memory can do at once."""
+    moving, found = {index}, []
+    for value, name in names.items():
+        if any(isinstance(n, Var) and n.name in moving for n in walk(value)):
+            moving.add(name)
+            found.append(value)
+    return found or [*names]
 
 
 def _statements(body: Iterable[Stmt]) -> Iterator[Stmt]:

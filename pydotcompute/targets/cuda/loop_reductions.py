@@ -20,6 +20,7 @@ from ..llvm.faults import Faults
 from ..llvm.statements import Statements
 from ..llvm.words import COMBINE
 from ..llvm.writer import Writer
+from .teams import Team
 
 
 def held(lane: Lane, text: str) -> str:
@@ -32,8 +33,9 @@ def result(lane: Lane) -> str:
 
 
 class Reductions:
-    def __init__(self, writer: Writer, expressions: Expressions, block: int, faults: Faults):
-        self.writer, self.names, self.expressions, self.block = writer, writer.names, expressions, block
+    def __init__(self, writer: Writer, expressions: Expressions, team: Team, faults: Faults):
+        self.writer, self.names, self.expressions = writer, writer.names, expressions
+        self.team, self.block = team, team.threads
         self.faults = faults
         self.lanes: dict[str, Lane] = {}  # of the loops that are being written, and were
         self.position = ""  # of the iteration, where a reduction wants it
@@ -118,18 +120,20 @@ class Reductions:
     def combine_block(self, lanes: list[Lane]) -> None:
         """Every thread gets each lane's value of the whole block. One barrier, of more than a warp."""
         self.settle(lanes)
-        members = "_members" if self.block % 32 else "int64(-1)"
+        alone = bool(self.team.several) or self.block == WARP
+        members = "_members" if self.block % 32 and not self.team.several else "int64(-1)"
         numbers: dict[str, int] = {}
         homes: dict[str, str] = {}
         for lane in lanes:
             names = ", ".join(name for name, _ in lane.parts)
             where = f"_lane, _thread, {members}, {self.block}"
-            self.writer.assign(names, f"over_warp_{lane.reduction.op}({names}, {where})")
-            for name, dtype in lane.parts if self.block != WARP else ():
+            over = "over_team" if self.team.is_part else "over_warp"
+            self.writer.assign(names, f"{over}_{lane.reduction.op}({names}, {where})")
+            for name, dtype in lane.parts if not alone else ():
                 homes[name] = self.scratch(dtype, numbers.setdefault(dtype, 0))
                 self.exchanged.add((dtype, numbers[dtype]))
                 numbers[dtype] += 1
-        if self.block == WARP:
+        if alone:
             return  # every thread has them
         with self.writer.if_("eq(_lane, int64(0))"):
             for name, home in homes.items():

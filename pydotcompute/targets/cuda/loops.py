@@ -117,6 +117,15 @@ class Loops:
 
     def _block_stride(self, axis: str, name: str, count: str, body: Callable[[], None]) -> None:
         first, step, head = self.team.first(axis), self.team.step(axis), self.faults.leave_together
-        stride_loop(
-            self.writer, self.block_statements, name, first, count, step, body, head=head, near=self.near
-        )
+        if not self.team.is_part or axis != "x":
+            stride_loop(
+                self.writer, self.block_statements, name, first, count, step, body, head=head, near=self.near
+            )
+            return
+
+        def own() -> None:
+            self.writer.assign(name, self.team.own(self.writer, rows, count))
+            body()
+
+        rows = self.names.fresh("_rows")
+        stride_loop(self.writer, self.block_statements, rows, first, count, step, own, head=head)

@@ -44,16 +44,21 @@ from .arrays import arguments_of, arrays_of, complex_scalars
 from .block_counters import BlockCounters, block_counters, counted
 from .code import Code
 from .counts import held_counts
+from .kept_rows import found, kept_rows, slots
 from .near import fits, near_arrays
-from .teams import LONGEST, Team, longest_loop
+from .teams import ALONE, LONGEST, Team, longest_loop, may_be_parts
 from .thread_coarsening import coarsened_axis
 
 BLOCK = 256
+# The versions for short rows, in order of their lengths: threads of a team, and how many elements each has. Rows that
+# are kept in registers take as many of them as there is room for: whoever has fewer holds more rows at once.
+KEPT = ((1, ALONE), (8, 8), (WARP, 8), (WARP, 16), (BLOCK, 16), (BLOCK, 32))
+PASSED = ((1, ALONE), (8, 8), (WARP, LONGEST // WARP))
 CHUNKS = Chunks(most=1024, least=32, of_block=128)  # of a scan, each of which a thread does
 SHARED_BYTES = 49152  # of a block, on every GPU
 RESERVED = (
     "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128 bool inf nan range "
-    "True False None cuda _thread _lane _warp _members _turn _faults _call _slot _number _of_call"
+    "True False None cuda _thread _lane _warp _inside _members _turn _faults _call _slot _number _of_call"
 ).split()
 
 
@@ -100,19 +105,44 @@ def _of_versions(module: _Module) -> CudaSource:
     also = partial(_Module, module.tree, module.launch, module.params, module.names, module.sites)
     choices: tuple[Tree, Tree]
     if longest is not None:
-        choices = Operation("<", (LONGEST, longest)), Operation("<=", (longest, LONGEST))
-        other = also(warps=module.block // WARP).source()
-    elif fits is not None:
-        choices, other = (Operation("not", (fits,)), fits), also(near=True).source()
+        return _of_lengths(module, source, longest)
+    if fits is not None:
+        choices, other = (Operation("not", (fits,)), fits), also(near=True, name="_near").source()
     elif counters is not None:
-        choices, other = (Operation("not", (counters.when,)), counters.when), also(counters=counters).source()
+        choices = Operation("not", (counters.when,)), counters.when
+        other = also(counters=counters, name="_counted").source()
     else:
         return source
-    versions = zip(choices, (source, other), strict=True)
+    return _chosen(source, [*zip(choices, (source, other), strict=True)])
+
+
+def _of_lengths(module: _Module, source: CudaSource, longest: Tree) -> CudaSource:
+    """The source of a kernel for rows of any length, with those for shorter ones: which a thread or a warp does, and
+    which are kept in registers."""
+    tree, kept = module.tree, found(module.tree)
+    room, block = slots(kept), module.block
+    above, versions = 0, list[tuple[Tree, CudaSource]]()
+    for threads, turns in KEPT if room else PASSED:
+        length = threads * (min(turns, room) if room else turns)
+        if length <= above or 1 < threads < WARP and not may_be_parts(tree):
+            continue
+        rows = kept_rows(tree, kept, length, module.names.fresh) if room else tree
+        team = Team(threads, block // threads if threads < block else 0)
+        one = _Module(rows, module.launch, module.params, module.names, module.sites, team=team, name=f"_to_{length}")
+        when: Tree = Operation("<=", (longest, length))
+        versions.append((Operation("and", (Operation("<", (above, longest)), when)) if above else when, one.source()))
+        above = length
+    return _chosen(source, [(Operation("<", (above, longest)), source), *versions])
+
+
+def _chosen(source: CudaSource, versions: Sequence[tuple[Tree, CudaSource]]) -> CudaSource:
+    """The versions of a kernel, of which the launches say when they are done."""
     launches = tuple({**one, "when": data(when)} for when, of in versions for one in of.launches)
     return replace(
-        source, text=f"{source.text}\n\n{other.text}", positions=(*source.positions, None, None, *other.positions),
-        functions=source.functions | other.functions, entries=(*source.entries, *other.entries), launches=launches,
+        source, text="\n\n".join(one.text for _, one in versions), launches=launches,
+        positions=reduce(lambda a, b: (*a, None, None, *b), (one.positions for _, one in versions)),
+        functions=reduce(or_, (one.functions for _, one in versions)),
+        entries=tuple(entry for _, one in versions for entry in one.entries),
     )  # fmt: skip
 
 
@@ -132,15 +162,17 @@ def _joined(parts: Split, sources: Sequence[CudaSource]) -> CudaSource:
 class _Module:
     def __init__(
         self, tree: KernelTree, launch: dict[str, Any], params: dict[str, Any], names: Names, sites: Sites,
-        split: bool = False, warps: int = 0, near: bool = False, counters: BlockCounters | None = None,
+        split: bool = False, team: Team | None = None, near: bool = False, counters: BlockCounters | None = None,
+        name: str = "",
     ):  # fmt: skip
+        """name: what this version's entries are called behind the kernel's name."""
         self.tree, self.launch, self.params = tree, launch, params
         self.main = tree.main
         where = tree.body.index(self.main) if self.main else len(tree.body)
         self.before, self.after = tree.body[:where], tree.body[where + 1 :]
-        self.names, self.sites = names, sites
+        self.names, self.sites, self.name = names, sites, name
         self.block = self.threads()
-        self.team = Team(WARP, warps) if warps else Team(self.block)
+        self.team = team or Team(self.block)
         arrays = arrays_of(tree, self.names)
         if self.main and near:
             arrays = near_arrays(self.main, arrays)
@@ -190,8 +222,7 @@ class _Module:
             entries.append(CudaEntry(name, written, types, noalias))
             launches.append({"entry": name, "block": self.block, "grid": grid})
 
-        version = "_of_warps" if self.team.warps else "_near" if self.near else "_counted" if self.counters else ""
-        function(f"{tree.name}{version}", lambda: self.write_main(partial), plan.grid)
+        function(tree.name + self.name, lambda: self.write_main(partial), plan.grid)
         if self.reductions:
             code.reductions.exchanged.clear()
             function(f"{tree.name}_finish", lambda: self.write_finish(partial), {"kind": "one", "counts": []})
@@ -301,8 +332,9 @@ class _Module:
         kind = "chunks" if self.reductions and self.main.kind == "grid" else self.main.kind
         counts = self.counts
         kind = "tiles" if self.tiled else kind
-        if self.team.warps:
-            return {"kind": kind, "counts": [data(count) for count in counts if count is not None], "warps": True}
+        if self.team.several:
+            team = {"team": self.team.threads}
+            return {"kind": kind, "counts": [data(count) for count in counts if count is not None], **team}
         if self.counters:
             return {"kind": kind, "counts": [data(self.counters.threads)]}
         if kind == "grid":

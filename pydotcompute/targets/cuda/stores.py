@@ -9,11 +9,12 @@ from ..llvm.expressions import Expressions, constant
 from ..llvm.statements import Handler
 from ..llvm.writer import Writer
 from .elements import Elements
+from .teams import Team
 
 
 class Stores:
-    def __init__(self, writer: Writer, expressions: Expressions, elements: Elements):
-        self.writer, self.expressions, self.elements = writer, expressions, elements
+    def __init__(self, writer: Writer, expressions: Expressions, elements: Elements, team: Team):
+        self.writer, self.expressions, self.elements, self.team = writer, expressions, elements, team
 
     def handlers(self) -> dict[type, Handler]:
         """Where every thread does its own."""
@@ -26,12 +27,12 @@ class Stores:
         }
 
     def handlers_of_one(self) -> dict[type, Handler]:
-        """Where all threads of a block execute the same statements: the first one stores."""
+        """Where all threads of a team execute the same statements: the first one stores."""
         return {kind: self._by_first(handler) for kind, handler in self.handlers().items()}
 
     def _by_first(self, handler: Handler) -> Handler:
         def handle(s: Store | Scatter | Atomic) -> None:
-            with self.writer.if_("eq(_thread, int64(0))"):
+            with self.writer.if_(self.team.first_thread):
                 handler(s)
 
         return handle

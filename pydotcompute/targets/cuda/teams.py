@@ -1,7 +1,9 @@
-"""Which threads do an iteration of `blocks` together: those of a block of the GPU, or, where rows are short, of a warp.
+"""Which threads do an iteration of `blocks` together: those of a block of the GPU, or, where rows are short, of a warp,
+of a part of one, or a single one.
 
 A warp needs no barrier of the block and no shared memory to combine its threads' values, so that rows of a thousand
-elements wait for nothing but memory. Which of the two a call launches follows from its sizes: artifact/launch.py.
+elements wait for nothing but memory; of shorter rows, a warp does several at once. Which of these a call launches
+follows from its sizes: artifact/launch.py.
 """
 
 from __future__ import annotations
@@ -11,32 +13,66 @@ from dataclasses import dataclass
 from functools import reduce
 
 from ...artifact.dimensions import Operation, Tree
-from ...ir.tree import Const, KernelTree, Parallel, walk
+from ...artifact.launch import WARP
+from ...ir.tree import Const, For, If, KernelTree, Parallel, While, walk
 from ..geometry import expression
+from ..llvm.writer import Writer
 
 LONGEST = 1024  # iterations of a loop over the threads that a warp does by itself
+ALONE = 8  # and a thread
+INSIDE = "_inside"
 
 
 @dataclass(frozen=True)
 class Team:
-    """threads: of one iteration; warps: how many teams, a warp each, lie along y in a block; 0: a team is a block."""
+    """threads: of one iteration; several: how many teams lie along y in a block; 0: a team is a block.
+
+    Teams that are parts of a warp go on together: each turn of theirs begins with the row of the first, and one that
+    has no row of its own left takes the last again, with no element of it, and stores nothing (INSIDE).
+    """
 
     threads: int
-    warps: int = 0
+    several: int = 0
 
     @property
-    def barrier(self) -> str:
-        return "warp_barrier()" if self.warps else "barrier()"
+    def is_part(self) -> bool:
+        """Whether it is a part of a warp, of several threads."""
+        return bool(self.several) and 1 < self.threads < WARP
+
+    @property
+    def first_thread(self) -> str:
+        """The condition of what one thread does for the team."""
+        return f"band(eq(_thread, int64(0)), {INSIDE})" if self.is_part else "eq(_thread, int64(0))"
+
+    def wait(self, writer: Writer) -> None:
+        """All threads of the team wait for each other."""
+        if self.threads > 1 or not self.several:
+            writer.line("warp_barrier()" if self.several else "barrier()")
 
     def first(self, axis: str) -> str:
-        """The first iteration of a team along an axis."""
+        """The first iteration along an axis, of a team or of those of a warp."""
         own = f"ctaid_{axis}()"
-        return f"at({own}, int64({self.warps}), tid_y())" if self.warps and axis == "x" else own
+        if not self.several or axis != "x":
+            return own
+        number = f"band(tid_y(), int64({-(WARP // self.threads)}))" if self.is_part else "tid_y()"
+        return f"at({own}, int64({self.several}), {number})"
+
+    def own(self, writer: Writer, first: str, count: str) -> str:
+        """A team's own iteration of those of a warp."""
+        own = writer.held("_row", f"add({first}, band(tid_y(), int64({WARP // self.threads - 1})))")
+        writer.assign(INSIDE, f"lt({own}, {count})")
+        return f"minimum({own}, sub({count}, int64(1)))"
 
     def step(self, axis: str) -> str:
         """How many teams there are along an axis."""
         blocks = f"nctaid_{axis}()"
-        return f"mul({blocks}, int64({self.warps}))" if self.warps and axis == "x" else blocks
+        return f"mul({blocks}, int64({self.several}))" if self.several and axis == "x" else blocks
+
+
+def may_be_parts(tree: KernelTree) -> bool:
+    """Whether the threads of a warp may do several iterations of `blocks` at once: whichever way one of them goes, all
+    others go too."""
+    return tree.main is not None and not any(isinstance(s, (If, For, While)) for s in tree.main.body)
 
 
 def longest_loop(tree: KernelTree, known: Mapping[str, Tree | None]) -> Tree | None:

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
+from itertools import groupby
 
-from ...ir.tree import Parallel, Stmt
+from ...ir.tree import Assign, CallHelper, Const, Load, Parallel, Select, Stmt, Store, Var, walk
 from ..llvm.expressions import Expressions
 from ..llvm.faults import Faults
 from ..llvm.statements import Statements
@@ -19,8 +21,12 @@ from .counts import Number, fixed, held_counts, number_turns, product, rows_of
 from .elements import Elements
 from .loop_reductions import Reductions
 from .private_arrays import PrivateArrays
-from .teams import Team
+from .round_sums import RoundSums
+from .teams import INSIDE, Team
 from .thread_coarsening import MOST_UNROLLED, ThreadCoarsening
+
+ROUND = 4  # turns
+CONDITION = "whether there is an iteration"  # a name that no kernel has
 
 Iteration = Callable[[tuple[Stmt, ...]], None]  # writes one with this body
 
@@ -47,7 +53,7 @@ class ThreadLoops:
         counts = held_counts(s, writer, self.expressions, self.faults)
         widths = self.private.widths(counts, writer)
         if waits:  # the loop stores to what its counts read
-            writer.line(self.team.barrier)
+            self.team.wait(writer)
         where = self.names.fresh("_at")
         rows = rows_of(self.block, widths) if self.near else 0
         number = number_turns(writer, s.names, widths, where, rows)
@@ -55,8 +61,10 @@ class ThreadLoops:
         if padded := widths != counts:
             iteration = partial(self._within, s, counts, iteration)
         sizes = (counts[0], *widths[1:])
-        known = fixed(sizes)
+        known = None if self.team.is_part else fixed(sizes)
         total = f"int64({known})" if known is not None else writer.held("_total", product(sizes))
+        if self.team.is_part:
+            total = writer.held("_total", f"({total} if {INSIDE} else int64(0))")
         private = self.private.are_in(s)
         early = None if private or padded else self.coarsening.early_loads(s)
         turns = self.private.slots(len(counts)) if private else None
@@ -64,6 +72,8 @@ class ThreadLoops:
             turns = -(-known // self.block)
         if turns is None:
             self.coarsening.turns(s, early, where, "_thread", total, number, iteration, self.near)
+        elif known is None and len(counts) == 1 and turns % ROUND == 0:
+            self._in_rounds(s, turns, where, total, number, iteration)
         else:
             whole = known == turns * self.block
             self._unrolled(turns, where, "" if whole else total, number, partial(iteration, s.body))
@@ -82,6 +92,65 @@ class ThreadLoops:
             with self.writer.if_(f"lt({where}, {total})") if total else nullcontext():
                 number("_thread", slot)
                 iteration()
+
+    def _in_rounds(
+        self, s: Parallel, turns: int, where: str, total: str, number: Number, iteration: Iteration
+    ) -> None:
+        """As many turns as there is room for; those behind the last iteration are passed over, some at once."""
+        writer, sums = self.writer, RoundSums(s, self.writer, self.expressions, self.reductions)
+        many = ROUND * self.block
+        few = writer.held("_few", f"to_int32(minimum({total}, int64({turns * self.block})))")
+        own = writer.held("_own", f"sub({few}, to_int32(_thread))")  # the turns from the thread's first iteration on
+        turn = self.names.fresh("_round")
+
+        def one_round(first: str, guarded: bool) -> None:
+            for k in range(ROUND):
+                slot = f"at(to_int64({turn}), int64({ROUND}), int64({k}))"
+                inside = writer.held("_is", f"lt(add({first}, int32({k * self.block})), {own})") if guarded else ""
+                with self.statements.iteration(), self.elements.at_slot(slot), sums.iteration():
+                    writer.assign(where, f"at({slot}, int64({self.block}), _thread)")
+                    number("_thread", slot)
+                    if guarded:
+                        self._guarded(s.body, inside, iteration)
+                    else:
+                        iteration(s.body)
+            sums.close()
+
+        with writer.for_(turn, str(turns // ROUND)):
+            first = writer.held("_first", f"mul(to_int32({turn}), int32({many}))")
+            with writer.if_(f"le(add({first}, int32({many})), {few})"):
+                one_round(first, guarded=False)
+            with writer.if_(f"band(lt({first}, {few}), gt(add({first}, int32({many})), {few}))"):
+                one_round(first, guarded=True)
+            writer.line("unrolled_whole()")
+
+    def _guarded(self, body: tuple[Stmt, ...], inside: str, iteration: Iteration) -> None:
+        """An iteration if there is one (`inside`), with as few jumps as can be: code without them does what several
+        iterations wait for at once. What it stores in private arrays is 0 where there is none."""
+        self.names.bind(CONDITION, inside)
+        condition = Var(CONDITION, "bool")
+        for is_harmless, part in groupby(body, self._is_harmless):
+            if is_harmless:
+                iteration(tuple(part))
+                continue
+            for s in part:
+                if self._is_private(s) and isinstance(s, Store) and s.value.type != "bool":
+                    chosen = Select(condition, s.value, Const(0, s.value.type), s.value.type)
+                    iteration((replace(s, value=chosen),))
+                else:
+                    with self.writer.if_(inside):
+                        iteration((s,))
+
+    def _is_private(self, s: Stmt) -> bool:
+        return isinstance(s, Store) and s.array in self.private.names
+
+    def _is_harmless(self, s: Stmt) -> bool:
+        """Whether an iteration that there is none of may do it: it stays in a thread's registers."""
+        if not isinstance(s, Assign) and not self._is_private(s):
+            return False
+        return all(
+            n.array in self.private.names if isinstance(n, Load) else not isinstance(n, CallHelper) for n in walk(s)
+        )
 
     def _within(self, s: Parallel, counts: tuple[str, ...], iteration: Iteration, body: tuple[Stmt, ...]) -> None:
         """An iteration of rows that are wider than the loop's."""

@@ -21,8 +21,8 @@ SHORT = "short"
 # What stands at the head of a loop that hardly ever runs.
 RARE = "rare"
 # What stands at the end of a loop of which several iterations may be done as one, so that their loads wait together;
-# and of one that does that already.
-UNROLLED, ROLLED = "unrolled", "rolled"
+# of one that does that already; and of one of which nothing may be left, for its indices are those of registers.
+UNROLLED, ROLLED, WHOLE = "unrolled", "rolled", "unrolled_whole"
 AS_ONE = 4  # iterations
 TOGETHER = {INTERLEAVED: 2, COMPACT: 2, SHORT: 1}  # vectors of a turn
 
@@ -48,6 +48,8 @@ def mark_loop(latch: ir.Instruction, kind: str, place: Any = None) -> None:
         facts = _once(module)
     elif kind == ROLLED:
         facts = [_hint(module, "unroll.disable")]
+    elif kind == WHOLE:
+        facts = [_hint(module, "unroll.full")]
     elif kind == UNROLLED:
         facts = [_hint(module, "unroll.count", ir.Constant(ir.IntType(32), AS_ONE))]
     elif kind and (group := module.namedmetadata.get(ACCESS)):

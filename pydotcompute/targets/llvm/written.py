@@ -25,13 +25,14 @@ from .independence import (
     ROLLED,
     SHORT,
     UNROLLED,
+    WHOLE,
     mark_loop,
 )
 from .line_table import LineTable
 from .values import DTYPES, I1, I64, constant
 
 PREFIX = "written$"  # of the names of its functions; NVVM wants no dot in names that several modules have
-MARKS = (INDEPENDENT, INDEPENDENT_VECTORS, INTERLEAVED, COMPACT, SHORT, RARE, ROLLED, UNROLLED)
+MARKS = (INDEPENDENT, INDEPENDENT_VECTORS, INTERLEAVED, COMPACT, SHORT, RARE, ROLLED, UNROLLED, WHOLE)
 
 
 class Value(NamedTuple):

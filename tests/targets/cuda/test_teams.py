@@ -1,4 +1,5 @@
-"""Rows that a warp does by itself: chosen by their length, right for any number of them, in any grid."""
+"""Rows that a thread, a part of a warp or a warp does by itself: chosen by their length, right for any number of them,
+in any grid."""
 
 import numpy as np
 import pytest
@@ -51,27 +52,66 @@ def softmax():
     return loop(SIGNATURE, SOFTMAX)
 
 
-def test_the_length_of_a_row_decides(softmax):
-    assert launched(softmax, 20, 1024) == [("k_of_warps", (3, 1, 1), (32, 8, 1))]
-    assert launched(softmax, 20, 1025) == [("k", (20, 1, 1), (256, 1, 1))]
-    assert launched(softmax, 0, 5) == []
+@pytest.fixture(scope="module")
+def sums():
+    return loop("(x: float32[m, n]) -> (out: float32[m])", ROW.format("n"))
 
 
-@pytest.mark.parametrize("m, n", [(1, 0), (1, 1), (9, 31), (3, 33), (2, 127), (8, 128), (2, 129), (2, 1000), (2, 1100)])
-def test_rows_of_any_length(softmax, m, n):
+def test_the_length_of_a_row_decides(sums):
+    assert launched(sums, 300, 8) == [("k_to_8", (2, 1, 1), (1, 256, 1))]
+    assert launched(sums, 300, 9) == launched(sums, 300, 64) == [("k_to_64", (10, 1, 1), (8, 32, 1))]
+    assert launched(sums, 20, 65) == launched(sums, 20, 1024) == [("k_to_1024", (3, 1, 1), (32, 8, 1))]
+    assert launched(sums, 20, 1025) == [("k", (20, 1, 1), (256, 1, 1))]
+    assert launched(sums, 0, 5) == []
+
+
+LENGTHS = [
+    (1, 0),
+    (1, 1),
+    (300, 3),
+    (5, 9),
+    (35, 31),
+    (3, 33),
+    (33, 64),
+    (2, 127),
+    (8, 128),
+    (2, 129),
+    (2, 1000),
+    (2, 1100),
+]
+
+
+@pytest.mark.parametrize("m, n", LENGTHS)
+def test_rows_of_any_length(softmax, sums, m, n):
     for seed in (0, 1):  # as a call has it, and by blocks alone
-        agree(softmax, whole(m, n, seed=n), seed=seed)
+        for built in (softmax, sums):
+            agree(built, whole(m, n, seed=n), seed=seed)
 
 
 @pytest.mark.parametrize("blocks", [1, 2])
-def test_a_warp_does_several_rows(softmax, blocks):
-    x = whole(19, 40)
-    wanted = softmax.python(x)
-    given = [{**one, "grid": {"kind": "given", "counts": [blocks], "warps": True}} for one in softmax.meta["launches"]]
-    softmax.meta["launches"], before = given[1:], softmax.meta["launches"]
-    for seed in (0, 2, 4):
-        np.testing.assert_array_equal(softmax.call(x, seed=seed), wanted)
-    softmax.meta["launches"] = before
+@pytest.mark.parametrize("m, n", [(600, 5), (150, 40), (19, 100)])
+def test_a_team_does_several_rows(sums, softmax, blocks, m, n):
+    for built in (sums, softmax):
+        x = whole(m, n)
+        wanted = built.python(x)
+        before = built.meta["launches"]
+        built.meta["launches"] = [
+            {**one, "grid": {**one["grid"], "kind": "given", "counts": [blocks]}}
+            for one in before
+            if "team" in one["grid"]
+        ]
+        for seed in (0, 2, 4):
+            np.testing.assert_array_equal(built.call(x, seed=seed), wanted)
+        built.meta["launches"] = before
+
+
+def test_parts_of_a_warp_go_the_same_way():
+    """Where rows decide what is done with them, they are done by a warp each."""
+    body = ROW.format("n").replace("out[r] =", "if x[r, 0] > 0:\n        out[r] =")
+    built = loop("(x: float32[m, n], out: inout float32[m])", body)
+    assert all(one["grid"].get("team") in (None, 1, 32) for one in built.meta["launches"])
+    for n in (5, 20, 70):
+        agree(built, whole(37, n), draw(37))
 
 
 def test_warps_wait_for_their_own_threads_alone():
@@ -79,7 +119,7 @@ def test_warps_wait_for_their_own_threads_alone():
     x = whole(11, 70)
     for seed in range(4):
         assert np.array_equal(built.call(x, seed=seed)[1], x[:, ::-1])
-    rows = built.ptx[built.ptx.index(".entry k_of_warps") :]
+    rows = built.ptx[built.ptx.index(".entry k_to_64") :]
     assert "bar.warp.sync" in rows and "bar.sync" not in rows.replace("bar.warp.sync", "")
     assert "bar.sync" in built.ptx
 
