@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..calls.arguments import Call
     from .tuned import Choice
 
+Given = tuple[tuple[Any, ...], Mapping[str, Any]]  # the values of a call, by position and by name
 _lock = RLock()  # one for all: a first call is rare, and nothing waits while it holds it
 
 
@@ -92,6 +93,11 @@ class Dispatcher:
         adopted = self._adopted(args, kwargs)
         if adopted:
             return self._call_adopted(adopted, args, kwargs)
+        return self._by_rules(args, kwargs)
+
+    def _by_rules(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Given | None = None) -> Any:
+        """A call with arrays of the backend's own. given: with those that they were taken from, which such a call is to
+        be remembered by."""
         call, backend = self.checked(args, kwargs)
         call = call if self.poison is None else call._replace(poison=self.poison)
         key = (call.specialisation.name, backend)
@@ -103,18 +109,18 @@ class Dispatcher:
 
             serve = vendor.function(self.record, backend, self.pinned)
             if serve is not None and vendor.is_faster(self.record, call, backend):
-                return vendor.run(serve, self.record, call, backend, self._remember(loaded, args, kwargs, call))
-        keep = self._remember(loaded, args, kwargs, call)
+                return vendor.run(serve, self.record, call, backend, self._remember(loaded, args, kwargs, call, given))
+        keep = self._remember(loaded, args, kwargs, call, given)
         return loaded(call, keep) if keep else loaded(call)
 
     def _remember(
-        self, loaded: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], call: Call
+        self, loaded: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], call: Call, given: Given | None
     ) -> Callable[..., None] | None:
         """Who keeps what this call works out, for others like it; None where the native entry serves those."""
         if not hasattr(loaded, "launch_cache"):
             return None
         self.launch_cache = self.launch_cache or loaded.launch_cache(self.record)
-        return partial(self.launch_cache.remember, args, kwargs, call)
+        return partial(self.launch_cache.remember, args, kwargs, call, given=given)
 
     def _adopted(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[tuple[Any, Any, Any]]:
         """Of the values for arrays that are arrays of packages which a backend does not know: (value, the same memory
@@ -150,7 +156,12 @@ class Dispatcher:
         outputs = [given[p.name] for p in self.record.signature.outputs if p.name in given]
         theirs = {id(own[id(v)]): v for v in outputs if id(v) in own}
         entry = self.entry if looks is get_backend(HOST).arrays else None
-        serve = self.call if entry is None else entry.function
+        serve: Callable[..., Any] = self.call if entry is None else entry.function
+        if entry is None and self.poison is None and self.launch_cache and self.launch_cache.wants(args, kwargs):
+
+            def serve(*own: Any, **named: Any) -> Any:
+                return self._by_rules(own, named, (args, kwargs))
+
         result = serve(*(own.get(id(v), v) for v in args), **{n: own.get(id(v), v) for n, v in kwargs.items()})
         looks.hand_back(values, arrays)
         if isinstance(result, tuple):
@@ -343,7 +354,7 @@ class Dispatcher:
                 told.append(str(error))
                 continue
             for text in told:
-                warnings.warn(f"{text}\n  {artifact} serves in its place", ArtifactFallbackWarning, stacklevel=4)
+                warnings.warn(f"{text}\n  {artifact} serves in its place", ArtifactFallbackWarning, stacklevel=5)
             return loaded
 
     def _has_reference(self, which: Which, backend: Backend) -> bool:

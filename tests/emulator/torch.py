@@ -1,7 +1,7 @@
 """The part of torch that arrays meet pydotcompute by: tensors in emulated memory, on streams of torch's own.
 
 Like torch's, they speak DLPack, which orders the caller's stream after torch's current one, and version 2 of
-`__cuda_array_interface__`, which says nothing of streams. `reads` counts who asked for that.
+`__cuda_array_interface__`, which says nothing of streams. `reads` counts who asked for that, `asked` who for DLPack.
 """
 
 import threading
@@ -17,7 +17,7 @@ _current = threading.local()
 
 
 class Tensor:
-    reads = 0
+    reads = asked = 0
 
     def __init__(self, values, requires_grad=False, negated=False):
         self.array, self.requires_grad = cupy.asarray(np.asarray(values)), requires_grad
@@ -25,6 +25,12 @@ class Tensor:
 
     shape = property(lambda self: self.array.shape)
     dtype = property(lambda self: f"torch.{self.array.dtype}")
+
+    def data_ptr(self):
+        return self.array.data.ptr
+
+    def get_device(self):
+        return self.array.device.id
 
     def stride(self):
         return tuple(s // self.array.itemsize for s in self.array.strides)
@@ -54,6 +60,7 @@ class Tensor:
         }  # fmt: skip
 
     def __dlpack_device__(self):
+        Tensor.asked += 1
         return 2, self.array.device.id
 
     def __dlpack__(self, *, stream=-1, max_version=None, dl_device=None, copy=None):

@@ -16,8 +16,12 @@ from ...calls.arguments import Call
 from ..launch import Launch
 from .context import here
 from .launch_code import CachedLaunch, launch_code
+from .streams import is_tensor
 
 MOST = 256  # forms of one kernel; a program whose calls differ more gains nothing from them
+ARRAY = "type({0}), {0}.dtype, {0}.shape, {0}.strides"
+# Of a tensor also what the rules ask it for.
+TENSOR = "type({0}), {0}.dtype, {0}.shape, {0}.stride(), {0}.get_device(), {0}.requires_grad, {0}.is_neg()"
 
 
 class Form(NamedTuple):
@@ -25,13 +29,18 @@ class Form(NamedTuple):
     """
 
     read: Callable[..., tuple]  # the values → what a launch is found by
-    launches: dict[tuple, CachedLaunch | None]  # None after the first call
+    launches: dict[tuple, CachedLaunch | None | bool]  # None after the first call; False: only the rules serve these
 
 
 class LaunchCache:
-    """Serves the calls of one kernel that are like earlier ones; gives NotImplemented for every other."""
+    """Serves the calls of one kernel that are like earlier ones; gives NotImplemented for every other.
 
-    def __init__(self, record: KernelRecord):
+    of_tensors: whose arrays are torch's; else CuPy's, and those calls have a cache inside this one, once there are any.
+    """
+
+    def __init__(self, record: KernelRecord, of_tensors: bool = False):
+        self.record, self.layout = record, TENSOR if of_tensors else ARRAY
+        self.tensors: LaunchCache | None = None
         self.parameters = {p.name: p for p in record.signature.parameters}
         self.names = list(self.parameters)
         required = (name for condition in record.requires for name in names_of(condition))
@@ -40,26 +49,44 @@ class LaunchCache:
         self.forms: dict[Any, Form] = {}
 
     def __call__(self, args: tuple, kwargs: Mapping[str, Any]) -> Any:
-        form = self.forms.get((here(), len(args), *kwargs))
-        if form is None:
-            return NotImplemented
-        if kwargs:
-            args = (*args, *kwargs.values())
+        values = (*args, *kwargs.values()) if kwargs else args
+        run = self._known(values, len(args), kwargs)
+        if run:
+            return run(*values)
+        return NotImplemented if self.tensors is None else self.tensors(args, kwargs)
+
+    def _known(self, values: tuple, positional: int, kwargs: Mapping[str, Any]) -> Any:
+        """What is kept for calls like one; None where nothing is."""
+        form = self.forms.get((here(), positional, *kwargs))
         try:
-            run = form.launches.get(form.read(*args))
-        except (TypeError, AttributeError):  # a value that has no hash, or is no array
-            return NotImplemented
-        return NotImplemented if run is None else run(*args)
+            return form and form.launches.get(form.read(*values))
+        except (TypeError, AttributeError):  # a value that has no hash, or is no such array
+            return None
+
+    def wants(self, args: tuple, kwargs: Mapping[str, Any]) -> bool:
+        """Whether the arrays of a call are all tensors, and it is to be remembered as such a one."""
+        values = (*args, *kwargs.values())
+        named = zip((*self.names[: len(args)], *kwargs), values)
+        arrays = [v for name, v in named if (p := self.parameters.get(name)) and p.in_memory and v is not None]
+        if not all(map(is_tensor, arrays)):
+            return False
+        return self.tensors is None or self.tensors._known(values, len(args), kwargs) is None
 
     def remember(
         self, args: tuple, kwargs: Mapping[str, Any], call: Call, meta: Mapping[str, Any], backend: Any,
         launches: Sequence[tuple[int, Launch]], words: Sequence[Any], vendor: Callable | None = None,
+        given: tuple[tuple, Mapping[str, Any]] | None = None,
     ) -> None:  # fmt: skip
         """Keep what a call that the rules have passed worked out, if it came before and is plain.
 
         launches: the handles of functions with their grids and blocks; words: the arguments of every launch, which
-        have their places from `meta`; vendor: what serves the call in their place. The context of the call is current.
+        have their places from `meta`; vendor: what serves the call in their place; given: the call's values as tensors,
+        if its arrays are those of tensors. The context of the call is current.
         """
+        if given is not None and self.layout is ARRAY:
+            self.tensors = self.tensors or LaunchCache(self.record, of_tensors=True)
+            self.tensors.remember(args, kwargs, call, meta, backend, launches, words, vendor, given)
+            return
         launched = [part for one in meta["launches"] for part in (*one["grid"]["counts"], one.get("when"))]
         counted = {name for part in launched if part is not None for name in names_of(from_data(part))}
         if not self.known.issuperset(counted):
@@ -72,7 +99,7 @@ class LaunchCache:
         assigned = (here(), len(args), *kwargs)
         form = self.forms.get(assigned) or self.forms.setdefault(assigned, Form(self.reader(names), {}))
         try:
-            key = form.read(*values)
+            key = form.read(*values if given is None else (*given[0], *given[1].values()))
             if form.launches.get(key) is not None:
                 return  # it served others like this one, and will again
         except (TypeError, AttributeError):
@@ -80,14 +107,18 @@ class LaunchCache:
         if len(form.launches) >= MOST:
             form.launches.clear()
         seen = key in form.launches
-        form.launches[key] = launch_code(call, names, values, meta, backend, launches, words, vendor) if seen else None
+        of_tensors = self.layout is TENSOR
+        form.launches[key] = None
+        if seen:
+            made = launch_code(call, names, values, meta, backend, launches, words, vendor, of_tensors)
+            form.launches[key] = made or False
 
     def reader(self, names: Sequence[str]) -> Callable[..., tuple]:
         """A function of the values of these arguments: the layout of arrays, the types of numbers, all else whole."""
         parts = []
         for k, name in enumerate(names):
             p = self.parameters.get(name)
-            layout = f"type(v{k}), v{k}.dtype, v{k}.shape, v{k}.strides"
+            layout = self.layout.format(f"v{k}")
             if p is not None and p.role == "out":
                 parts.append(f"v{k} is None or ({layout})")
             elif p is not None and p.is_array:

@@ -39,13 +39,17 @@ FOR_THE_RULES = CONTEXT | LOST
 def launch_code(
     call: Call, names: Sequence[str], values: Sequence[Any], meta: Mapping[str, Any], backend: Any,
     launches: Sequence[tuple[int, Launch]], words: Sequence[Any], vendor: Callable | None = None,
+    of_tensors: bool = False,
 ) -> CachedLaunch | None:  # fmt: skip
     """What serves calls like this one, or None for calls that only the rules serve: with objects that are no CuPy
-    arrays, complex scalars, scalars of other libraries. See `LaunchCache.remember`."""
+    arrays, complex scalars, scalars of other libraries. of_tensors: calls with the tensors whose memory these arrays
+    are, where torch works on the very stream that the call does. See `LaunchCache.remember`."""
     where = {name: k for k, (name, value) in enumerate(zip(names, values)) if value is not None}
     parameters = {p.name: p for p in call.specialisation.parameters}
     present = [p for p in parameters.values() if p.in_memory and p.name in where]
     if any(type(values[where[p.name]]) is not cupy.ndarray for p in present):
+        return None
+    if of_tensors and (vendor or any("complex" in p.dtype for p in present)):  # whose conjugates are a flag of theirs
         return None
     known: dict[str, Any] = {"NotImplemented": NotImplemented}  # what the function sees
 
@@ -109,7 +113,11 @@ def launch_code(
     arrays = [where[p.name] for p in present]
     known["slot"] = fault_slot.slot(backend.device_id)[1]
     wrong = [f"slot[{READY}]"]  # what a kernel has told, the rules raise
-    wrong += [f"m{k}.device_id != {backend.device_id}" for k in arrays]
+    if of_tensors:
+        known["theirs"] = cuda_streams.of_torch()
+        wrong.append(f"theirs({backend.device_id}) != stream().ptr")
+    else:
+        wrong += [f"m{k}.device_id != {backend.device_id}" for k in arrays]
     wrong += [f"p{k} & {mask}" for k in arrays if (mask := values[k].dtype.alignment - 1)]
     wrong += _meeting(call, present, where, values)
     launching = [
@@ -118,11 +126,13 @@ def launch_code(
     ]
     outputs = [_output(p, call, where) for p in parameters.values() if p.role == "out"]
     if vendor is not None:
+        if max(values[where[p.name]].ndim for p in present) <= 2:
+            vendor = cupy.dot  # the same product, without the Python that CuPy's matmul spends on axes
         inputs = [f"v{where[p.name]}" for p in parameters.values() if p.role == "in"]
         launching = [f"{name(vendor, 'vendor')}({', '.join(inputs)}, out={outputs[0]})"]
     lines = [
         f"def run({', '.join(f'v{k}' for k in range(len(values)))}):",
-        *(f"    m{k} = v{k}.data; p{k} = m{k}.ptr" for k in arrays),
+        *(f"    p{k} = v{k}.data_ptr()" if of_tensors else f"    m{k} = v{k}.data; p{k} = m{k}.ptr" for k in arrays),
         f"    if {' or '.join(wrong)}:",
         "        return NotImplemented",
         "    try:",

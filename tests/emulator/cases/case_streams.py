@@ -109,6 +109,43 @@ def test_a_tensor_that_is_being_written_on_a_side_stream(library, served, kind):
     assert served.count >= 3  # from the third call on from the launch cache, as arrays of CuPy
 
 
+def test_tensors_of_the_calls_own_stream_cost_what_arrays_of_cupy_do(library, backend):
+    a, b, out = (torch.Tensor(np.full(40, v, "f4")) for v in (1, 2, 0))
+    asked = []
+    for value in range(1, 7):
+        before = torch.Tensor.asked
+        assert library.axpy(float(value), a, b, out) is out and library.axpy(float(value), x=a, y=b, out=out) is out
+        made = library.axpy(float(value), a, b)
+        assert (out.numpy() == value + 2).all() and (backend.to_host(made) == value + 2).all()
+        asked.append(torch.Tensor.asked - before)
+    assert all(asked[:2]) and asked[3:] == [0, 0, 0]
+    for wrong, error in (
+        (torch.Tensor(np.ones(40, "f4"), requires_grad=True), TypeError), (torch.Tensor(np.ones(40, "f8")), TypeError),
+        (torch.Tensor(np.ones(41, "f4")), ValueError), (torch.Tensor(np.ones(40, "f4"), negated=True), TypeError),
+    ):  # fmt: skip
+        with pytest.raises(error):
+            library.axpy(2.0, a, wrong, out)
+    strided = torch.Tensor(np.arange(80, dtype="f4"))
+    strided.array = strided.array[::2]
+    shifted = torch.Tensor(np.zeros(41, "f4"))
+    whole, shifted.array = shifted.array, shifted.array[:40]
+    late = torch.Tensor(np.zeros(1, "f4"))
+    for begin in (0, 0, 0, 1):  # where the function that serves such calls sees that they meet now
+        late.array = whole[begin : begin + 40]
+        if begin:
+            with pytest.raises(ValueError, match="share memory"):
+                library.axpy(2.0, a, late, shifted)
+            with pytest.raises(ValueError, match="contiguous"):
+                library.axpy(2.0, a, strided, out)
+        else:
+            library.axpy(2.0, a, late, shifted)
+    with torch.cuda.stream(side := torch.cuda.Stream()):
+        slowly(side.cuda_stream, a.array, 5)
+        library.axpy(1.0, a, a, out)
+        assert (out.clone().numpy() == 10).all()
+    assert (out.numpy() == 10).all()
+
+
 def test_an_output_in_a_tensor_is_there_for_what_torch_does_next(library, ones):
     out, side = torch.Tensor(np.zeros(40, "f4")), torch.cuda.Stream()
     with torch.cuda.stream(side):
