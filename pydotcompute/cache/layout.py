@@ -19,7 +19,7 @@ A record stays until the build after the one whose index does not name it any mo
 
        {"doc", "signature": its text, "types": {T: [dtype…]}, "params": {P: [value…]}, "requires": [expression…],
         "tune": [P…], "tuned": {"T=float32": {TARGET: {DEVICE: {SIZE CLASS: {P: value}}}}},   may be left out
-        "vendor": {} or {"call": a function of NumPy's and CuPy's, "when": condition}; left out: {}
+        "vendor": {} or {"call": a function of NumPy's and CuPy's, "when" and "on_device": conditions}; left out: {}
         "parameters": [{"name", "dtype", "dims": null | [symbol, number or expression…], "role", "ellipsis",
                         "layout", "fill"}…],           as signature.Parameter; a default may be left out
         "symbols": [dimension symbols in order of first appearance],

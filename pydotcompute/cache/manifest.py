@@ -105,6 +105,7 @@ class KernelRecord(NamedTuple):
     specialisations: dict[str, SpecialisationRecord]
     vendor: str = ""  # the function of NumPy's and CuPy's that computes the same, or none
     vendor_when: Tree | None = None  # the condition under which it does so in the kernel's place; none: always
+    vendor_on_device: Tree | None = None  # that on GPUs; none: the same
     targets: tuple[str, ...] = ()  # the declared ones
     reference: tuple[str, ...] = ()  # NumPy expressions, or one FILE:FUNCTION, for machines that no artifact is for
     tune: tuple[str, ...] = ()  # params whose values calls get by their size, where they name none
@@ -257,6 +258,7 @@ def parsed(entry: dict[str, Any], name: str, folder: str, root: str) -> KernelRe
         specialisations,
         _vendor(entry.get("vendor", {}).get("call", "")),
         _optional(entry.get("vendor", {}).get("when")),
+        _optional(entry.get("vendor", {}).get("on_device")),
         tuple(map(_text, entry.get("targets", ()))),
         tuple(map(_text, entry.get("reference", ()))),
         tuple(map(_text, entry.get("tune", ()))),

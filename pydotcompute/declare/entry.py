@@ -124,8 +124,9 @@ class Entry:
                 "it takes two arrays, (m, k) and (k, n), either without its m or n, and gives the third",
             )
         result = {"call": node.value["call"].value}
-        if "when" in node.value:
-            result["when"] = self.expression(node.value["when"], "condition", self.numbers)
+        for key in ("when", "on_device"):
+            if key in node.value:
+                result[key] = self.expression(node.value[key], "condition", self.numbers)
         return result
 
     def launch(self) -> dict[str, Any]:

@@ -37,7 +37,8 @@ class Kernel:
     params: dict[str, tuple[int | float | bool, ...]]  # the first value is the default
     tune: tuple[str, ...]  # params that change no result: which value a call gets is found by measuring
     requires: tuple[Tree, ...]
-    vendor: dict[str, Tree]  # "call": who else computes the same, a function of NumPy's and CuPy's; "when": where so
+    vendor: dict[str, Tree]  # "call": who else computes the same, a function of NumPy's and CuPy's; "when": where so,
+    # "on_device": where so on GPUs, if that is something else
     body: str | None  # the text of `body:`, or
     template: str | None  # the file under templates/, as written
     family: dict[str, str | int | float]  # the values of this member of a family

@@ -118,6 +118,7 @@ KERNEL = Record(
                         required=True,
                     ),
                     "when": Key(EXPRESSION, 'a condition on dimensions and params: "n * d > 2048"; default: always'),
+                    "on_device": Key(EXPRESSION, "that condition on GPUs, whose libraries are others; default: when"),
                 },
             ),
             'who else computes the same, and when that is faster: {call: matmul, when: "n * d > 2048"}',

@@ -285,7 +285,7 @@ class Dispatcher:
 
             other = vendor.name(self.record, backend, self.pinned)
             if other and vendor.is_faster(self.record, call, backend):
-                return found.handed_to(other, self.record.vendor_when)
+                return found.handed_to(other, vendor.when(self.record, backend))
             if backend.vendor and (lacking := backend.vendor_lacks()):
                 return found.without(f"{backend.vendor}.{self.record.vendor}", lacking)
         return found

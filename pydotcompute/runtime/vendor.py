@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable
 
-from ..artifact.dimensions import evaluate
+from ..artifact.dimensions import Tree, evaluate
+from ..backends.names import HOST
 from ..cache.manifest import KernelRecord
 
 if TYPE_CHECKING:
@@ -36,9 +37,14 @@ def is_faster(record: KernelRecord, call: Call, backend: Backend) -> bool:
     """Whether the declaration says so for the sizes of this call."""
     if _elements(call) < backend.vendor_least:
         return False
-    if record.vendor_when is None:
-        return True
-    return bool(evaluate(record.vendor_when, {**call.dims, **call.specialisation.params}))
+    condition = when(record, backend)
+    return condition is None or bool(evaluate(condition, {**call.dims, **call.specialisation.params}))
+
+
+def when(record: KernelRecord, backend: Backend) -> Tree | None:
+    """The condition that the declaration has for this backend; None: always."""
+    on_device = None if backend.name == HOST else record.vendor_on_device
+    return record.vendor_when if on_device is None else on_device
 
 
 def _elements(call: Call) -> int:
