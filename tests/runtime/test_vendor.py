@@ -173,6 +173,7 @@ def test_what_a_declaration_cannot_say(tmp_path, signature, vendor, message):
 def test_what_it_can(tmp_path, signature):
     (tmp_path / "kernels.yaml").write_text(
         f'version: 1\nkernels:\n  k:\n    signature: "{signature}"\n    types: {{T: [float32]}}\n'
-        "    vendor: {call: matmul, when: 3 < n}\n    body: |\n      for i in grid(3):\n          continue\n"
+        "    vendor: {call: matmul, when: 3 < n, on_device: n < 5}\n    body: |\n      for i in grid(3):\n          continue\n"
     )
-    assert declare.load(tmp_path).kernels["k"].vendor == {"call": "matmul", "when": Operation("<", (3, "n"))}
+    when, on_device = Operation("<", (3, "n")), Operation("<", ("n", 5))
+    assert declare.load(tmp_path).kernels["k"].vendor == {"call": "matmul", "when": when, "on_device": on_device}

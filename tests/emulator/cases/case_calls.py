@@ -196,6 +196,18 @@ def test_products_with_and_without_the_library_of_the_vendor(project, backend, d
     assert len(_machine.devices[0].launched) == (3 if lacking else 0)
 
 
+def test_the_vendors_condition_is_that_of_devices(project, backend, draw, monkeypatch):
+    monkeypatch.setattr(type(backend), "vendor_lacks", lambda self: "")
+    monkeypatch.setattr("pydotcompute.runtime.library._open", {})
+    library = pydotcompute.load(project)
+    for n, d, served in ((200, 500, False), (600, 3, True)):  # on the host it would be the other way round
+        w, x = draw(n), draw(n, d)
+        assert bool(library.weighted_sum_rows.which(*map(backend.to_device, (w, x))).vendor) == served
+    got = [backend.to_host(library.weighted_sum_rows(backend.to_device(w), backend.to_device(x))) for _ in range(3)]
+    for result in got:  # by the rules, by the rules that remember, and by what they remember
+        np.testing.assert_allclose(result, w @ x, rtol=1e-4, atol=1e-4)
+
+
 def test_products_of_a_pinned_target_take_no_vendor_route(project, backend, draw):
     a, b = draw(7, 9), draw(9, 5)
     out = pydotcompute.load(project, target="cuda:compute_80").matmul(backend.to_device(a), backend.to_device(b))
