@@ -42,7 +42,9 @@ SUBJECTS = {
     "shipping": Subject(
         "shipping", "wheels with kernels, and a fresh environment's first call, against Numba's", "-s", ("targets",)
     ),
-    "bandwidth": Subject("bandwidth", "CUDA: bytes a second of kernels, against a copy", "of a copy", ("elements",)),
+    "bandwidth": Subject(
+        "bandwidth", "CUDA: kernels on a device, against a copy of as many bytes, and PyTorch", "-µs", ("elements",)
+    ),
     "opencl": Subject("opencl", "OpenCL: bytes a second of kernels, and first calls", "GB/s", ("elements",)),
     "launches": Subject(
         "launches", "CUDA: microseconds of the host for a launch, against others'", "-microseconds a call"
