@@ -52,7 +52,7 @@ from .thread_coarsening import coarsened_axis
 BLOCK = 256
 # The versions for short rows, in order of their lengths: threads of a team, and how many elements each has. Rows that
 # are kept in registers take as many of them as there is room for: whoever has fewer holds more rows at once.
-KEPT = ((1, ALONE), (8, 8), (WARP, 8), (WARP, 16), (BLOCK, 16), (BLOCK, 32))
+KEPT = ((1, ALONE), (8, 8), (WARP, 8), (WARP, 16), (WARP, 32), (BLOCK, 16), (BLOCK, 32))
 PASSED = ((1, ALONE), (8, 8), (WARP, LONGEST // WARP))
 CHUNKS = Chunks(most=1024, least=32, of_block=128)  # of a scan, each of which a thread does
 SHARED_BYTES = 49152  # of a block, on every GPU

@@ -106,7 +106,7 @@ def test_an_element_is_read_and_stored_once(softmax):
 @pytest.mark.parametrize("n", LENGTHS)
 def test_rows_of_every_length(softmax, n):
     (launch,) = launches(softmax.meta, {"m": 3, "n": n})
-    least = min([length for length in (8, 64, 256, 512, 4096, 8192) if n <= length], default=None)
+    least = min([length for length in (8, 64, 256, 512, 1024, 4096, 8192) if n <= length], default=None)
     assert launch.entry == ("k" if least is None else f"k_to_{least}")
     agree(softmax, whole(3, n, seed=n))
 
