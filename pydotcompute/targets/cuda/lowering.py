@@ -19,16 +19,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial, reduce
+from dataclasses import replace
+from functools import reduce
 from math import prod
 from operator import or_
 from typing import Any
 
 from ...artifact.dimensions import Operation, Tree, data, substituted
-from ...artifact.launch import MOST_CHUNKS, WARP
+from ...artifact.launch import MOST_CHUNKS
 from ...artifact.signature import DTYPE_BYTES
-from ...errors import DeclarationError, Position
+from ...errors import DeclarationError
 from ...ir.from_zero import from_zero
 from ...ir.names import all_names
 from ...ir.storage import in_bits
@@ -44,44 +44,18 @@ from .arrays import arguments_of, arrays_of, complex_scalars
 from .block_counters import BlockCounters, block_counters, counted
 from .code import Code
 from .counts import held_counts
-from .kept_rows import found, kept_rows, slots
 from .near import fits, near_arrays
-from .teams import ALONE, LONGEST, Team, longest_loop, may_be_parts
+from .source import CudaEntry, CudaSource
+from .teams import Team, longest_loop
 from .thread_coarsening import coarsened_axis
+from .versions import BLOCK, of_versions
 
-BLOCK = 256
-# The versions for short rows, in order of their lengths: threads of a team, and how many elements each has. Rows that
-# are kept in registers take as many of them as there is room for: whoever has fewer holds more rows at once.
-KEPT = ((1, ALONE), (8, 8), (WARP, 8), (WARP, 16), (WARP, 32), (BLOCK, 16), (BLOCK, 32))
-PASSED = ((1, ALONE), (8, 8), (WARP, LONGEST // WARP))
 CHUNKS = Chunks(most=1024, least=32, of_block=128)  # of a scan, each of which a thread does
 SHARED_BYTES = 49152  # of a block, on every GPU
 RESERVED = (
     "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128 bool inf nan range "
     "True False None cuda _thread _lane _warp _inside _members _turn _faults _call _slot _number _of_call"
 ).split()
-
-
-@dataclass(frozen=True)
-class CudaEntry:
-    name: str  # in the PTX
-    function: str  # in the text
-    types: tuple[str, ...]  # "int64", "float32*"
-    noalias: tuple[bool, ...]
-
-
-@dataclass(frozen=True)
-class CudaSource:
-    text: str
-    positions: tuple[Position | None, ...]  # line k + 1 of the text comes from positions[k]
-    functions: dict[str, tuple[str, ...]]  # besides the entries → result types
-    entries: tuple[CudaEntry, ...]
-    arguments: tuple[tuple[str | int, ...], ...]  # as arguments_of, then ("scratch", k)
-    launches: tuple[dict[str, Any], ...]
-    scratch: tuple[Tree, ...]
-    block: int
-    program: tuple[Any, ...] = ()  # where the host follows control: see artifact/launch.py
-    sites: Sites | None = None  # by which faults are numbered
 
 
 def lower(tree: KernelTree, launch: dict[str, Any] | None = None, params: dict[str, Any] | None = None) -> CudaSource:
@@ -93,57 +67,9 @@ def lower(tree: KernelTree, launch: dict[str, Any] | None = None, params: dict[s
     parts, sites = split(tree), Sites(tree)
     names = Names(all_names(tree) | (parts.names if parts else set()), frozenset((*RESERVED, *NAMES)).__contains__)
     if parts is None:
-        return replace(_of_versions(_Module(tree, launch or {}, params or {}, names, sites)), sites=sites)
-    modules = [_Module(kernel, launch or {}, params or {}, names, sites, split=True) for kernel in parts.kernels]
+        return replace(of_versions(Module(tree, launch or {}, params or {}, names, sites)), sites=sites)
+    modules = [Module(kernel, launch or {}, params or {}, names, sites, split=True) for kernel in parts.kernels]
     return replace(_joined(parts, [module.source() for module in modules]), sites=sites)
-
-
-def _of_versions(module: _Module) -> CudaSource:
-    """The source of a kernel, and where rows may be short also of one whose rows a warp does, of one that counts in 32
-    bits, or of one whose blocks count by themselves."""
-    source, longest, fits, counters = module.source(), module.longest, module.fits, module.countable
-    also = partial(_Module, module.tree, module.launch, module.params, module.names, module.sites)
-    choices: tuple[Tree, Tree]
-    if longest is not None:
-        return _of_lengths(module, source, longest)
-    if fits is not None:
-        choices, other = (Operation("not", (fits,)), fits), also(near=True, name="_near").source()
-    elif counters is not None:
-        choices = Operation("not", (counters.when,)), counters.when
-        other = also(counters=counters, name="_counted").source()
-    else:
-        return source
-    return _chosen(source, [*zip(choices, (source, other), strict=True)])
-
-
-def _of_lengths(module: _Module, source: CudaSource, longest: Tree) -> CudaSource:
-    """The source of a kernel for rows of any length, with those for shorter ones: which a thread or a warp does, and
-    which are kept in registers."""
-    tree, kept = module.tree, found(module.tree)
-    room, block = slots(kept), module.block
-    above, versions = 0, list[tuple[Tree, CudaSource]]()
-    for threads, turns in KEPT if room else PASSED:
-        length = threads * (min(turns, room) if room else turns)
-        if length <= above or 1 < threads < WARP and not may_be_parts(tree):
-            continue
-        rows = kept_rows(tree, kept, length, module.names.fresh) if room else tree
-        team = Team(threads, block // threads if threads < block else 0)
-        one = _Module(rows, module.launch, module.params, module.names, module.sites, team=team, name=f"_to_{length}")
-        when: Tree = Operation("<=", (longest, length))
-        versions.append((Operation("and", (Operation("<", (above, longest)), when)) if above else when, one.source()))
-        above = length
-    return _chosen(source, [(Operation("<", (above, longest)), source), *versions])
-
-
-def _chosen(source: CudaSource, versions: Sequence[tuple[Tree, CudaSource]]) -> CudaSource:
-    """The versions of a kernel, of which the launches say when they are done."""
-    launches = tuple({**one, "when": data(when)} for when, of in versions for one in of.launches)
-    return replace(
-        source, text="\n\n".join(one.text for _, one in versions), launches=launches,
-        positions=reduce(lambda a, b: (*a, None, None, *b), (one.positions for _, one in versions)),
-        functions=reduce(or_, (one.functions for _, one in versions)),
-        entries=tuple(entry for _, one in versions for entry in one.entries),
-    )  # fmt: skip
 
 
 def _joined(parts: Split, sources: Sequence[CudaSource]) -> CudaSource:
@@ -159,7 +85,7 @@ def _joined(parts: Split, sources: Sequence[CudaSource]) -> CudaSource:
     )  # fmt: skip
 
 
-class _Module:
+class Module:
     def __init__(
         self, tree: KernelTree, launch: dict[str, Any], params: dict[str, Any], names: Names, sites: Sites,
         split: bool = False, team: Team | None = None, near: bool = False, counters: BlockCounters | None = None,
@@ -183,6 +109,10 @@ class _Module:
         # What a launch gets for faults: the slot, the kernel's number there, the word by which launches tell others.
         told = ("_slot", "int64*"), ("_number", "int64"), ("_of_call", "int64*")
         self.told = told[: (3 if split or self.reductions else 2) if sites.any else 0]
+
+    def version(self, tree: KernelTree | None = None, **how: Any) -> CudaSource:
+        """The source of the same kernel, or of a changed one, written in another way."""
+        return Module(tree or self.tree, self.launch, self.params, self.names, self.sites, **how).source()
 
     def source(self) -> CudaSource:
         code, writer, tree = self.code, self.writer, self.tree
