@@ -27,6 +27,7 @@ from .link import link
 from .lowering import CpuSource
 from .namespace import namespace
 from .processors import export, has, lowest, parsed, target_machine, triple
+from .rounding import by_conversion
 from .run import run_ir
 from .short_forms import in_short_forms
 from .slices import NAMES, slices_ir
@@ -225,7 +226,8 @@ def _with_short_forms(module: llvm.ModuleRef, builder: llvm.PassBuilder, target:
     if not triple(target).startswith("x86_64"):
         return module
     text = str(module)
-    changed = in_short_forms(text, has("avx512vl", target), has("sse4.1", target))
+    rounds = has("sse4.1", target)
+    changed = in_short_forms(text if rounds else by_conversion(text), has("avx512vl", target), blends=rounds)
     if changed == text:
         return module
     module = llvm.parse_assembly(changed)
