@@ -64,10 +64,12 @@ class Kept:
     after: bool
 
 
-def slots(kept: dict[Place, Kept]) -> int:
+def slots(tree: KernelTree, kept: dict[Place, Kept]) -> int:
     """How many elements of a row a thread has room for, a power of two; 0: nothing is kept, or too little."""
     copied = [k for k in kept.values() if k.copied]
     room = BYTES // sum(DTYPE_BYTES[k.type] for k in copied or kept.values()) if kept else 0
+    if any(p.layout != "C" for p in tree.parameters if p.is_array and p.name in {array for array, _ in kept}):
+        room //= 2  # each has an address of its own, which takes registers too
     return 1 << room.bit_length() - 1 if room >= LEAST else 0
 
 
