@@ -12,7 +12,7 @@ from ..builder.plan import Item, Plan
 from ..builder.show import Shown, shown
 from ..builder.worker import internal_error
 from ..errors import CompilationError, CompilerNotInstalledError, DeclarationError, Position
-from ..targets.listing import Listing
+from ..targets.listing import Listing, of_any_rows
 from ..targets.machine_code import Costs
 from ..targets.temporary import temporary_folder
 from .forks import in_forks
@@ -50,9 +50,12 @@ def code(found: Shown) -> Code:
         if stage == "tree":
             continue
         listing, problem = _tried(partial(found.listing, stage), Listing(()))
+        lines, notes = (*of_any_rows(listing.lines, found.item.kernel.name),), [*listing.notes]
+        if len(lines) < len(listing.lines):
+            notes.append("the versions for short rows are left out here; pydotcompute show has them")
         stages.append({
-            "stage": stage, "title": title, "problem": problem, "text": "\n".join(line.text for line in listing.lines),
-            "at": [place(line.at) for line in listing.lines], "notes": list(listing.notes),
+            "stage": stage, "title": title, "problem": problem, "text": "\n".join(line.text for line in lines),
+            "at": [place(line.at) for line in lines], "notes": notes,
         })  # fmt: skip
     remarks, _ = _tried(found.remarks, ())
     told = [[place(remark.at), remark.text] for remark in remarks]

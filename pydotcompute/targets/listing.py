@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from difflib import SequenceMatcher
 from functools import cache
@@ -105,3 +106,15 @@ def objdump() -> str:
     raise CompilerNotInstalledError(
         "objects are read by llvm-objdump, which is not installed: Debian's and Ubuntu's package llvm brings it"
     )
+
+
+def of_any_rows(lines: Iterable[Line], kernel: str) -> Iterator[Line]:
+    """Of a listing for CUDA, what is for rows of any length: where rows are kept the loops of others are straight code,
+    which has each element twice, and nothing tells which of the kernel's loops a part of it was."""
+    function = re.compile(rf"(?:def |\.visible \.entry |\.func |(?=\w+:$)).*?\b({re.escape(kernel)}_to_\d+)?(?:\(|:)")
+    short = False
+    for line in lines:
+        if found := function.match(line.text):
+            short = bool(found[1])
+        if not short:
+            yield line

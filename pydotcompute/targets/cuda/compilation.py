@@ -10,14 +10,13 @@ from typing import Any, NamedTuple
 from ...analysis.inside import unproved
 from ...errors import CompilationError, DeclarationError
 from ..base import Answer, Artifact, Clock, Inspection, Job
-from ..listing import Listing, Places, Remark, of_rendered, of_text
+from ..listing import Listing, Places, Remark, of_any_rows, of_rendered, of_text
 from ..machine_code import Costs, Entry, loops
 from . import compiler, listing, toolchain
 from .instructions import decode
 from .lowering import lower
 from .nvvm import capability_of
 from .occupancy import occupancy
-from .versions import of_any_rows
 
 Called = Callable[[str], str]  # the path of a user's file → what tables of lines call it
 
@@ -114,7 +113,7 @@ class Compilation(Inspection):
             entries.append(Entry(name, block, *(held or (None, None, "")), **used[name]))
         if self.job.rendered.raw:
             return Costs((), tuple(entries), ("a raw kernel: its loops are not looked at",))
-        found = loops([*of_any_rows(self.listing("sass").lines)], decode, self.tree, scalar=True)
+        found = loops([*of_any_rows(self.listing("sass").lines, self.tree.name)], decode, self.tree, scalar=True)
         return Costs(tuple(loop for loop in found if loop.head is not None), tuple(entries))
 
     @property

@@ -3,8 +3,7 @@ in registers where they are read again; what counts in 32 bits; what counts in c
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 from operator import or_
@@ -13,7 +12,6 @@ from typing import Any, Protocol
 from ...artifact.dimensions import Operation, Tree, data
 from ...artifact.launch import WARP
 from ...ir.tree import KernelTree
-from ..listing import Line
 from ..names import Names
 from .block_counters import BlockCounters
 from .kept_rows import found, kept_rows, slots
@@ -25,7 +23,6 @@ BLOCK = 256  # threads, where a declaration says nothing
 # are kept in registers take as many of them as there is room for: whoever has fewer holds more rows at once.
 KEPT = ((1, ALONE), (8, 8), (WARP, 8), (WARP, 16), (WARP, 32), (BLOCK, 16), (BLOCK, 32))
 PASSED = ((1, ALONE), (8, 8), (WARP, LONGEST // WARP))
-_ENTRY = re.compile(r"[A-Za-z_]\w*?(_to_\d+)?:$")
 
 
 class Module(Protocol):
@@ -43,17 +40,6 @@ class Module(Protocol):
     def countable(self) -> BlockCounters | None: ...
     def source(self) -> CudaSource: ...
     def version(self, tree: KernelTree | None = None, **how: Any) -> CudaSource: ...
-
-
-def of_any_rows(lines: Iterable[Line]) -> Iterator[Line]:
-    """Of a listing, what is for rows of any length: where rows are kept the loops of others are straight code, which
-    has each element twice, and nothing tells which of the kernel's loops a part of it was."""
-    short = False
-    for line in lines:
-        if found := _ENTRY.match(line.text.strip()):
-            short = bool(found[1])
-        if not short:
-            yield line
 
 
 def of_versions(module: Module) -> CudaSource:
