@@ -78,7 +78,7 @@ class Project:
             package = {"yaml": "pyyaml"}.get(error.name or "", error.name or "")
             raise CompilerNotInstalledError(f"building needs {package}: {install('build', package)}") from error
         self.targets = self.declaration.targets  # that anything here is for
-        self._rendered: dict[tuple[str, str, str], Rendered] = {}
+        self._rendered: dict[tuple[str, str, str, bool], Rendered] = {}
         self._store: Any = None
         self.objects = Seen(self.cache)
         self._planned: Any = None
@@ -112,14 +112,17 @@ class Project:
         """Whether nobody has written the manifest since the last plan was made."""
         return self._planned == self._state()
 
-    def render(self, kernel: Kernel, specialisation: Specialisation, backend: str) -> Rendered:
+    def render(self, kernel: Kernel, specialisation: Specialisation, backend: str, avx512: bool = False) -> Rendered:
         """As declare.render, once for each in a build: the plan made under the lock is for the same sources."""
-        from ..declare import render
+        from ..declare import asks_for_avx512, render
         from ..targets.registry import raw_modules
 
-        place = (kernel.name, str(specialisation), backend)
+        place = (kernel.name, str(specialisation), backend, avx512)
         if place not in self._rendered:
-            self._rendered[place] = render(kernel, specialisation, backend, self.root, raw_modules(self.targets))
+            other = self._rendered.get((*place[:3], not avx512))
+            if other is None or asks_for_avx512(kernel, other):
+                other = render(kernel, specialisation, backend, self.root, raw_modules(self.targets), avx512)
+            self._rendered[place] = other
         return self._rendered[place]
 
     def history(self, key: str) -> dict[str, Any] | None:

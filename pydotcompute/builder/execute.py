@@ -94,18 +94,18 @@ def adopt(plan: Plan, outcome: Outcome, settle: Callable[[Result], None]) -> Non
 
 
 def jobs_of(plan: Plan, items: list[Item], rendered: str, linker: str) -> list[Job]:
-    """One job for each specialisation and backend, with or without checks of indices, for all its stale targets."""
-    groups: dict[tuple[str, str, str, bool, bool], list[Item]] = {}
+    """One job for each specialisation and backend, as it is rendered, with or without checks of indices, for all its
+    stale targets."""
+    groups: dict[tuple[str, str, str, bool, bool, bool], list[Item]] = {}
     for item in items:
-        bounds = item.target.endswith(BOUNDS)
-        place = (item.kernel.name, str(item.specialisation), backend_of(item.target), bounds, item.debug_info)
-        groups.setdefault(place, []).append(item)
+        how = plan.rendered[item.place].avx512, item.target.endswith(BOUNDS), item.debug_info
+        groups.setdefault((*item.place[:3], *how), []).append(item)
     return [
         Job(
-            group[0].kernel, group[0].specialisation, plan.rendered[place[:3]], tuple(item.target for item in group),
-            os.path.abspath(rendered), linker, place[4],
+            group[0].kernel, group[0].specialisation, plan.rendered[group[0].place],
+            tuple(item.target for item in group), os.path.abspath(rendered), linker, group[0].debug_info,
         )
-        for place, group in groups.items()
+        for group in groups.values()
     ]  # fmt: skip
 
 

@@ -23,7 +23,7 @@ from ..targets.registry import get
 from .code import CODE, versions
 
 Name = tuple[str, str, str]  # kernel, specialisation, target: what the manifest maps to an artifact
-Place = tuple[str, str, str]  # kernel, specialisation, backend: what is rendered once
+Place = tuple[str, str, str, bool]  # kernel, specialisation, backend, with AVX-512 or without: what is rendered once
 
 
 class Reason(NamedTuple):
@@ -77,6 +77,10 @@ class Item:
     def name(self) -> Name:
         return (self.kernel.name, str(self.specialisation), self.target)
 
+    @property
+    def place(self) -> Place:
+        return place_of(self.kernel, self.specialisation, self.target)
+
     def said(self, meta: Mapping[str, Any]) -> str:
         """The line of its object, of which this is the metadata."""
         return said(self.kernel, self.specialisation, self.target, meta)
@@ -102,10 +106,14 @@ class Plan:
         """The artifacts that are asked for and cannot even be rendered."""
         return {
             (kernel, label, target): error
-            for (kernel, label, backend), error in self.unrendered.items()
+            for kernel, label in dict.fromkeys(place[:2] for place in self.unrendered)
             for target in self.targets
-            if kernel in self.asked and backend_of(target) == backend
+            if kernel in self.asked and (error := self.mistake(kernel, label, target))
         }
+
+    def mistake(self, kernel: str, label: str, target: str) -> DeclarationError | None:
+        """Why this specialisation cannot be rendered for a target."""
+        return self.unrendered.get((kernel, label, *_rendered_for(target)))
 
     @property
     def refused(self) -> dict[str, DeclarationError]:
@@ -135,7 +143,7 @@ class Plan:
 
 def make_plan(
     declaration: Declaration,
-    render: Callable[[Kernel, Specialisation, str], Rendered],
+    render: Callable[[Kernel, Specialisation, str, bool], Rendered],
     fault: Callable[[str, str, int, str], str],
     manifest: dict[str, Any],
     *,
@@ -172,10 +180,10 @@ def make_plan(
                 if entry is None and not wanted:
                     continue
                 backend = backend_of(target)
-                place = (kernel.name, str(specialisation), backend)
+                place = place_of(kernel, specialisation, target)
                 if place not in rendered and place not in unrendered:
                     try:
-                        rendered[place] = render(kernel, specialisation, backend)
+                        rendered[place] = render(kernel, specialisation, *place[2:])
                     except DeclarationError as error:
                         unrendered[place] = error
                 if place in unrendered or get(backend).refusal(kernel, specialisation, rendered[place]):
@@ -195,6 +203,14 @@ def make_plan(
                     Item(kernel, specialisation, target, wanted, fields, sources, new_key, reasons, found, debug)
                 )
     return Plan(declaration, wanted_targets, bounds, manifest, tuple(items), rendered, unrendered, asked)
+
+
+def place_of(kernel: Kernel, specialisation: Specialisation, target: str) -> Place:
+    return (kernel.name, str(specialisation), *_rendered_for(target))
+
+
+def _rendered_for(target: str) -> tuple[str, bool]:
+    return backend_of(target), get(target).has_avx512(target)
 
 
 def said(kernel: Kernel, specialisation: Specialisation, target: str, meta: Mapping[str, Any]) -> str:

@@ -9,19 +9,19 @@ from __future__ import annotations
 from ..errors import DeclarationError
 from ..targets.base import backend_of
 from ..targets.registry import get
-from .plan import Item, Name, Plan
+from .plan import Item, Name, Place, Plan
 
 
 def refusals(plan: Plan) -> dict[Name, str]:
     """The out-of-date artifacts that cannot be made, and why: what their kernel says, or their target."""
     found: dict[Name, str] = {}
-    sources: dict[tuple, str] = {}
+    sources: dict[Place, str] = {}
     targets: dict[str, str] = {}
     for item in plan.stale:
         if item.found is not None:
             continue
         backend = backend_of(item.target)
-        place = (item.kernel.name, str(item.specialisation), backend)
+        place = item.place
         if place not in sources:
             sources[place] = _of_source(plan, item, backend)
         if item.target not in targets:
@@ -46,7 +46,7 @@ def missing_tools(plan: Plan) -> list[str]:
 
 
 def _of_source(plan: Plan, item: Item, backend: str) -> str:
-    rendered = plan.rendered[item.kernel.name, str(item.specialisation), backend]
+    rendered = plan.rendered[item.place]
     from ..analysis.races import check
     from ..frontend.build import build_tree
 

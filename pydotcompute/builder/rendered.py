@@ -2,6 +2,7 @@
 
     KERNEL/SPECIALISATION.py           what Jinja2 made of the declaration, for a CPU
     KERNEL/SPECIALISATION.cpu.py       what is compiled for a CPU
+    KERNEL/SPECIALISATION.avx512.py …  the same of a template that asks for AVX-512, for those that have it
     KERNEL/SPECIALISATION.cuda.py …    the same for another backend, with SPECIALISATION.cuda-rendered.py
 """
 

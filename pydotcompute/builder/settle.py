@@ -20,7 +20,6 @@ from ..artifact.dimensions import data
 from ..artifact.signature import Parameter
 from ..cache.layout import VERSION
 from ..declare.model import Kernel
-from ..targets.base import backend_of
 from .plan import Item, Name, Plan
 
 Made = Mapping[Name, Mapping[str, Any]]  # what was made: {"entry": manifest entry, "aliases": pairs}
@@ -74,7 +73,7 @@ def _settle_kernel(
                 artifacts[item.target] = {**entry, "stale": reasons[item.name]}
                 aliases.append(before["aliases"])
         for target, entry in before["artifacts"].items():
-            problem = plan.unrendered.get((kernel.name, label, target.partition(":")[0]))
+            problem = plan.mistake(kernel.name, label, target)
             if problem is not None and compatible:
                 artifacts[target] = {**entry, "stale": _first_line(str(problem))}
                 aliases.append(before["aliases"])
@@ -102,7 +101,7 @@ def _placed(plan: Plan, item: Item, entry: Mapping[str, Any]) -> dict[str, Any]:
     meta = entry["meta"]
     if "sites" not in meta:
         return dict(entry)
-    rendered = plan.rendered[item.kernel.name, str(item.specialisation), backend_of(item.target)]
+    rendered = plan.rendered[item.place]
     root = os.path.dirname(item.kernel.at.path)
     found = [rendered.position(*place[:2]) for place in (*meta["sites"], *meta["calls"])]
     places = [[os.path.relpath(at.path, root).replace(os.sep, "/"), at.line, at.column] for at in found]

@@ -29,9 +29,9 @@ def out_of_date(project: Project) -> dict[Name, str]:
     project.close()
     found = {entry[:3]: entry[3] for entry in stale_artifacts(manifest["kernels"])}
     found |= {item.name: reason for item in plan.items if (reason := _changed(item, manifest["kernels"]))}
-    for (kernel, label, backend), error in plan.unrendered.items():
+    for kernel, label, *_ in plan.unrendered:
         for target in manifest["kernels"][kernel]["specializations"][label]["artifacts"]:
-            if target.partition(":")[0] == backend:
+            if error := plan.mistake(kernel, label, target):
                 found[kernel, label, target] = str(error).partition("\n")[0]
     return found
 

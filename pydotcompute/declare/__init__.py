@@ -17,15 +17,23 @@ def load(root: str | os.PathLike, keep_going: bool = False) -> Declaration:
 
 
 def render(
-    kernel: Kernel, specialisation: Specialisation, backend: str, root: str | os.PathLike, raw: Collection[str] = ()
-) -> Rendered:
+    kernel: Kernel, specialisation: Specialisation, backend: str, root: str | os.PathLike, raw: Collection[str] = (),
+    avx512: bool = False,
+) -> Rendered:  # fmt: skip
     """The Python of one specialisation for one backend ("cpu", "cuda", …, "python"). Raises DeclarationError.
 
-    raw: the modules whose use makes a body raw, `cuda` for `cuda.grid(1)`.
+    raw: the modules whose use makes a body raw, `cuda` for `cuda.grid(1)`. avx512: for processors that have it.
     """
     from .rendering import render
 
-    return render(kernel, specialisation, backend, root, raw)
+    return render(kernel, specialisation, backend, root, raw, avx512)
+
+
+def asks_for_avx512(kernel: Kernel, rendered: Rendered) -> bool:
+    """Whether it may read otherwise for processors with AVX-512 than for others."""
+    from .rendering import asks_for_avx512
+
+    return asks_for_avx512(kernel, rendered)
 
 
 def schema(targets: str = "") -> dict[str, Any]:

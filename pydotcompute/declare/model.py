@@ -95,6 +95,7 @@ class Rendered:
     lines: tuple[Sequence[str], ...]  # the source lines of each of `files`
     shift: int = 0
     inline: bool = False  # whether it was a body, whose helpers stand before its statements
+    avx512: bool = False  # whether it is for processors with AVX-512 alone: its template asks for them
     raw: str = ""  # the module, such as `cuda`, whose use says that this is its own Python, not the kernel language
     # For lines whose text stands otherwise in the file (folded, quoted): line of `text` → what was written, and the
     # (line, column) of each of its characters.

@@ -27,6 +27,7 @@ OF_CALLS = {"backend": "where a call runs", "stream": "the stream that a call ru
 CONTEXT_MEANINGS = (
     {name: "a constant of the kernel language" for name in CONSTANTS}
     | {"kernel": "the kernel's name in a template", "backend": "the backend's name in a template"}
+    | {"avx512": "whether a template is for processors with AVX-512"}
     | {"stream": OF_CALLS["stream"]}
     | {name: "a literal of Jinja2" for name in ("true", "false", "none")}
     | {name: "a word of Jinja2" for name in ("self", "super", "caller")}

@@ -22,18 +22,22 @@ Origin = tuple[str | None, int]  # a template, or None for an inline body; its l
 
 
 def render(
-    kernel: Kernel, specialisation: Specialisation, backend: str, root: str | os.PathLike, raw: Collection[str] = ()
-) -> Rendered:
+    kernel: Kernel, specialisation: Specialisation, backend: str, root: str | os.PathLike, raw: Collection[str] = (),
+    avx512: bool = False,
+) -> Rendered:  # fmt: skip
     """The Python of one specialisation for one backend ("cpu", "cuda", …, "python"). `raw`: see python_text.raw_module.
+    avx512: for processors that have it.
 
     Raises DeclarationError: Jinja2's errors, a `def` that is not the signature's, a raw kernel without `launch`.
     """
     context: dict[str, Any] = {
         **dict(specialisation.types), **dict(specialisation.params), **kernel.family,
-        "kernel": kernel.name, "backend": backend,
+        "kernel": kernel.name, "backend": backend, "avx512": avx512,
     }  # fmt: skip
     root = os.fspath(root)
     rendered = _from_body(kernel, context, root) if kernel.body is not None else _from_template(kernel, context, root)
+    if avx512 and asks_for_avx512(kernel, rendered):
+        rendered = replace(rendered, avx512=True)
     if (count := rendered.text.count("\n")) > MOST_LINES:
         told = f"'{kernel.name}' has {count:,} lines once it is rendered, and at most {MOST_LINES:,} are compiled"
         raise DeclarationError(told, kernel.at, "write loops where lines repeat")
@@ -43,6 +47,11 @@ def render(
             check_raw(kernel, rendered, tree, module)
             return replace(rendered, raw=module)
     return rendered
+
+
+def asks_for_avx512(kernel: Kernel, rendered: Rendered) -> bool:
+    """Whether it may read otherwise for processors with AVX-512 than for others."""
+    return any("avx512" in text for text in (kernel.body or "", *rendered.sources.values()))
 
 
 def _from_body(kernel: Kernel, context: Mapping[str, Any], root: str) -> Rendered:

@@ -33,7 +33,8 @@ BOUNDS = "+bounds"  # behind a target's name: with every index checked
 
 @dataclass(frozen=True)
 class Job:
-    """Make these targets of one specialisation, all of one backend: the front end runs once for them."""
+    """Make these targets of one specialisation, all of one backend and rendered alike: the front end runs once for
+    them."""
 
     kernel: Kernel
     specialisation: Specialisation
@@ -51,7 +52,8 @@ class Job:
         """Keep a source of the job's as a file, so that messages and debuggers can point there; returns its path.
 
         Written only if it says something else. May raise OSError."""
-        path = os.path.join(self.folder, self.kernel.name, f"{self.specialisation}{suffix}")
+        label = f"{self.specialisation}.avx512" if self.rendered.avx512 else str(self.specialisation)
+        path = os.path.join(self.folder, self.kernel.name, f"{label}{suffix}")
         data = text.encode()
         try:
             if read_file(path) == data:
@@ -235,6 +237,10 @@ class Target(ABC):
     def meant(self, text: str) -> str:
         """The name of its own that others have another word for: "cpu:x86-64-v3" for "avx2". Empty: none."""
         return ""
+
+    def has_avx512(self, target: str) -> bool:
+        """Whether every processor that one of its targets is for has AVX-512, which templates may choose by."""
+        return False
 
     def fields(self, kernel: Kernel, target: str) -> dict[str, str]:
         """What enters the key of an artifact besides what does for every target."""

@@ -49,6 +49,15 @@ def test_context(tmp_path):
         assert second.text == "def k(x, out):\n    y = 'k cuda 16 True 0.5'\n"
 
 
+def test_avx512(tmp_path):
+    body = "y = {{ 8 if avx512 else 6 }}"
+    kernel = project(tmp_path, f"body: {body}")
+    plain, more = (declare.render(kernel, kernel.specialisations[0], "cpu", tmp_path, (), it) for it in (False, True))
+    assert [(r.text.splitlines()[1].strip(), r.avx512) for r in (plain, more)] == [("y = 6", False), ("y = 8", True)]
+    silent = project(tmp_path, "body: y = 6")
+    assert not declare.render(silent, silent.specialisations[0], "cpu", tmp_path, (), True).avx512
+
+
 def test_types_and_family(tmp_path):
     (tmp_path / "kernels.yaml").write_text(
         "version: 1\nkernels:\n  unary:\n    family: {twice: {BY: 2}, thrice: {BY: 3.0}}\n    doc: 'x times {{ BY }}'\n"

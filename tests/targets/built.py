@@ -158,8 +158,9 @@ def declared(target: str, text: str, template: str = "", choice: int = 0) -> tup
         kernel = declare.load(root).kernels["k"]
         specialisation = kernel.specialisations[choice]
         return kernel, specialisation, declare.render(
-            kernel, specialisation, target.partition(":")[0], root, registry.raw_modules()
-        )
+            kernel, specialisation, target.partition(":")[0], root, registry.raw_modules(),
+            registry.get(target).has_avx512(target),
+        )  # fmt: skip
 
 
 def build(target: str, text: str, template: str = "", choice: int = 0) -> Built:

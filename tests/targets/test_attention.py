@@ -10,6 +10,7 @@ from tests.targets.references import PROJECT, named
 
 from pydotcompute import declare
 from pydotcompute.check import judge
+from pydotcompute.targets import registry
 from templates.references import attention
 
 INF, NAN = np.inf, np.nan
@@ -22,7 +23,8 @@ def agree(target, dtype, depth, causal, *arguments):
     kernel, specialisation = named("attention", f"T={dtype},CAUSAL={causal},DEPTH={depth}")
     key = (target, dtype, depth, causal)
     if key not in BUILT:
-        rendered = declare.render(kernel, specialisation, target.partition(":")[0], PROJECT)
+        backend, avx512 = target.partition(":")[0], registry.get(target).has_avx512(target)
+        rendered = declare.render(kernel, specialisation, backend, PROJECT, (), avx512)
         BUILT[key] = compiled(target, kernel, specialisation, rendered)
     got = BUILT[key].call(*arguments, CAUSAL=causal, DEPTH=depth)
     with np.errstate(all="ignore"):

@@ -77,7 +77,8 @@ def target_machine(target: str) -> llvm.TargetMachine:
     features = _FEATURES.get(level, "")
     if level == "native":
         level, has = host_cpu()
-        features = ",".join(f"+{name}" for name in has)
+        whole = ("-prefer-256-bit",) if "avx512vl" in has else ()  # as for x86-64-v4, whose tiles it has
+        features = ",".join((*(f"+{name}" for name in has), *whole))
     _initialize()
     return llvm.Target.from_triple(triple(target)).create_target_machine(
         cpu=_PROCESSORS.get(level, level), features=features, opt=3, reloc="pic", codemodel="small"

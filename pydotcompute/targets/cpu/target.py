@@ -24,6 +24,7 @@ TAGS = {
     (cpu_levels.MACOS, "aarch64"): ("macosx_11_0_arm64",),
     (cpu_levels.WINDOWS, "x86-64"): ("win_amd64",),
 }
+AVX512 = cpu_levels.FLAGS["x86-64-v4"]
 ON_X86_64 = ("cpu:x86-64-v2", "cpu:x86-64-v3", "cpu:x86-64-v4")
 ON_AARCH64 = ("cpu:aarch64", "cpu:aarch64-v8.2")
 
@@ -60,6 +61,10 @@ class CpuTarget(Staged):
 
     def missing(self) -> str:
         return next((self._lacks(module) for module in ("numba", "llvmlite") if find_spec(module) is None), "")
+
+    def has_avx512(self, target: str) -> bool:
+        level = cpu_levels.parts(target)[0]
+        return level == "x86-64-v4" or level == "native" and set(AVX512) <= set(processor().split())
 
     def fields(self, kernel: Kernel, target: str) -> dict[str, str]:
         if target.removesuffix(BOUNDS) == "cpu:native":
