@@ -240,6 +240,7 @@ def key_fields(
         **({"tuned": canonical(kernel.tuned)} if kernel.tuned else {}),
         "source": digest(rendered.text),
         "flag raw": rendered.raw or "no",
+        **({"flag avx512": "yes"} if rendered.avx512 else {}),
         "flag inline": "yes" if rendered.inline else "no",
         "flag fastmath": f"[{', '.join(kernel.fastmath)}]",
         "flag unchecked": "yes" if kernel.unchecked else "no",

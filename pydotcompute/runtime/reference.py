@@ -75,7 +75,7 @@ def tell(which: Which, folder: str) -> None:
     """Warn, once a library, that references serve in the place of machine code."""
     if folder not in _told:
         _told.add(folder)
-        warnings.warn(f"{folder}: {reason(which)}", ReferenceFallbackWarning, stacklevel=5)
+        warnings.warn(f"{folder}: {reason(which)}", ReferenceFallbackWarning, stacklevel=6)
 
 
 def reason(which: Which) -> str:
