@@ -16,6 +16,8 @@ from ...ir.tree import (
     Access,
     ArrayName,
     BoolOp,
+    Break,
+    Continue,
     Expr,
     For,
     If,
@@ -25,6 +27,7 @@ from ...ir.tree import (
     Node,
     Parallel,
     Reduce,
+    Return,
     Select,
     Stmt,
     Store,
@@ -32,7 +35,7 @@ from ...ir.tree import (
     While,
     rebuilt,
     walk,
-)  # fmt: skip
+)
 from ..geometry import assigned
 
 BYTES = 128  # of a row, in a thread's registers
@@ -131,7 +134,8 @@ def found(tree: KernelTree) -> dict[Place, Kept]:
         return {}
     (counts,) = {s.counts for s in loops.values()}
     varying = any(isinstance(n, Load) or isinstance(n, Var) and n.name in changing for c in counts for n in walk(c))
-    if len(counts) != 1 or varying or any(isinstance(n, ArrayName) for n in walk(main)):
+    # What jumps leaves out what stands behind it; helpers may do anything with an array.
+    if len(counts) != 1 or varying or any(isinstance(n, (ArrayName, Break, Continue, Return)) for n in walk(main)):
         return {}
     met = [one for k, s in loops.items() for one in _met(k, s, changing)]
     elsewhere = {n.array for k, s in enumerate(main.body) if k not in loops for n in walk(s) if isinstance(n, Access)}
@@ -220,19 +224,15 @@ def _read_before(met: list[Met], written: str, other: str) -> bool:
 
 def _kept(all_: list[Met]) -> Kept | None:
     """How a place is kept that loops meet so; None where nothing is gained, or what is first is not done always."""
-    first = all_[0]
-    loads, stores = ([m for m in all_ if isinstance(m.access, kind)] for kind in (Load, Store))
+    first, place = all_[0], all_[0].place
+    loads = [k for k, m in enumerate(all_) if isinstance(m.access, Load)]
+    stores = [k for k, m in enumerate(all_) if isinstance(m.access, Store)]
     types = {m.access.type if isinstance(m.access, Load) else m.access.value.type for m in all_}
-    if not first.always or len(types) != 1 or not any(m.loop > first.loop for m in loads):
+    if not first.always or len(types) != 1 or not any(all_[k].loop > first.loop for k in loads):
         return None
     (type_,) = types
-    stored = stores[-1].loop if stores else None
-    after = bool(stores) and all_.index(stores[-1]) < max(all_.index(m) for m in loads)
-    copied = first.access if isinstance(first.access, Load) else None
-    return Kept(type_, first.loop, copied and _general_load(copied, all_), stored, after)
-
-
-def _general_load(load: Load, all_: list[Met]) -> Load:
-    place = all_[0].place
-    assert place is not None
-    return replace(load, indices=place[1])
+    copied = None
+    if isinstance(first.access, Load) and place is not None:
+        copied = replace(first.access, indices=place[1])
+    stored = all_[stores[-1]].loop if stores else None
+    return Kept(type_, first.loop, copied, stored, after=bool(stores) and stores[-1] < loads[-1])
