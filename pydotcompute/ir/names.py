@@ -1,8 +1,10 @@
-"""The names that a kernel uses."""
+"""The names that a kernel uses, and what stands for them."""
 
 from __future__ import annotations
 
-from .tree import KernelTree, walk
+from typing import Any, Mapping
+
+from .tree import KernelTree, Var, rebuilt, walk
 
 
 def all_names(tree: KernelTree) -> set[str]:
@@ -14,3 +16,9 @@ def all_names(tree: KernelTree) -> set[str]:
             for node in walk(s):
                 names |= {getattr(node, "name", "")} | set(getattr(node, "names", ()))
     return names
+
+def with_values(node: Any, values: Mapping[str, Any]) -> Any:
+    """The node with expressions in place of the scalars of these names, wherever those are read."""
+    if isinstance(node, Var):
+        return values.get(node.name, node)
+    return rebuilt(node, lambda inner: with_values(inner, values))

@@ -156,13 +156,14 @@ class Dispatcher:
         outputs = [given[p.name] for p in self.record.signature.outputs if p.name in given]
         theirs = {id(own[id(v)]): v for v in outputs if id(v) in own}
         entry = self.entry if looks is get_backend(HOST).arrays else None
-        serve: Callable[..., Any] = self.call if entry is None else entry.function
-        if entry is None and self.poison is None and self.launch_cache and self.launch_cache.wants(args, kwargs):
-
-            def serve(*own: Any, **named: Any) -> Any:
-                return self._by_rules(own, named, (args, kwargs))
-
-        result = serve(*(own.get(id(v), v) for v in args), **{n: own.get(id(v), v) for n, v in kwargs.items()})
+        taken = tuple(own.get(id(v), v) for v in args)
+        named = {n: own.get(id(v), v) for n, v in kwargs.items()}
+        if entry is not None:
+            result = entry.function(*taken, **named)
+        elif self.poison is None and self.launch_cache and self.launch_cache.wants(args, kwargs):
+            result = self._by_rules(taken, named, (args, kwargs))
+        else:
+            result = self.call(*taken, **named)
         looks.hand_back(values, arrays)
         if isinstance(result, tuple):
             return tuple(theirs.get(id(r), r) for r in result)

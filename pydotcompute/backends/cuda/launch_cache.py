@@ -39,7 +39,7 @@ class LaunchCache:
     """
 
     def __init__(self, record: KernelRecord, of_tensors: bool = False):
-        self.record, self.layout = record, TENSOR if of_tensors else ARRAY
+        self.record, self.of_tensors = record, of_tensors
         self.tensors: LaunchCache | None = None
         self.parameters = {p.name: p for p in record.signature.parameters}
         self.names = list(self.parameters)
@@ -83,7 +83,7 @@ class LaunchCache:
         have their places from `meta`; vendor: what serves the call in their place; given: the call's values as tensors,
         if its arrays are those of tensors. The context of the call is current.
         """
-        if given is not None and self.layout is ARRAY:
+        if given is not None and not self.of_tensors:
             self.tensors = self.tensors or LaunchCache(self.record, of_tensors=True)
             self.tensors.remember(args, kwargs, call, meta, backend, launches, words, vendor, given)
             return
@@ -107,18 +107,17 @@ class LaunchCache:
         if len(form.launches) >= MOST:
             form.launches.clear()
         seen = key in form.launches
-        of_tensors = self.layout is TENSOR
         form.launches[key] = None
         if seen:
-            made = launch_code(call, names, values, meta, backend, launches, words, vendor, of_tensors)
+            made = launch_code(call, names, values, meta, backend, launches, words, vendor, self.of_tensors)
             form.launches[key] = made or False
 
     def reader(self, names: Sequence[str]) -> Callable[..., tuple]:
         """A function of the values of these arguments: the layout of arrays, the types of numbers, all else whole."""
-        parts = []
+        parts, looked = [], TENSOR if self.of_tensors else ARRAY
         for k, name in enumerate(names):
             p = self.parameters.get(name)
-            layout = self.layout.format(f"v{k}")
+            layout = looked.format(f"v{k}")
             if p is not None and p.role == "out":
                 parts.append(f"v{k} is None or ({layout})")
             elif p is not None and p.is_array:

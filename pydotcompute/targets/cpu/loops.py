@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial, reduce
-from typing import Any
 
 from ...analysis.cost import LOOK
-from ...ir.tree import Const, For, Parallel, Reduce, Var, While, rebuilt, walk
+from ...ir.names import with_values
+from ...ir.tree import Const, For, Parallel, Reduce, While, walk
 from ..llvm.expressions import Expressions
 from ..llvm.faults import Faults
 from ..llvm.statements import Statements
@@ -230,7 +230,6 @@ def _column(loop: Parallel) -> Parallel | None:
     if len(before) > 1 or _has_loops(loop) or loop.reductions or body_size(loop) > _SMALL:
         return None
 
-    def at_0(node: Any) -> Any:
-        return Const(0, "int64") if isinstance(node, Var) and node.name == index else rebuilt(node, at_0)
-
-    return replace(loop, names=before, counts=loop.counts[:-1], body=tuple(map(at_0, loop.body)))
+    first = {index: Const(0, "int64")}
+    body = tuple(with_values(s, first) for s in loop.body)
+    return replace(loop, names=before, counts=loop.counts[:-1], body=body)

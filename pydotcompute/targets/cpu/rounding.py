@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import re
 
+from .short_forms import to_inline
+
 PREFIX = "rounding."
 _CALL = re.compile(
     r"(call (?:[a-z]+ )*)(<(\d+) x (?:float|double)>|float|double) @llvm\.(floor|ceil|trunc|rint)\.(\w+)\("
@@ -76,4 +78,4 @@ def _function(name: str, which: str, t: str, lanes: int, suffix: str) -> str:
         f"%chosen = select {truth} %has.fraction, {t} %result, {t} %x",
         f"ret {t} %chosen",
     ]
-    return "\n".join((f"\ndefine internal {t} @{name}({t} %x) alwaysinline {{", *lines, "}\n"))
+    return to_inline(f"{t} @{name}({t} %x)", lines)

@@ -99,7 +99,7 @@ def _extreme(name: str, t: str, lanes: int, least: bool, masks: bool) -> dict[st
     if not lanes:
         lines.append(_of_lane(t, "result", "combined"))
     lines.append(f"ret {t} %{'combined' if lanes else 'result'}")
-    return {**texts, name: _function(f"{t} @{name}({t} %x, {t} %y)", lines)}
+    return {**texts, name: to_inline(f"{t} @{name}({t} %x, {t} %y)", lines)}
 
 
 def _choice(name: str, t: str, predicate: int) -> dict[str, str]:
@@ -134,7 +134,7 @@ def _blend(name: str, t: str, condition: str, mask: list[str]) -> dict[str, str]
     ]
     return {
         blend: f"declare {held} @{blend}({held}, {held}, {held})\n",
-        name: _function(f"{t} @{name}({condition}, {t} %a, {t} %b)", lines),
+        name: to_inline(f"{t} @{name}({condition}, {t} %a, {t} %b)", lines),
     }
 
 
@@ -150,5 +150,6 @@ def _of_lane(t: str, name: str, vector: str) -> str:
     return f"%{name} = extractelement {_vector(t)} %{vector}, i64 0"
 
 
-def _function(head: str, lines: list[str]) -> str:
+def to_inline(head: str, lines: list[str]) -> str:
+    """The text of a function of LLVM IR that goes into the place of every call."""
     return "\n".join((f"\ndefine internal {head} alwaysinline {{", *lines, "}\n"))

@@ -15,6 +15,7 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 
+from ...ir.names import with_values
 from ...ir.tree import (
     Assign,
     Binary,
@@ -101,10 +102,8 @@ def filled(tile: NewArray, load: Load, index: str, first: Var, turn: Var, lane: 
     """The loop that fills a tile with what is loaded at the turns from the first on. row: what sets the index of a
     lane."""
 
-    def at_first(node: Any) -> Any:
-        return first if isinstance(node, Var) and node.name == index else rebuilt(node, at_first)
-
-    along = (*load.indices[:-1], Binary("+", at_first(load.indices[-1]), turn, "int64"))
+    begin = with_values(load.indices[-1], {index: first})
+    along = (*load.indices[:-1], Binary("+", begin, turn, "int64"))
     store = Store(tile.name, (turn, lane), replace(load, indices=along), inside=True, known=True, at=load.at)
     turns, lanes = (Const(n, "int64") for n in tile.fixed)
     return Parallel("threads", (lane.name, turn.name), (lanes, turns), (row, store), at=load.at)

@@ -14,6 +14,7 @@ from functools import cached_property
 from ...artifact.signature import DTYPE_BYTES
 from ...ir.contraction import product_of
 from ...ir.dtypes import FLOATS
+from ...ir.names import with_values
 from ...ir.tree import (
     Accumulate,
     Assign,
@@ -169,10 +170,7 @@ class _Loads:
     def early(self, e: Expr, scope: _Scope) -> Expr | None:
         """The expression as it can be worked out before everything else, if it can at little cost."""
 
-        def known(part):
-            return scope.defined.get(part.name, part) if isinstance(part, Var) else rebuilt(part, known)
-
-        e = known(e)
+        e = with_values(e, scope.defined)
         nodes = list(walk(e))
         names = {n.name for n in nodes if isinstance(n, Var)}
         return e if is_cheap(e) and len(nodes) <= MOST_NODES and not names & self.assigned.keys() else None

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from ...artifact.signature import DTYPE_BYTES
+from ...ir.names import with_values
 from ...ir.tree import (
     Access,
     ArrayName,
@@ -33,6 +34,7 @@ from ...ir.tree import (
     Store,
     Var,
     While,
+    children,
     rebuilt,
     walk,
 )
@@ -88,7 +90,8 @@ def kept_rows(tree: KernelTree, kept: dict[Place, Kept], length: int, fresh: Cal
             index = Var(s.names[0], "int64", at=s.at)
             for place, one in kept.items():
                 if one.copied and one.first == k:
-                    copy = Store(names[place], (index,), _at(one.copied, index), inside=True, at=one.copied.at)
+                    value = with_values(one.copied, {ELEMENT: index})
+                    copy = Store(names[place], (index,), value, inside=True, at=one.copied.at)
                     body.append(replace(s, body=(copy,), reductions=()))
             s = replace(s, body=tuple(_rewritten(s.body, k, index, kept, names)))
         body.append(s)
@@ -103,7 +106,7 @@ def _rewritten(
     """The statements of the loop that is the k-th, with private arrays in place of rows."""
 
     def place(access: Load | Store) -> Place:
-        return access.array, tuple(_general(i, index.name) for i in access.indices)
+        return access.array, _general(access.indices, index.name)
 
     def change(node: Node) -> Node:
         if isinstance(node, Load) and (found := place(node)) in kept:
@@ -162,7 +165,7 @@ def _met(k: int, loop: Parallel, changing: set[str]) -> Iterator[Met]:
         names = {n.name for n in nodes if isinstance(n, Var)}
         if index not in names or names & (changing - {index}) or any(isinstance(n, Load) for n in nodes):
             return None
-        return access.array, tuple(_general(i, index) for i in access.indices)
+        return access.array, _general(access.indices, index)
 
     def visit(node: Node, always: bool) -> Iterator[Met]:
         sides: tuple[Node, ...]
@@ -173,9 +176,9 @@ def _met(k: int, loop: Parallel, changing: set[str]) -> Iterator[Met]:
             yield from visit(node.left, always)
             sides = (node.right,)
         elif isinstance(node, (For, While, Reduce)):
-            sides = tuple(_inside(node))
+            sides = tuple(children(node))
         else:
-            for part in _inside(node):
+            for part in children(node):
                 yield from visit(part, always)
             sides = ()
         for side in sides:
@@ -187,21 +190,8 @@ def _met(k: int, loop: Parallel, changing: set[str]) -> Iterator[Met]:
         yield from visit(s, True)
 
 
-def _inside(node: Node) -> Iterator[Node]:
-    for value in node.__dict__.values():
-        yield from (n for n in (value if isinstance(value, tuple) else (value,)) if isinstance(n, Node))
-
-
-def _general(e: Expr, index: str) -> Expr:
-    return _renamed(e, index, Var(ELEMENT, "int64"))
-
-
-def _at(load: Load, index: Var) -> Load:
-    return replace(load, indices=tuple(_renamed(i, ELEMENT, index) for i in load.indices))
-
-
-def _renamed(e: Expr, name: str, to: Var) -> Expr:
-    return to if isinstance(e, Var) and e.name == name else rebuilt(e, lambda n: _renamed(n, name, to))
+def _general(indices: tuple[Expr, ...], index: str) -> tuple[Expr, ...]:
+    return tuple(with_values(i, {index: Var(ELEMENT, "int64")}) for i in indices)
 
 
 def _is_own(all_: list[Met]) -> bool:

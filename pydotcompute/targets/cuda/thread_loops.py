@@ -9,6 +9,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
+from typing import TypeGuard
 
 from ...ir.tree import Assign, CallHelper, Const, Load, Parallel, Select, Stmt, Store, Var, walk
 from ..llvm.expressions import Expressions
@@ -134,14 +135,14 @@ class ThreadLoops:
                 iteration(tuple(part))
                 continue
             for s in part:
-                if self._is_private(s) and isinstance(s, Store) and s.value.type != "bool":
+                if self._is_private(s) and s.value.type != "bool":
                     chosen = Select(condition, s.value, Const(0, s.value.type), s.value.type)
                     iteration((replace(s, value=chosen),))
                 else:
                     with self.writer.if_(inside):
                         iteration((s,))
 
-    def _is_private(self, s: Stmt) -> bool:
+    def _is_private(self, s: Stmt) -> TypeGuard[Store]:
         return isinstance(s, Store) and s.array in self.private.names
 
     def _is_harmless(self, s: Stmt) -> bool:
