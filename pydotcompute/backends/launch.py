@@ -8,7 +8,7 @@ from math import prod
 from typing import Any, Callable, Iterator, Mapping, NamedTuple, Protocol, Sequence
 
 from ..artifact.dimensions import Operation, evaluate, from_data, shown
-from ..artifact.launch import CHUNK_TERMS, FEW_LEVELS, MOST_CHUNKS, MOST_GRID, VIEW_LEVELS
+from ..artifact.launch import CHUNK_TERMS, FEW_LEVELS, MOST_CHUNKS, MOST_GRID, VIEW_LEVELS, WARP
 from ..artifact.signature import Parameter
 from ..errors import AllocationError
 from .program import follow, host_names
@@ -67,7 +67,8 @@ def _planned(item: Mapping[str, Any], names: Mapping[str, Any]) -> Launch | None
     if planned is None:
         return None
     grid, block = planned
-    if team := item["grid"].get("team"):  # of so many threads, which does what a block does elsewhere
+    # Of so many threads, each of which does what a block does elsewhere; "warps" is what earlier builds say.
+    if team := item["grid"].get("team", WARP * ("warps" in item["grid"])):
         several = item["block"] // team
         grid, block = (-(-grid[0] // several), *grid[1:]), (team, several, 1)
     return Launch(item["entry"], grid, _three(item["shape"]) if "shape" in item else block)

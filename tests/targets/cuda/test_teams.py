@@ -81,6 +81,12 @@ LENGTHS = [
 ]
 
 
+def test_what_was_built_before_there_were_teams_is_launched_by_warps():
+    earlier = {"entry": "k_of_warps", "block": 256, "grid": {"kind": "blocks", "counts": ["m"], "warps": True}}
+    (launch,) = launches({"launches": [earlier]}, {"m": 20})
+    assert (launch.grid, launch.block) == ((3, 1, 1), (32, 8, 1))
+
+
 @pytest.mark.parametrize("m, n", LENGTHS)
 def test_rows_of_any_length(softmax, sums, m, n):
     for seed in (0, 1):  # as a call has it, and by blocks alone
