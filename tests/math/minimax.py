@@ -206,6 +206,12 @@ def erfc_table(centre, low, high, terms, bits):
     return rest, *ends, terms, bits, relative(rest, lambda u: 1)
 
 
+def erfc_slope_table(centre, high, terms, bits):
+    """P(u) - (1 - u) P'(u) of the same"""
+    rest, low, high, *_ = erfc_table(centre, 0, high, terms, bits)
+    return lambda u: rest(u) - (1 - u) * mp.diff(rest, u), low, high, terms, bits, relative(rest, lambda u: 1)
+
+
 TABLES = {
     "EXP_32": exp_table(5, 24),
     "EXP_64": exp_table(10, 53),
@@ -236,6 +242,7 @@ TABLES = {
     "LOG_ERFC_32": log_erfc_table(1, 4, 8, 24),
     "LOG_ERFC_64": log_erfc_table(1, 6, 19, 53),
     "ERFC_32": erfc_table(3, 0, 10.1, 10, 53),
+    "ERFC_SLOPE": erfc_slope_table(3, 10.1, 3, 24),
     "ERFC_64": erfc_table(4, 0.45, 27.3, 23, 53),
 }
 

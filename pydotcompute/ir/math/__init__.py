@@ -6,9 +6,9 @@ no branch and no table but for large arguments of sin, cos and tan. The bits of 
 where a target's `fmuladd` rounds once. Special values are those of C99, annex F. Largest errors, in units in the last
 place, as tests/math measures them on CPUs:
 
-    below 1     exp, log, cbrt, sin and cos of float64, and tan, erfc and hypot of float32
+    below 1     exp, log, cbrt, sin and cos of float64, and tan, hypot and (not `FUSED`) erfc of float32
     below 1.6   exp2, expm1, log2, log10, log1p, sin and cos of float32, acos, cosh, erf, pow, hypot, rsqrt
-    below 2     sinh, tanh, asin of float32, atan, atan2
+    below 2     sinh, tanh, asin of float32, atan, atan2, and, `FUSED`, erfc of float32
     below 2.5   asin and tan of float64
     below 4     erfc of float64
 
@@ -29,7 +29,7 @@ from .storage import STORAGE
 _FILES = (exponential, hyperbolic, inverse, logarithm, power, roots, special, trigonometric)
 FUNCTIONS = {name: by_dtype for file in _FILES for name, by_dtype in file.FUNCTIONS.items()}
 #: of some a faster way, for processors on which `fmuladd` rounds once
-FUSED = power.FUSED
+FUSED = power.FUSED | special.FUSED
 _CIRCULAR = ("sin", "cos", "tan")
 _WITHIN_2 = "exp exp2 expm1 log log2 log10 log1p sin cos rsqrt hypot cbrt pow".split()
 

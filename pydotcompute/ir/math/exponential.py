@@ -29,7 +29,7 @@ from .bits import (
 from .formats import FLOAT64, Format, both_formats
 
 # exp(r) = 1 + r + r² P(r)
-_EXP_32 = (
+EXP_32 = (
     0.4999999403953552,
     0.1666651964187622,
     0.041668400168418884,
@@ -152,7 +152,7 @@ def exp_of_minus(x: Value) -> Value:
     """exp(-x) in float64 for |x| < 708, good enough for a float32."""
     shifted = fmuladd(x, _MINUS_LOG2_E, _POWER)
     r = fmuladd(shifted - _POWER, _MINUS_LN2, -x)
-    p = _ONE + fmuladd(r * r, polynomial(r, _EXP_32), r)
+    p = _ONE + fmuladd(r * r, polynomial(r, EXP_32), r)
     return p * as_float(shift_left(as_bits(shifted), FLOAT64.shift))
 
 
@@ -211,7 +211,7 @@ def _expm1(f: Format, table: tuple[float, ...], low: float, high: float, tiny: f
 
 
 _EXP = (
-    {"table": _EXP_32, "low": -104.0, "high": 89.0},
+    {"table": EXP_32, "low": -104.0, "high": 89.0},
     {"table": _EXP_64, "low": -746.0, "high": 710.0},
 )
 _EXP2 = (

@@ -3,7 +3,8 @@
 erf(x) = x + x P(x²) up to 1, and 1 - exp(Q(x)) beyond, where Q approximates log(erfc(x)) and a relative error of the
 exponential weighs little. erfc(x) = exp(-x²) P(u) / (x + c) with u = (x - c) / (x + c), which maps [0, inf) to [-1, 1)
 (M. M. Shepherd & J. G. Laframboise, "Chebyshev approximation of (1 + 2x) exp(x²) erfc(x)", Math. Comp. 36, 1981);
-float32's is computed in float64, where x² is exact. The polynomials are of tests/math/minimax.py.
+float32's is computed in float64, where x² is exact; or, where a fused multiply-add gives what products were rounded by,
+in float32, with what its steps lack added at the end. The polynomials are of tests/math/minimax.py.
 """
 
 
@@ -25,8 +26,8 @@ from .bits import (
     select,
     widen,
 )
-from .exponential import EXP_OF_SUM, exp_of_minus
-from .formats import Format, both_formats
+from .exponential import EXP_32, EXP_OF_SUM, LN2, exp_of_minus, scaling
+from .formats import FLOAT32, Format, both_formats
 
 # erf(x) = x + x P(z), z = x² <= 1
 _ERF_32 = (
@@ -123,6 +124,12 @@ _ERFC_64 = (
     5.036734835236566e-10,
     1.7476440616730452e-09,
 )
+# P(u) - (1 - u) P'(u) with c = 3: how P(u) / (x + c) follows 1 / (x + c); of a correction, so that few digits do
+_ERFC_SLOPE = (
+    1.8551949262619019,
+    -3.64898681640625,
+    4.076601505279541,
+)
 
 
 def _erf(f: Format, table: tuple[float, ...], log_erfc_table: tuple[float, ...], one_from: float) -> Function:
@@ -142,6 +149,10 @@ def _erf(f: Format, table: tuple[float, ...], log_erfc_table: tuple[float, ...],
 
 _ZERO, _ONE, _TWO, _HALF = map(np.float64, (0, 1, 2, 0.5))
 _CENTRE_32, _SLOPE_32, _LIMIT_32 = np.float64(3), np.float64(-6), np.float32(10.5)  # u = 1 - 6 / (x + 3)
+_C, _ONE_32, _MINUS_LOG2_E_32 = map(np.float32, (_CENTRE_32, 1, -1.4426950408889634))
+_TINY_32 = np.float32(2.0**-26)
+_MINUS_LN2_32 = tuple(np.float32(-part) for part in LN2["float32"])
+_MAGIC_32, _scale = scaling(FLOAT32)
 _CENTRE_64, _LIMIT_64 = np.float64(4), np.float64(28)
 _HIGH_HALF = np.int64(-1 << 27)
 _exp = EXP_OF_SUM["float64"]
@@ -153,6 +164,33 @@ def _erfc32(x: Value) -> Value:
     y = widen(select(size > _LIMIT_32, _LIMIT_32, size))
     inverse = _ONE / (y + _CENTRE_32)
     result = narrow(exp_of_minus(y * y) * (polynomial(fmuladd(inverse, _SLOPE_32, _ONE), _ERFC_32) * inverse))
+    return select(x < np.float32(0), np.float32(2) - result, result)
+
+
+@scalar
+def _fused_erfc32(x: Value) -> Value:
+    """The same where `fmuladd` rounds once."""
+    y = fabs(x)
+    y = select(y > _LIMIT_32, _LIMIT_32, y)
+    # 1 / (x + c) = inverse (1 + error)
+    total = y + _C
+    inverse = _ONE_32 / total
+    error = fmuladd(-inverse, y - (total - _C), fmuladd(-inverse, total, _ONE_32))
+    # P(u) / (x + c) as the sum of two
+    u = fmuladd(inverse, np.float32(_SLOPE_32), _ONE_32)
+    others, first = horner(u, _ERFC_32[1:]), np.float32(_ERFC_32[0])
+    p = fmuladd(u, others, first)
+    p_low = fmuladd(error, horner(u, _ERFC_SLOPE), fmuladd(u, others, first - p))
+    quotient = inverse * p
+    low = fmuladd(inverse, p_low, fmuladd(inverse, p, -quotient))
+    # times exp(-x²) = 2**k (1 + t)
+    square = y * y
+    shifted = fmuladd(square, _MINUS_LOG2_E_32, _MAGIC_32)
+    k = shifted - _MAGIC_32
+    r = fmuladd(k, _MINUS_LN2_32[0], -square) + fmuladd(k, _MINUS_LN2_32[1], fmuladd(-y, y, square))
+    t = fmuladd(r * r, horner(r, EXP_32), r)
+    result = _scale(quotient + fmuladd(quotient, t, fmuladd(low, t, low)), as_bits(shifted))
+    result = select(y < _TINY_32, _ONE_32, result)  # 1 / 3 is rounded: at 0 an ulp may lack
     return select(x < np.float32(0), np.float32(2) - result, result)
 
 
@@ -177,3 +215,5 @@ FUNCTIONS = {
     ),
     "erfc": {"float32": _erfc32, "float64": _erfc64},
 }
+#: where `fmuladd` rounds once
+FUSED = {"erfc": {"float32": _fused_erfc32}}
