@@ -169,6 +169,13 @@ def cosh_table(terms, bits):
     return rest, 0, HALF_LN2**2, terms, bits, lambda z: z
 
 
+def tanh_table(high, terms, bits):
+    """tanh(x) = x + x z P(z), z = x² <= high²"""
+    quotient = lambda z: mp.tanh(mp.sqrt(z)) / mp.sqrt(z)
+    rest = lambda z: (quotient(z) - 1) / z
+    return rest, 0, mpf(high) ** 2, terms, bits, relative(quotient, lambda z: z)
+
+
 def asin_table(terms, bits):
     """asin(x) = x + x z P(z), z = x² ≤ 1/4"""
     rest = lambda z: (mp.asin(mp.sqrt(z)) / mp.sqrt(z) - 1) / z
@@ -229,6 +236,7 @@ TABLES = {
     "SINH_64": sinh_table(5, 53),
     "COSH_32": cosh_table(4, 24),
     "COSH_64": cosh_table(6, 53),
+    "TANH_32": tanh_table(0.6, 5, 24),
     "ASIN_32": asin_table(5, 24),
     "ASIN_64": asin_table(12, 53),
     "ATAN_32": atan_table(5, 24),

@@ -6,7 +6,7 @@ import numpy as np
 
 # where some function changes its formula, its quadrant or its kind of result
 _THRESHOLDS = [
-    0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 4.0, 6.0, 10.0, 20.0, 28.0, math.sqrt(0.5), math.sqrt(2), math.sqrt(2) - 1,
+    0.0, 0.25, 0.5, 0.6, 1.0, 1.5, 2.0, 4.0, 6.0, 10.0, 20.0, 28.0, math.sqrt(0.5), math.sqrt(2), math.sqrt(2) - 1,
     math.sqrt(2) + 1, 2.0**20, 2.0**-26, 2.0**-55, 2.0**-13, 2.0**-27,
     *(k * math.log(2) / 2 for k in range(1, 12)), *(k * math.pi / 4 for k in range(1, 20)),
     87.3365, 88.7228, 103.2789, 103.972, 89.4160, 126.0, 127.0, 128.0, 149.0, 150.0, 9.194, 10.06,

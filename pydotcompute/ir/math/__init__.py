@@ -7,8 +7,8 @@ where a target's `fmuladd` rounds once. Special values are those of C99, annex F
 place, as tests/math measures them on CPUs:
 
     below 1     exp, log, cbrt, sin and cos of float64, and tan, hypot and (not `FUSED`) erfc of float32
-    below 1.6   exp2, expm1, log2, log10, log1p, sin and cos of float32, acos, cosh, erf, pow, hypot, rsqrt
-    below 2     sinh, tanh, asin of float32, atan, atan2, and, `FUSED`, erfc of float32
+    below 1.6   exp2, expm1, log2, log10, log1p, sin, cos and tanh of float32, acos, cosh, erf, pow, hypot, rsqrt
+    below 2     sinh, tanh of float64, asin of float32, atan, atan2, and, `FUSED`, erfc of float32
     below 2.5   asin and tan of float64
     below 4     erfc of float64
 

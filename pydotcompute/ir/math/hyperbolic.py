@@ -2,13 +2,16 @@
 
 |x| = k ln 2 + r as for exp, and then the addition formulas: sinh(k ln 2 + r) = A cosh r + B sinh r and
 cosh(k ln 2 + r) = B cosh r + A sinh r, where A = sinh(k ln 2) = (2**k - 2**-k) / 2 and B = cosh(k ln 2) are short sums
-of powers of two. Nothing cancels and nothing is divided. With t = expm1(2 |x|), tanh |x| = t / (t + 2), written as an
-exact number less a smaller quotient: t / 2 - (t² / 2) / (t + 2) while t < 2, and 1 - 2 / (t + 2).
+of powers of two. Nothing cancels and nothing is divided. tanh |x| = 1 - 2 / (exp(2 |x|) + 1), a number less a smaller
+quotient, and below 0.6 in float32 a polynomial. In float64, with t = expm1(2 |x|), it is t / (t + 2), written as
+t / 2 - (t² / 2) / (t + 2) while t < 2, and 1 - 2 / (t + 2).
 """
 
 
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from .bits import (
     Function,
@@ -18,14 +21,15 @@ from .bits import (
     copysign,
     fabs,
     fmuladd,
+    horner,
     iadd,
     polynomial,
     scalar,
     select,
     shift_left,
 )
-from .exponential import FUNCTIONS as EXPONENTIAL, LN2
-from .formats import Format, both_formats
+from .exponential import EXP_32, FUNCTIONS as EXPONENTIAL, LN2
+from .formats import FLOAT32, Format, both_formats
 
 # sinh(r) = r + r z P(z), z = r²
 _SINH_32 = (
@@ -55,7 +59,14 @@ _COSH_64 = (
     2.755724122636135e-07,
     2.0924609427725354e-09,
 )
-
+# tanh(x) = x + x z P(z), z = x² <= 0.36
+_TANH_32 = (
+    -0.33333298563957214,
+    0.13331924378871918,
+    -0.053783830255270004,
+    0.020795973017811775,
+    -0.005895158275961876,
+)
 
 Parts = Callable[[Value], tuple[Value, Value, Value, Value]]
 
@@ -114,21 +125,38 @@ def _cosh(f: Format, **reduction: Any) -> Function:
     return cosh
 
 
-def _tanh(f: Format, one_from: float) -> Function:
-    """one_from: where tanh is 1 in this format."""
-    T = f.float
-    expm1 = EXPONENTIAL["expm1"][f.name]
-    limit, half, one, two = T(one_from), T(0.5), T(1), T(2)
+_ONE, _TWO, _LIMIT, _SMALL = map(np.float32, (1, 2, 10, 0.6))  # from 9.01 on tanh is 1
+_TWO_LOG2_E = np.float32(2 * 1.4426950408889634)
+_HALF_LN2 = tuple(np.float32(-part / 2) for part in LN2["float32"])
+_EXP = (2.0, *(4 * c * 2.0**power for power, c in enumerate(EXP_32)))  # exp(2 r) = 1 + r P(r)
+_POWER = FLOAT32.magic + np.float32(FLOAT32.bias)  # k above it, and the bits end in the exponent of 2**k
 
-    @scalar
-    def tanh(x: Value) -> Value:
-        y = fabs(x)
-        t = expm1(two * select(y > limit, limit, y))
-        small = t < two
-        whole, part = select(small, half * t, one), select(small, half * t * t, two)
-        return copysign(whole - part / (t + two), x)
 
-    return tanh
+@scalar
+def _tanh32(x: Value) -> Value:
+    y = fabs(x)
+    y = select(y > _LIMIT, _LIMIT, y)
+    z = y * y
+    small = fmuladd(y * z, horner(z, _TANH_32), y)
+    shifted = fmuladd(y, _TWO_LOG2_E, _POWER)
+    k = shifted - _POWER
+    r = fmuladd(k, _HALF_LN2[1], fmuladd(k, _HALF_LN2[0], y))
+    power = as_float(shift_left(as_bits(shifted), FLOAT32.shift))
+    large = _ONE - _TWO / fmuladd(power, fmuladd(r, horner(r, _EXP), _ONE), _ONE)
+    return copysign(select(y < _SMALL, small, large), x)
+
+
+_expm1 = EXPONENTIAL["expm1"]["float64"]
+_ONE_64, _TWO_64, _HALF_64, _LIMIT_64 = map(np.float64, (1, 2, 0.5, 20))
+
+
+@scalar
+def _tanh64(x: Value) -> Value:
+    y = fabs(x)
+    t = _expm1(_TWO_64 * select(y > _LIMIT_64, _LIMIT_64, y))
+    small = t < _TWO_64
+    whole, part = select(small, _HALF_64 * t, _ONE_64), select(small, _HALF_64 * t * t, _TWO_64)
+    return copysign(whole - part / (t + _TWO_64), x)
 
 
 _REDUCTIONS = (
@@ -138,5 +166,5 @@ _REDUCTIONS = (
 FUNCTIONS = {
     "sinh": both_formats(_sinh, _REDUCTIONS[0] | {"tiny": 2.0**-13}, _REDUCTIONS[1] | {"tiny": 2.0**-27}),
     "cosh": both_formats(_cosh, *_REDUCTIONS),
-    "tanh": both_formats(_tanh, {"one_from": 10.0}, {"one_from": 20.0}),
+    "tanh": {"float32": _tanh32, "float64": _tanh64},
 }
