@@ -30,7 +30,7 @@ from .bits import (
     select,
     widen,
 )
-from .exponential import EXP2_32, EXP2_OF_SUM, EXP2_SHORT, factors
+from .exponential import EXP2_32, EXP2_OF_SUM, EXP2_SHORT, scaling
 from .formats import FLOAT32, FLOAT64, Format
 from .logarithm import decomposition
 
@@ -68,7 +68,7 @@ _C0_REST, _HALF_C0 = np.float32(2 / math.log(2) - float(_C0)), _C0 / np.float32(
 _exponent32, _mantissa32, _UNIT = decomposition(FLOAT32)
 _ONE_32, _TWO_32, _ZERO_32, _INFINITY_32 = map(np.float32, (1, 2, 0, math.inf))
 _SMALLEST_32, _GROW_32, _GROWN_32 = FLOAT32.smallest_normal, np.float32(2.0**23), np.float32(-23) / _UNIT
-_MAGIC_32, _factors32 = factors(FLOAT32)
+_MAGIC_32, _scale32 = scaling(FLOAT32)
 _LEAST_32, _MOST_32 = _MAGIC_32 - np.float32(160), _MAGIC_32 + np.float32(130)
 
 
@@ -120,10 +120,9 @@ def _fused32(x: Value, y: Value) -> Value:
     r = fmuladd(y, rest, fmuladd(y, log, -(shifted - _MAGIC_32)))
     r = select(r < _ONE_32, r, _ONE_32)  # of a result that overflows or vanishes, and NaN of an infinite logarithm
     r = select(r > -_ONE_32, r, -_ONE_32)
-    first, second = _factors32(as_bits(shifted))
     even, odd = (polynomial(r * r, EXP2_32[start::2]) for start in (1, 2))
     p = fmuladd(r, fmuladd(r, odd, even), np.float32(EXP2_32[0]))
-    return fmuladd(r * first, p, first) * second
+    return _scale32(fmuladd(r, p, _ONE_32), as_bits(shifted))
 
 
 @scalar

@@ -26,6 +26,7 @@ from .line_stores import PREFIX as STREAMING, streaming_ir
 from .link import link
 from .lowering import CpuSource
 from .namespace import namespace
+from .power_scaling import with_scalings
 from .processors import export, has, lowest, parsed, target_machine, triple
 from .rounding import by_conversion
 from .run import run_ir
@@ -226,8 +227,10 @@ def _with_short_forms(module: llvm.ModuleRef, builder: llvm.PassBuilder, target:
     if not triple(target).startswith("x86_64"):
         return module
     text = str(module)
-    rounds = has("sse4.1", target)
-    changed = in_short_forms(text if rounds else by_conversion(text), has("avx512vl", target), blends=rounds)
+    rounds, masks = has("sse4.1", target), has("avx512vl", target)
+    changed = in_short_forms(text if rounds else by_conversion(text), masks, blends=rounds)
+    if masks:
+        changed = with_scalings(changed)
     if changed == text:
         return module
     module = llvm.parse_assembly(changed)
