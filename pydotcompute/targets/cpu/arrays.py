@@ -11,6 +11,8 @@ from ..llvm import arrays
 from ..llvm.dimension_code import dimension
 from ..names import Names
 
+LINE = 64  # bytes of a cache's
+
 
 @dataclass(frozen=True, kw_only=True)
 class Array(arrays.Array):
@@ -67,3 +69,8 @@ def arrays_of(tree: KernelTree, names: Names, atomic: set[str]) -> dict[str, Arr
 
 def itemsize(dtype: str) -> int:
     return DTYPE_BYTES[dtype]
+
+
+def before_line(place: str, dtype: str) -> str:
+    """How many elements lie before the next cache line, from an address on."""
+    return f"shr(band(neg({place}), int64({LINE - 1})), int64({itemsize(dtype).bit_length() - 1}))"

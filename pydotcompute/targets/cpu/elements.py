@@ -56,7 +56,7 @@ class Elements:
         found = [self.counts.get(i.name) if isinstance(i, Var) else None for i in e.indices]
         return None not in found and tuple(found) == tuple(extents)
 
-    def address(self, e: Load, write: Write) -> str:
+    def address(self, e: Access, write: Write) -> str:
         """A pointer to an element behind which those with the next last index lie; "" where they do not, or the index
         is looked at."""
         array = self.arrays[e.array]

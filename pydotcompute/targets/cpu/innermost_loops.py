@@ -26,7 +26,8 @@ from ..llvm.expressions import Expressions
 from ..llvm.faults import Faults
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
-from .bodies import goes_across, has_much_code, lie_side_by_side
+from .arrays import before_line
+from .bodies import assigned, goes_across, has_much_code, lie_side_by_side
 from .index_set_splitting import (
     Split,
     assuming,
@@ -44,6 +45,7 @@ from .staged_updates import Staging
 
 _LONG_CHAINS = frozenset(("**", "cbrt", "erf", "erfc", "tanh"))
 _SMALL = 12  # nodes of a body that is done several times a turn
+_LONG = 512  # iterations, of which some more that are not vectors are nothing
 _FEW = 64  # iterations of a loop that is written as vectors
 _BLOCKS = 1 << 8  # blocks between two looks at whether the call is to end
 OF_LOOPS = 1 << 10  # iterations, where there are loops in each
@@ -104,6 +106,7 @@ class InnermostLoops:
         if not does_nothing_else(loop.body, conditions):
             mark = "rare" if fail_at_ends(loop, conditions) else "independent"
             if split.before:
+                self._from_a_line(certain, split)
                 self._each(loop, start, split.low, mark)
             self._each(certain, split.low, split.high, "independent")
             if split.after:
@@ -115,6 +118,21 @@ class InnermostLoops:
                 self._turns(loop, start, stop, "rare")
         else:
             self._range(certain, split)
+
+    def _from_a_line(self, loop: Parallel, split: Split) -> None:
+        """Of a long row, have the iterations before the first whole cache line of what is stored done as those at the
+        end are: of stores as long as a line, each would go to two."""
+        index, elements = Var(loop.names[-1], "int64"), self.checks.elements
+        changed = assigned(loop.body) | {index.name}
+        for s in loop.body:
+            if isinstance(s, Store) and s.indices and s.indices[-1] == index:
+                outer = {n.name for e in s.indices[:-1] for n in walk(e) if isinstance(n, Var)}
+                here = elements.address(s, lambda e: split.low if e == index else self.expressions.text(e))
+                if here and not outer & changed:
+                    ahead = before_line(f"address({here})", elements.arrays[s.array].dtype)
+                    with self.writer.if_(f"gt(sub({split.high}, {split.low}), int64({_LONG}))"):
+                        self.writer.assign(split.low, f"add({split.low}, {ahead})")
+                return
 
     def _range(self, loop: Parallel, split: Split) -> None:
         """The iterations for which the conditions hold, which have none; all of them, if they are few, as vectors."""

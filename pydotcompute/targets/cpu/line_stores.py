@@ -14,7 +14,7 @@ from numba import types
 from ...artifact.signature import DTYPE_BYTES
 from ..llvm.intrinsic import intrinsic
 from ..llvm.values import I1, I32, I64, call, stored_type
-from .streaming import LINE
+from .arrays import LINE
 
 PREFIX = "streaming."
 

@@ -35,13 +35,12 @@ from ...ir.tree import (
     While,
     walk,
 )  # fmt: skip
-from .arrays import Array
+from .arrays import LINE, Array, before_line
 from .bodies import assigned, jumps
 from .code import Code
 from .common_stores import common_store
 from .index_set_splitting import index_conditions
 
-LINE = 64  # bytes
 LEAST = 1 << 26  # bytes that a call moves for which it pays: few last caches hold more
 MOST = 70  # what an iteration costs, in the units of analysis/cost.py: a longer one hardly waits for memory
 _NEVER = (Atomic, CallHelper, For, NewArray, Parallel, Reduce, Scatter, While)
@@ -111,10 +110,7 @@ class Streamed:
 
 
 def _before_line(array: Array, start: str) -> str:
-    """How many elements lie before the next line, from `start` on."""
-    size = DTYPE_BYTES[array.dtype]
-    place = f"at({start}, int64({size}), address({array.pointer}))"
-    return f"shr(band(neg({place}), int64({LINE - 1})), int64({size.bit_length() - 1}))"
+    return before_line(f"at({start}, int64({DTYPE_BYTES[array.dtype]}), address({array.pointer}))", array.dtype)
 
 
 def streamed(tree: KernelTree, loop: Parallel, code: Code) -> Streamed | None:

@@ -147,3 +147,28 @@ def test_tiles_inside_and_at_an_edge():
     for n in (1, 31, 32, 33, 100):
         for lo in (-1, 1, 32, 40):
             agree(compiled, {"n": n}, x=np.arange(n, dtype="f4") + 1, lo=lo, out=np.zeros(n, "f4"))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32", "float64"])
+def test_rows_from_a_cache_line_on(dtype):
+    """Rows of about the length from which on what is stored begins with a whole line, wherever they lie."""
+    body = """
+    for i, j in grid(m, n):
+        if 0 < j < n - 1:
+            out[i, j] = x[i, j - 1] - x[i, j] + x[i, j + 1]
+        else:
+            out[i, j] = x[i, j]
+    """
+    compiled = kernel(body, "(x: T[m, n]) -> (out: T[m, n])", f"{{T: [{dtype}]}}")
+    generator = np.random.default_rng(0)
+    for n in (0, 1, 2, 3, 70, 513, 514, 515, 516, 530, 577, 579, 700):
+        x = generator.integers(-20, 20, (3, n)).astype(dtype)
+        wanted = x.copy()
+        wanted[:, 1:-1] = x[:, :-2] - x[:, 1:-1] + x[:, 2:]
+        for before in (0, 1, 7, 15, 63):
+            memory = np.full(3 * n + 256, 77, dtype)
+            start = -memory.ctypes.data % 64 // memory.itemsize + before
+            out = memory[start : start + 3 * n].reshape(3, n)
+            assert compiled({"m": 3, "n": n}, x=x, out=out) == 0
+            np.testing.assert_array_equal(out, wanted)
+            assert (memory[:start] == 77).all() and (memory[start + 3 * n :] == 77).all()
