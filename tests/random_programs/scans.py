@@ -76,7 +76,7 @@ class Scans(Phases):
         count = Array(self.name("o"), "int64", (), "out", fill="0")
         array.written = self.rng.choice((f"<= {extent}: {count.name}", extent))
         self.arrays += [array, count]
-        return Expr(name, "int64"), array, count
+        return Expr(name, "int64", weak=True), array, count
 
     def scan_scope(self, names: tuple, dims: tuple, found: list, plain: list):
         scope = self.loop_scope(names, dims)
