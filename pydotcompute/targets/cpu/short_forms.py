@@ -7,6 +7,9 @@ for its sign, which has to be set in both.
 
 Choices between two floats: LLVM jumps, which costs most where nobody foretells the way; with AVX-512 it has them wait
 for a mask, which it often makes of a flag by way of a register of integers. The older instructions do without either.
+
+Sums of products of int32, of which one factor was of 16 bits at most: LLVM adds neighbours first, for an instruction
+that multiplies such pairs, and finds only then that the other factor is none for it (X86PartialReduction.cpp).
 """
 
 from __future__ import annotations
@@ -22,6 +25,9 @@ _EXTREME = re.compile(
 _FUNCTION = re.compile(r"^define .*?^}", re.M | re.S)
 _COMPARISON = re.compile(r"^ *(%\S+) = fcmp (\w+) (float|double) (\S+), ([^\s,]+)", re.M)
 _CHOICE = re.compile(r"= select i1 (%\S+), (float|double) (\S+), \2 ([^\s,]+)")
+_EXTENDED = re.compile(r"^ *(%[\w.]+) = [sz]ext (?:nneg )?<\d+ x i(?:8|16)> ", re.M)
+_ADDED = re.compile(r"^ *(%[\w.]+) = (?:add|sub) (?:n[us]w )*<\d+ x i32> (%[\w.]+), (%[\w.]+)", re.M)
+_PRODUCT = re.compile(r"^( *)%([\w.]+)( = mul (?:n[us]w )*(<\d+ x i32>)) (%[\w.]+), (%[\w.]+)", re.M)
 # Numbers of the instruction's, for the operands as they are; those that want them swapped.
 _PREDICATES = {"oeq": 0, "olt": 1, "ole": 2, "uno": 3, "une": 4, "uge": 5, "ugt": 6, "ord": 7}
 _INSTRUCTIONS = {"float": ("sse.cmp.ps", "sse41.blendvps"), "double": ("sse2.cmp.pd", "sse41.blendvpd")}
@@ -60,8 +66,24 @@ def in_short_forms(text: str, masks: bool, blends: bool) -> str:
 
         return _CHOICE.sub(choice, function[0])
 
-    text = _EXTREME.sub(extreme, text)
+    text = _FUNCTION.sub(lambda function: _without_pairs(function[0]), _EXTREME.sub(extreme, text))
     return (_FUNCTION.sub(choices, text) if blends else text) + "".join(called.values())
+
+
+def _without_pairs(function: str) -> str:
+    """The function with such narrow factors hidden from LLVM where they stand, which costs no instruction."""
+    narrow = set(_EXTENDED.findall(function))
+    narrow |= {name for name, *of in _ADDED.findall(function) if narrow.issuperset(of)}
+
+    def product(found: re.Match[str]) -> str:
+        indent, name, multiplied, t, *factors = found.groups()
+        if len(narrow.intersection(factors)) != 1:
+            return found[0]
+        (hidden,) = narrow.intersection(factors)
+        a, b = (f"%hidden.{name}" if factor == hidden else factor for factor in factors)
+        return f"{indent}%hidden.{name} = freeze {t} {hidden}\n{indent}%{name}{multiplied} {a}, {b}"
+
+    return _PRODUCT.sub(product, function)
 
 
 def _extreme(name: str, t: str, lanes: int, least: bool, masks: bool) -> dict[str, str]:

@@ -145,3 +145,44 @@ def test_what_is_written_anew(masks):
     assert "%own = select" in function and ("%wider = select" in function) == masks
     assert "%chosen = call float @short.olt.float(float %y, float %x, float %low, float %z)" in function
     assert text.count("declare") == (2 if masks else 3)  # for doubles, which are blended only, one
+
+
+@levels
+def test_sums_of_products_with_one_narrow_factor(target):
+    built = loop(
+        target,
+        "(x: int8[n, k], y: int8[n, k], z: int32) -> (out: int32[n], both: int32[n])",
+        """
+        for i in grid(n):
+            s = int32(0)
+            t = int32(0)
+            for p in range(k):
+                s += (int32(x[i, p]) - z) * int32(y[i, p])
+                t += int32(x[i, p]) * int32(y[i, p])
+            out[i] = s
+            both[i] = t
+        """,
+    )
+    x, y = np.random.default_rng(0).integers(-128, 128, (2, 3, 333)).astype(np.int8)
+    for z in (3, 2**31 - 1):  # which wraps
+        out, both = built.call(x, y, z)
+        wide = x.astype(np.int64), y.astype(np.int64)
+        np.testing.assert_array_equal(out, ((wide[0] - z) * wide[1]).sum(1).astype(np.int32))
+        np.testing.assert_array_equal(both, (wide[0] * wide[1]).sum(1))
+
+
+PRODUCTS = """define <8 x i32> @f(<8 x i8> %x, <8 x i8> %y, <8 x i32> %z) {
+  %1 = sext <8 x i8> %x to <8 x i32>
+  %y.wide = zext nneg <8 x i8> %y to <8 x i32>
+  %2 = sub <8 x i32> %1, %z
+  %3 = add nsw <8 x i32> %1, %y.wide
+  %4 = mul <8 x i32> %2, %y.wide
+  %5 = mul nsw <8 x i32> %3, %1
+  %6 = mul <8 x i32> %2, %z
+}"""
+
+
+def test_narrow_factors_are_hidden_beside_wide_ones():
+    text = in_short_forms(PRODUCTS, True, True)
+    assert "  %hidden.4 = freeze <8 x i32> %y.wide\n  %4 = mul <8 x i32> %2, %hidden.4\n" in text
+    assert text.count("freeze") == 1  # two narrow factors have the instruction
