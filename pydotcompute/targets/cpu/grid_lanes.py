@@ -48,6 +48,7 @@ from ...ir.tree import (
 from .bodies import adds_rows, assigned, exposed, is_extreme, is_slow, jumps, read, renamed, turns_of_nest
 from .common_loads import once_for_all
 from .made import Made
+from .narrowed_ranges import narrowed
 from .sums_in_lanes import as_loops, lies_across
 from .turned_tiles import ROWS, filled, from_tiles, loads_along, turns_of
 
@@ -212,6 +213,13 @@ class InLanes:
         turns = Compare("<", loop.start, loop.stop)
         return If(BoolOp("and", turns, Compare("<=", inner.stop, _whole(_SHORT))), (*filling(), whole), at=loop.at)
 
+    def _narrowed(self, loop: For, lanes: int, outer: frozenset[str]) -> For:
+        """Such a loop over the turns in which some lane does something."""
+        ends = self.first, _sum(self.first, _whole(lanes - 1))
+        own = self.set - self.of_all - outer
+        known = tuple(self.indices.values())
+        return narrowed(loop, self.arrays.keys(), own, self.loop.names[-1], ends, known)
+
     # ----------------------------------------------------------------------------------------- what is in lanes
 
     def _indices(self, body: Sequence[Stmt]) -> tuple[dict[str, Assign], Sequence[Stmt]]:
@@ -345,6 +353,8 @@ class InLanes:
             if isinstance(part, For):
                 if not self.apart and (loads := self._along(part)):
                     part = yield from self._pieces(part, loads, lanes, outer)
+                else:
+                    part = self._narrowed(part, lanes, outer)
                 each = replace(part, body=self._together(part.body, lanes, outer | {part.name}))
                 rows = None if self.apart else self._whole_rows(part, lanes, outer)
                 yield replace(rows, orelse=(each,)) if rows else each

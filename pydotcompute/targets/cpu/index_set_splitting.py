@@ -38,7 +38,7 @@ from .bodies import assigned, body_size
 _MOST = 4  # conditions of one loop
 _LARGE = 400  # nodes of a body that is not written three times: what is gained is small, what compiling costs is not
 _FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
-_SAFE = 1 << 62  # an index stays below; with an addend that does too, index + addend cannot wrap
+SAFE = 1 << 62  # an index stays below; with an addend that does too, index + addend cannot wrap
 
 
 def conditions_to_split_by(loop: Parallel) -> list[Expr]:
@@ -74,7 +74,7 @@ def certain_range(
         affine, op, other = side
         addend = write(substituted(affine, {index: Const(0, "int64")}))
         if not isinstance(affine, Var):
-            wraps += [f"lt({addend}, int64({_SAFE}))", f"gt({addend}, int64({-_SAFE}))"]
+            wraps += [f"lt({addend}, int64({SAFE}))", f"gt({addend}, int64({-SAFE}))"]
         limit = f"sub_saturating({write(other)}, {addend})"
         if op in (">", "<="):
             limit = f"add_saturating({limit}, int64(1))"

@@ -125,7 +125,7 @@ class LiftedChecks:
                     continue
                 if any(isinstance(part, Var) and part.name in changed for part in walk(e)):
                     break
-                if is_cheap(e) and _slope(e, index) in (-1, 0, 1):
+                if is_cheap(e) and slope(e, index) in (-1, 0, 1):
                     places = [substituted(e, {index: end}) for end in ends] if _mentions(e, index) else [e]
                 elif id(node) in certain and not _mentions(e, index) and self._is_fixed(e, written):
                     places = [e]
@@ -175,17 +175,17 @@ def _mentions(e: Expr, index: str) -> bool:
     return any(isinstance(node, Var) and node.name == index for node in walk(e))
 
 
-def _slope(e: Expr, index: str) -> int | None:
+def slope(e: Expr, index: str) -> int | None:
     """By how much e goes up, modulo 2 ** 64, when the index does by 1; None where that is not looked into."""
     if not _mentions(e, index):
         return 0
     if isinstance(e, Var):
         return 1
     if isinstance(e, Unary) and e.op == "-" and e.type == "int64":
-        inner = _slope(e.operand, index)
+        inner = slope(e.operand, index)
         return None if inner is None else -inner
     if isinstance(e, Binary) and e.op in ("+", "-") and e.type == "int64":
-        left, right = _slope(e.left, index), _slope(e.right, index)
+        left, right = slope(e.left, index), slope(e.right, index)
         return None if left is None or right is None else left + (right if e.op == "+" else -right)
     return None
 

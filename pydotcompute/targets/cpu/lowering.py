@@ -43,6 +43,7 @@ from .if_conversion import without_conditions
 from .lanes import in_lanes
 from .late_operands import latest_last
 from .loop_reductions import Lanes
+from .narrowed_ranges import with_narrowed_ranges
 from .periodic import periodic
 from .running_totals import in_scalars
 from .scratch import Scratch
@@ -93,7 +94,8 @@ class _Phase:
 
 def lower(tree: KernelTree, bounds: bool = False) -> CpuSource:
     """Generated Python for one specialisation."""
-    tree = counted(in_lanes(unrolled(from_zero(periodic(latest_last(in_scalars(without_conditions(tree))))))))
+    tree = in_lanes(unrolled(from_zero(periodic(latest_last(in_scalars(without_conditions(tree)))))))
+    tree = counted(with_narrowed_ranges(tree))
     several = Names(all_names(tree), lambda name: False).fresh("_several")
     return _Module(in_bits(lowered(tree, SCANNED, several)), bounds, several).source()
 
