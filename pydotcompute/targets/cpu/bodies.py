@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -71,6 +71,14 @@ def assigned(body: Iterable[Stmt], into: Callable[[Stmt], bool] = lambda s: True
         if into(s):
             names |= assigned((node for node in children(s) if isinstance(node, Stmt)), into)
     return names
+
+
+def executed(body: Iterable[Stmt], loops: Container[str]) -> Iterator[Stmt]:
+    """The statements of a body, and of the loops in it over such indices, that none of its conditions guards."""
+    for s in body:
+        yield s
+        if isinstance(s, For) and s.name in loops:
+            yield from executed(s.body, loops)
 
 
 def renamed(node: Any, names: dict[str, str]) -> Any:

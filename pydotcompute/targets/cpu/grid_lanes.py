@@ -1,5 +1,5 @@
-"""Grid loops whose iterations each add up floats in a sequential loop, in an order that may not change: several
-iterations go through that loop together, as vectors whose lanes are iterations.
+"""Grid loops whose iterations each add up floats in a sequential loop, in an order that may not change, or change a
+flag: several iterations go through that loop together, as vectors whose lanes are iterations.
 
     for i in grid(n):                    for block in blocks((n + LANES - 1) // LANES):
         s = 0.0                              for lane in threads(LANES): s[lane] = 0.0
@@ -14,7 +14,7 @@ bit changes.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -45,7 +45,7 @@ from ...ir.tree import (
     children,
     walk,
 )  # fmt: skip
-from .bodies import adds_rows, assigned, exposed, is_extreme, is_slow, jumps, read, renamed, turns_of_nest
+from .bodies import adds_rows, assigned, executed, exposed, is_extreme, is_slow, jumps, read, renamed, turns_of_nest
 from .common_loads import once_for_all
 from .made import Made
 from .narrowed_ranges import narrowed
@@ -90,7 +90,8 @@ class InLanes:
         if any(lies_across(s, self._is_same) for s in loop.body):
             parts = (as_loops(s, self.made.local) if lies_across(s, self._is_same) else (s,) for s in loop.body)
             return InLanes(replace(loop, body=tuple(s for part in parts for s in part)), self.made, self.tail).blocks()
-        self.indices, rest = self._indices(loop.body)
+        self.indices, self.rest = self._indices(loop.body)
+        rest = self.rest
         slow = self.tail and any(is_slow(node) for s in rest for node in walk(s))
         if not (slow or any(isinstance(s, For) and self._is_shared(s) for s in rest)):
             return None
@@ -216,9 +217,8 @@ class InLanes:
     def _narrowed(self, loop: For, lanes: int, outer: frozenset[str]) -> For:
         """Such a loop over the turns in which some lane does something."""
         ends = self.first, _sum(self.first, _whole(lanes - 1))
-        own = self.set - self.of_all - outer
-        known = tuple(self.indices.values())
-        return narrowed(loop, self.arrays.keys(), own, self.loop.names[-1], ends, known)
+        own, known = self.set - self.of_all - outer, tuple(self.indices.values())
+        return narrowed(loop, self.arrays.keys() | self.of_all, own, self.loop.names[-1], ends, known)
 
     # ----------------------------------------------------------------------------------------- what is in lanes
 
@@ -238,8 +238,8 @@ class InLanes:
         return found, ()
 
     def _is_shared(self, loop: For, outer: frozenset[str] = frozenset()) -> bool:
-        """Whether all lanes take the same turns of a loop, in which something of floats goes on from turn to turn, and
-        nothing else takes longer."""
+        """Whether all lanes take the same turns of a loop, in which something of floats goes on from turn to turn, or a
+        flag by what is the same for all lanes, and nothing else takes longer."""
         if not all(self._is_same(bound, outer) for bound in (loop.start, loop.stop, loop.step)):
             return False
         if jumps(loop.body) or loop.name in assigned(loop.body) or not self._only_inside(loop.name):
@@ -250,11 +250,14 @@ class InLanes:
         long = [s for s in loop.body if any(isinstance(n, (For, While, Reduce)) for n in walk(s))]
         if any(not isinstance(s, For) or not self._is_shared(s, inside) and turns_of_nest(s) > _FEW for s in long):
             return False
-        return bool(long) or any(not is_extreme(loop.body, name) for name in self._goes_on(loop))
+        if long or any(not is_extreme(loop.body, name) for name in self._goes_on(loop)):
+            return True
+        loads = [n for s in loop.body for n in walk(s) if isinstance(n, Load) and read(n) & inside]
+        return bool(self._goes_on(loop, {"bool"})) and all(self._is_same(n, inside) for n in loads)
 
-    def _goes_on(self, loop: For) -> set[str]:
-        """The floats that go on from turn to turn."""
-        return {name for name in exposed(loop.body)[0] & assigned(loop.body) if self.types.get(name) in FLOATS}
+    def _goes_on(self, loop: For, types: Collection[str] = FLOATS) -> set[str]:
+        """The scalars of these types that go on from turn to turn."""
+        return {name for name in exposed(loop.body)[0] & assigned(loop.body) if self.types.get(name) in types}
 
     def _is_same(self, e: Expr, outer: frozenset[str] = frozenset()) -> bool:
         """Whether an expression has one value for all lanes."""
@@ -282,6 +285,9 @@ class InLanes:
         part: list[Stmt] = []
         for s in body:
             if isinstance(s, Assign) and s.name in self.of_all:
+                if part and s.name in read(*part):
+                    yield part
+                    part = []
                 yield s  # before the part, which does not change what it reads
             elif isinstance(s, For) and self._is_shared(s, outer):
                 if part:
@@ -302,18 +308,18 @@ class InLanes:
 
     def _find_same(self, body: Iterable[Stmt], outer: frozenset[str] = frozenset()) -> None:
         for s in body:
-            if isinstance(s, Assign) and self._is_same(s.value) and self._is_once(s.name):
+            if isinstance(s, Assign) and s.name not in self.of_all and self._are_same(s.name):
                 self.of_all.add(s.name)
             elif isinstance(s, For) and self._is_shared(s, outer):
                 self.of_all.add(s.name)
                 self._find_same(s.body, outer | {s.name})
 
-    def _is_once(self, name: str) -> bool:
-        """Whether one statement alone sets it, and nothing reads it before."""
-        if name in exposed(self.loop.body)[0]:
-            return False
-        statements = [n for s in self.loop.body for n in walk(s) if isinstance(n, Stmt)]
-        return sum(name in assigned((s,), into=lambda s: False) for s in statements) == 1
+    def _are_same(self, name: str) -> bool:
+        """Whether a scalar is set to what has one value for all lanes, by all of them, and nothing reads it before."""
+        sets = [n for s in self.loop.body for n in walk(s) if name in assigned((n,), into=lambda s: False)]
+        together = sum(n is s for n in executed(self.rest, self.of_all) for s in sets)
+        same = all(isinstance(n, Assign) and self._is_same(n.value) for n in sets)
+        return same and together == len(sets) and name not in exposed(self.loop.body)[0]
 
     def _keep(self, body: Sequence[Stmt], outer: frozenset[str] = frozenset()) -> None:
         """An array for each scalar that a part has from another one, or from its last turn."""
@@ -367,18 +373,22 @@ class InLanes:
                     own = (self._index(_whole(k)), *self.indices.values(), *part)
                     yield from (renamed(s, self._names(k)) for s in own)
                 continue
-            part = yield from once_for_all(part, self.made.extents, self.made.local, self._is_same)
-            before_set, certain = exposed(part)
-            set_, at = assigned(part), part[0].at
-            before, after = [], []
-            for name, array in self.arrays.items():
-                place: Any = {"array": array.name, "indices": (self.lane,), "inside": True, "known": True, "at": at}
-                if name in before_set or name in set_ - certain:
-                    before.append(Assign(name, Load(type=array.dtype, **place), at=at))
-                if name in set_:
-                    after.append(Store(value=Var(name, array.dtype), **place))
-            body_ = (self._index(self.lane), *self.indices.values(), *before, *part, *after)
-            yield Parallel("threads", (self.lane.name,), (_whole(lanes),), body_, at=at)
+            inside, condition, part = yield from once_for_all(part, self.made.extents, self.made.local, self._is_same)
+            made = self._threads(part, lanes)
+            yield If(condition, (self._threads(inside, lanes),), (made,), at=made.at) if condition else made
+
+    def _threads(self, part: list[Stmt], lanes: int) -> Parallel:
+        before_set, certain = exposed(part)
+        set_, at = assigned(part), part[0].at
+        before, after = [], []
+        for name, array in self.arrays.items():
+            place: Any = {"array": array.name, "indices": (self.lane,), "inside": True, "known": True, "at": at}
+            if name in before_set or name in set_ - certain:
+                before.append(Assign(name, Load(type=array.dtype, **place), at=at))
+            if name in set_:
+                after.append(Store(value=Var(name, array.dtype), **place))
+        body = (self._index(self.lane), *self.indices.values(), *before, *part, *after)
+        return Parallel("threads", (self.lane.name,), (_whole(lanes),), body, at=at)
 
 
 def _sum(a: Expr, b: Expr) -> Binary:

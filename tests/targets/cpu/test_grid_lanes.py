@@ -130,6 +130,29 @@ BODIES = {
                 s += imag(z)
             out[i] = s + real(z)
     """),
+    "a flag that turns, and the turn before": ("(x: float64[n], y: float64[m], z: float64[m]) -> (out: bool[n])", """
+        for i in grid(n):
+            hit = False
+            j = m - 1
+            for k in range(m):
+                if (y[k] > x[i]) != (y[j] > x[i]):
+                    if x[i] < (z[j] - z[k]) * (x[i] - y[k]) + z[k]:
+                        hit = not hit
+                j = k
+            out[i] = hit
+    """),
+    "the turn before, of some turns": ("(x: float64[n], y: float64[m]) -> (out: bool[n], last: int64[n])", """
+        for i in grid(n):
+            hit = False
+            j = 0
+            for k in range(m):
+                if y[k] > x[i]:
+                    hit = not hit
+                    if y[j] > y[k]:
+                        j = k
+            out[i] = hit
+            last[i] = j
+    """),
     "what is the same for all, read a turn later": ("(x: float64[m, n]) -> (out: float64[n])", """
         for i in grid(n):
             s = 0.0
@@ -191,6 +214,32 @@ def test_lanes_are_iterations(name):
                     x = draw(*shape, dtype=p.dtype, seed=k)
                     given.append(np.abs(x) % m if p.name == "at" else x)
             agree(kernel, *given)
+
+
+def test_of_what_all_load_no_index_is_outside():
+    """What all lanes load, by an index that is not proved to be inside: where it is not, and a lane wants it, that is
+    said; where none does, nothing is."""
+    kernel = loop(
+        TARGET,
+        "(x: float64[n], y: float64[m], d: int64) -> (out: bool[n])",
+        """
+        for i in grid(n):
+            hit = False
+            j = 0
+            for k in range(m):
+                if x[i] > 0.5:
+                    if y[j] > x[i]:
+                        hit = not hit
+                j = k + d
+            out[i] = hit
+        """,
+    )
+    y, few, many = np.arange(5.0), np.zeros(40), np.ones(40)
+    agree(kernel, many, y, 0)
+    agree(kernel, few, y, 10)
+    for d in (2, 2**62, -6):
+        with pytest.raises(IndexError, match="'y'"):
+            kernel.call(many, y, d)
 
 
 SUMS = {
