@@ -102,8 +102,8 @@ class InLanes:
             self._find_same(rest)
         self.apart = self._is_apart(rest)
         along = [] if self.apart else [part for part in self._shared(rest) if self._along(part)]
-        loops = [s for s in rest if isinstance(s, For)]
-        if made.reorders and any(self._along(s) and adds_rows(s, self._goes_on(s)) for s in loops):
+        sums = [s for s in rest if isinstance(s, For) and self._goes_on(s)]
+        if made.reorders and all(map(self._along, sums)) and any(adds_rows(s, self._goes_on(s)) for s in sums):
             return None  # terms of a row are vectors themselves
         chains = sum(len(self._goes_on(part)) for part in along)  # of additions: where there is one, two are kept going
         self.lanes = lanes = lanes // 2 if chains == 1 else ROWS if self.apart or along else lanes

@@ -36,6 +36,7 @@ from ...ir.tree import (
 )  # fmt: skip
 from ..sites import Sites
 from .bodies import assigned, exposed, jumps, read
+from .fast_sums import reorders
 from .grid_lanes import InLanes
 from .made import Made
 
@@ -49,8 +50,7 @@ def in_lanes(tree: KernelTree) -> KernelTree:
         if p.dims and not p.ellipsis and all(isinstance(n, int) or n in tree.symbols for n in p.dims)
     }  # fmt: skip
     strided = {p.name for p in tree.parameters if p.layout != "C"}
-    reorders = not {"fast", "reassoc"}.isdisjoint(tree.fastmath)
-    made = Made(all_names(tree) | {tree.name}, dict(tree.locals), dict(tree.arrays), extents, strided, reorders)
+    made = Made(all_names(tree) | {tree.name}, dict(tree.locals), dict(tree.arrays), extents, strided, reorders(tree))
     body = _Loops(tree, made).of(tree.body, set())
     return replace(tree, body=body, locals=made.locals, arrays=made.arrays)
 

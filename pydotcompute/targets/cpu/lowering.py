@@ -38,6 +38,7 @@ from .arrays import arrays_of
 from .bodies import assigned
 from .code import Code
 from .counted_loops import counted
+from .fast_sums import with_plain_sums
 from .few_columns import unrolled
 from .if_conversion import without_conditions
 from .lanes import in_lanes
@@ -94,8 +95,8 @@ class _Phase:
 
 def lower(tree: KernelTree, bounds: bool = False) -> CpuSource:
     """Generated Python for one specialisation."""
-    tree = in_lanes(unrolled(from_zero(periodic(latest_last(in_scalars(without_conditions(tree)))))))
-    tree = counted(with_narrowed_ranges(tree))
+    tree = unrolled(from_zero(periodic(latest_last(in_scalars(without_conditions(tree))))))
+    tree = counted(with_narrowed_ranges(in_lanes(with_plain_sums(tree))))
     several = Names(all_names(tree), lambda name: False).fresh("_several")
     return _Module(in_bits(lowered(tree, SCANNED, several)), bounds, several).source()
 
