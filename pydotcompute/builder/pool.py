@@ -17,6 +17,7 @@ from collections import deque
 from multiprocessing.connection import Connection, Pipe, wait
 from typing import IO, Iterator, NamedTuple, cast
 
+from ..declare.model import Specialisation
 from ..targets.base import Answer, Job
 
 
@@ -49,12 +50,14 @@ def run_jobs(pending: deque[Job], workers: int, folder: str) -> Iterator[Started
     """
     idle: list[_Worker] = []
     busy: dict[Connection, tuple[_Worker, Job]] = {}
+    last: dict[int, Job] = {}  # of each worker, by the number of its process
     try:
         while pending or busy:
             while pending and len(busy) < workers:
                 used = bool(idle)
                 worker = idle.pop() if used else _start(folder)
-                job = pending.popleft()
+                job = _next(pending, last.get(worker.process.pid), [job for _, job in busy.values()])
+                last[worker.process.pid] = job
                 busy[worker.connection] = (worker, job)
                 yield Started(job, worker.process.pid)
                 try:
@@ -78,6 +81,21 @@ def run_jobs(pending: deque[Job], workers: int, folder: str) -> Iterator[Started
     finally:
         for worker in [*idle, *(worker for worker, _ in busy.values())]:
             _end(worker)
+
+
+def _next(pending: deque[Job], before: Job | None, under_way: list[Job]) -> Job:
+    """Take the job that a worker does after another: for the same tree if there is one, which it still has, and else
+    for one that no other worker has."""
+    others = [*map(_tree, under_way)]
+    mine = (job for job in pending if before is not None and _tree(job) == _tree(before))
+    free = (job for job in pending if _tree(job) not in others)
+    job = next(mine, None) or next(free, None) or pending[0]
+    pending.remove(job)
+    return job
+
+
+def _tree(job: Job) -> tuple[str, Specialisation, str]:
+    return job.kernel.name, job.specialisation, job.rendered.text
 
 
 def _start(folder: str) -> _Worker:
