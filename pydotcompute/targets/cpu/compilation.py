@@ -24,6 +24,9 @@ from .remarks import remarks
 from .symbols import named
 from .throughput import PROCESSORS, throughput
 
+# The text of entry points by all that decides about it: many kernels have one signature.
+_ENTRIES: dict[str, str] = {}
+
 
 class Lowered(NamedTuple):
     tree: KernelTree
@@ -71,15 +74,19 @@ class Compilation(Inspection):
     def _answer(self) -> Answer:
         (tree, source, _), text, job, clock = self.lowered, self.text, self.job, self.clock
         clock.tick("numba")
-        entries = {
-            platform: entry_ir(
-                tree.parameters, tree.symbols, tree.aliases, declared=job.kernel.signature.parameters,
-                types=tuple(job.kernel.types), requires=job.kernel.requires, params=dict(job.specialisation.params),
-                vendor=job.kernel.vendor.get("when", True) if job.kernel.vendor else None, checks=source.faults.any,
-                takes_long=may_take_long(tree), tuned=bool(job.kernel.tune), platform=platform,
-            )
-            for platform in {platform_of(target) for target in job.targets}
-        }  # fmt: skip
+        signature: dict[str, Any] = dict(
+            parameters=tree.parameters, symbols=tree.symbols, aliases=tree.aliases,
+            declared=job.kernel.signature.parameters, types=tuple(job.kernel.types), requires=job.kernel.requires,
+            params=dict(job.specialisation.params),
+            vendor=job.kernel.vendor.get("when", True) if job.kernel.vendor else None, checks=source.faults.any,
+            takes_long=may_take_long(tree), tuned=bool(job.kernel.tune),
+        )  # fmt: skip
+        entries = {}
+        for platform in {platform_of(target) for target in job.targets}:
+            key = repr((platform, signature))
+            if key not in _ENTRIES:
+                _ENTRIES[key] = entry_ir(**signature, platform=platform)
+            entries[platform] = _ENTRIES[key]
         artifacts, failures = {}, {}
         started = perf_counter()
         made_of = objects(job.kernel.name, text, job.targets, entries, job.linker, job.debug_info, clock.tick)
