@@ -94,10 +94,15 @@ def atoms_of(polys: Iterable[Poly]) -> set[int]:
 
 
 def substitute(poly: Poly, atom: int, by: Poly) -> Poly:
-    if not any(atom in monomial for monomial in poly):
+    for monomial in poly:  # no generator: this is asked more often than anything else of a prover
+        if atom in monomial:
+            break
+    else:
         return poly
-    total: Poly = {}
+    total: Poly = {monomial: coefficient for monomial, coefficient in poly.items() if atom not in monomial}
     for monomial, coefficient in poly.items():
+        if atom not in monomial:
+            continue
         term: Poly = {tuple(a for a in monomial if a != atom): coefficient}
         for _ in range(monomial.count(atom)):
             term = multiply(term, by)

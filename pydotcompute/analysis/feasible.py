@@ -56,15 +56,15 @@ def _has_solution(rows: list[list[int]]) -> bool:
                 pivot = k if least else pivot
         leaving = rows[pivot]
         goal = _eliminated(goal, leaving, column)
-        rows = [row if k == pivot else _eliminated(row, leaving, column) for k, row in enumerate(rows)]
+        rows = [
+            _eliminated(row, leaving, column) if row[column] and k != pivot else row for k, row in enumerate(rows)
+        ]
         basis[pivot] = column
     return True
 
 
 def _eliminated(row: list[int], pivot: list[int], column: int) -> list[int]:
     factor, scale = row[column], pivot[column]
-    if not factor:
-        return row
     result = [a * scale - factor * b for a, b in zip(row, pivot)]
     divisor = math.gcd(*result)
     return [value // divisor for value in result] if divisor > 1 else result

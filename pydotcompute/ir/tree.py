@@ -374,7 +374,7 @@ N = TypeVar("N", bound=Node)
 
 def children(node: Node) -> list[Any]:
     """The nodes directly inside a node, in evaluation order."""
-    values = node.__dict__.values()
+    values = () if type(node) in (Const, Var) else node.__dict__.values()  # those are half of all nodes
     return [n for value in values for n in (value if type(value) is tuple else (value,)) if isinstance(n, Node)]
 
 
