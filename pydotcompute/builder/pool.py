@@ -14,11 +14,14 @@ import subprocess
 import sys
 import tempfile
 from collections import deque
+from itertools import islice
 from multiprocessing.connection import Connection, Pipe, wait
 from typing import IO, Iterator, NamedTuple, cast
 
 from ..declare.model import Specialisation
 from ..targets.base import Answer, Job
+
+_NEAR = 32  # jobs to choose from: those for one tree stand side by side
 
 
 class Started(NamedTuple):
@@ -86,11 +89,12 @@ def run_jobs(pending: deque[Job], workers: int, folder: str) -> Iterator[Started
 def _next(pending: deque[Job], before: Job | None, under_way: list[Job]) -> Job:
     """Take the job that a worker does after another: for the same tree if there is one, which it still has, and else
     for one that no other worker has."""
-    others = [*map(_tree, under_way)]
-    mine = (job for job in pending if before is not None and _tree(job) == _tree(before))
-    free = (job for job in pending if _tree(job) not in others)
-    job = next(mine, None) or next(free, None) or pending[0]
-    pending.remove(job)
+    near, others = [*map(_tree, islice(pending, _NEAR))], [*map(_tree, under_way)]
+    mine = (k for k, tree in enumerate(near) if before is not None and tree == _tree(before))
+    free = (k for k, tree in enumerate(near) if tree not in others)
+    place = next(mine, next(free, 0))
+    job = pending[place]
+    del pending[place]
     return job
 
 
