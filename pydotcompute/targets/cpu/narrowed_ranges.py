@@ -68,7 +68,7 @@ def narrowed(
     """The loop over such turns. kept: the scalars of a turn that later turns may read, or what follows the loop. lane:
     the index of the lanes, of which `ends` are the first and the last, and own the scalars that each has of its own.
     known: assignments before the loop of what follows from indices."""
-    *before, last = loop.body
+    *before, last = loop.body or (None,)
     constant = isinstance(loop.start, Const) and isinstance(loop.stop, Const)  # which LLVM writes one after the other
     if constant or loop.step != _ONE or not isinstance(last, If) or last.orelse:
         return loop

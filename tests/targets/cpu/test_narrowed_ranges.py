@@ -131,3 +131,8 @@ def test_time_is_that_of_the_turns_left():
     kernel = loop(TARGET, "(x: float64[n], y: float64[m]) -> (out: float64[n])", body)
     x, y = np.arange(40.0), np.array([1.0, 2.0])
     np.testing.assert_array_equal(kernel.call(x, y), x + 2 * np.minimum(x + 1, 39))
+
+
+def test_a_loop_of_nothing():
+    body = "for i in grid(n):\n    for k in range(n):\n        pass\n    out[i] = x[i]"
+    agree(loop(TARGET, "(x: float32[n]) -> (out: float32[n])", body), draw(5))
