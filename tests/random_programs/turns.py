@@ -177,7 +177,7 @@ class Turns(Forms):
         if places and self.chance(0.5):
             place = f"int64({self.rng.choice(places).name}[{place}]) % k"
         variable = self.pick([v for v in self.scope.mutable if v.rank == 2])
-        with self.block(f"if {name} > 0{f' and {bare(self.condition(1))}' if self.chance(0.3) else ''}:"):
+        with self.block(f"if {name} > 0{f' and {self.expr(0, 1).text}' if self.chance(0.3) else ''}:"):
             element = self.cast(Expr(f"{values.name}[{place}]", values.dtype), variable.dtype)
             self.line(f"{variable.text} = {variable.text} * 0.5 + {element.text}")
 
