@@ -8,6 +8,7 @@ import pytest
 from tests.targets.built import every_target, every_target_and, kept, loop, same
 
 from pydotcompute.ir.functions import FUNCTIONS
+from pydotcompute.ir.math import bound
 from pydotcompute.targets import registry
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -96,6 +97,15 @@ def test_functions_of_constants(target, dtype):
     got, wanted = built.call(2), built.python(2)
     wrong = ~np.isclose(got, wanted, rtol=1e-5 if dtype == "float32" else 1e-13, atol=0, equal_nan=True)[0]
     assert not wrong.any(), [(e, g, w) for e, g, w, bad in zip(expressions, got[0], wanted[0], wrong, strict=True) if bad]
+
+
+@every_target_and("float32", "float64")
+@pytest.mark.parametrize("function", ["sin", "cos", "tan"])
+def test_a_large_constant_alone(target, dtype, function):
+    """Of which a call of its own takes care, here the only one: a compiler may do without its parameters."""
+    built = loop(target, f"(n: int64) -> (out: {dtype}[n])", f"for i in grid(n):\n    out[i] = {function}({dtype}(1e10))")
+    got, wanted = built.call(9), getattr(np, function)(1e10)
+    assert np.abs(got - wanted).max() <= bound(function, dtype) * np.spacing(np.array(abs(wanted), dtype))
 
 
 @every_target

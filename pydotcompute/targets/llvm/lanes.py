@@ -16,7 +16,8 @@ from llvmlite import ir
 from .values import call
 
 PREFIX = "lanes."  # of every function defined here; the names are part of the mapping and must stay as they are
-_KEPT = "llvm.compiler.used"  # nothing refers to the variants until loops are vectorised
+# Nothing refers to the variants until loops are vectorised; the function that names them has to keep its parameters.
+_KEPT = "llvm.compiler.used"
 _I64 = ir.IntType(64)
 #: of a function without effects that is not inlined
 PURE = ("noinline", "nounwind", "willreturn", "memory(none)")
@@ -38,7 +39,8 @@ def _define(
     set.add(scalar.attributes, f'"vector-function-abi-variant"="{mapping}"')
     # the variants must not call what is mapped to them: that too would be vectorised
     lane = _scalar(module, f"{symbol}.1", type_, limit, rare)
-    _keep(module, [_variant(lane, name, count, limit) for name, count in zip(names, counts, strict=True)])
+    variants = [_variant(lane, name, count, limit) for name, count in zip(names, counts, strict=True)]
+    _keep(module, [scalar, *variants])
     return scalar
 
 
