@@ -30,6 +30,7 @@ from .power_scaling import with_scalings
 from .processors import export, has, lowest, parsed, target_machine, triple
 from .rounding import by_conversion
 from .run import run_ir
+from .saturation import converted
 from .short_forms import in_short_forms
 from .slices import NAMES, slices_ir
 from .undefined import undefined_symbols
@@ -228,7 +229,7 @@ def _with_short_forms(module: llvm.ModuleRef, builder: llvm.PassBuilder, target:
         return module
     text = str(module)
     rounds, masks = has("sse4.1", target), has("avx512vl", target)
-    changed = in_short_forms(text if rounds else by_conversion(text), masks, blends=rounds)
+    changed = converted(in_short_forms(text if rounds else by_conversion(text), masks, blends=rounds))
     if masks:
         changed = with_scalings(changed)
     if changed == text:

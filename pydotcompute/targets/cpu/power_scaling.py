@@ -4,8 +4,9 @@ rounds, as the instruction does: the bits are the same."""
 from __future__ import annotations
 
 import re
-import struct
 from typing import Any
+
+from llvmlite import ir
 
 from ...ir.math.exponential import factors
 from ...ir.math.formats import FLOAT32, FLOAT64, Format
@@ -14,6 +15,7 @@ _FUNCTION = re.compile(r"^define .*?^}", re.M | re.S)
 _DEFINITION = re.compile(r"^  (%\S+) = (?:tail )?(\w+) (.*)$", re.M)
 _OPERAND = re.compile(r"%[^\s,()]+|splat \([^)]*\)")
 _PRODUCT = re.compile(r"^  (%\S+) = fmul (?:\w+ )*(<(\d+) x (float|double)>) .*$", re.M)
+_TYPES = {"float": ir.FloatType(), "double": ir.DoubleType()}
 _FORMATS = {"float": ("ps", FLOAT32), "double": ("pd", FLOAT64)}
 
 
@@ -34,11 +36,11 @@ def with_scalings(text: str) -> str:
             instruction = f"llvm.x86.avx512.mask.scalef.{suffix}.{width}"
             last = f"i{max(8, int(lanes))}", *(["i32"] if width == 512 else [])  # mask, rounding
             declared[instruction] = f"declare {vector} @{instruction}({', '.join([vector] * 3 + [*last])})\n"
-            k, least = f"%k.{name[1:]}", struct.pack(">d", -factors(f)[0]).hex().upper()
+            k, least = f"%k.{name[1:]}", ir.Constant(_TYPES[t], -float(factors(f)[0]))
             given = [f"{vector} {parts['p']}", f"{vector} {k}", f"{vector} zeroinitializer"]
             given += [f"{t} {number}" for t, number in zip(last, (-1, 4))]
             return (
-                f"  {k} = fadd {vector} {parts['shifted']}, splat ({t} 0x{least})\n"
+                f"  {k} = fadd {vector} {parts['shifted']}, splat ({least})\n"
                 f"  {name} = call {vector} @{instruction}({', '.join(given)})"
             )
 
