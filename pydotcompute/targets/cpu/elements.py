@@ -72,6 +72,6 @@ class Elements:
     @contextmanager
     def own_rows(self) -> Iterator[dict[tuple[str, str], str]]:
         """The rows; those that are added inside are forgotten after it."""
-        known = dict(self.rows)
+        known, self.rows = self.rows, dict(self.rows)
         yield self.rows
         self.rows = known

@@ -109,3 +109,28 @@ def test_argmin_of_a_view():
     k = kernel("p[()] = argmin(x[i] for i in grid(size))", "(x: strided T[...]) -> (p: int64)")
     for x in layouts():
         agree(k, {"size": 60}, 1, None, x=x, p=np.zeros((), "i8"))
+
+
+REDUCED = {
+    "sum": "sum(w[k] * x[i] for k in range(m))",
+    "least": "min(w[k] - x[i] for k in range(m))",
+    "place": "argmax(w[k] for k in range(m) if w[k] < x[i])",
+    "place of products": "argmin(w[k] * x[i] for k in range(m))",
+    "count": "sum(1 for k in range(m) if w[k] > x[i])",
+    "any": "any(w[k] > x[i] + 1 for k in range(m))",
+    "two": "sum(w[k] * x[i] for k in range(m)) + max(w[k] * y[i] for k in range(m))",
+}
+
+
+@pytest.mark.parametrize("name", REDUCED)
+def test_reductions_in_every_version_of_a_loop(name):
+    """What a loop inside is written by does not outlast it: versions for other strides follow."""
+    k = kernel(
+        f"for i in grid(size):\n    out[i] = {REDUCED[name]}",
+        "(x: broadcast T[...], y: broadcast T[...], w: T[m]) -> (out: float64[...])",
+    )
+    for m in (5, 70):
+        w = base(m, seed=1)
+        for x in layouts():
+            for y in (base(5, 12, seed=2), np.broadcast_to(base(5, 1, seed=3), (5, 12))):
+                agree(k, {"size": 60, "m": m}, 1, 1e-5, x=x, y=y, w=w, out=np.zeros((5, 12)))
