@@ -312,16 +312,17 @@ def in_order(groups: list[tuple[str, ...]], outputs: dict) -> dict:
     """The outputs, those that come permuted sorted by their bits, a group together."""
     found = dict(outputs)
     present = [[name for name in names if name in outputs] for names in groups]  # of some calls one output is looked at
-    for group in (names for names in present if names and len(outputs[names[0]])):
-        columns = []
-        for name in group:
-            real = outputs[name]
-            real = real.view(real.real.dtype).reshape(len(real), 2) if real.dtype.kind == "c" else real
+    for group in filter(None, present):
+        count, columns = min(len(outputs[name]) for name in group), []  # one alone may be as long as what was written
+        for name in group if count else ():
+            real = outputs[name][:count]
+            real = real.view(real.real.dtype).reshape(count, 2) if real.dtype.kind == "c" else real
             real = np.where(real != real, np.array(np.nan, real.dtype), real) if real.dtype.kind in "fV" else real
-            bits = np.ascontiguousarray(real).view(f"u{real.dtype.itemsize}").reshape(len(real), -1)
+            bits = np.ascontiguousarray(real).view(f"u{real.dtype.itemsize}").reshape(count, -1)
             columns += list(bits.T)
-        order = np.lexsort(columns)
-        found |= {name: outputs[name][order] for name in group}
+        if columns:
+            order = np.lexsort(columns)
+            found |= {name: np.concatenate([outputs[name][:count][order], outputs[name][count:]]) for name in group}
     return found
 
 
