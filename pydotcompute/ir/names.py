@@ -17,6 +17,7 @@ def all_names(tree: KernelTree) -> set[str]:
                 names |= {getattr(node, "name", "")} | set(getattr(node, "names", ()))
     return names
 
+
 def with_values(node: Any, values: Mapping[str, Any]) -> Any:
     """The node with expressions in place of the scalars of these names, wherever those are read."""
     if isinstance(node, Var):

@@ -7,7 +7,7 @@ to a denormal, zero or infinity where it must.
 """
 
 
-from typing import Any, Callable
+from typing import Any
 
 import numpy as np
 
@@ -101,28 +101,16 @@ _ONE, _MINUS_LOG2_E, _MINUS_LN2 = np.float64(1), np.float64(-1.4426950408889634)
 _POWER = FLOAT64.magic + np.float64(FLOAT64.bias)  # k above it, and the bits end in the exponent of 2**k
 
 
-def factors(f: Format) -> tuple[np.floating[Any], Callable[[Value], tuple[Value, Value]]]:
-    """A magic number, and of the bits of `magic + k` two factors whose product is 2**k, of about one size."""
+def scaling(f: Format) -> tuple[np.floating[Any], Function]:
+    """A magic number, and scale(p, bits of `magic + k`): p * 2**k for p near 1, by two factors of about one size."""
     shift, unit = f.shift, f.int(1)
 
     @scalar
-    def both(bits: Value) -> tuple[Value, Value]:  # they end in k and the exponents that two factors of 1 have
+    def scale(p: Value, bits: Value) -> Value:  # the bits end in k and the exponents that two factors of 1 have
         half = shift_left(shift_right(bits, unit), shift)  # what the magic number itself has there is shifted out
-        return as_float(half), as_float(isub(shift_left(bits, shift), half))
+        return p * as_float(half) * as_float(isub(shift_left(bits, shift), half))
 
-    return f.magic + f.float(2 * f.bias), both
-
-
-def scaling(f: Format) -> tuple[np.floating[Any], Function]:
-    """That magic number and scale(p, bits): p * 2**k for p near 1."""
-    magic, both = factors(f)
-
-    @scalar
-    def scale(p: Value, bits: Value) -> Value:
-        first, second = both(bits)
-        return p * first * second
-
-    return magic, scale
+    return f.magic + f.float(2 * f.bias), scale
 
 
 def exp_of_sum(f: Format, table: tuple[float, ...], low: float, high: float) -> Function:

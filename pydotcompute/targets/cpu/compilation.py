@@ -24,8 +24,9 @@ from .remarks import remarks
 from .symbols import named
 from .throughput import PROCESSORS, throughput
 
-# The text of entry points by all that decides about it: many kernels have one signature.
+# The text of entry points by all that decides about it: many kernels have one signature. So many at most.
 _ENTRIES: dict[str, str] = {}
+_MOST_ENTRIES = 256
 
 
 class Lowered(NamedTuple):
@@ -85,6 +86,8 @@ class Compilation(Inspection):
         for platform in {platform_of(target) for target in job.targets}:
             key = repr((platform, signature))
             if key not in _ENTRIES:
+                if len(_ENTRIES) >= _MOST_ENTRIES:
+                    _ENTRIES.clear()
                 _ENTRIES[key] = entry_ir(**signature, platform=platform)
             entries[platform] = _ENTRIES[key]
         artifacts, failures = {}, {}

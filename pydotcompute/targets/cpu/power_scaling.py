@@ -8,15 +8,13 @@ from typing import Any
 
 from llvmlite import ir
 
-from ...ir.math.exponential import factors
+from ...ir.math.exponential import scaling
 from ...ir.math.formats import FLOAT32, FLOAT64, Format
+from .short_forms import FUNCTION
 
-_FUNCTION = re.compile(r"^define .*?^}", re.M | re.S)
 _DEFINITION = re.compile(r"^  (%\S+) = (?:tail )?(\w+) (.*)$", re.M)
 _OPERAND = re.compile(r"%[^\s,()]+|splat \([^)]*\)")
 _PRODUCT = re.compile(r"^  (%\S+) = fmul (?:\w+ )*(<(\d+) x (float|double)>) .*$", re.M)
-_TYPES = {"float": ir.FloatType(), "double": ir.DoubleType()}
-_FORMATS = {"float": ("ps", FLOAT32), "double": ("pd", FLOAT64)}
 
 
 def with_scalings(text: str) -> str:
@@ -28,15 +26,15 @@ def with_scalings(text: str) -> str:
 
         def product(line: re.Match[str]) -> str:
             name, vector, lanes, t = line.groups()
-            suffix, f = _FORMATS[t]
-            width = int(lanes) * f.float().nbytes * 8
+            suffix, size, least, pattern = _FORMATS[t]
+            width = int(lanes) * size
             parts: dict[str, str] = {}
-            if width not in (128, 256, 512) or not _matches(_of_two_factors(f), name, made, parts):
+            if width not in (128, 256, 512) or not _matches(pattern, name, made, parts):
                 return line[0]
             instruction = f"llvm.x86.avx512.mask.scalef.{suffix}.{width}"
             last = f"i{max(8, int(lanes))}", *(["i32"] if width == 512 else [])  # mask, rounding
             declared[instruction] = f"declare {vector} @{instruction}({', '.join([vector] * 3 + [*last])})\n"
-            k, least = f"%k.{name[1:]}", ir.Constant(_TYPES[t], -float(factors(f)[0]))
+            k = f"%k.{name[1:]}"
             given = [f"{vector} {parts['p']}", f"{vector} {k}", f"{vector} zeroinitializer"]
             given += [f"{t} {number}" for t, number in zip(last, (-1, 4))]
             return (
@@ -46,11 +44,11 @@ def with_scalings(text: str) -> str:
 
         return _PRODUCT.sub(product, function[0])
 
-    return _FUNCTION.sub(in_function, text) + "".join(declared.values())
+    return FUNCTION.sub(in_function, text) + "".join(declared.values())
 
 
 def _of_two_factors(f: Format) -> tuple[Any, ...]:
-    """What LLVM makes of `factors` and the two products: operations over constants and the values to be found."""
+    """What LLVM makes of `scaling`: operations over constants and the values to be found."""
     integer = f"i{f.float().nbytes * 8}"
     shift, shift_less, exponent = (f"splat ({integer} {n})" for n in (f.mantissa, f.mantissa - 1, -1 << f.mantissa))
     bits = ("bitcast", "shifted")
@@ -71,3 +69,10 @@ def _matches(pattern: Any, value: str, made: dict[str, tuple[str, list[str]]], f
             found.update(trial)
             return True
     return False
+
+
+# Of each type: the instruction's suffix, bits, what is added to `shifted` to have k, and the products.
+_FORMATS = {
+    "float": ("ps", 32, ir.Constant(ir.FloatType(), -float(scaling(FLOAT32)[0])), _of_two_factors(FLOAT32)),
+    "double": ("pd", 64, ir.Constant(ir.DoubleType(), -float(scaling(FLOAT64)[0])), _of_two_factors(FLOAT64)),
+}

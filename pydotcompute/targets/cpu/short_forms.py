@@ -22,7 +22,7 @@ _EXTREME = re.compile(
     r"call ((?:contract |reassoc |arcp |afn |ninf )*)(<(\d+) x (?:float|double)>|float|double)"
     r" @llvm\.(minimum|maximum)\.(\w+)\(\2 (%[^,]+), \2 (%[^,)]+)\)"
 )
-_FUNCTION = re.compile(r"^define .*?^}", re.M | re.S)
+FUNCTION = re.compile(r"^define .*?^}", re.M | re.S)
 _COMPARISON = re.compile(r"^ *(%\S+) = fcmp (\w+) (float|double) (\S+), ([^\s,]+)", re.M)
 _CHOICE = re.compile(r"= select i1 (%\S+), (float|double) (\S+), \2 ([^\s,]+)")
 _EXTENDED = re.compile(r"^ *(%[\w.]+) = [sz]ext (?:nneg )?<\d+ x i(?:8|16)> ", re.M)
@@ -66,8 +66,8 @@ def in_short_forms(text: str, masks: bool, blends: bool) -> str:
 
         return _CHOICE.sub(choice, function[0])
 
-    text = _FUNCTION.sub(lambda function: _without_pairs(function[0]), _EXTREME.sub(extreme, text))
-    return (_FUNCTION.sub(choices, text) if blends else text) + "".join(called.values())
+    text = FUNCTION.sub(lambda function: _without_pairs(function[0]), _EXTREME.sub(extreme, text))
+    return (FUNCTION.sub(choices, text) if blends else text) + "".join(called.values())
 
 
 def _without_pairs(function: str) -> str:
