@@ -1,7 +1,8 @@
 """Which indices are inside their arrays whatever the arguments are: proved from extents, counts and conditions.
 
 An access that is proved costs nothing; every other one is checked when it happens. So a proof may use nothing that
-holds only in a program without faults: neither that other accesses are inside, nor that loops come to their ends.
+holds only in a program without faults: neither that other accesses are inside, nor that loops come to their ends. Where
+code leaves a `while` loop as soon as its condition has had a fault, what the condition reads is inside in the body.
 """
 
 from __future__ import annotations
@@ -16,14 +17,20 @@ from .affine import Poly
 from .symbolic import Walk
 
 
-def marked(tree: t.KernelTree) -> t.KernelTree:
-    """The tree with `inside` set at each access that is proved, wherever it is reached from."""
-    walk = _Prover(tree)
+def marked(tree: t.KernelTree, leaves: bool = False) -> t.KernelTree:
+    """The tree with `inside` and `proved` set at each access, wherever it is reached from. leaves: the code leaves
+    `while` loops before their bodies where there was a fault."""
+    walk = _Prover(tree, leaves)
     walk.block(tree.body, ())
 
     def marking(node: Any) -> Any:
         made = t.rebuilt(node, marking)
-        return replace(made, inside=walk.proved.get(id(node), False)) if isinstance(node, t.Access) else made
+        if not isinstance(node, t.Access):
+            return made
+        axes = walk.proved.get(id(node), ())
+        whole = len(axes) == len(node.indices)
+        inside = whole and all(axes)
+        return replace(made, inside=inside, proved=axes if whole and not inside else ())
 
     helpers = tuple(replace(h, body=tuple(map(marking, h.body))) for h in tree.helpers)
     return replace(tree, body=tuple(map(marking, tree.body)), helpers=helpers)
@@ -37,18 +44,30 @@ def unproved(tree: t.KernelTree) -> list[t.Access]:
 
 
 class _Prover(Walk):
-    def __init__(self, tree: t.KernelTree):
+    def __init__(self, tree: t.KernelTree, leaves: bool):
         super().__init__(tree)
-        self.proved: dict[int, bool] = {}  # by the node's identity
+        self.leaves = leaves
+        self.proved: dict[int, tuple[bool, ...]] = {}  # the axes, by the node's identity
         self.watched = {*self.watched, *self.found.extents}
 
     def record(self, node: t.Access, indices: Sequence[Value]) -> Access:
         access = super().record(node, indices)
         extents = self.found.extents.get(access.array, ())
-        open_ = len(indices) - (isinstance(node, t.Load | t.Store) and node.known)
-        inside = len(extents) == len(indices) and all(map(self.inside, indices[:open_], extents[:open_]))
-        self.proved[id(node)] = inside and self.proved.get(id(node), True)
+        axes = [self.inside(index, extent) for index, extent in zip(indices, extents)]
+        if axes and node.known:
+            axes[-1] = True
+        before = self.proved.get(id(node), (True,) * len(axes))
+        self.proved[id(node)] = tuple(a and b for a, b in zip(axes, before))
         return access
+
+    def condition(self, s: t.While) -> Value:
+        first, around = len(self.found.all), len(self.conditions)
+        condition = super().condition(s)
+        if not self.leaves:
+            return condition
+        certain = [a for a in self.found.all[first:] if len(a.under) == around and a.scopes == self.scopes]
+        read = [constraint for access in certain for constraint in self.found.inside(access)]
+        return replace(condition, truth=(*condition.truth, *read))
 
     def inside(self, index: Value, extent: Poly | None) -> bool:
         """Is 0 ≤ index < extent wherever the walk is?"""

@@ -212,7 +212,7 @@ class Walk(Values):
             if s.name not in assigned(s.body):
                 self.environment[s.name] = index
         else:
-            condition = self.value(s.condition)
+            condition = self.condition(s)
         with self.assuming(condition):
             self.block(s.body, None if path is None else (*here, 0))
         del self.conditions[held:]
@@ -225,6 +225,10 @@ class Walk(Values):
             if name in after:
                 old = self.environment[name]
                 self.environment[name] = Value(old.poly, old.varies, old.loads | after[name].loads)
+
+    def condition(self, s: t.While) -> Value:
+        """What holds in the loop's body."""
+        return self.value(s.condition)
 
     def counted(self, s: t.For, scope: Scope, start: Value, stop: Value, step: Value) -> Value:
         """The index of `range(start, stop, step)`: start + step · counter."""

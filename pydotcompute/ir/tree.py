@@ -20,6 +20,13 @@ class Node:
     at: Position | None = field(default=None, compare=False, repr=False)
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Indexed(Node):
+    inside: bool = field(default=False, compare=False, repr=False)  # proved to be within the array, see analysis/inside
+    proved: tuple[bool, ...] = field(default=(), compare=False, repr=False)  # which indices are, where not all are
+    known: bool = field(default=False, compare=False, repr=False)  # the last index is, as whoever wrote it knows
+
+
 @dataclass(frozen=True, eq=False)
 class Const(Node):
     value: bool | int | float | complex  # already a value of `type`; inf and nan are floats
@@ -54,12 +61,10 @@ class Var(Node):
 
 
 @dataclass(frozen=True)
-class Load(Node):
+class Load(_Indexed):
     array: str
     indices: tuple[Expr, ...]  # int64, one for each dimension the kernel sees; none for an output scalar
     type: str
-    inside: bool = field(default=False, compare=False, repr=False)  # proved to be within the array, see analysis/inside
-    known: bool = field(default=False, compare=False, repr=False)  # the last index is, as whoever wrote it knows
 
 
 @dataclass(frozen=True)
@@ -155,35 +160,31 @@ class AssignTuple(Node):
 
 
 @dataclass(frozen=True)
-class Store(Node):
+class Store(_Indexed):
     """`array[indices] = value`; `x[i] += e` is a Store of a Binary of a Load."""
 
     array: str
     indices: tuple[Expr, ...]
     value: Expr
-    inside: bool = field(default=False, compare=False, repr=False)
-    known: bool = field(default=False, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
-class Atomic(Node):
+class Atomic(_Indexed):
     op: str  # "add" "min" "max"
     array: str
     indices: tuple[Expr, ...]
     value: Expr
-    inside: bool = field(default=False, compare=False, repr=False)
     result: str = ""  # the local that gets what the element held before, if any
     stored: str = ""  # float16 or bfloat16, where elements are stored so: value and result are float32
 
 
 @dataclass(frozen=True)
-class Scatter(Node):
+class Scatter(_Indexed):
     """A store at which iterations may meet: of the values one stays, whole up to 8 bytes, of complex128 each part."""
 
     array: str
     indices: tuple[Expr, ...]
     value: Expr
-    inside: bool = field(default=False, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,11 @@ class Sites:
         """Whether the code looks at the indices of this access."""
         return bool(node.indices) and (self.bounds or not (node.inside or self.trusts))
 
+    def looked_at(self, node: Access) -> slice:
+        """Its indices that the code looks at: from the first that is not proved to the last."""
+        open_ = [k for k in range(len(node.indices)) if self.bounds or not node.proved or not node.proved[k]]
+        return slice(open_[0], open_[-1] + 1) if open_ else slice(0)
+
     def call(self, e: CallHelper, within: Position | None) -> int:
         """The number of a call in the kernel, from 1; within: where the statement stands that it is in."""
         at = within or e.at

@@ -88,6 +88,44 @@ def test_not_proved(body, indices):
     assert unproved(body) == [indices]
 
 
+@pytest.mark.parametrize(
+    "condition, body, indices",
+    [
+        ("y[p] >= 0", "out[p] += x[p]", ["p"]),
+        ("y[p] >= 0 and x[p] > 0", "out[p] = w[p, m - 1]", ["p", "p", "p, (m - 1)"]),
+        ("y[p] + y[p + 1] >= 0", "out[p] = x[p + 1]", ["p", "(p + 1)"]),
+        ("w[p, j] >= 0", "b[p, j] = 1", ["p, j"]),
+        # nobody has looked
+        ("y[p] >= 0", "out[p + 1] = 0", ["p", "(p + 1)"]),
+        ("y[p] >= 0", "b[p, j] = 0", ["p", "p, j"]),
+        ("c > 0 or y[p] >= 0", "out[p] = 0", ["p", "p"]),
+        ("c > 0 and y[p] >= 0", "out[p] = 0", ["p", "p"]),
+        ("(y[p] if c > 0 else c) >= 0", "out[p] = 0", ["p", "p"]),
+        ("any(y[p] >= 0 for q in range(j))", "out[p] = 0", ["p", "p"]),
+        ("y[y[p]] >= 0", "out[y[p]] = 1", ["y[p]", "p", "y[p]"]),
+        # the index is another one
+        ("y[p] >= 0", "p += 1\n        out[p] = 0", ["p", "p"]),
+        ("y[p] >= 0", "for q in range(j):\n            out[p] = 0\n            p += 1", ["p", "p"]),
+    ],
+)
+def test_what_a_condition_has_looked_at(condition, body, indices):
+    """It is inside in the loop's body, where code leaves the loop before that after a fault, but not behind it."""
+    text = f"for i in range(n):\n    p = k\n    j = c\n    while {condition}:\n        {body}\n        p += c\n    out[p] = 1"
+    tree = tree_of(text, ARRAYS.replace("k: int32", "k: int64"), types="")
+    found = inside.unproved(inside.marked(tree, leaves=True))
+    assert [", ".join(map(expression, node.indices)) for node in found] == [*indices, "p"]
+
+
+def test_code_that_goes_on_after_a_fault_looks_again():
+    assert unproved("for i in range(n):\n    p = c\n    while y[p] >= 0:\n        out[p] += x[p]") == ["p"] * 4
+
+
+def test_which_indices_are_proved():
+    body = "for i in grid(n):\n    for j in range(m):\n        b[i, j] = w[y[i], j] + w[i, y[i]] + w[i, j] + w[i + 1, c]"
+    tree = tree_of(body, ARRAYS, types="")
+    assert [node.proved for node in inside.unproved(tree)] == [(False, True), (True, False), (False, False)]
+
+
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "uint8", "uint16", "uint32"])
 def test_the_last_value_of_a_type_wraps(dtype):
     signature = f"(x: float32[n], k: {dtype}) -> (out: float32[n])"

@@ -57,6 +57,55 @@ def test_code_whose_indices_are_all_proved_has_no_checks(target):
     assert fault(loop(target, signature, body), np.ones(4, "f4"), 6) is not None
 
 
+@ordinary
+def test_of_an_access_the_indices_that_are_not_proved_are_looked_at(target):
+    body = "for i, c in grid(n, 3):\n    out[i, a[i], c, b[i]] = w[c, a[i], i] + w[c, i % m, b[i]]"
+    signature = "(w: float32[3, m, n], a: int64[n], b: int64[n]) -> (out: float32[n, m, 3, n] = 0)"
+    k = loop(target, f"{signature}", body)
+    rng = np.random.default_rng(0)
+    w, a, b = rng.random((3, 5, 40), "f4"), rng.integers(0, 5, 40), rng.integers(0, 40, 40)
+    out, i, c = np.zeros((40, 5, 3, 40), "f4"), np.arange(40)[:, None], np.arange(3)
+    out[i, a[:, None], c, b[:, None]] = w[c, a[:, None], i] + w[c, i % 5, b[:, None]]
+    assert (k.call(w, a, b) == out).all()
+    for wrong, extent, axes in ((a, 5, (1,)), (b, 40, (2, 3))):
+        right = wrong.copy()
+        for outside in (-1, extent, 2**62):
+            wrong[31] = outside
+            array, axis, *told = fault(k, w, a, b, got := np.zeros_like(out))[:4]
+            assert array in ("w", "out") and axis in axes and told == [extent, outside]
+            assert (got[31] == 0).all()
+        wrong[:] = right
+
+
+CHAIN = {
+    "plain": "while left[k] >= 0:\n        out[k] += 1\n        k = left[k] if x[k] > 0 else right[k]\n    end[i] = k",
+    "and": "while k != 7 and left[k] >= 0:\n        k = left[k] if x[k] > 0 else right[k]\n        out[k] += 1\n    end[i] = k",
+    "or": "while k == 7 or left[k] >= 0:\n        out[k] += 1\n        k = left[k] if x[k] > 0 else right[k]\n    end[i] = k",
+    "in a helper": "end[i] = follow(left, right, x, k)",
+}  # fmt: skip
+FOLLOW = "def follow(left, right, x, k):\n    while left[k] >= 0:\n        k = left[k] if x[k] > 0 else right[k]\n    return k\n"
+
+
+@ordinary
+@pytest.mark.parametrize("kind", CHAIN)
+def test_what_the_condition_of_a_loop_has_looked_at(target, kind):
+    """It is inside in the loop's body, which is not reached after a fault, but no longer once the index has changed."""
+    signature = "(start: int64[n], left: int64[m], right: int64[m], x: float32[m]) -> (end: int64[n], out: int64[m] = 0)"
+    body = f"{FOLLOW}for i in range(n):\n    k = start[i]\n    {CHAIN[kind]}"
+    k = loop(target, signature, body)
+    left, right = np.array([1, 3, 3, -1, 5, 0]), np.array([2, 0, 1, -1, 0, 2])
+    x, start = np.array([1, -1, 1, 0, 1, -1], "f4"), np.array([4, 3, 5])
+    right[1] = 3
+    assert k.call(start, left, right, x)[0].tolist() == [3, 3, 3]
+    for wrong in (-1, 6, 2**62, -(2**62)):
+        whole = np.full(18, 9)
+        assert fault(k, np.array([3, wrong]), left, right, x, np.zeros(2, "i8"), whole[6:12])[1:4] == (0, 6, wrong)
+        assert (np.delete(whole, range(6, 12)) == 9).all()
+    right[2] = 99
+    x[2], start[2] = -1, 2
+    assert fault(k, start, left, right, x)[1:4] == (0, 6, 99)
+
+
 ENDLESS = [
     "for i in grid(n):\n    k = y[i]\n    while x[k] >= 0:\n        k += 0\n    out[i] = k",
     "k = x[j]\nfor i in grid(k):\n    out[i] = 1",

@@ -25,5 +25,5 @@ def common_store(s: If, names: Names) -> tuple[Stmt, Stmt] | None:
     names.bind(value, value)
     branches = [(*b[:-1], Assign(value, end.value, at=s.at)) for b, end in ((s.body, last), (s.orelse, other))]
     chosen = replace(s, body=branches[0], orelse=branches[1])
-    merged = replace(last, value=Var(value, last.value.type), inside=last.inside and other.inside, at=s.at)
+    merged = replace(last, value=Var(value, last.value.type), inside=last.inside and other.inside, proved=(), at=s.at)
     return chosen, merged

@@ -115,7 +115,11 @@ class LiftedChecks:
             if not faults.checks(node):
                 continue
             checks: list[Checks] = []
-            for e, extent in zip(node.indices, self.elements.arrays[node.array].extents):
+            looked = range(len(node.indices))[faults.sites.looked_at(node)]
+            for axis, (e, extent) in enumerate(zip(node.indices, self.elements.arrays[node.array].extents)):
+                if axis not in looked:
+                    checks.append([])
+                    continue
                 if self._is_clamped(once.get(e.name, e) if isinstance(e, Var) else e, extent):
                     checks.append([(Const(0, "int64"), extent)])
                     continue

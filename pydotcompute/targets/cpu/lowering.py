@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from functools import reduce
 from math import prod
 
+from ...analysis import inside
 from ...analysis.cost import ATOMIC, LOOK, SLICE, cost_of
 from ...artifact import abi
 from ...errors import Position
@@ -95,7 +96,8 @@ class _Phase:
 
 def lower(tree: KernelTree, bounds: bool = False) -> CpuSource:
     """Generated Python for one specialisation."""
-    tree = unrolled(from_zero(periodic(latest_last(in_scalars(without_conditions(tree))))))
+    tree = inside.marked(in_scalars(without_conditions(tree)), leaves=True)
+    tree = unrolled(from_zero(periodic(latest_last(tree))))
     tree = counted(with_narrowed_ranges(in_lanes(with_plain_sums(tree))))
     several = Names(all_names(tree), lambda name: False).fresh("_several")
     return _Module(in_bits(lowered(tree, SCANNED, several)), bounds, several).source()

@@ -35,8 +35,9 @@ class Elements:
             text if isinstance(index, (Var, Const)) else self.writer.held("_index", text)
             for index, text in zip(node.indices, indices, strict=True)
         ]
-        site = f"int64({self.faults.site(node, array.name)})"
-        return _place(array, held, also), in_range(array.extents, site, self.faults.caller(node), held)
+        looked = self.faults.sites.looked_at(node)
+        site, caller = f"int64({self.faults.site(node, array.name) + looked.start})", self.faults.caller(node)
+        return _place(array, held, also), in_range(array.extents[looked], site, caller, held[looked])
 
     def load(self, e: Load, write: Write) -> str:
         array = self.arrays[e.array]

@@ -30,22 +30,23 @@ class CheckedLoads(Generic[A]):
     def text(self, e: Load, array: A, indices: Sequence[str], also: Sequence[str] = ()) -> str:
         """also: what else says where the element is."""
         own = self.suffix(array), len(array.extents), len(array.strides or ()), len(array.view), len(also)
-        key = (array.dtype, *own)
+        looked = self.faults.sites.looked_at(e)
+        key = (array.dtype, *own, looked.start, looked.stop)
         if key not in self.functions:
             self.functions[key] = self.writer.names.fresh("_load"), array
-        arguments = [FAULTS, f"int64({self.faults.site(e, array.name)})", self.faults.caller(e)]
+        arguments = [FAULTS, f"int64({self.faults.site(e, array.name) + looked.start})", self.faults.caller(e)]
         arguments += [expression for _, expression in array.components]
         return f"{self.functions[key][0]}({', '.join([*arguments, *also, *indices])})"
 
     def define(self) -> None:
         """Write the functions."""
         writer = self.writer
-        for (*_, others), (name, array) in self.functions.items():
+        for (*_, others, first, end), (name, array) in self.functions.items():
             components = [f"_array{label}" for label, _ in array.components]
             indices = [f"_i{axis}" for axis in range(len(array.extents))]
             also, own = [f"_also_{k}" for k in range(others)], array.rebound(components[0], components[1:])
             writer.line("")
             with writer.define(name, [FAULTS, "_site", CALL, *components, *also, *indices]):
-                with writer.if_(self.in_range(own.extents, "_site", CALL, indices)):
+                with writer.if_(self.in_range(own.extents[first:end], "_site", CALL, indices[first:end])):
                     writer.return_(f"load{self.suffix(own)}({own.pointer}, {self.place(own, indices, also)})")
                 writer.return_(constant(0, own.dtype))

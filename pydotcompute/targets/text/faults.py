@@ -42,9 +42,10 @@ class Faults:
 
     def condition(self, node: Access, array: Array, indices: Sequence[str], w: Writer, in_helper: bool) -> str:
         """That the indices are inside; what is not is told."""
-        site = self.sites.site(node, array.name, w.at)
+        site, looked = self.sites.site(node, array.name, w.at), self.sites.looked_at(node)
         sites = [self._number(site + k) for k in range(len(indices))]
-        return self._inside(array, sites, self._call(node, w, in_helper), indices)
+        extents, call = array.extents[looked], self._call(node, w, in_helper)
+        return self._inside(extents, sites[looked], call, indices[looked])
 
     def step(self, s: CheckStep, text: str, w: Writer, in_helper: bool) -> None:
         """Tell of a step that is 0, as of an index of 1 where there is one element."""
@@ -61,11 +62,13 @@ class Faults:
         """A load where the indices are inside, else 0."""
         s, own = self.scalars, (len(array.extents), len(array.strides or ()), bool(array.view), bool(slot))
         pointer = [array.pointer] if s.dialect.has_pointers else []
-        key = (array.dtype, array.space, array.constant, array.strides is None, *own, "" if pointer else array.pointer)
+        looked = self.sites.looked_at(node)
+        key = (array.dtype, array.space, array.constant, array.strides is None, *own, "" if pointer else array.pointer,
+               looked.start, looked.stop)  # fmt: skip
         if key not in self.loads:
             self.loads[key] = s.names.fresh("load_checked")
-            s.texts.append(self._written(self.loads[key], array, bool(slot)))
-        site = self._number(self.sites.site(node, array.name, w.at))
+            s.texts.append(self._written(self.loads[key], array, bool(slot), looked))
+        site = self._number(self.sites.site(node, array.name, w.at) + looked.start)
         where = [*pointer, *array.integers, *filter(None, [slot])]
         given = [*self._own(), site, self._call(node, w, in_helper), *where, *indices]
         return f"{self.loads[key]}({', '.join(given)})"
@@ -78,7 +81,7 @@ class Faults:
         given = [*self._own(), self._number(self.sites.too_many(at)), CALL if in_helper else self._number(0), text]
         return f"{self.scalars.dialect.faults['count']}({', '.join(given)})"
 
-    def _written(self, name: str, array: Array, slot: bool) -> list[str]:
+    def _written(self, name: str, array: Array, slot: bool, looked: slice) -> list[str]:
         s, w = self.scalars, Writer(self.scalars.dialect, self.scalars.names)
         integers = [f"a{k}" for k in range(len(array.integers))]
         indices = [f"i{k}" for k in range(len(array.extents))]
@@ -88,18 +91,18 @@ class Faults:
             parameters += [w.pointer(array.space, array.dtype, "p", array.constant)]
         parameters += [w.parameter(s.index, n) for n in (*integers, *["slot"] * slot)]
         parameters += [w.parameter("int64", n) for n in indices]
-        sites = [f"_site + {self._number(k)}" if k else "_site" for k in range(len(indices))]
+        sites = [f"_site + {self._number(k)}" if k else "_site" for k in range(looked.stop - looked.start)]
         with w.function(s.type(array.dtype), name, parameters):
-            with w.when(self._inside(own, sites, CALL, indices)):
+            with w.when(self._inside(own.extents[looked], sites, CALL, indices[looked])):
                 inside = [s.convert(n, "int64", s.index) for n in indices]
                 place = "slot" if slot else own.offset(s, inside)
                 w.give(s.dialect.load(array.dtype, array.memory, own.pointer, place))
             w.give(s.constant(0, array.dtype))
         return w.lines
 
-    def _inside(self, array: Array, sites: Iterable[str], call: str, indices: Sequence[str]) -> str:
+    def _inside(self, extents: Iterable[str], sites: Iterable[str], call: str, indices: Sequence[str]) -> str:
         check, own = self.scalars.dialect.faults["in_range"], self._own()
-        parts = zip(sites, array.extents, indices, strict=True)
+        parts = zip(sites, extents, indices, strict=True)
         return " && ".join(f"{check}({', '.join((*own, at, call, extent, index))})" for at, extent, index in parts)
 
     def _words(self, key: str) -> list[str]:

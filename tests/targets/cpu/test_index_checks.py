@@ -192,3 +192,17 @@ def test_a_name_that_a_loop_left_by_a_fault_has_not_set_is_zero():
     (begun,) = [entry for entry in entries if "%j" in entry]
     for zero in ("i32 0, ptr %j", "{ float, float } zeroinitializer, ptr %z"):
         assert f"store {zero}," in begun
+
+
+def test_what_the_condition_of_a_loop_has_looked_at_is_not_looked_at_again():
+    """And of an access only the indices that are not proved: those of a tree of decisions."""
+    body = """
+        for i in grid(n):
+            node = 0
+            while feature[node] >= 0:
+                node = left[node] if x[i, feature[node]] <= threshold[node] else right[node]
+            out[i] = node
+    """
+    arrays = ", ".join(f"{name}: int64[k]" for name in ("feature", "left", "right"))
+    text = lower(tree_of(body, f"(x: T[n, f], {arrays}, threshold: T[k]) -> (out: int64[n])", types="{T: [float32]}")).text
+    assert len(re.findall(r"(?<!def )_load\w*\(", text)) == 2 and text.count("in_range(") == 2
