@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +19,7 @@ from ...ir.tree import (
     CallHelper,
     Const,
     Continue,
+    Expr,
     For,
     If,
     Load,
@@ -133,6 +135,18 @@ def exposed(body: Iterable[Stmt]) -> tuple[set[str], set[str]]:
             if isinstance(s, Assign):
                 certain.add(s.name)
     return found, certain
+
+
+def set_once(body: Sequence[Stmt]) -> dict[str, Expr]:
+    """What a loop's body sets once, at its own level, and to what: where nothing reads what an iteration before it has
+    left."""
+    counts = Counter(name for s in body for name in assigned([s]))
+    carried = exposed(body)[0]
+    return {
+        s.name: s.value
+        for s in body
+        if isinstance(s, Assign) and counts[s.name] == 1 and s.name not in carried
+    }
 
 
 def turns_of_nest(loop: For) -> int:

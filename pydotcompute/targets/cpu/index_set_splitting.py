@@ -7,10 +7,9 @@ before the loop; the iterations before and after it run the same body with its c
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from functools import reduce
-from typing import Any, Iterable, Iterator, NamedTuple
+from typing import Any, Iterable, Iterator, NamedTuple, Sequence
 
 from ...ir.tree import (
     Assign,
@@ -33,7 +32,7 @@ from ...ir.tree import (
 )  # fmt: skip
 from ..llvm.expressions import Expressions, is_cheap
 from ..llvm.writer import Writer
-from .bodies import assigned, body_size
+from .bodies import assigned, body_size, set_once
 
 _MOST = 4  # conditions of one loop
 _LARGE = 400  # nodes of a body that is not written three times: what is gained is small, what compiling costs is not
@@ -219,15 +218,14 @@ def _is_affine(e: Expr, index: str) -> bool:
     return e.op == "+" and _is_affine(e.right, index) and not _mentions(e.left, index)
 
 
-def definitions(body: Iterable[Stmt]) -> dict[str, Expr]:
-    """Locals that the body sets once, at its own level, to something cheap: an index by another name."""
-    counts = Counter(name for s in body for name in assigned([s]))
+def definitions(body: Sequence[Stmt]) -> dict[str, Expr]:
+    """Locals that the body sets to something cheap: an index by another name."""
     found: dict[str, Expr] = {}
-    for s in body:
-        if isinstance(s, Assign) and counts[s.name] == 1 and is_cheap(s.value):
-            value = substituted(s.value, found)
+    for name, set_to in set_once(body).items():
+        if is_cheap(set_to):
+            value = substituted(set_to, found)
             if sum(1 for _ in walk(value)) < 20:
-                found[s.name] = value
+                found[name] = value
     return found
 
 

@@ -7,7 +7,6 @@ between 0 and the extent less 1 is inside wherever there is an element.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import reduce
@@ -15,7 +14,6 @@ from typing import Any
 
 from ...ir.tree import (
     Access,
-    Assign,
     Binary,
     BoolOp,
     Break,
@@ -38,7 +36,7 @@ from ...ir.tree import (
     walk,
 )  # fmt: skip
 from ..llvm.expressions import Expressions, is_cheap
-from .bodies import assigned, body_size
+from .bodies import assigned, body_size, set_once
 from .elements import Elements
 from .index_set_splitting import definitions, substituted
 
@@ -105,8 +103,7 @@ class LiftedChecks:
         names.bind(ends[0].name, start)
         names.bind(ends[1].name, f"sub({stop}, int64(1))")
         known, changed = definitions(loop.body), assigned(loop.body)
-        counts = Counter(name for s in loop.body for name in assigned([s]))
-        once = {s.name: s.value for s in loop.body if isinstance(s, Assign) and counts[s.name] == 1}
+        once = set_once(loop.body)
         accesses = [node for s in loop.body for node in walk(s) if isinstance(node, Access)]
         written = {node.array for node in accesses if not isinstance(node, Load)}
         written |= {other for pair in self.aliases for other in pair if written & set(pair)}

@@ -206,3 +206,23 @@ def test_what_the_condition_of_a_loop_has_looked_at_is_not_looked_at_again():
     arrays = ", ".join(f"{name}: int64[k]" for name in ("feature", "left", "right"))
     text = lower(tree_of(body, f"(x: T[n, f], {arrays}, threshold: T[k]) -> (out: int64[n])", types="{T: [float32]}")).text
     assert len(re.findall(r"(?<!def )_load\w*\(", text)) == 2 and text.count("in_range(") == 2
+
+
+@pytest.mark.parametrize("then", ["min(max(y[i], 0), n - 1)", "i + 1", "c - c"])
+def test_what_an_iteration_has_left_for_the_next_is_looked_at(then):
+    """It is what the loop's body sets once, but in the first iteration it is not yet that."""
+    body = f"""
+        j = c
+        s = 0.0
+        for i in range(m):
+            s = s * 0.5 + x[j]
+            j = {then}
+        out[0] = s
+    """
+    k = kernel(body, "(x: T[n], y: int64[m], c: int64) -> (out: T[1])", types="{T: [float64]}")
+    x, y, out = np.arange(4.0), np.array([2, 0, -7]), np.zeros(1)
+    for c in (4, -1, 10**4):
+        assert k.fault({"n": 4, "m": 3}, x=x, y=y, c=c, out=out)[2:] == ("x", 0, 4, c)
+    assert k.fault({"n": 4, "m": 3}, x=x, y=y, c=3, out=out) is None
+    second, third = {"i": (1, 2), "m": (2, 0), "c": (0, 0)}[then[0]]
+    assert out[0] == 3 * 0.25 + second * 0.5 + third
