@@ -1,8 +1,8 @@
 """Checks of indices that a loop need not repeat: made once before it, and the loop written again without them.
 
 An index that does not change in the loop (the row of a gather), or goes up or down by 1 with the loop's own (a stencil
-on an array of another size), is inside in all iterations if it is inside in the first and the last. One that is brought
-between 0 and the extent less 1 is inside wherever there is an element.
+on an array of another size), is inside in all iterations if it is inside in the first and the last; one that is brought
+between two values which do not change, if those are.
 """
 
 from __future__ import annotations
@@ -10,15 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...ir.tree import (
     Access,
     Binary,
     BoolOp,
     Break,
-    Call,
-    Const,
     Continue,
     Expr,
     For,
@@ -36,13 +34,20 @@ from ...ir.tree import (
     walk,
 )  # fmt: skip
 from ..llvm.expressions import Expressions, is_cheap
-from .bodies import assigned, body_size, set_once
+from .bodies import assigned, body_size, read, set_once
 from .elements import Elements
+from .index_ends import ends_of
 from .index_set_splitting import definitions, substituted
 
 _LARGE = 400  # nodes of a body that is not written again
 Checks = list[tuple[Expr, str]]  # expressions, and the extents that they are to be within
 Iterations = Callable[[Parallel], None]
+
+
+class _Lifted(NamedTuple):
+    indices: tuple[Expr, ...]
+    checks: list[Checks]  # of each index: what is to be inside, and of how many
+    exact: bool  # what a check finds outside is so in an iteration
 
 
 class LiftedChecks:
@@ -67,7 +72,7 @@ class LiftedChecks:
             tests: dict[str, None] = {}
             held: dict[Expr, Var] = {}  # what is looked at is what is used, whoever else writes the array it comes from
             new: dict[int, tuple[Expr, ...]] = {}
-            for number, (indices, checks) in lifted.items():
+            for number, (indices, checks, _) in lifted.items():
                 for e in (e for axis in checks for e, _ in axis if any(isinstance(part, Load) for part in walk(e))):
                     if e not in held:
                         held[e] = Var(writer.held("_index", self.expressions.text(e)), "int64")
@@ -84,16 +89,16 @@ class LiftedChecks:
                 return replace(node, indices=indices, inside=True, **value)
 
             every = {id(node) for node in _unconditional(loop.body)}.issuperset(lifted)
-            fails = failing if every else None
+            fails = failing if every and all(one.exact for one in lifted.values()) else None
             inside = " and ".join(tests) or "True"
             with writer.if_(f"usually({reduce('band({}, {})'.format, tests)})" if fails and tests else inside):
                 iterations(replace(loop, body=tuple(map(certain, loop.body))))
             with writer.else_():
                 (fails or iterations)(loop)
 
-    def _lifted(self, loop: Parallel, start: str, stop: str) -> dict[int, tuple[tuple[Expr, ...], list[Checks]]]:
-        """By the identity of an access: its indices, and of each what is to be inside, and of how many."""
-        lifted: dict[int, tuple[tuple[Expr, ...], list[Checks]]] = {}
+    def _lifted(self, loop: Parallel, start: str, stop: str) -> dict[int, _Lifted]:
+        """By the identity of an access."""
+        lifted: dict[int, _Lifted] = {}
         faults, index = self.elements.faults, loop.names[-1]
         if faults.sites.bounds or not faults.any or body_size(loop) > _LARGE or index in assigned(loop.body):
             return lifted
@@ -112,21 +117,22 @@ class LiftedChecks:
             if not faults.checks(node):
                 continue
             checks: list[Checks] = []
+            exact = True
             looked = range(len(node.indices))[faults.sites.looked_at(node)]
             for axis, (e, extent) in enumerate(zip(node.indices, self.elements.arrays[node.array].extents)):
                 if axis not in looked:
                     checks.append([])
                     continue
-                if self._is_clamped(once.get(e.name, e) if isinstance(e, Var) else e, extent):
-                    checks.append([(Const(0, "int64"), extent)])
-                    continue
+                least, most = ends_of(e, once, lambda part: is_cheap(part) and not read(part) & {index, *changed})
                 e = substituted(e, known)
                 if from_zero and e == Var(index, "int64") and extent == self.expressions.text(loop.counts[-1]):
                     checks.append([])  # of what the loop counts to
                     continue
-                if any(isinstance(part, Var) and part.name in changed for part in walk(e)):
+                if least and most and least != most:
+                    places, exact = [least, most], False
+                elif any(isinstance(part, Var) and part.name in changed for part in walk(e)):
                     break
-                if is_cheap(e) and slope(e, index) in (-1, 0, 1):
+                elif is_cheap(e) and slope(e, index) in (-1, 0, 1):
                     places = [substituted(e, {index: end}) for end in ends] if _mentions(e, index) else [e]
                 elif id(node) in certain and not _mentions(e, index) and self._is_fixed(e, written):
                     places = [e]
@@ -134,22 +140,8 @@ class LiftedChecks:
                     break
                 checks.append([(place, extent) for place in places])
             else:
-                lifted[id(node)] = node.indices, checks
+                lifted[id(node)] = _Lifted(node.indices, checks, exact)
         return lifted
-
-    def _is_clamped(self, e: Expr, extent: str) -> bool:
-        """Whether it is `min(max(…, 0), extent - 1)`, in any order."""
-        match e:
-            case Call("min", (one, other), "int64"):
-                pairs = (one, other), (other, one)
-                return any(self._is_last(last, extent) and _is_from_zero(first) for first, last in pairs)
-        return False
-
-    def _is_last(self, e: Expr, extent: str) -> bool:
-        match e:
-            case Binary("-", Var() as count, Const(value=1), "int64"):
-                return self.expressions.text(count) == extent
-        return False
 
     def _is_fixed(self, e: Expr, written: set[str]) -> bool:
         """Whether an expression has one value in all iterations, and may be evaluated before the first one."""
@@ -163,13 +155,6 @@ class LiftedChecks:
             return is_cheap(e)
         loads = any(isinstance(part, Load) for part in walk(e))
         return all(self._is_fixed(part, written) for part in children(e)) if loads else is_cheap(e)
-
-
-def _is_from_zero(e: Expr) -> bool:
-    match e:
-        case Call("max", arguments):
-            return any(isinstance(a, Const) and a.value == 0 for a in arguments)
-    return False
 
 
 def _mentions(e: Expr, index: str) -> bool:
