@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 from ..ir.dtypes import COMPLEX, FLOATS
@@ -181,3 +182,29 @@ class Steps:
             Assign(left, Binary("+", scan.var(left), lost, dtype), at=at.at),
             Assign(total, new, at=at.at),
         ]
+
+
+AT_ONCE = 4
+
+
+class StepsAtOnce(Steps):
+    """The steps of AT_ONCE iterations: first up to their terms, then whole. The terms are added to each other before
+    they are to the scan's sum, which so waits for one sum in place of four. Of one that keeps nothing that it rounds
+    off."""
+
+    def __init__(self, unique: Callable[[str, str], str]):
+        super().__init__(unique)
+        self.terms: list[Expr] = []
+        self.done = 0  # updates
+
+    def update(self, scan: Scan, term: Expr, at: Node) -> list[Stmt]:
+        if len(self.terms) < AT_ONCE:
+            own = scan.var(self.unique(f"{scan.of.name}_term", scan.type))
+            self.terms.append(own)
+            return [Assign(own.name, converted(term, scan.type), at=at.at)]
+        self.done += 1
+        terms = self.terms[: self.done]
+        pairs = [reduce(scan.combined, terms[k : k + 2]) for k in range(0, len(terms), 2)]
+        total = scan.combined(scan.var(scan.total), reduce(scan.combined, pairs))
+        value = Assign(scan.value, scan.combined(scan.var(scan.start), total), at=at.at)
+        return [value, *[Assign(scan.total, total, at=at.at)] * (self.done == AT_ONCE)]

@@ -19,9 +19,11 @@ from typing import Any, TypeGuard
 from ..ir.dtypes import COMPLEX, FLOATS
 from ..ir.names import all_names
 from ..ir.tree import (
+    Accumulate,
     Assign,
     BoolOp,
     Call,
+    CallHelper,
     Compare,
     Const,
     Expr,
@@ -32,13 +34,16 @@ from ..ir.tree import (
     Parallel,
     Reduction,
     Stmt,
+    Store,
     Var,
     While,
     rebuilt,
     walk,
 )  # fmt: skip
-from .running import Scan, Steps, converted, integer, number
+from .running import AT_ONCE, Scan, Steps, StepsAtOnce, converted, integer, number
 from .totals import totals_of
+
+_FEW = 60  # nodes of an iteration that is written several times
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,23 @@ def lowered(tree: KernelTree, chunks: Chunks, several: str = "") -> KernelTree:
 def _scans(node: Any) -> TypeGuard[Parallel]:
     """Whether it is a loop whose iterations go on from what those before them accumulated."""
     return isinstance(node, Parallel) and any(r.scan for r in node.reductions)
+
+
+def _adds_to_one(body: tuple[Stmt, ...]) -> bool:
+    """Whether each iteration goes through a few statements, one after the other, of which one adds to a scan what it
+    can know, without storing, before the iterations before it have added theirs."""
+    updates = [s for s in body if isinstance(s, Accumulate)]
+    if len(updates) != 1 or not all(isinstance(s, (Assign, Store, Accumulate)) for s in body):
+        return False
+    nodes = [n for s in _up_to_update(body) for n in walk(s)]
+    waits = any(
+        isinstance(n, (Store, CallHelper)) or isinstance(n, Var) and n.name == updates[0].name for n in nodes
+    )
+    return not waits and sum(1 for s in body for _ in walk(s)) < _FEW
+
+
+def _up_to_update(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    return body[: 1 + next(k for k, s in enumerate(body) if isinstance(s, Accumulate))]
 
 
 def _located(node: Any, loop: Parallel) -> Any:
@@ -210,6 +232,8 @@ class _Dealt:
         """end: where the value after the loop is put, behind what the chunks go on from."""
         self.make, self.s, self.scans, self.counts = make, s, scans, counts
         self.total, self.length, self.chunks, self.end = total, length, chunks, end
+        exact = not {"fast", "reassoc"} & {*make.old.fastmath}  # else LLVM adds one by one again, and waits longer
+        self.at_once = exact and all(scan.is_sum and not scan.keeps_rest for scan in scans) and _adds_to_one(s.body)
 
     def chunk(
         self, number_of: Expr, body: tuple[Stmt, ...], last: tuple[Stmt, ...], others: tuple[Stmt, ...]
@@ -223,13 +247,25 @@ class _Dealt:
         here = integer("+", first, Var(turn, "int64"))
         some = Compare("<", first, Call("max", (self.total, number(1)), "int64"))
         ends = If(BoolOp("and", some, Compare("<=", left, self.length)), last, others, at=at)
-        iteration = self.make.steps.iteration(self.s, self.scans, self.counts, flat, Var(flat, "int64"), body)
-        return (
-            Assign(begin, integer("*", number_of, self.length), at=at),
-            For(turn, number(0), Call("min", (self.length, left), "int64"), number(1),
-                (Assign(flat, here, at=at), *iteration), at=at),
-            *((ends,) if last else others),
-        )  # fmt: skip
+
+        def iteration(steps: Steps, here: Expr, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+            done = steps.iteration(self.s, self.scans, self.counts, flat, Var(flat, "int64"), body)
+            return (Assign(flat, here, at=at), *done)
+
+        turns: Expr = Call("min", (self.length, left), "int64")
+        done: list[Stmt] = [Assign(begin, integer("*", number_of, self.length), at=at)]
+        start: Expr = number(0)
+        if self.at_once:
+            steps, together = StepsAtOnce(unique), Var(unique("round", "int64"), "int64")
+            first_of = integer("+", first, integer("*", together, number(AT_ONCE)))
+            parts = _up_to_update(body), body
+            places = [integer("+", first_of, number(k)) for k in range(AT_ONCE)]
+            several = [s for part in parts for place in places for s in iteration(steps, place, part)]
+            rounds = integer("//", Call("max", (turns, number(0)), "int64"), number(AT_ONCE))
+            done.append(For(together.name, number(0), rounds, number(1), tuple(several), at=at))
+            start = integer("*", rounds, number(AT_ONCE))
+        done.append(For(turn, start, turns, number(1), iteration(self.make.steps, here, body), at=at))
+        return (*done, *((ends,) if last else others))
 
     def parallel(self, index: str, count: Expr, body: Iterable[Stmt], reductions: tuple[Reduction, ...]) -> Parallel:
         kind = self.s.kind

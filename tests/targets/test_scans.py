@@ -291,3 +291,26 @@ def test_a_scan_that_decides_about_itself_in_few_threads(target):
         x = np.ones((3, n), "c8")
         out, last = agree(built, x, seed=n)
         assert (out == 2 + np.arange(n)).all() and (last == 1 + n).all()
+
+
+@every_target
+@pytest.mark.parametrize("body, signature, wanted", [
+    ("t = x[i] * 2\n    s += t\n    out[i] = s - t", "(x: float32[n]) -> (out: float32[n])",
+     lambda x: np.cumsum(x * 2.0) - x * 2.0),
+    ("s += x[i]\n    x[i] = s", "(x: inout float32[n])", np.cumsum),
+    ("t = s\n    s += x[i]\n    out[i] = t + s", "(x: float32[n]) -> (out: float32[n])", lambda x: 2 * np.cumsum(x) - x),
+    ("s += x[n - 1 - i]\n    out[i] = s", "(x: float32[n]) -> (out: float32[n])", lambda x: np.cumsum(x[::-1])),
+])  # fmt: skip
+def test_sums_of_any_length(target, body, signature, wanted):
+    """Several terms are added to each other first, where a sum is one of float64."""
+    built = loop(target, signature, f"s = float32(0)\nfor i in grid(n):\n    {body}")
+    for n in (1, 2, 3, 4, 5, 7, 8, 4095, 4096, 4097, LONG, LONG + 1, LONG + 2, LONG + 3):
+        x = np.random.default_rng(n).random(n, "f4")
+        got = []
+        for threads in (1, 2):
+            given = x.copy()
+            result = built.call(given, seed=threads)
+            got.append(given if result is None else result)
+        exact = wanted(x.astype("f8"))
+        assert (got[0] == got[1]).all()
+        assert np.abs(got[0] - exact).max() <= 2e-7 * max(1, np.abs(exact).max())
