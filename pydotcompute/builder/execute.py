@@ -14,15 +14,15 @@ from ..cache.writer import write_object
 from ..targets.base import BOUNDS, Answer, Job, backend_of
 from ..targets.registry import get
 from .outcome import Outcome, Ran, Result
-from .plan import Item, Name, Plan
+from .plan import Item, Name, Place, Plan
 from .pool import Died, Finished, Started, run_jobs
 
 Report = Callable[[Started | Result], None]
 
 
 def execute(
-    plan: Plan, outcome: Outcome, *, refused: Collection[Name] = (), workers: int, keep_going: bool, linker: str,
-    cache: str, rendered: str, store: Store, report: Report,
+    plan: Plan, outcome: Outcome, *, refused: Collection[Name] = (), trees: Mapping[Place, bytes] = {}, workers: int,
+    keep_going: bool, linker: str, cache: str, rendered: str, store: Store, report: Report,
 ) -> None:  # fmt: skip
     """Make every stale artifact of the plan but those refused before; fills `outcome`. Raises OSError when the cache
     cannot be written."""
@@ -44,7 +44,7 @@ def execute(
         else:
             todo.append(item)
     waiting = {item.name: item for item in todo}
-    pending: deque[Job] = deque(jobs_of(plan, todo, rendered, linker))
+    pending: deque[Job] = deque(jobs_of(plan, todo, rendered, linker, trees))
     stopped = False
     began: dict[int, tuple[int, float]] = {}  # of each job that runs: its worker, when
 
@@ -93,9 +93,11 @@ def adopt(plan: Plan, outcome: Outcome, settle: Callable[[Result], None]) -> Non
             settle(Result(item, "reused", item.reason, size=item.found["entry"]["size"]))
 
 
-def jobs_of(plan: Plan, items: list[Item], rendered: str, linker: str) -> list[Job]:
+def jobs_of(
+    plan: Plan, items: list[Item], rendered: str, linker: str, trees: Mapping[Place, bytes] = {}
+) -> list[Job]:
     """One job for each specialisation and backend, as it is rendered, with or without checks of indices, for all its
-    stale targets."""
+    stale targets. trees: those that are made already."""
     groups: dict[tuple[str, str, str, bool, bool, bool], list[Item]] = {}
     for item in items:
         how = plan.rendered[item.place].avx512, item.target.endswith(BOUNDS), item.debug_info
@@ -104,6 +106,7 @@ def jobs_of(plan: Plan, items: list[Item], rendered: str, linker: str) -> list[J
         Job(
             group[0].kernel, group[0].specialisation, plan.rendered[group[0].place],
             tuple(item.target for item in group), os.path.abspath(rendered), linker, group[0].debug_info,
+            trees.get(group[0].place, b""),
         )
         for group in groups.values()
     ]  # fmt: skip

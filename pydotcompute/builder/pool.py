@@ -14,14 +14,10 @@ import subprocess
 import sys
 import tempfile
 from collections import deque
-from itertools import islice
 from multiprocessing.connection import Connection, Pipe, wait
 from typing import IO, Iterator, NamedTuple, cast
 
-from ..declare.model import Specialisation
 from ..targets.base import Answer, Job
-
-_NEAR = 32  # jobs to choose from: those for one tree stand side by side
 
 
 class Started(NamedTuple):
@@ -53,14 +49,12 @@ def run_jobs(pending: deque[Job], workers: int, folder: str) -> Iterator[Started
     """
     idle: list[_Worker] = []
     busy: dict[Connection, tuple[_Worker, Job]] = {}
-    last: dict[int, Job] = {}  # of each worker, by the number of its process
     try:
         while pending or busy:
             while pending and len(busy) < workers:
                 used = bool(idle)
                 worker = idle.pop() if used else _start(folder)
-                job = _next(pending, last.get(worker.process.pid), [job for _, job in busy.values()])
-                last[worker.process.pid] = job
+                job = pending.popleft()
                 busy[worker.connection] = (worker, job)
                 yield Started(job, worker.process.pid)
                 try:
@@ -84,22 +78,6 @@ def run_jobs(pending: deque[Job], workers: int, folder: str) -> Iterator[Started
     finally:
         for worker in [*idle, *(worker for worker, _ in busy.values())]:
             _end(worker)
-
-
-def _next(pending: deque[Job], before: Job | None, under_way: list[Job]) -> Job:
-    """Take the job that a worker does after another: for the same tree if there is one, which it still has, and else
-    for one that no other worker has."""
-    near, others = [*map(_tree, islice(pending, _NEAR))], [*map(_tree, under_way)]
-    mine = (k for k, tree in enumerate(near) if before is not None and tree == _tree(before))
-    free = (k for k, tree in enumerate(near) if tree not in others)
-    place = next(mine, next(free, 0))
-    job = pending[place]
-    del pending[place]
-    return job
-
-
-def _tree(job: Job) -> tuple[str, Specialisation, str]:
-    return job.kernel.name, job.specialisation, job.rendered.text
 
 
 def _start(folder: str) -> _Worker:

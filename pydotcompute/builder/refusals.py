@@ -1,21 +1,34 @@
 """What a build would refuse, found before anything is compiled: every kernel's first error, in one run.
 
-The front ends run here, for what is out of date; they import no compiler. So a dry run refuses what a build refuses,
-and a build that is not to go on after an error has made nothing.
+The front end runs here, for what is out of date; it imports no compiler. So a dry run refuses what a build refuses,
+and a build that is not to go on after an error has made nothing. Compilers get the trees, which are the same for all
+backends that a template says the same to.
 """
 
 from __future__ import annotations
 
+import pickle
+from typing import NamedTuple
+
+from ..declare.model import Rendered
 from ..errors import DeclarationError
 from ..targets.base import backend_of
 from ..targets.registry import get
 from .plan import Item, Name, Place, Plan
 
 
-def refusals(plan: Plan) -> dict[Name, str]:
-    """The out-of-date artifacts that cannot be made, and why: what their kernel says, or their target."""
+class Read(NamedTuple):
+    """What the front end says of all that is out of date."""
+
+    refused: dict[Name, str]  # the artifacts that cannot be made, and why: what their kernel says, or their target
+    trees: dict[Place, bytes]  # of the others, as a job has them
+
+
+def read(plan: Plan) -> Read:
     found: dict[Name, str] = {}
     sources: dict[Place, str] = {}
+    trees: dict[Place, bytes] = {}
+    same: dict[tuple, bytes] = {}
     targets: dict[str, str] = {}
     for item in plan.stale:
         if item.found is not None:
@@ -23,12 +36,22 @@ def refusals(plan: Plan) -> dict[Name, str]:
         backend = backend_of(item.target)
         place = item.place
         if place not in sources:
-            sources[place] = _of_source(plan, item, backend)
+            rendered = plan.rendered[place]
+            text = *place[:2], rendered.text, rendered.files, rendered.origins
+            try:
+                get(backend).check(item.kernel, item.specialisation, rendered)
+                if not rendered.raw:
+                    if text not in same:
+                        same[text] = _tree(item, rendered)
+                    trees[place] = same[text]
+                sources[place] = ""
+            except DeclarationError as error:
+                sources[place] = str(error)
         if item.target not in targets:
             targets[item.target] = get(backend).lacks(item.target)
         if reason := sources[place] or targets[item.target]:
             found[item.name] = reason
-    return found
+    return Read(found, trees)
 
 
 def left_out(targets: list[str]) -> dict[str, str]:
@@ -45,15 +68,13 @@ def missing_tools(plan: Plan) -> list[str]:
     return [reason for backend in backends if (reason := get(backend).missing())]
 
 
-def _of_source(plan: Plan, item: Item, backend: str) -> str:
-    rendered = plan.rendered[item.place]
+def _tree(item: Item, rendered: Rendered) -> bytes:
+    """The typed tree as a job has it. Raises DeclarationError."""
     from ..analysis.races import check
     from ..frontend.build import build_tree
 
+    tree = check(build_tree(item.kernel, item.specialisation, rendered))
     try:
-        get(backend).check(item.kernel, item.specialisation, rendered)
-        if not rendered.raw:
-            check(build_tree(item.kernel, item.specialisation, rendered))
-    except DeclarationError as error:
-        return str(error)
-    return ""
+        return pickle.dumps(tree, pickle.HIGHEST_PROTOCOL)
+    except RecursionError:  # nested too deep for this alone: whoever compiles it reads it again
+        return b""

@@ -141,10 +141,10 @@ def _say_problems(plan: Any, told: Collection[str] = ()) -> None:
 
 def _show_plan(project: Any, plan: Any, options: argparse.Namespace) -> int:
     from ..builder.build import is_settled
-    from ..builder.refusals import missing_tools, refusals
+    from ..builder.refusals import missing_tools, read
     from ..builder.report import as_json
 
-    refused = {} if options.check else refusals(plan)
+    refused = {} if options.check else read(plan).refused
     missing = [] if options.check else missing_tools(plan)
     _say_problems(plan)
     first = {kernel: reason for (kernel, _, _), reason in reversed(refused.items())}

@@ -7,6 +7,7 @@ the backend that runs them. Everything shared asks this interface, and no table 
 from __future__ import annotations
 
 import os
+import pickle
 import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
@@ -43,6 +44,7 @@ class Job:
     folder: str  # where its rendered sources go
     linker: str = ""  # empty: LLD of the ziglang wheel
     debug_info: bool = False  # with tables of the user's lines, and names
+    tree: bytes = b""  # the typed tree, pickled; empty: it is still to be made
 
     @property
     def backend(self) -> str:
@@ -148,17 +150,10 @@ def checked_tree(job: Job) -> KernelTree:
     from ..analysis.races import check  # here, because a plan of what is all there needs none of the tree
     from ..frontend.build import build_tree
 
-    asked = job.kernel, job.specialisation, job.rendered
-    for known, tree in _LAST:
-        if known == asked:
-            return tree
-    tree = check(build_tree(*asked))
-    _LAST[:] = [(asked, tree)]
-    return tree
-
-
-# What was asked for before, and its tree: the next job is often another backend's of the same specialisation.
-_LAST: list[tuple[tuple[Kernel, Specialisation, Rendered], KernelTree]] = []
+    if job.tree:
+        tree: KernelTree = pickle.loads(job.tree)
+        return tree
+    return check(build_tree(job.kernel, job.specialisation, job.rendered))
 
 
 class Target(ABC):
