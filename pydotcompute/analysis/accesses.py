@@ -7,7 +7,6 @@ that may wrap in its type is not looked into either, see `ranges`.
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass, field
 from typing import Hashable
 
@@ -118,9 +117,11 @@ class Accesses:
 
 
 Cases = list[list[Constraint]]  # at least one holds
+Way = list[Cases]  # of each a case holds; where there are several, not the first case of all of them
+ANYHOW: Way = [[[]]]
 
 
-def may_meet(found: Accesses, a: Access, b: Access, shared: tuple[Scope, ...], ways: list[Cases]) -> bool:
+def may_meet(found: Accesses, a: Access, b: Access, shared: tuple[Scope, ...], ways: list[Way]) -> bool:
     """May `a` and `b` touch the same element, `b` in another pass through the loops than `a`?
 
     The loops in `shared` are in the same iteration for both. `ways`: descriptions, each complete, of how the other
@@ -131,18 +132,33 @@ def may_meet(found: Accesses, a: Access, b: Access, shared: tuple[Scope, ...], w
     system += [c.mapped(names.poly) for c in (*b.conditions, *found.inside(b))]
     differences = [affine.add(x, names.poly(y), -1) for x, y in zip(a.indices, b.indices)]
     system += [affine.equal(difference, {}) for difference in differences]
-    ways = [[[c.mapped(names.second) for c in case] for case in cases] for cases in ways]
+    ways = [[[[c.mapped(names.second) for c in case] for case in cases] for cases in way] for way in ways]
 
     if any(found.atoms[a].turns for a in affine.atoms_of(p for c in system for p in c.polys())):
         system += found.ranges.facts(system)
 
     def apart(more: list[Constraint]) -> bool:
-        return any(all(affine.impossible(more + system + case, found.atoms) for case in cases) for cases in ways)
+        return any(_none(way, more + system, found, len(way) > 1) for way in ways)
 
     if apart([]):
         return False
     cases = [*names.quotients(), *_digits(found, differences)]
     return not (cases and apart(cases))
+
+
+def _none(way: Way, given: list[Constraint], found: Accesses, alike: bool) -> bool:
+    """Is no choice of cases possible? One list after the other: what is impossible by then is so with any of the rest.
+    alike: of the lists before, the first cases were taken."""
+    for k, case in enumerate(way[0]):
+        first = alike and k == 0
+        if not first and affine.impossible(given + case, found.atoms):
+            continue
+        if way[1:]:
+            if not _none(way[1:], given + case, found, first):
+                return False
+        elif not first:
+            return False
+    return True
 
 
 def _digits(found: Accesses, differences: list[Poly]) -> list[Constraint]:
@@ -213,18 +229,16 @@ def same(a: Atom, b: Atom) -> list[Constraint]:
     return [affine.equal(affine.unknown(a), second(b))]
 
 
-def other_iteration(scope: Scope) -> list[Cases]:
+def other_iteration(scope: Scope) -> list[Way]:
     """The first access and the second are in different iterations of a parallel loop."""
     return different(scope.indices, scope.indices)
 
 
-def different(a: tuple[Atom, ...], b: tuple[Atom, ...]) -> list[Cases]:
+def different(a: tuple[Atom, ...], b: tuple[Atom, ...]) -> list[Way]:
     """These indices differ: some one is less or greater, whatever the others are; or, in more cases, said of each."""
     coarse = [relation(x, y) for x, y in zip(a, b) for relation in (less, greater)]
-    signs = itertools.product((same, less, greater), repeat=len(a))
-    next(signs)  # all the same
-    fine = [list(itertools.chain(*(relation(x, y) for relation, x, y in zip(sign, a, b)))) for sign in signs]
-    return [coarse] if len(a) == 1 else [coarse, fine]
+    fine = [[relation(x, y) for relation in (same, less, greater)] for x, y in zip(a, b)]
+    return [[coarse]] if len(a) == 1 else [[coarse], fine]
 
 
 def same_iteration(scope: Scope) -> list[Constraint]:

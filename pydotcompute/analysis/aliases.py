@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ..artifact.signature import Parameter
 from ..ir import tree as t
-from .accesses import Access, Accesses, Scope, different, may_meet, other_iteration, same_iteration
+from .accesses import ANYHOW, Access, Accesses, Scope, different, may_meet, other_iteration, same_iteration
 
 
 def alias_pairs(tree: t.KernelTree, found: Accesses) -> frozenset[tuple[str, str]]:
@@ -42,8 +42,7 @@ def _before(found: Accesses, store: Access, read: Access) -> bool:
         return False  # a thread may run the statements around the loop while another is in it
     if may_meet(found, store, read, (), other_iteration(main)):
         return False
-    at_all = [[same_iteration(main)]]
-    if not may_meet(found, store, read, (), at_all):
+    if not may_meet(found, store, read, (), [[[same_iteration(main)]]]):
         return True
     assert store.value is not None
     if read.number not in store.value.loads | store.guards.loads or read.number > store.number:
@@ -59,10 +58,9 @@ def _before(found: Accesses, store: Access, read: Access) -> bool:
 
 def _other_thread(found: Accesses, main: Scope, a: Scope, b: Scope, store: Access, read: Access) -> bool:
     """May two threads of a block touch one element, in the same `threads` loop or in two with the same counts?"""
-    cases = [
-        [[*same_iteration(main), *case] for case in cases] for cases in different(a.indices, b.indices)
-    ]
-    return may_meet(found, store, read, (), cases)
+    of_main = same_iteration(main)
+    ways = [[[[*of_main, *case] for case in cases] for cases in way] for way in different(a.indices, b.indices)]
+    return may_meet(found, store, read, (), ways)
 
 
 def _common_loops(a: Access, b: Access) -> list[Scope]:
@@ -72,5 +70,5 @@ def _common_loops(a: Access, b: Access) -> list[Scope]:
 def _in_other_passes(found: Accesses, loop: Scope, store: Access, read: Access) -> bool:
     """May one pass through this sequential loop read what another one stores, in one iteration of the parallel ones?"""
     outer = store.scopes[: store.scopes.index(loop)]
-    ways = different(loop.indices, loop.indices) if loop.indices else [[[]]]
+    ways = different(loop.indices, loop.indices) if loop.indices else [ANYHOW]
     return may_meet(found, store, read, outer, ways)

@@ -7,19 +7,19 @@ from typing import Iterable, Iterator
 
 from ..ir import tree as t
 from . import affine, rounds
-from .accesses import Access, Accesses, Cases, Scan, Scope, second
+from .accesses import Access, Accesses, Scan, Scope, Way, second
 from .affine import Constraint, Poly
 from .ranges import bits_of
 
 
-def in_order(found: Accesses, scope: Scope, a: Access, b: Access) -> list[Cases]:
+def in_order(found: Accesses, scope: Scope, a: Access, b: Access) -> list[Way]:
     """The iterations of the two accesses differ: in one of them scans are greater, by what the other adds. That is the
     later one; but where a scan has wrapped it is the earlier one, which says nothing of other scans."""
     risen = [scan for scan in scope.scans.values() if scan.rise is not None]
     together = [scan for scan in risen if scan.bounded]
     alone = [[scan] for scan in risen if not scan.bounded and _wraps_far(found, scope, scan)]
     return [
-        [[_greater_in_b(scan, a) for scan in scans], [_greater_in_a(scan, b) for scan in scans]]
+        [[[_greater_in_b(scan, a) for scan in scans], [_greater_in_a(scan, b) for scan in scans]]]
         for scans in ([together] if together else []) + alone
     ]
 

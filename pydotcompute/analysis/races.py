@@ -18,7 +18,7 @@ import itertools
 from ..errors import DeclarationError, Position
 from ..ir import tree as t
 from . import affine, counts, distinct, inside, ways_out
-from .accesses import Access, Accesses, Scope, may_meet, other_iteration
+from .accesses import ANYHOW, Access, Accesses, Scope, may_meet, other_iteration
 from .aliases import alias_pairs
 from .symbolic import collect
 
@@ -145,7 +145,7 @@ def _alone(found: Accesses, scope: Scope, updates: list[Access], others: list[Ac
             "otherwise read or written in that loop: use another array for one of the two",
         )
     for a, b in itertools.combinations(updates, 2):
-        if a.op != b.op and may_meet(found, a, b, _outer(scope, a), [[[]]]):
+        if a.op != b.op and may_meet(found, a, b, _outer(scope, a), [ANYHOW]):
             raise DeclarationError(
                 f"`{b.array}` is updated by `{_name(b)}` here and by `{_name(a)}` {_line(a.at, b.at)}, in any order",
                 b.at,
