@@ -34,8 +34,7 @@ BOUNDS = "+bounds"  # behind a target's name: with every index checked
 
 @dataclass(frozen=True)
 class Job:
-    """Make these targets of one specialisation, all of one backend and rendered alike: the front end runs once for
-    them."""
+    """Make these targets of one specialisation, all of one backend and rendered alike: they share their source."""
 
     kernel: Kernel
     specialisation: Specialisation
