@@ -26,7 +26,7 @@ from ...errors import Position
 from ...ir.from_zero import from_zero
 from ...ir.names import all_names
 from ...ir.storage import in_bits
-from ...ir.tree import Atomic, KernelTree, NewArray, Parallel, Reduce, Reduction, Var, walk
+from ...ir.tree import Atomic, KernelTree, NewArray, Parallel, Reduce, Reduction, Var, While, walk
 from ..llvm.expressions import constant
 from ..llvm.faults import CALL, FAULTS
 from ..llvm.words import COMBINE
@@ -96,7 +96,10 @@ class _Phase:
 
 def lower(tree: KernelTree, bounds: bool = False) -> CpuSource:
     """Generated Python for one specialisation."""
-    tree = inside.marked(in_scalars(without_conditions(tree)), leaves=True)
+    tree = in_scalars(without_conditions(tree))
+    bodies = (tree.body, *(h.body for h in tree.helpers))
+    if any(isinstance(n, While) for body in bodies for s in body for n in walk(s)):
+        tree = inside.marked(tree, leaves=True)
     tree = unrolled(from_zero(periodic(latest_last(tree))))
     tree = counted(with_narrowed_ranges(in_lanes(with_plain_sums(tree))))
     several = Names(all_names(tree), lambda name: False).fresh("_several")
