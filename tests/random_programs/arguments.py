@@ -8,18 +8,22 @@ from pydotcompute.artifact.dtypes import finfo
 from pydotcompute.artifact.signature import fill_value
 
 from .scope import Array
-from .values import STORED
+from .values import STORED, rank
 
 SMALL = (0, 1, 2, 3, 5, 9, 17, 40)
 
 
-def draw_sizes(program, rng: np.random.Generator, long: bool = False) -> dict[str, int]:
-    """A value for each symbol, small, but `long` for one of the loops: as reductions see it."""
+def draw_sizes(program, rng: np.random.Generator, long: bool = False, deep: bool = False) -> dict[str, int]:
+    """A value for each symbol, small, but `long` for one of the loops, as reductions see it, or where it is `deep` for
+    the loops inside: more turns than a vector has elements."""
     names = symbols(program)
+    if deep and "k" in names:
+        most, others = {0: (40, (2, 3, 19)), 1: (33, (2, 3, 19)), 2: (11, (1, 2))}.get(loops_in_loops(program.lines), (8, (1, 2)))
+        return {name: int(rng.integers(8, most + 1) if name == "k" else rng.choice(others)) for name in names}
     main = [d for d in program.main if d in names and d != "k"]
     if long and main and not any(len(p.dims or ()) > len({*(p.dims or ())}) for p in program.parameters):
         dims = {name: int(rng.integers(1, 4)) for name in names}
-        dims[rng.choice(main)] = int(rng.choice((130, 257, 1030, 1537)))
+        dims[rng.choice(main)] = int(rng.choice((130, 257) if program.has_row_sums else (130, 257, 1030, 1537)))
         return dims
     dims = {name: int(rng.choice(SMALL)) for name in names}
     while (
@@ -33,6 +37,17 @@ def draw_sizes(program, rng: np.random.Generator, long: bool = False) -> dict[st
     if "k" in dims:
         dims["k"] = min(dims["k"], 5)
     return dims
+
+
+def loops_in_loops(lines: list[str]) -> int:
+    """How many ranges of a program are inside one another."""
+    most, around = 0, []
+    for line in lines:
+        indent = len(line) - len(line.lstrip())
+        around = [place for place in around if place < indent]
+        most = max(most, len(around) + line.count(" in range("))
+        around += [indent] * line.lstrip().startswith(("for ", "while ")) * (" in range(" in line or "while " in line)
+    return most
 
 
 def symbols(program) -> list[str]:
@@ -135,7 +150,8 @@ def draw_arguments(program, dims: dict, params: dict, rng: np.random.Generator, 
     """Every argument by name; outputs hold random values, which their fills replace."""
     def drawn(p: Array, count: int, special: float) -> np.ndarray:
         usual = not program.has.is_exact and (p.stored in STORED or np.dtype(p.stored).kind in "fc")
-        return values(p.stored, count, rng, p.data, 0 if usual else special)
+        data = "small" if program.is_freed and rank(p.dtype) == 2 else p.data
+        return values(p.stored, count, rng, data, 0 if usual else special)
 
     leading = split(dims.get("size", dims.get("rows", 0)), rng)
     found = {}

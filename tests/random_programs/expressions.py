@@ -125,6 +125,8 @@ class Expressions(Elements):
     def convert(self, kind: int, depth: int) -> Expr:
         dtype = self.rng.choice([d for d in self.has.dtypes if rank(d) == kind])
         source = self.rng.choice((0, 1, 1, 2, 2, 3))
+        if source == 3 and not self.has.complexes:
+            raise Retry
         made = self.expr(source, depth - 1)
         if source == 3 and kind in (1, 2):
             raise Retry

@@ -69,7 +69,7 @@ class Forms(Functions):
             self.statements(2)
             self.finish_targets(self.scope)
             term = self.name()
-            self.line(f"{term} = {bare(self.typed(dtype, 2).text)}")
+            self.line(f"{term} = {bare(self.rounding(dtype).text)}")
             self.line(f"{total} += {term}")
             self.line(f"{sizes} += abs({self.has.widest}({term}))")
             for name, op in self.accumulators:

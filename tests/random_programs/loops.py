@@ -150,13 +150,17 @@ class Loops(Acting):
         text, result = self.functional("range", names, tuple(map(str, counts)), scope)
         return result._replace(text=text)
 
+    def rounding(self, dtype: str) -> Expr:
+        """A term of a sum that rounds."""
+        return self.typed(dtype, 2)
+
     def rounded_sum(
         self, kind: str, names: tuple[str, ...], counts: tuple[str, ...], scope: Scope
     ) -> tuple[str, str, str]:
         """(dtype, text of a sum that rounds, text of the sum of its terms' sizes in the widest float)."""
         dtype = self.rng.choice(self.has.floats)
         outer, self.scope = self.scope, scope
-        term = self.typed(dtype, 2)
+        term = self.rounding(dtype)
         test = f" if {self.condition(1)}" if self.chance(0.3) else ""
         self.scope = outer
         loop = f"for {', '.join(names)} in {kind}({self.counted(counts, some=True)}){test}"

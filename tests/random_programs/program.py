@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from .turns import Turns
+from .freed import FLAGS, FREED, Freed
 from .helpers import Helper
 from .inputs import Inputs
 from .scope import Scope
@@ -22,11 +22,18 @@ def drawn(seed: int, name: str = "k") -> Program:
     return Program(seed, name, form="turns" if seed % 5 == 4 else "")
 
 
-class Program(Turns, Inputs, Text):
+def freed(seed: int, name: str = "k") -> Program:
+    """The same of programs whose arithmetic may be reordered: one of three has sums along rows and columns."""
+    return Program(seed, name, form=("", "products", "turns")[seed % 3], style="freed")
+
+
+class Program(Freed, Inputs, Text):
     """`entry` is its text in kernels.yaml, `template` that of its template, if it has one."""
 
     def __init__(self, seed: int, name: str = "k", form: str = "", style: str = "", has: Table = EVERY):
+        has = FREED if style == "freed" else has
         self.rng, self.seed, self.kernel, self.style, self.has = Random(seed), seed, name, style, has
+        self.tinies, self.of_integers, self.has_row_sums = set(), False, False
         self.side, self.steps = Random(f"narrow {seed}"), Random(f"steps {seed}")
         self.lines, self.indent, self.count, self.skips, self.budget = (
             [],
@@ -43,7 +50,7 @@ class Program(Turns, Inputs, Text):
         self.type_variables = {"T": self.rng.choice(self.has.dtypes)} if self.chance(0.5) else {}
         self.fastmath = "[]" if self.chance(0.85) else None
         if not has.is_exact:
-            self.fastmath = None
+            self.fastmath = self.rng.choice(FLAGS) if self.is_freed else None
         self.form = form or _FORMS[seed % len(_FORMS)]
         self.counts, self.swaps, self.actors, self.sweeps = [], 0, [], []
         self.unordered, self.counters, self.own_atomics, self.aside = [], [], [], False
@@ -58,6 +65,8 @@ class Program(Turns, Inputs, Text):
         for array in [a for a in self.arrays if a.role != "temp"]:
             self.narrow(array)
         self.with_defaults()
+        if self.is_freed:
+            self.finish_freed()
         self.inline = self.side.random() < 0.3
         self.requires = ["TILE * 2 > TILE"] if self.params and self.chance(0.3) else []
         self.requires += [f"{k} >= 0" for k in self.extents if self.steps.random() < 0.5]

@@ -20,10 +20,13 @@ from pydotcompute.frontend import build as frontend
 from pydotcompute.targets.cpu.lowering import lower
 
 from .differential import Batch, Disagreement, check_faults, check_positions, check_program, write
-from .program import Program, drawn
+from .freed import FLAGS
+from .program import Program, drawn, freed
 
 BATCH = 5  # programs in one declaration
 FIXED, FRESH = range(0, 16), 4
+REORDERED = 1, 14, 79, 88  # among them sums that LLVM orders, and sums that lanes of a grid add up together
+CAMPAIGN = bool(os.environ.get("PYDOTCOMPUTE_RANDOM_PROGRAMS"))
 
 
 def seeds() -> list[int]:
@@ -64,6 +67,14 @@ def test_random_programs_agree(tmp_path, number):
     assert sum(check_all(programs, tmp_path, check_program)) >= 4 * len(programs)
 
 
+@pytest.mark.parametrize("number", range(len(batches()) if CAMPAIGN else 1))
+def test_programs_whose_arithmetic_may_be_reordered_agree(tmp_path, number):
+    """With every kind of `fastmath`: each float is the same in any order, so what it decides is too."""
+    chosen = batches()[number] if CAMPAIGN else [*REORDERED, time.time_ns() // 10**9]
+    programs = [freed(seed, f"k{seed}") for seed in chosen]
+    assert sum(check_all(programs, tmp_path, check_program)) >= 4 * len(programs)
+
+
 def test_code_with_bounds_raises_where_the_interpreter_does(tmp_path):
     programs = [Program(seed, f"k{seed}", style="wild") for seed in (6020, 6022, 6023, 6024, 6025, 6026)]
     within, outside = map(sum, zip(*check_all(programs, tmp_path, check_faults, bounds=True)))
@@ -84,6 +95,12 @@ def test_the_generator_reaches_the_whole_grammar():
         text = f"{program.entry}\n{program.template}"
         words.update(word for word in GRAMMAR if word in text)
     assert [word for word in GRAMMAR if words[word] < 2] == []
+
+
+def test_the_generator_draws_what_fastmath_may_be():
+    programs = [freed(seed) for seed in range(60)]
+    assert {p.fastmath for p in programs} == set(FLAGS)
+    assert sum(" in range(" in f"{p.entry}{p.template}" and "sum(" in p.entry for p in programs) > 30
 
 
 def test_the_generator_makes_sequential_programs_and_phases():

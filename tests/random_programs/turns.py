@@ -140,11 +140,15 @@ class Turns(Forms):
             self.line(f"{name} = {self.rng.choice(('min', 'max'))}({name}, {term})")
         elif form == 2:
             with self.block(f"if {bare(self.condition(2))}:"):
-                self.line(f"{name} = {name} * 0.5 + ({term})")
+                self.line(f"{name} = {self.faded(name, 0.5)} + ({term})")
         elif form < 6:
             self.line(f"{name} += {term}")
         else:
-            self.line(f"{name} = {name} * 0.25 - ({term})")
+            self.line(f"{name} = {self.faded(name, 0.25)} - ({term})")
+
+    def faded(self, name: str, factor: float) -> str:
+        """What is left of a value that goes on."""
+        return f"{name} * {factor}"
 
     # -------------------------------------------------------------------------------------------- statements
 
@@ -179,7 +183,7 @@ class Turns(Forms):
         variable = self.pick([v for v in self.scope.mutable if v.rank == 2])
         with self.block(f"if {name} > 0{f' and {self.expr(0, 1).text}' if self.chance(0.3) else ''}:"):
             element = self.cast(Expr(f"{values.name}[{place}]", values.dtype), variable.dtype)
-            self.line(f"{variable.text} = {variable.text} * 0.5 + {element.text}")
+            self.line(f"{variable.text} = {self.faded(variable.text, 0.5)} + {element.text}")
 
     def best(self) -> None:
         """A search or a sum along a row, in the iteration."""
