@@ -127,13 +127,19 @@ def split(size: int, rng: np.random.Generator) -> tuple[int, ...]:
     return ((size,), (first, size // first), (size // first, 1, first))[form] if size else ((0,), (3, 0), (0, 2))[form]
 
 
-def arrange(flat: np.ndarray, shape: tuple[int, ...], layout: str, rng: np.random.Generator) -> np.ndarray:
-    """The values as an array of this shape, in memory as the layout allows."""
+def arrange(flat: np.ndarray, shape: tuple[int, ...], layout: str, rng: np.random.Generator, role: str) -> np.ndarray:
+    """The values as an array of this shape, in memory as the layout allows: of what is read alone, some have one row
+    many times over."""
     whole = flat.reshape(shape)
     if layout != "strided" or not whole.size or not shape:
         return whole.copy()
-    form = rng.integers(4)
-    if form == 0:
+    form = rng.integers(6)
+    if form == 4 and role == "in":
+        axis = int(rng.integers(len(shape)))
+        return np.broadcast_to(whole.take([0], axis), shape)
+    if form == 5:  # complex numbers are not a whole number of their size apart
+        view = np.zeros(shape, [("own", whole.dtype), ("other", whole.dtype if whole.dtype.kind == "V" else whole.real.dtype)])["own"]
+    elif form == 0:
         room = np.zeros((*(2 * n for n in shape[:-1]), 3 * shape[-1]) if shape else (), whole.dtype)
         view = room[tuple([slice(None, None, 2)] * (len(shape) - 1) + [slice(1, None, 3)])] if shape else room
     elif form == 1:
@@ -168,7 +174,7 @@ def draw_arguments(program, dims: dict, params: dict, rng: np.random.Generator, 
             shape = tuple(n if k or n != 1 and not n else 1 for n, k in zip(shape, keep))
             shape = shape[int(rng.integers(0, len(shape) + 1)) :] if rng.random() < 0.3 else shape
         flat = drawn(p, int(np.prod(shape)), special)
-        found[p.name] = arrange(flat, shape, p.layout, rng)
+        found[p.name] = arrange(flat, shape, p.layout, rng, p.role)
     widen(program, found, leading)
     return found
 
