@@ -7,7 +7,7 @@ exports. Same tree, same tools: the same bytes, in any process and folder.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Callable, Iterator, Mapping, Sequence
 
@@ -44,6 +44,9 @@ ALLOWED_SYMBOLS = frozenset((
 _HANDS_ON = "--enable-load-in-loop-pre"
 # What a loop chooses is jumped to where that is sooner, if the processor foretells the jump. Of most data it cannot.
 _JUMPS = "--x86-cmov-converter"
+# A jump that two lines of the cache share takes a cycle or two more on some processors. To move it costs what is put
+# before it: worth it in code with jumps of its own, not in the one jump at the end of a reduction's loop.
+_LINE = "--x86-align-branch-boundary"
 _REDUCES = "pydotcompute.reduces"  # what says of a module that loops of it do
 _WORDS = types.CPointer(types.int64)
 _SIGNATURES = {
@@ -124,7 +127,7 @@ def _explained(error: Refused, source: CpuSource, source_file: str) -> str:
 def emit_object(text: str, target: str, what: str) -> bytes:
     """The relocatable object of a kernel: only `run` is visible, and to `slices_object` `body`."""
     module, machine = optimised(text, target, what)
-    with emitting(target):
+    with emitting(target, lines=not _reduces(text)):
         code: bytes = machine.emit_object(module)
     missing = [name for name in undefined_symbols(code) if name not in ALLOWED_SYMBOLS | NAMES]
     if missing:
@@ -134,7 +137,7 @@ def emit_object(text: str, target: str, what: str) -> bytes:
 
 def optimised(text: str, target: str, what: str) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
     """The module of `kernel_ir` after LLVM's passes for a target, and what emits its code."""
-    level = 3 if f"!{_REDUCES} =" in text else 2
+    level = 3 if _reduces(text) else 2
     try:
         machine = target_machine(target)
         try:
@@ -143,6 +146,10 @@ def optimised(text: str, target: str, what: str) -> tuple[llvm.ModuleRef, llvm.T
             return _optimised(_whole(text, target), machine, target, level, straight=False), machine
     except RuntimeError as error:
         raise CompilationError(f"{what} for {target}: LLVM refused the code\n{error}") from error
+
+
+def _reduces(text: str) -> bool:
+    return f"!{_REDUCES} =" in text
 
 
 def _whole(text: str, target: str) -> llvm.ModuleRef:
@@ -217,7 +224,7 @@ def _optimised(
     options = llvm.create_pipeline_tuning_options(speed_level=level)
     options.loop_vectorization, options.slp_vectorization = True, straight
     builder = llvm.create_pass_builder(machine, options)
-    with _without(_HANDS_ON):
+    with _set(_HANDS_ON, "false", "true"):
         builder.getModulePassManager().run(module, builder)
     module.verify()
     return _with_short_forms(module, builder, target)
@@ -242,15 +249,21 @@ def _with_short_forms(module: llvm.ModuleRef, builder: llvm.PassBuilder, target:
     return module
 
 
-def emitting(target: str) -> AbstractContextManager[None]:
-    """What the code of a module of `optimised` is emitted in."""
-    return _without(_JUMPS) if triple(target).startswith("x86_64") else nullcontext()
+@contextmanager
+def emitting(target: str, lines: bool = False) -> Iterator[None]:
+    """What the code of a module of `optimised` is emitted in. lines: no jump lies across two lines of the cache."""
+    if not triple(target).startswith("x86_64"):
+        yield
+        return
+    llvm.set_option("", "--x86-align-branch=fused+jcc+jmp")
+    with _set(_JUMPS, "false", "true"), _set(_LINE, "64" if lines else "0", "0"):
+        yield
 
 
 @contextmanager
-def _without(option: str) -> Iterator[None]:
-    llvm.set_option("", f"{option}=false")
+def _set(option: str, value: str, usual: str) -> Iterator[None]:
+    llvm.set_option("", f"{option}={value}")
     try:
         yield
     finally:
-        llvm.set_option("", f"{option}=true")  # Numba compiles in this process too
+        llvm.set_option("", f"{option}={usual}")  # Numba compiles in this process too
