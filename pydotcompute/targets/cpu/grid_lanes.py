@@ -56,7 +56,7 @@ LANES = {True: 16, False: 32}  # where something is computed in 64 bits; elsewhe
 _LEAST = ROWS // 2  # in the last block half and a quarter of the lanes too, but no fewer
 _SHORT = 128  # elements of rows that are turned whole
 _FEW = 8  # turns of a loop in another one
-_SMALL = 500  # nodes of a loop whose turns LLVM writes one after the other, and then makes vectors of the grid's
+_SMALL = 500  # nodes of what is written several times, as by LLVM, which then makes vectors of the grid's iterations
 _WIDE = {"float64", "complex64", "complex128"}
 _NEVER = (Atomic, Scatter, NewArray, Parallel, Return, AssignTuple)
 
@@ -81,11 +81,9 @@ class InLanes:
             return None
         count, types = loop.counts[-1], {getattr(node, "type", "") for node in nodes}
         lanes = LANES[bool(types & _WIDE)]
-        if isinstance(count, Const) and count.whole < lanes:
-            return None
         if any(isinstance(n, (Load, CallHelper)) for n in walk(count)) or read(count) & self.set:
             return None
-        if jumps(loop.body) or self.set & set(loop.names):
+        if isinstance(count, Const) and count.whole < lanes or jumps(loop.body) or self.set & set(loop.names):
             return None
         if any(lies_across(s, self._is_same) for s in loop.body):
             parts = (as_loops(s, self.made.local) if lies_across(s, self._is_same) else (s,) for s in loop.body)
@@ -101,6 +99,8 @@ class InLanes:
             known = len(self.of_all)
             self._find_same(rest)
         self.apart = self._is_apart(rest)
+        if self.apart and sum(1 for s in rest for _ in walk(s)) > _SMALL:
+            return None  # each lane has code of its own
         along = [] if self.apart else [part for part in self._shared(rest) if self._along(part)]
         sums = [s for s in rest if isinstance(s, For) and self._goes_on(s)]
         if made.reorders and all(map(self._along, sums)) and any(adds_rows(s, self._goes_on(s)) for s in sums):

@@ -10,7 +10,9 @@ import pytest
 from pydotcompute.check import memory
 from pydotcompute.ir.from_zero import from_zero
 from pydotcompute.targets.cpu.lanes import in_lanes
+from pydotcompute.ir.tree import walk
 from tests.targets.built import agree, draw, loop
+from tests.targets.cpu.compiled import tree_of
 
 TARGET = "cpu:x86-64-v3"
 COUNTS = (0, 1, 4, 7, 8, 9, 13, 15, 16, 17, 31, 32, 33, 41, 67)  # fewer than lanes, as many, and some more
@@ -372,3 +374,26 @@ def test_a_fault_in_one_lane_is_told():
     at[3] = 5
     with pytest.raises(IndexError, match="5"):
         kernel.call(x, at)
+
+
+def test_much_code_is_not_written_for_each_lane():
+    """A short loop that all iterations share, beside one of their own that is long in text."""
+    own = "\n".join(f"                if x[i, {k} % m] > w:\n                    w += y[i] * {k}" for k in range(60))
+    body = f"""
+        for i in grid(n):
+            w = y[i]
+            while w < 7:
+                w += 1
+{own}
+            s = 0.0
+            for q in range(m - 1, 0, -2):
+                s -= x[i, q]
+            out[i] = s + w
+    """
+
+    def growth(body):
+        tree = tree_of(body, "(x: float64[n, m], y: float64[n]) -> (out: float64[n])", types="")
+        before, after = (sum(1 for s in t.body for _ in walk(s)) for t in (tree, in_lanes(from_zero(tree))))
+        return after / before
+
+    assert growth(body) < 2 and growth(body.replace(own, "")) > 5
