@@ -2,13 +2,14 @@
 changes no byte."""
 
 import dataclasses
+import pickle
 from functools import cache
 
 import pytest
 
 from pydotcompute import declare
 from pydotcompute.builder.worker import answer as compile_job
-from pydotcompute.targets.base import Job
+from pydotcompute.targets.base import Job, checked_tree
 from pydotcompute.targets.registry import raw_modules
 from pydotcompute.builder.plan import key_fields
 from pydotcompute.builder.code import versions
@@ -74,9 +75,10 @@ RAW = """\
 """
 TARGETS = ("cpu:x86-64-v2", "cpu:x86-64-v3+bounds", "cuda:compute_80", "cuda:sm_75", "opencl:1.2", "hip:gfx90a", "metal:2.4")
 # What messages alone are told with: code that checks indices blames places in the rendered text.
-# Of a job: its parts above, the target, the folder that sources are shown in, the linker, which is among the tools, and
-# whether it has debug information, which has fields of its own (tests/cli/test_debug_info.py).
-JOB = {f"Job.{name}" for name in ("kernel", "specialisation", "rendered", "targets", "folder", "linker", "debug_info")}
+# Of a job: its parts above, the target, the folder that sources are shown in, the linker, which is among the tools,
+# whether it has debug information, which has fields of its own (tests/cli/test_debug_info.py), and the tree that is made
+# of the parts.
+JOB = "kernel", "specialisation", "rendered", "targets", "folder", "linker", "debug_info", "tree"
 PLACES = {"Kernel.at", "Kernel.positions", "Kernel.source", "Kernel.body_lines", "Kernel.body_places"}
 PLACES |= {f"Rendered.{name}" for name in ("files", "origins", "lines", "shift", "places")}
 
@@ -169,6 +171,14 @@ def test_each_target_has_a_key_of_its_own(root):
     assert len({key_of(job.kernel, job.specialisation, target, job.rendered) for job, target in jobs}) == len(targets)
 
 
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", ["rows", "product"])
+def test_a_tree_that_is_made_already_changes_no_byte(root, name, target):
+    job = job_of(root, name, target)
+    there, anew = made(dataclasses.replace(job, tree=pickle.dumps(checked_tree(job)))), made(job)
+    assert there == dataclasses.replace(anew, seconds=there.seconds)
+
+
 CASES = [(n, t) for n in ("rows", "product", "twice", "raw") for t in TARGETS if n != "raw" or t.startswith("cuda")]
 
 
@@ -180,7 +190,7 @@ def test_what_is_read_changes_the_key(root, name, target):
     reads = reads_of(job)
     assert {"Kernel.name", "Kernel.signature", "Rendered.text", "Specialisation.types", "Signature.parameters",
             "Parameter.dtype", "Job.targets"} <= reads  # fmt: skip
-    assert {read for read in reads if read.startswith("Job.")} <= JOB
+    assert {read for read in reads if read.startswith("Job.")} <= {f"Job.{name}" for name in JOB}
     looked_at = 0
     for read in sorted(reads - PLACES):
         kind, attribute = read.split(".")

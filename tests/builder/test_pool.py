@@ -3,7 +3,6 @@
 import os
 import signal
 from collections import deque
-from dataclasses import replace
 
 import pytest
 
@@ -60,11 +59,3 @@ def test_closing_the_generator_ends_the_workers_at_once(jobs, tmp_path):
     assert len(children() - before) == 2
     events.close()
     assert children() == before
-
-
-def test_jobs_for_one_tree_are_left_to_the_worker_that_has_it(jobs, tmp_path):
-    two = jobs["saxpy T=float32"], jobs["scale FACTOR=2"]
-    todo = deque(replace(job, targets=(f"cpu:x86-64-{level}",)) for job in two for level in ("v2", "v3"))
-    events = run_jobs(todo, 2, str(tmp_path))
-    assert [str(next(events).job) for _ in two] == [*map(str, two)]
-    events.close()

@@ -104,7 +104,7 @@ def test_what_is_brought_inside_is_looked_at_once(threads):
     signature = "(x: int64[n, n], v: int64[m]) -> (out: int64[n, n])"
     text = lower(tree_of(body, signature, types="")).text
     certain = [line for line in text.splitlines() if "store(out" in line and "_load(" not in line]
-    assert certain and all(line.count("load(v, ") == 2 for line in certain) and "within(int64(0), m)" in text
+    assert certain and all(line.count("load(v, ") == 2 for line in certain) and "within(" in text
     k = kernel(body, signature, types="")
     v, buffer = memory.guarded((5,), np.dtype("i8"))
     v[...] = [1, 10, 100, 1000, 10000]
