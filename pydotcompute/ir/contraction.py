@@ -1,8 +1,13 @@
-"""Products in sums: what `fastmath: [contract]` lets a target round once."""
+"""What `fastmath` frees of sums: a product in one, which `contract` lets a target round with it, and their order."""
 
 from __future__ import annotations
 
-from .tree import Binary, Expr, Unary
+from .tree import Binary, Expr, KernelTree, Unary
+
+
+def reorders(tree: KernelTree) -> bool:
+    """Whether sums of floats may be taken in another order than they are written in."""
+    return not {"fast", "reassoc"}.isdisjoint(tree.fastmath)
 
 
 def product_of(e: Expr) -> tuple[bool, Expr, Expr] | None:

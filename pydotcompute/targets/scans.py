@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, TypeGuard
 
+from ..ir.contraction import reorders
 from ..ir.dtypes import COMPLEX, FLOATS
 from ..ir.names import all_names
 from ..ir.tree import (
@@ -232,7 +233,7 @@ class _Dealt:
         """end: where the value after the loop is put, behind what the chunks go on from."""
         self.make, self.s, self.scans, self.counts = make, s, scans, counts
         self.total, self.length, self.chunks, self.end = total, length, chunks, end
-        exact = not {"fast", "reassoc"} & {*make.old.fastmath}  # else LLVM adds one by one again, and waits longer
+        exact = not reorders(make.old)  # else LLVM adds one by one again, and waits longer
         self.at_once = exact and all(scan.is_sum and not scan.keeps_rest for scan in scans) and _adds_to_one(s.body)
 
     def chunk(

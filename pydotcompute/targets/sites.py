@@ -52,9 +52,9 @@ class Sites:
         return bool(node.indices) and (self.bounds or not (node.inside or self.trusts))
 
     def looked_at(self, node: Access) -> slice:
-        """Its indices that the code looks at: from the first that is not proved to the last."""
+        """The indices of such an access that it looks at: from the first that is not proved to the last."""
         open_ = [k for k in range(len(node.indices)) if self.bounds or not node.proved or not node.proved[k]]
-        return slice(open_[0], open_[-1] + 1) if open_ else slice(0)
+        return slice(open_[0], open_[-1] + 1)
 
     def call(self, e: CallHelper, within: Position | None) -> int:
         """The number of a call in the kernel, from 1; within: where the statement stands that it is in."""

@@ -39,7 +39,7 @@ class Elements:
             for index, text in zip(node.indices, written)
         ]
         looked = self.faults.sites.looked_at(node)
-        site, caller = f"int64({self.faults.site(node, array.name) + looked.start})", self.faults.caller(node)
+        site, caller = f"int64({self.faults.site(node, array.name)})", self.faults.caller(node)
         return array.offset(held, *row), in_range(array.extents[looked], site, caller, held[looked])
 
     def load(self, e: Load, write: Write) -> str:

@@ -8,14 +8,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from ...ir.contraction import reorders
 from ...ir.tree import Accumulate, Assign, Binary, Const, For, If, KernelTree, Reduce, Stmt, Var, rebuilt
 
 _ZERO, _ONE = Const(0, "int64"), Const(1, "int64")
-
-
-def reorders(tree: KernelTree) -> bool:
-    """Whether sums of floats may be taken in another order than they are written in."""
-    return not {"fast", "reassoc"}.isdisjoint(tree.fastmath)
 
 
 def with_plain_sums(tree: KernelTree) -> KernelTree:

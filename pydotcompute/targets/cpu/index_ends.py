@@ -24,10 +24,8 @@ def ends_of(e: Expr, once: Mapping[str, Expr], is_fixed: Callable[[Expr], bool])
             case Var(name=name) if name in once:
                 return ends(once[name])
             case Call("min" | "max" as function, (a, b), dtype):
-                pairs = [*zip(ends(a), ends(b))]
-                open_ = function == "min"  # one bound is enough for that end
-                low, high = (_of(function, pair, dtype, either=k == open_) for k, pair in enumerate(pairs))
-                return low, high
+                lows, highs = zip(ends(a), ends(b))  # one of the two is enough for the end that it bounds
+                return _of(function, lows, dtype, function == "max"), _of(function, highs, dtype, function == "min")
             case Select(_, a, b, dtype):
                 (low_a, high_a), (low_b, high_b) = ends(a), ends(b)
                 return _of("min", (low_a, low_b), dtype), _of("max", (high_a, high_b), dtype)

@@ -14,6 +14,7 @@ from typing import Any
 
 from ...analysis.races import apart_in_turns
 from ...analysis.symbolic import collect
+from ...ir.contraction import reorders
 from ...ir.names import all_names
 from ...ir.tree import (
     Access,
@@ -36,7 +37,6 @@ from ...ir.tree import (
 )  # fmt: skip
 from ..sites import Sites
 from .bodies import assigned, exposed, jumps, read
-from .fast_sums import reorders
 from .grid_lanes import InLanes
 from .made import Made
 

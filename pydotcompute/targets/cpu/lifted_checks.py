@@ -109,6 +109,10 @@ class LiftedChecks:
         names.bind(ends[1].name, f"sub({stop}, int64(1))")
         known, changed = definitions(loop.body), assigned(loop.body)
         once = set_once(loop.body)
+
+        def is_fixed(e: Expr) -> bool:
+            return is_cheap(e) and not read(e) & {index, *changed}
+
         accesses = [node for s in loop.body for node in walk(s) if isinstance(node, Access)]
         written = {node.array for node in accesses if not isinstance(node, Load)}
         written |= {other for pair in self.aliases for other in pair if written & set(pair)}
@@ -123,11 +127,11 @@ class LiftedChecks:
                 if axis not in looked:
                     checks.append([])
                     continue
-                least, most = ends_of(e, once, lambda part: is_cheap(part) and not read(part) & {index, *changed})
-                e = substituted(e, known)
+                given, e = e, substituted(e, known)
                 if from_zero and e == Var(index, "int64") and extent == self.expressions.text(loop.counts[-1]):
                     checks.append([])  # of what the loop counts to
                     continue
+                least, most = ends_of(given, once, is_fixed)
                 if least and most and least != most:
                     places, exact = [least, most], False
                 elif any(isinstance(part, Var) and part.name in changed for part in walk(e)):

@@ -36,7 +36,7 @@ class Elements:
             for index, text in zip(node.indices, indices, strict=True)
         ]
         looked = self.faults.sites.looked_at(node)
-        site, caller = f"int64({self.faults.site(node, array.name) + looked.start})", self.faults.caller(node)
+        site, caller = f"int64({self.faults.site(node, array.name)})", self.faults.caller(node)
         return _place(array, held, also), in_range(array.extents[looked], site, caller, held[looked])
 
     def load(self, e: Load, write: Write) -> str:

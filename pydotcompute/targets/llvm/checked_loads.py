@@ -34,7 +34,7 @@ class CheckedLoads(Generic[A]):
         key = (array.dtype, *own, looked.start, looked.stop)
         if key not in self.functions:
             self.functions[key] = self.writer.names.fresh("_load"), array
-        arguments = [FAULTS, f"int64({self.faults.site(e, array.name) + looked.start})", self.faults.caller(e)]
+        arguments = [FAULTS, f"int64({self.faults.site(e, array.name)})", self.faults.caller(e)]
         arguments += [expression for _, expression in array.components]
         return f"{self.functions[key][0]}({', '.join([*arguments, *also, *indices])})"
 

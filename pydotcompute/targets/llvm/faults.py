@@ -37,8 +37,8 @@ class Faults:
         return FAULTS, CALL if self.call == CALL else f"int64({self.sites.call(e, self.writer.at)})"
 
     def site(self, node: Access, array: str) -> int:
-        """What is recorded for the first index of an access; for each further one, one more."""
-        return self.sites.site(node, array, self.writer.at)
+        """What is recorded for the first index of an access that is looked at; for each further one, one more."""
+        return self.sites.site(node, array, self.writer.at) + self.sites.looked_at(node).start
 
     def no_memory(self, made: NewArray) -> int:
         """The same for an array that there is no memory for."""
