@@ -72,7 +72,8 @@ class Scans(Phases):
         """A count, an output for what it counts, in order, and one for how many there are."""
         name = self.name("k")
         self.line(f"{name} = 0")
-        array = Array(self.name("o"), self.rng.choice(("int32", "float32", "complex64")), ("?",), "out", fill="0")
+        dtypes = [d for d in ("int32", "float32", "complex64") if d in self.has.dtypes]
+        array = Array(self.name("o"), self.rng.choice(dtypes), ("?",), "out", fill="0")
         count = Array(self.name("o"), "int64", (), "out", fill="0")
         array.written = self.rng.choice((f"<= {extent}: {count.name}", extent))
         self.arrays += [array, count]
