@@ -97,32 +97,41 @@ class ThreadLoops:
     def _in_rounds(
         self, s: Parallel, turns: int, where: str, total: str, number: Number, iteration: Iteration
     ) -> None:
-        """As many turns as there is room for; those behind the last iteration are passed over, some at once."""
+        """As many turns as there is room for; those behind the last iteration are passed over, some at once. What they
+        would store in private arrays is 0: registers that hold nothing would be taken all the same."""
         writer, sums = self.writer, RoundSums(s, self.writer, self.expressions, self.reductions)
         many = ROUND * self.block
         few = writer.held("_few", f"to_int32(minimum({total}, int64({turns * self.block})))")
         own = writer.held("_own", f"sub({few}, to_int32(_thread))")  # the turns from the thread's first iteration on
         turn = self.names.fresh("_round")
+        cleared = tuple(replace(one, value=Const(0, one.value.type)) for one in s.body if self._is_private(one))
+
+        def turn_of(k: int, write: Callable[[], None]) -> None:
+            slot = f"at(to_int64({turn}), int64({ROUND}), int64({k}))"
+            with self.statements.iteration(), self.elements.at_slot(slot):
+                writer.assign(where, f"at({slot}, int64({self.block}), _thread)")
+                number("_thread", slot)
+                write()
 
         def one_round(first: str, guarded: bool) -> None:
             for k in range(ROUND):
-                slot = f"at(to_int64({turn}), int64({ROUND}), int64({k}))"
                 inside = writer.held("_is", f"lt(add({first}, int32({k * self.block})), {own})") if guarded else ""
-                with self.statements.iteration(), self.elements.at_slot(slot), sums.iteration():
-                    writer.assign(where, f"at({slot}, int64({self.block}), _thread)")
-                    number("_thread", slot)
-                    if guarded:
-                        self._guarded(s.body, inside, iteration)
-                    else:
-                        iteration(s.body)
+                whole = partial(self._guarded, s.body, inside, iteration) if guarded else partial(iteration, s.body)
+                with sums.iteration():
+                    turn_of(k, whole)
             sums.close()
 
         with writer.for_(turn, str(turns // ROUND)):
             first = writer.held("_first", f"mul(to_int32({turn}), int32({many}))")
             with writer.if_(f"le(add({first}, int32({many})), {few})"):
                 one_round(first, guarded=False)
-            with writer.if_(f"band(lt({first}, {few}), gt(add({first}, int32({many})), {few}))"):
-                one_round(first, guarded=True)
+            with writer.else_():
+                with writer.if_(f"lt({first}, {few})"):
+                    one_round(first, guarded=True)
+                if cleared:
+                    with writer.else_():
+                        for k in range(ROUND):
+                            turn_of(k, partial(iteration, cleared))
             writer.line("unrolled_whole()")
 
     def _guarded(self, body: tuple[Stmt, ...], inside: str, iteration: Iteration) -> None:

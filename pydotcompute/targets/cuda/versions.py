@@ -21,8 +21,8 @@ from .teams import ALONE, LONGEST, Team, may_be_parts
 BLOCK = 256  # threads, where a declaration says nothing
 # The versions for short rows, in order of their lengths: threads of a team, and how many elements each has. Rows that
 # are kept in registers take as many of them as there is room for: whoever has fewer holds more rows at once.
-KEPT = ((1, ALONE), (8, 8), (WARP, 8), (WARP, 16), (WARP, 32), (BLOCK, 16), (BLOCK, 32))
-PASSED = ((1, ALONE), (8, 8), (WARP, LONGEST // WARP))
+KEPT = ((1, ALONE), (4, 4), (8, 8), (WARP, 8), (WARP, 16), (WARP, 32), (BLOCK, 16), (BLOCK, 32))
+PASSED = ((1, ALONE), (4, 4), (8, 8), (WARP, LONGEST // WARP))
 
 
 class Module(Protocol):

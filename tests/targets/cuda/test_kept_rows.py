@@ -98,7 +98,7 @@ GUARDED = """
         for c in threads(n):
             out[r, c] = x[r, c] * s + y[r, c]
 """
-LENGTHS = [0, 1, 7, 8, 9, 63, 64, 65, 100, 256, 257, 300, 512, 513, 1024, 1025, 2047, 4096, 4097, 8192, 8193]
+LENGTHS = [0, 1, 7, 8, 9, 16, 17, 63, 64, 65, 100, 256, 257, 300, 512, 513, 1024, 1025, 2047, 4096, 4097, 8192, 8193]
 
 
 def whole(*shape, seed=0):
@@ -118,15 +118,22 @@ def softmax():
 
 
 def test_an_element_is_read_and_stored_once(softmax):
-    for length, room in ((64, 8), (256, 8), (512, 16), (4096, 16)):
+    for length, room in ((16, 4), (64, 8), (256, 8), (512, 16), (4096, 16)):
         # once where all threads have one, once where not all do; the first is 0 otherwise
         assert accesses(softmax, length) == (2 * room, 2 * room)
+
+
+def test_a_thread_has_registers_for_one_row(softmax):
+    """What is stored takes the place of what was loaded, and nothing stays from one row to the next."""
+    for length, room in ((512, 16), (1024, 32), (8192, 32)):
+        used = softmax.meta["resources"][f"k_to_{length}"]
+        assert used["registers"] <= room + 32 and not used["spill_stores"]
 
 
 @pytest.mark.parametrize("n", LENGTHS)
 def test_rows_of_every_length(softmax, n):
     (launch,) = launches(softmax.meta, {"m": 3, "n": n})
-    least = min([length for length in (8, 64, 256, 512, 1024, 4096, 8192) if n <= length], default=None)
+    least = min([length for length in (8, 16, 64, 256, 512, 1024, 4096, 8192) if n <= length], default=None)
     assert launch.entry == ("k" if least is None else f"k_to_{least}")
     agree(softmax, whole(3, n, seed=n))
 

@@ -59,7 +59,8 @@ def sums():
 
 def test_the_length_of_a_row_decides(sums):
     assert launched(sums, 300, 8) == [("k_to_8", (2, 1, 1), (1, 256, 1))]
-    assert launched(sums, 300, 9) == launched(sums, 300, 64) == [("k_to_64", (10, 1, 1), (8, 32, 1))]
+    assert launched(sums, 300, 9) == launched(sums, 300, 16) == [("k_to_16", (5, 1, 1), (4, 64, 1))]
+    assert launched(sums, 300, 17) == launched(sums, 300, 64) == [("k_to_64", (10, 1, 1), (8, 32, 1))]
     assert launched(sums, 20, 65) == launched(sums, 20, 1024) == [("k_to_1024", (3, 1, 1), (32, 8, 1))]
     assert launched(sums, 20, 1025) == [("k", (20, 1, 1), (256, 1, 1))]
     assert launched(sums, 0, 5) == []
@@ -70,6 +71,8 @@ LENGTHS = [
     (1, 1),
     (300, 3),
     (5, 9),
+    (67, 13),
+    (9, 16),
     (35, 31),
     (3, 33),
     (33, 64),
