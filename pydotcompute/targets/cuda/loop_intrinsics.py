@@ -56,6 +56,27 @@ def better(d: NvvmDialect, b, t, op: str, x, p, y, q):
     return b.and_(b.icmp_signed(">=", p, zero), wins)
 
 
+def _later(d: NvvmDialect, op: str) -> Callable:
+    """`later_OP(x, y, q)`: whether an element x that comes behind the best one so far, y at q, is better."""
+
+    def typed(value, best, at):
+        value, best = types.unliteral(value), types.unliteral(best)
+        if value != best or kind(value) in ("", "complex"):
+            return None
+
+        def emit(context, b, signature, values):
+            (x, y, q), sign = values, "<" if op == "min" else ">"
+            if kind(value) == "float":  # a NaN is better than anything but another
+                over = b.and_(b.fcmp_unordered(sign, x, y), b.fcmp_ordered("ord", y, y))
+            else:
+                over = compare(b, value, sign, x, y)
+            return b.or_(b.icmp_signed("<", q, ir.Constant(I64, 0)), over)
+
+        return types.boolean(value, best, types.int64), emit
+
+    return typed
+
+
 def _better(d: NvvmDialect, op: str) -> Callable:
     def typed(value, position, best, at):
         value, best = types.unliteral(value), types.unliteral(best)
@@ -94,6 +115,8 @@ def loops(d: NvvmDialect) -> dict[str, Callable]:
         **intrinsics(d, _OPERATIONS),
         "better_argmin": of_types(4, _better(d, "min")),
         "better_argmax": of_types(4, _better(d, "max")),
+        "later_argmin": of_types(3, _later(d, "min")),
+        "later_argmax": of_types(3, _later(d, "max")),
         "near": _near,
         **{f"unset_{dtype}": _unset(dtype) for dtype in d.dtypes},
     }

@@ -77,7 +77,8 @@ class Reductions:
         lane = self.lanes[s.name]
         if lane.positioned:
             value = self.writer.held("_value", self.expressions.text(s.value))
-            self.take(lane, value, lane.position or self.position)
+            later = f"later_{lane.reduction.op}({value}, {lane.value}, {lane.extra})"  # as a thread goes on
+            self._take(lane, later, value, lane.position or self.position)
         else:
             self.include(lane, held(lane, self.expressions.text(s.value)))
 
@@ -96,8 +97,11 @@ class Reductions:
 
     def take(self, lane: Lane, value: str, position: str) -> None:
         """Keep the better of the lane's element and another one; ties, and NaN, go to the first position."""
-        op = "argmin" if lane.reduction.op == "argmin" else "argmax"
-        better = self.writer.held("_better", f"better_{op}({value}, {position}, {lane.value}, {lane.extra})")
+        better = f"better_{lane.reduction.op}({value}, {position}, {lane.value}, {lane.extra})"
+        self._take(lane, better, value, position)
+
+    def _take(self, lane: Lane, better: str, value: str, position: str) -> None:
+        better = self.writer.held("_better", better)
         self.writer.assign(lane.value, f"select({better}, {value}, {lane.value})")
         self.writer.assign(lane.extra, f"select({better}, {position}, {lane.extra})")
 
