@@ -23,6 +23,7 @@ from ..launch import ADDRESS, FAULT_BYTES, OF_CALL, Launch
 from . import arrays as cuda_arrays, fault_slot, streams as cuda_streams
 from .context import CONTEXT, LOST
 from .platform import PLATFORM
+from .products import Product, product
 
 CachedLaunch = Callable[..., Any]  # of the values of a call; NotImplemented where the rules are to be asked
 
@@ -49,7 +50,9 @@ def launch_code(
     present = [p for p in parameters.values() if p.in_memory and p.name in where]
     if any(type(values[where[p.name]]) is not cupy.ndarray for p in present):
         return None
-    if of_tensors and (vendor or any("complex" in p.dtype for p in present)):  # whose conjugates are a flag of theirs
+    multiply = vendor and _product(call, where, values, backend)
+    # Tensors are known by their addresses alone, and conjugates are a flag of theirs.
+    if of_tensors and (vendor and not multiply or any("complex" in p.dtype for p in present)):
         return None
     known: dict[str, Any] = {"NotImplemented": NotImplemented}  # what the function sees
 
@@ -120,35 +123,39 @@ def launch_code(
         wrong += [f"m{k}.device_id != {backend.device_id}" for k in arrays]
     wrong += [f"p{k} & {mask}" for k in arrays if (mask := values[k].dtype.alignment - 1)]
     wrong += _meeting(call, present, where, values)
-    launching = [
-        f"launch({function}, {', '.join(map(str, (*one.grid, *one.block)))}, 0, current, 0, extra)"
-        for function, one in launches
-    ]
     outputs = [_output(p, call, where) for p in parameters.values() if p.role == "out"]
     if vendor is not None:
-        if max(values[where[p.name]].ndim for p in present) <= 2:
-            vendor = cupy.dot  # the same product, without the Python that CuPy's matmul spends on axes
-        inputs = [f"v{where[p.name]}" for p in parameters.values() if p.role == "in"]
-        launching = [f"{name(vendor, 'vendor')}({', '.join(inputs)}, out={outputs[0]})"]
+        inputs = [where[p.name] for p in parameters.values() if p.role == "in"]
+        (out,) = outputs
+        doing = [f"{name(vendor, 'vendor')}({', '.join(f'v{k}' for k in inputs)}, out={out})"]
+        if multiply:
+            to = f"{out}.data.ptr" if call.missing else f"p{out[1:]}"
+            doing = [f"{name(multiply, 'multiply')}({', '.join(f'p{k}' for k in inputs)}, {to})"]
+    else:
+        doing = [
+            "current = stream().ptr",
+            # A buffer of its own for each call under way: of other threads, and of finalisers that run inside this one.
+            "try:",
+            "    used = take()",
+            "except IndexError:",
+            "    used = made()",
+            "buffer, extra, _ = used",
+            *packing,  # refuses a scalar that does not fit
+            *filled,
+            *(
+                f"launch({function}, {', '.join(map(str, (*one.grid, *one.block)))}, 0, current, 0, extra)"
+                for function, one in launches
+            ),  # the driver copies the buffer before a launch returns
+            "give(used)",
+            *([f"if captures(current): keep(({', '.join(scratch)},))"] if scratch else []),
+        ]
     lines = [
         f"def run({', '.join(f'v{k}' for k in range(len(values)))}):",
         *(f"    p{k} = v{k}.data_ptr()" if of_tensors else f"    m{k} = v{k}.data; p{k} = m{k}.ptr" for k in arrays),
         f"    if {' or '.join(wrong)}:",
         "        return NotImplemented",
         "    try:",
-        *(f"        {line}" for line in made),
-        "        current = stream().ptr",
-        # A buffer of its own for each call under way: of other threads, and of finalisers that run inside this one.
-        "        try:",
-        "            used = take()",
-        "        except IndexError:",
-        "            used = made()",
-        "        buffer, extra, _ = used",
-        *(f"        {line}" for line in packing),  # refuses a scalar that does not fit
-        *(f"        {line}" for line in filled),
-        *(f"        {line}" for line in launching),  # the driver copies the buffer before a launch returns
-        "        give(used)",
-        *([f"        if captures(current): keep(({', '.join(scratch)},))"] if scratch else []),
+        *(f"        {line}" for line in (*made, *doing)),
         "    except refused:",
         "        return NotImplemented",
         "    except failed as error:",
@@ -167,6 +174,15 @@ def _buffer(words: Any, size: int) -> tuple:
     buffer, length = type(words).from_buffer_copy(words), c_size_t(size)
     extra = (c_void_p * 5)(BUFFER_POINTER, addressof(buffer), BUFFER_SIZE, addressof(length), PLATFORM.end)
     return buffer, addressof(extra), (extra, length)
+
+
+def _product(call: Call, where: Mapping[str, int], values: Sequence[Any], backend: Any) -> Product | None:
+    """What serves a call of a vendor's function, which has the parameters of `matmul`, by addresses alone."""
+    *inputs, out = call.specialisation.parameters
+    if call.specialisation.aliases or out.name in where and not values[where[out.name]].flags.c_contiguous:
+        return None  # CuPy multiplies into memory of its own
+    a, b = (values[where[p.name]] for p in inputs)
+    return product(a, b, backend.compute_capability)
 
 
 def _output(p: Parameter, call: Call, where: Mapping[str, int]) -> str:

@@ -13,7 +13,7 @@ from tests.backends.cuda.device_calls import call_every_kernel, call_large, targ
 
 import pydotcompute
 from pydotcompute import declare
-from pydotcompute.backends.cuda.backend import CUDABackend, unavailable
+from pydotcompute.backends.cuda.backend import CUDABackend, has_cublas, unavailable
 from pydotcompute.targets.cuda import toolchain as cuda_toolchain
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not CUDABackend.check_available(), reason=unavailable() or "-")]
@@ -125,6 +125,32 @@ def test_large_arrays(project, n):
     assert abs(float(totals[0]) - float(x.sum(dtype="f8"))) <= allowed and len({float(t) for t in totals}) == 1
     rows = x[: n // 1000 * 1000].reshape(-1, 1000)
     assert (abs(library.softmax(rows).sum(-1, dtype="f8") - 1) < 1e-4).all()
+
+
+PRODUCTS = [
+    ("matmul", (512, 512), (512, 512)), ("matmul", (130, 170), (170, 190)), ("matmul", (1, 1024), (1024, 1000)),
+    ("matmul", (1024, 1000), (1000, 1)), ("matmul", (4100, 1), (1, 1000)), ("matmul_vec", (300, 40000), (40000,)),
+    ("weighted_sum_rows", (1024,), (1024, 1000)), ("matmul_batched", (3, 200, 150), (3, 150, 170)),
+    ("matmul_batched", (2, 5, 1, 99), (2, 5, 99, 50)),
+]  # fmt: skip
+
+
+@pytest.mark.skipif(not has_cublas(), reason="cuBLAS is not installed")
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_products_have_the_bits_of_cupys(project, dtype):
+    """From the first call on, also of those that go straight to cuBLAS, and as exact as CuPy is told to be now."""
+    import cupy
+    from cupy._core import _routines_linalg as settings
+
+    library, random = pydotcompute.load(project), cupy.random.default_rng(1)
+    for name, *shapes in PRODUCTS:
+        a, b = (random.standard_normal(shape, dtype=dtype) for shape in shapes)
+        assert library[name].which(a, b).vendor == "cupy.matmul"
+        for setting in ("DEFAULT", "PEDANTIC", "TF32", "DEFAULT"):
+            settings.set_compute_type(dtype, getattr(settings, f"COMPUTE_TYPE_{setting}"))
+            wanted = cupy.matmul(a, b)
+            for _ in range(3):
+                assert (library[name](a, b) == wanted).all(), (name, shapes, setting)
 
 
 def test_memory_that_runs_out(project):

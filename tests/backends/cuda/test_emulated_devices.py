@@ -15,7 +15,9 @@ from tests.emulator.environment import environment
 CASES = f"{ROOT}/tests/emulator/cases"
 MEMBERS = (
     "arange", "array", "asarray", "asnumpy", "broadcast_to", "empty", "from_dlpack", "zeros", "cuda.Device",
-    "cuda.Event", "cuda.MemoryPointer", "cuda.Stream", "cuda.Stream.from_external", "cuda.UnownedMemory",
+    "_core._routines_linalg.get_compute_type", "_core._routines_linalg.set_compute_type",
+    "cuda.device.get_cublas_handle", "cuda.Event", "cuda.MemoryPointer", "cuda.Stream", "cuda.Stream.from_external",
+    "cuda.UnownedMemory",
     "cuda.get_current_stream", "cuda.memory.OutOfMemoryError", "cuda.driver.CUDADriverError",
     "cuda.driver.ctxCreate", "cuda.driver.ctxDestroy", "cuda.driver.ctxGetCurrent", "cuda.driver.ctxSetCurrent",
     "cuda.driver.launchKernel", "cuda.runtime.CUDARuntimeError", "cuda.runtime.eventRecord",
@@ -63,7 +65,7 @@ def test_what_is_emulated_is_called_as_cupy_is(emulated):
     """Every function takes the parameters of CuPy's, in its order; it may lack later ones that have defaults."""
     cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
     code = f"""
-import cupy, inspect, json
+import cupy, cupy._core._routines_linalg, cupy.cuda.device, inspect, json
 from operator import attrgetter
 print(json.dumps({{n: list(inspect.signature(attrgetter(n)(cupy)).parameters) for n in {MEMBERS!r}}}))
 """

@@ -6,12 +6,12 @@ interpreter of tests/ptx, and it is called as CuPy is: tests/backends/cuda/test_
 
 from cupy import cuda
 from cupy._arrays import (
-    arange, array, asarray, asnumpy, broadcast_to, copyto, dot, empty, from_dlpack, get_default_memory_pool, matmul,
+    arange, array, asarray, asnumpy, broadcast_to, copyto, empty, from_dlpack, get_default_memory_pool, matmul,
     ndarray, zeros,
 )  # fmt: skip
 from numpy import float32, float64, int32, int64, uint8
 
 __all__ = [
-    "arange", "array", "asarray", "asnumpy", "broadcast_to", "copyto", "cuda", "dot", "empty", "float32", "float64",
+    "arange", "array", "asarray", "asnumpy", "broadcast_to", "copyto", "cuda", "empty", "float32", "float64",
     "from_dlpack", "get_default_memory_pool", "int32", "int64", "matmul", "ndarray", "uint8", "zeros",
 ]  # fmt: skip

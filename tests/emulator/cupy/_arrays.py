@@ -241,9 +241,5 @@ def matmul(x1, x2, out) -> ndarray:
     return out
 
 
-def dot(a, b, out) -> ndarray:
-    return matmul(a, b, out)
-
-
 def get_default_memory_pool() -> SimpleNamespace:
     return SimpleNamespace(free_all_blocks=lambda: None)

@@ -11,6 +11,7 @@ from cupy import _machine
 
 from tests.ptx import PtxError
 
+CUDA_R_32F, CUDA_R_64F, CUDA_C_32F, CUDA_C_64F = 0, 1, 4, 5
 is_hip = bool(_machine.HIP)
 _events: dict[int, Callable] = {}
 _kept: list[np.ndarray] = []  # of the host, as long as the process lives

@@ -1,0 +1,1 @@
+"""Inner modules of CuPy."""
