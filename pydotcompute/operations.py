@@ -261,7 +261,8 @@ def _over(x: Any, axis: int, divisor: int) -> Any:
     """Sums over an axis that is not the last, divided; of a long one, in parts first."""
     shape, chunks = x.shape, 0
     inner = prod(shape[axis + 1 :])
-    part = _LINES * builtins.max(inner, _LINE)
+    lines = _LINES if isinstance(x, np.ndarray) else 4 * _LINES  # a GPU's blocks take longer to begin and to end
+    part = lines * builtins.max(inner, _LINE)
     x = _contiguous(x)
     while chunks != 1:
         x = x.reshape(*shape[:axis], -1 if x.size else 0)
