@@ -97,7 +97,7 @@ class Module:
         where = tree.body.index(self.main) if self.main else len(tree.body)
         self.before, self.after = tree.body[:where], tree.body[where + 1 :]
         self.names, self.sites, self.name = names, sites, name
-        self.block = self.threads()
+        self.block = team.threads if team and not team.several else self.threads()
         self.team = team or Team(self.block)
         arrays = arrays_of(tree, self.names)
         if self.main and near:

@@ -19,7 +19,6 @@ from ..geometry import expression
 from ..llvm.writer import Writer
 
 LONGEST = 1024  # iterations of a loop over the threads that a warp does by itself
-ALONE = 8  # and a thread
 INSIDE = "_inside"
 
 

@@ -16,13 +16,17 @@ from ..names import Names
 from .block_counters import BlockCounters
 from .kept_rows import found, kept_rows, slots
 from .source import CudaSource
-from .teams import ALONE, LONGEST, Team, may_be_parts
+from .teams import LONGEST, Team, may_be_parts
 
 BLOCK = 256  # threads, where a declaration says nothing
 # The versions for short rows, in order of their lengths: threads of a team, and how many elements each has. Rows that
 # are kept in registers take as many of them as there is room for: whoever has fewer holds more rows at once.
-KEPT = ((1, ALONE), (4, 4), (8, 8), (WARP, 8), (WARP, 16), (WARP, 32), (BLOCK, 16), (BLOCK, 32))
-PASSED = ((1, ALONE), (4, 4), (8, 8), (WARP, LONGEST // WARP))
+KEPT = (
+    (1, 4), (2, 4), (4, 4), (8, 8), (WARP, 8), (WARP, 16), (WARP, 32),
+    (BLOCK // 2, 16), (BLOCK, 16), (BLOCK, 32), (2 * BLOCK, 32),
+)  # fmt: skip
+PASSED = ((1, 8), (4, 4), (8, 8), (WARP, LONGEST // WARP), (BLOCK // 2, 16))
+LARGE = 1024  # threads for rows that are read again and are not kept: of few rows at once, which caches hold meanwhile
 
 
 class Module(Protocol):
@@ -70,12 +74,13 @@ def _of_lengths(module: Module, source: CudaSource, longest: Tree) -> CudaSource
         if length <= above or 1 < threads < WARP and not may_be_parts(tree):
             continue
         rows = kept_rows(tree, kept, length, module.names.fresh) if room else tree
-        team = Team(threads, block // threads if threads < block else 0)
+        team = Team(threads, block // threads if threads <= WARP else 0)
         one = module.version(rows, team=team, name=f"_to_{length}")
         when: Tree = Operation("<=", (longest, length))
         versions.append((Operation("and", (Operation("<", (above, longest)), when)) if above else when, one))
         above = length
-    return _chosen(source, [(Operation("<", (above, longest)), source), *versions])
+    longer = module.version(team=Team(LARGE)) if room else source
+    return _chosen(longer, [(Operation("<", (above, longest)), longer), *versions])
 
 
 def _chosen(source: CudaSource, versions: Sequence[tuple[Tree, CudaSource]]) -> CudaSource:

@@ -58,7 +58,7 @@ def test_the_barrier_of_a_reduction_is_needed():
     body = (
         "for r in blocks(m):\n    s = sum(x[r, c] for c in threads(n))\n    for c in threads(n):\n        out[r, c] = s"
     )
-    built = loop("(x: float32[m, n]) -> (out: float32[m, n])", body)
+    built = loop("(x: float32[m, n]) -> (out: float32[m, n])", body, "launch: {block: 256}")
     x = np.ones((3, 300), "f4")
     assert (built.call(x) == 300).all() and count(built) == 1
     assert goes_wrong(without(built, 0), np.full_like(x, 300), x)

@@ -62,7 +62,8 @@ def test_the_length_of_a_row_decides(sums):
     assert launched(sums, 300, 9) == launched(sums, 300, 16) == [("k_to_16", (5, 1, 1), (4, 64, 1))]
     assert launched(sums, 300, 17) == launched(sums, 300, 64) == [("k_to_64", (10, 1, 1), (8, 32, 1))]
     assert launched(sums, 20, 65) == launched(sums, 20, 1024) == [("k_to_1024", (3, 1, 1), (32, 8, 1))]
-    assert launched(sums, 20, 1025) == [("k", (20, 1, 1), (256, 1, 1))]
+    assert launched(sums, 20, 1025) == launched(sums, 20, 2048) == [("k_to_2048", (20, 1, 1), (128, 1, 1))]
+    assert launched(sums, 20, 2049) == [("k", (20, 1, 1), (256, 1, 1))]
     assert launched(sums, 0, 5) == []
 
 
@@ -70,6 +71,8 @@ LENGTHS = [
     (1, 0),
     (1, 1),
     (300, 3),
+    (131, 4),
+    (129, 7),
     (5, 9),
     (67, 13),
     (9, 16),
@@ -128,7 +131,7 @@ def test_warps_wait_for_their_own_threads_alone():
     x = whole(11, 70)
     for seed in range(4):
         assert np.array_equal(built.call(x, seed=seed)[1], x[:, ::-1])
-    rows = built.ptx[built.ptx.index(".entry k_to_64") :]
+    rows = built.ptx.partition(".entry k_to_64")[2].partition(".entry k_to_2048")[0]
     assert "bar.warp.sync" in rows and "bar.sync" not in rows.replace("bar.warp.sync", "")
     assert "bar.sync" in built.ptx
 
