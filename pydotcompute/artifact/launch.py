@@ -12,9 +12,11 @@ them; kinds:
               four times … as many, so that there are at most MOST_CHUNKS; block-stride
     "one"     one block, also where nothing is counted
     "given"   the declaration's own grid: one to three numbers of blocks along x, y, z
-With "team", so many threads each in place of a block, as many teams beside each other along y as `block` has. A launch
-that has "when" is done where that expression is not 0: there are several then, for shorter rows and for longer ones, or
-for sizes that take 32 bits and for any, or for few elements that many iterations count in and for others.
+With "most", a grid has so many blocks at most, whose threads do the rest in further turns: what a thread works out
+before its first takes as long as several turns. With "team", so many threads each in place of a block, as many teams
+beside each other along y as `block` has. A launch that has "when" is done where that expression is not 0: there are
+several then, for shorter rows and for longer ones, or for sizes that take 32 bits and for any, or for few elements that
+many iterations count in and for others.
 A kernel of several phases has "arguments" in each launch, and beside `launches` a `program`, which the host follows;
 its steps, in order, with expressions as above:
     ["launch", k]                             the k-th launch
@@ -54,6 +56,7 @@ FEW_LEVELS = 2
 
 CHUNK_TERMS = 8  # iterations of each thread, at least, before there are two chunks
 WARP = 32  # threads
+MOST_BLOCKS = 1 << 15  # of a grid whose threads work out much: a GPU has some hundred at a time
 MOST_CHUNKS = 4096  # of a reduction over a grid: the slots of its scratch arrays
 
 # What every GPU takes.

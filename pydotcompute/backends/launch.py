@@ -67,6 +67,8 @@ def _planned(item: Mapping[str, Any], names: Mapping[str, Any]) -> Launch | None
     if planned is None:
         return None
     grid, block = planned
+    if most := item["grid"].get("most"):
+        grid = _at_most(grid, most)
     # Of so many threads, each of which does what a block does elsewhere; "warps" is what earlier builds say.
     if team := item["grid"].get("team", WARP * ("warps" in item["grid"])):
         several = item["block"] // team
@@ -104,6 +106,13 @@ def _grid(counts: list[int | None], block: int) -> tuple[Sizes, Sizes] | None:
     unknown = int(UNKNOWN ** (1 / max(counts.count(None), 1)))  # so many in all
     blocks = [unknown if n is None else min(-(-n // size), most) for n, size, most in zip(extents, sizes, MOST_GRID)]
     return _three(blocks), sizes
+
+
+def _at_most(grid: Sizes, blocks: int) -> Sizes:
+    """So many blocks at most, along the first axes as many as there are."""
+    x = min(grid[0], blocks)
+    y = min(grid[1], max(blocks // x, 1))
+    return x, y, min(grid[2], max(blocks // (x * y), 1))
 
 
 def _three(values: Sequence[int]) -> Sizes:

@@ -36,7 +36,7 @@ class Contiguous:
         self, s: Parallel, counts: tuple[str, ...], early: Early | None, write: Callable[[Version], None]
     ) -> None:
         """The loop where more is known of its arrays, and where nothing is."""
-        if early and len(counts) == 1 and (arrays := self._side_by_side(s, early)):
+        if early and (arrays := self._side_by_side(s, early)):
             places = reduce(lambda one, other: f"bor({one}, {other})", (f"address({a.pointer})" for a in arrays))
             aligned = f"eq(band({places}, int64({VECTOR - 1})), int64(0))"
             with self.writer.if_(aligned), self._changed([replace(a, together=early.at_once) for a in arrays]):
@@ -52,9 +52,15 @@ class Contiguous:
         else:
             write(Version(early))
 
+    def is_wide(self, s: Parallel, early: Early | None) -> bool:
+        """Whether threads may have elements side by side; such a loop does little besides."""
+        return early is not None and bool(self._side_by_side(s, early))
+
     def _side_by_side(self, s: Parallel, early: Early) -> list[Array]:
         """Those of which each iteration takes its own element alone; none where others, or conditions, would keep a
         warp's accesses apart, where what is stored is loaded again, or what is computed takes much more than both."""
+        if len(s.counts) > 1:
+            return []
         nodes, plain = list(walk(s)), all(isinstance(one, (Assign, Store)) for one in early.body)
         plain = plain and not any(isinstance(n, Load) for one in early.body for n in walk(one))
         guarded = any(isinstance(value, Select) for value in early.values.values())

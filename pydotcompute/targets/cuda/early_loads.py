@@ -56,6 +56,17 @@ class Early:
     at_once: int
 
     @cached_property
+    def stages(self) -> list[dict[str, Expr]]:
+        """The values in parts of which each needs what the one before has loaded: while a thread waits for that of one
+        iteration, it waits for that of the others."""
+        stages: list[dict[str, Expr]] = [{}]
+        for name, value in self.values.items():
+            if any(isinstance(n, Var) and n.name in stages[-1] for n in walk(value)):
+                stages.append({})
+            stages[-1][name] = value
+        return stages
+
+    @cached_property
     def deciding(self) -> set[str]:
         """The names in conditions, which are worked out also where one before them does not hold."""
         nodes = (n for one in (*self.values.values(), *self.body) for n in walk(one))

@@ -26,7 +26,7 @@ from operator import or_
 from typing import Any
 
 from ...artifact.dimensions import Operation, Tree, data, substituted
-from ...artifact.launch import MOST_CHUNKS
+from ...artifact.launch import MOST_BLOCKS, MOST_CHUNKS
 from ...artifact.signature import DTYPE_BYTES
 from ...errors import DeclarationError
 from ...ir.from_zero import from_zero
@@ -267,14 +267,16 @@ class Module:
             return {"kind": kind, "counts": [data(count) for count in counts if count is not None], **team}
         if self.counters:
             return {"kind": kind, "counts": [data(self.counters.threads)]}
+        most: dict[str, int] = {}
         if kind == "grid":
-            counts = along_axes(counts)
-        if kind == "grid" and (early := self.code.coarsening.early_loads(self.main)):
+            counts, early = along_axes(counts), self.code.coarsening.early_loads(self.main)
             axis = coarsened_axis(len(counts))
-            if (count := counts[axis]) is not None:  # rounded up; that many threads are as good as more
+            if early and (count := counts[axis]) is not None:  # rounded up; that many threads are as good as more
                 few = Operation("min", (count, 2**62))
                 counts[axis] = Operation("//", (Operation("+", (few, early.at_once - 1)), early.at_once))
-        return {"kind": kind, "counts": [None if count is None else data(count) for count in counts]}
+            if not self.code.loops.contiguous.is_wide(self.main, early):
+                most = {"most": MOST_BLOCKS}
+        return {"kind": kind, "counts": [None if count is None else data(count) for count in counts], **most}
 
     @property
     def counts(self) -> list[Tree | None]:

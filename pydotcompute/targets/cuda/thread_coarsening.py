@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 
 from ...ir.tree import (
+    Expr,
     KernelTree,
     Load,
     Parallel,
@@ -70,10 +71,8 @@ class ThreadCoarsening:
         each = [self.names.fresh("_each") for _ in range(early.at_once)]
         for k, one in enumerate(each):
             self.writer.assign(one, f"{at}(int64({k}), {width}, {run})")
-        loaded = []
-        for one in each:
-            self.writer.assign(name, one)
-            loaded.append(self._load(early, unset=early.values.keys() - early.deciding))
+        places = [partial(self.writer.assign, name, one) for one in each]
+        loaded = self._load(early, places, unset=early.values.keys() - early.deciding)
         for one, values in zip(each, loaded, strict=True):
             self.writer.assign(name, one)
             self._give(values)
@@ -86,9 +85,8 @@ class ThreadCoarsening:
         elements = [{a.name: a.element(k) for a in self.arrays.all()} for k in range(early.at_once)]
         loaded = []
         for one, arrays in zip(each, elements, strict=True):
-            self.writer.assign(name, one)
             with self.arrays.bound(arrays):
-                loaded.append(self._load(early))
+                loaded += self._load(early, [partial(self.writer.assign, name, one)])
         stores: list[tuple[Store, list[str]]] = [(s, []) for s in early.body if isinstance(s, Store)]
         for one, values in zip(each, loaded, strict=True):
             self.writer.assign(name, one)
@@ -139,13 +137,14 @@ class ThreadCoarsening:
         unset = early.values.keys() - early.deciding if near else frozenset()
         many, known = early.at_once * self.block, fixed((stop,))
 
+        def go_to(k: int) -> None:
+            writer.assign(where, each[k])
+            number(run, f"int64({k})")
+
         def one_round(inside: list[str]) -> None:
-            loaded = []
             for k, one in enumerate(each):
                 writer.assign(one, f"at(int64({k}), {step}, {run})")
-                writer.assign(where, one)
-                number(run, f"int64({k})")
-                loaded.append(self._load(early, inside[k], unset))
+            loaded = self._load(early, [partial(go_to, k) for k in range(early.at_once)], inside, unset)
             for k, (one, values) in enumerate(zip(each, loaded, strict=True)):
                 self._give(values)
                 with sums.iteration(), writer.if_(inside[k]) if inside[k] else nullcontext():
@@ -170,21 +169,61 @@ class ThreadCoarsening:
             left = writer.held("_left", f"to_int32(sub({stop}, {run}))")  # a GPU compares 32 bits in one instruction
             one_round(["", *(f"lt(int32({k * self.block}), {left})" for k in range(1, early.at_once))])
 
-    def _load(self, early: Early, condition: str = "", unset: Set[str] = frozenset()) -> dict[str, str]:
-        """Names for the early values of the iteration whose indices are set, if there is one. unset: those that are
-        anything where their guards do not hold, for nobody asks; else 0, which takes fewer registers."""
-        loaded = {}
-        for name, value in early.values.items():
-            if isinstance(value, Select) and name in unset:
-                load, guard = map(self.expressions.text, (value.then, value.condition))
-                text = f"({load} if {guard} else unset_{value.type}())"
+    def _load(
+        self, early: Early, places: Sequence[Callable[[], None]], conditions: Sequence[str] = (),
+        unset: Set[str] = frozenset(),
+    ) -> list[dict[str, str]]:  # fmt: skip
+        """Names for the early values of each iteration, whose indices are set by its place, if it is there by its
+        condition. unset: those that are anything where their guards do not hold, for nobody asks; else 0, which takes
+        fewer registers. Whether indices are inside is asked once for all iterations, and for each where not all are."""
+        loaded: list[dict[str, str]] = [{} for _ in places]
+        for stage in early.stages:
+            names = [{name: self.names.fresh("_early") for name in stage} for _ in places]
+
+            def write(values: Mapping[str, Expr], names: Sequence[dict[str, str]] = names) -> None:
+                for k, place in enumerate(places):
+                    place()
+                    self._give(loaded[k])
+                    for name, value in values.items():
+                        condition = conditions[k] if conditions else ""
+                        self.writer.assign(names[k][name], self._loaded(name, value, condition, unset))
+                        self.names.bind(name, names[k][name])
+
+            looked = {} if any(conditions) else self._looked_at(stage)
+            if looked:
+                inside = ""
+                for place, values in zip(places, loaded, strict=True):
+                    place()
+                    self._give(values)
+                    for load in looked.values():
+                        inside = self.writer.held("_all_inside", self._inside(load, inside))
+                with self.writer.if_(inside):
+                    write(stage | {name: replace(load, inside=True) for name, load in looked.items()})
+                with self.writer.else_():
+                    write(stage)
             else:
-                text = self.expressions.text(value)
-            if condition:
-                text = f"({text} if {condition} else {constant(0, value.type)})"
-            loaded[name] = self.writer.held("_early", text)
-            self.names.bind(name, loaded[name])
+                write(stage)
+            for values, more in zip(loaded, names, strict=True):
+                values |= more
         return loaded
+
+    def _looked_at(self, values: Mapping[str, Expr]) -> dict[str, Load]:
+        return {name: one for name, one in values.items() if isinstance(one, Load) and self.faults.checks(one)}
+
+    def _inside(self, load: Load, others: str) -> str:
+        """That the indices of a load are inside, and others are."""
+        looked, extents = self.faults.sites.looked_at(load), self.arrays[load.array].extents
+        pairs = zip(map(self.expressions.text, load.indices[looked]), extents[looked], strict=True)
+        within = (f"within({index}, {extent})" for index, extent in pairs)
+        return reduce(lambda one, other: f"band({one}, {other})", within, *([others] if others else []))
+
+    def _loaded(self, name: str, value: Expr, condition: str, unset: Set[str]) -> str:
+        if isinstance(value, Select) and name in unset:
+            load, guard = map(self.expressions.text, (value.then, value.condition))
+            text = f"({load} if {guard} else unset_{value.type}())"
+        else:
+            text = self.expressions.text(value)
+        return f"({text} if {condition} else {constant(0, value.type)})" if condition else text
 
     def _give(self, values: dict[str, str]) -> None:
         """From here on the names of early values stand for these."""

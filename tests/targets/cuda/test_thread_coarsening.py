@@ -8,6 +8,9 @@ import pytest
 from tests.targets.built import agree, draw
 from tests.targets.cuda.cuda_support import build, loop
 
+from pydotcompute.artifact.launch import MOST_BLOCKS
+from pydotcompute.backends.launch import launches
+
 SIZES = (0, 1, 255, 256, 257, 768, 769, 1023, 1024, 1025, 3000)
 
 
@@ -69,6 +72,38 @@ def accesses(built):
 def test_all_loads_come_before_the_first_store():
     built = kernel("(x: float32[n], y: float32[n]) -> (out: float32[n])", "out[i] = x[i] + y[i]")
     assert ["ld.global"] * 8 + ["st.global"] * 4 in accesses(built)
+
+
+GATHER = "for i, c in grid(n, d):\n    out[i, c] = table[index[i], c]"
+
+
+@pytest.fixture(scope="module")
+def gather():
+    return loop("(table: float32[v, d], index: int64[n]) -> (out: float32[n, d])", GATHER)
+
+
+def test_loads_that_wait_for_other_loads_wait_together(gather):
+    """Four indices, of which it is asked once whether all are inside, then four elements."""
+    pieces = [piece for piece in accesses(gather) if len(piece) > 1]
+    assert ["ld.global"] * 4 in pieces and pieces.count(["ld.global"] * 4) == 2
+    index = np.random.default_rng(0).integers(0, 50, 37)
+    agree(gather, draw(50, 70), index)
+
+
+@pytest.mark.parametrize("most", [1, 2, 5])
+def test_threads_do_what_there_are_no_blocks_for(gather, most):
+    (launch,) = launches(gather.meta, {"v": 50, "d": 1000, "n": 10**6})
+    assert np.prod(launch.grid) <= MOST_BLOCKS < 4 * 10**6 / 4
+    before = gather.meta["launches"]
+    gather.meta["launches"] = [{**one, "grid": {**one["grid"], "most": most}} for one in before]
+    agree(gather, draw(50, 300), np.random.default_rng(0).integers(0, 50, 37))
+    gather.meta["launches"] = before
+
+
+def test_what_does_little_beside_moving_elements_has_a_block_for_each():
+    built = kernel("(a: float32, x: float32[n], y: float32[n]) -> (out: float32[n])", "out[i] = a * x[i] + y[i]")
+    (launch,) = launches(built.meta, {"n": 10**8})
+    assert launch.grid[0] > MOST_BLOCKS
 
 
 ROWS = """
