@@ -190,10 +190,12 @@ AT_ONCE = 4
 class StepsAtOnce(Steps):
     """The steps of AT_ONCE iterations: first up to their terms, then whole. The terms are added to each other before
     they are to the scan's sum, which so waits for one sum in place of four. Of one that keeps nothing that it rounds
-    off."""
+    off. keeps_order: compilers may add in another order, and would add one term after the other again; not what is
+    an `fma`."""
 
-    def __init__(self, unique: Callable[[str, str], str]):
+    def __init__(self, unique: Callable[[str, str], str], keeps_order: bool):
         super().__init__(unique)
+        self.keeps_order = keeps_order
         self.terms: list[Expr] = []
         self.done = 0  # updates
 
@@ -204,7 +206,11 @@ class StepsAtOnce(Steps):
             return [Assign(own.name, converted(term, scan.type), at=at.at)]
         self.done += 1
         terms = self.terms[: self.done]
-        pairs = [reduce(scan.combined, terms[k : k + 2]) for k in range(0, len(terms), 2)]
-        total = scan.combined(scan.var(scan.total), reduce(scan.combined, pairs))
-        value = Assign(scan.value, scan.combined(scan.var(scan.start), total), at=at.at)
+        def add(left: Expr, right: Expr) -> Expr:
+            kept = Call("fma", (left, Const(1.0, scan.type), right), scan.type)
+            return kept if self.keeps_order else scan.combined(left, right)
+
+        pairs = [reduce(add, terms[k : k + 2]) for k in range(0, len(terms), 2)]
+        total = add(scan.var(scan.total), reduce(add, pairs))
+        value = Assign(scan.value, add(scan.var(scan.start), total), at=at.at)
         return [value, *[Assign(scan.total, total, at=at.at)] * (self.done == AT_ONCE)]

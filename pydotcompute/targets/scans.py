@@ -233,8 +233,9 @@ class _Dealt:
         """end: where the value after the loop is put, behind what the chunks go on from."""
         self.make, self.s, self.scans, self.counts = make, s, scans, counts
         self.total, self.length, self.chunks, self.end = total, length, chunks, end
-        exact = not reorders(make.old)  # else LLVM adds one by one again, and waits longer
-        self.at_once = exact and all(scan.is_sum and not scan.keeps_rest for scan in scans) and _adds_to_one(s.body)
+        self.keeps_order = reorders(make.old)
+        sums = all(scan.is_sum and not scan.keeps_rest and scan.type in FLOATS for scan in scans)
+        self.at_once = sums and _adds_to_one(s.body)
 
     def chunk(
         self, number_of: Expr, body: tuple[Stmt, ...], last: tuple[Stmt, ...], others: tuple[Stmt, ...]
@@ -257,7 +258,7 @@ class _Dealt:
         done: list[Stmt] = [Assign(begin, integer("*", number_of, self.length), at=at)]
         start: Expr = number(0)
         if self.at_once:
-            steps, together = StepsAtOnce(unique), Var(unique("round", "int64"), "int64")
+            steps, together = StepsAtOnce(unique, self.keeps_order), Var(unique("round", "int64"), "int64")
             first_of = integer("+", first, integer("*", together, number(AT_ONCE)))
             parts = _up_to_update(body), body
             places = [integer("+", first_of, number(k)) for k in range(AT_ONCE)]

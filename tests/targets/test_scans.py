@@ -314,3 +314,19 @@ def test_sums_of_any_length(target, body, signature, wanted):
         exact = wanted(x.astype("f8"))
         assert (got[0] == got[1]).all()
         assert np.abs(got[0] - exact).max() <= 2e-7 * max(1, np.abs(exact).max())
+
+
+@every_target
+def test_running_sums_are_added_up_in_their_order_whatever_fastmath_allows(target):
+    """On CPUs four terms first, which a compiler that may reorder would undo: each sum would wait for the one before."""
+    signature = "(x: float32[n]) -> (out: float32[n])"
+    body = "s = float32(0)\nfor i in grid(n):\n    s += x[i]\n    out[i] = s"
+    rng = np.random.default_rng(0)
+    x = np.repeat((rng.random(LONG // 2) * 2.0 ** rng.integers(0, 60, LONG // 2)).astype("f4"), 2)
+    x[1::2] *= -1  # what is left is what was rounded off
+    x[1::2] = np.roll(x[1::2], 3)
+    strict, free = (loop(target, signature, body, f"fastmath: {flags}").call(x) for flags in ("[]", "[fast]"))
+    if target.startswith("cpu"):
+        assert (strict == free).all()
+    else:
+        np.testing.assert_allclose(free, strict, rtol=0, atol=2.0**60 * 1e-6)

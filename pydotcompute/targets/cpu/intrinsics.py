@@ -9,6 +9,7 @@ from numba import types
 
 from ..llvm.conversions import conversions, reinterpretations
 from ..llvm.dialect import Table, intrinsics
+from ..llvm.numba_frontend import Unflagged
 from ..llvm.operations import OPERATIONS, mixed
 from ..llvm.values import I32, call, constant, llvm_call
 from .dialect import CPU
@@ -17,7 +18,14 @@ from .memory import memory
 _OWN = Table()
 _OWN.operation("add_saturating", 2, "int")(lambda d, b, t, x, y: llvm_call(b, "sadd.sat", t, x, y))
 _OWN.operation("sub_saturating", 2, "int")(lambda d, b, t, x, y: llvm_call(b, "ssub.sat", t, x, y))
-_OWN.operation("fma", 3, "float")(lambda d, b, t, x, y, z: llvm_call(b, "fma", t, x, y, z))
+
+
+@_OWN.operation("fma", 3, "float")
+def _fma(d, b, t, x, y, z):
+    """As it is written, whatever `fastmath` allows: nothing of it is added up in another order."""
+    made = llvm_call(b, "fma", t, x, y, z)
+    made.fastmath = Unflagged()
+    return made
 
 
 @_OWN.operation("natural", 1, "int")
