@@ -60,7 +60,8 @@ class Code:
             self.writer, self.arrays, tree.helpers, self.faults.parameters, self.faults.arguments,
             lambda: self.reductions.stacks_first(),
         )  # fmt: skip
-        self.expressions = Expressions(names, contracts(tree), self.elements.load, self.helpers.call)
+        contract = contracts(tree) and "fast" not in tree.fastmath  # where LLVM sees which product waits for which
+        self.expressions = Expressions(names, contract, self.elements.load, self.helpers.call)
         self.expressions.is_certain = self.elements.is_certain
         self.stores = Stores(self.writer, self.expressions, self.elements)
         self.reductions = Reductions(self.writer, self.expressions)

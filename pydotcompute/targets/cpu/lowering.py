@@ -174,7 +174,7 @@ class _Module:
         parameters = [p.name for p in self.tree.parameters if p.name in self.arrays and p.name not in aliased]
         fastmath = tuple(sorted(set(self.tree.fastmath) - {"contract"}))
         if "fast" in fastmath:
-            fastmath = ("afn", "arcp", "ninf", "nnan", "nsz", "reassoc")
+            fastmath = ("afn", "arcp", "contract", "ninf", "nnan", "nsz", "reassoc")
         bodies = (self.tree.body, *(h.body for h in self.tree.helpers))
         everything = (n for body in bodies for s in body for n in walk(s))
         return CpuSource(
