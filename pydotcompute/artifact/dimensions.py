@@ -47,8 +47,8 @@ def data(tree: Tree) -> Any:
 
 
 def from_data(value: Any, levels: int = MOST_LEVELS) -> Tree:
-    """The tree that `data` wrote. ValueError: it is not one."""
-    if isinstance(value, (bool, int, float)) or isinstance(value, str) and value.isidentifier():
+    """The tree that `data` wrote; of a tree that has operations, itself. ValueError: it is not one."""
+    if isinstance(value, (bool, int, float, Operation)) or isinstance(value, str) and value.isidentifier():
         return value
     if not isinstance(value, (list, tuple)) or not value or not isinstance(value[0], str):
         raise ValueError(f"{value!r} is not an expression over dimensions")

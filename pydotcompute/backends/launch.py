@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from math import prod
-from typing import Any, Callable, Iterator, Mapping, NamedTuple, Protocol, Sequence
+from typing import Any, Callable, Iterable, Iterator, Mapping, NamedTuple, Protocol, Sequence
 
-from ..artifact.dimensions import Operation, evaluate, from_data, shown
+from ..artifact.dimensions import Operation, evaluate, from_data, names as names_of, shown
 from ..artifact.launch import CHUNK_TERMS, FEW_LEVELS, MOST_CHUNKS, MOST_GRID, VIEW_LEVELS, WARP
 from ..artifact.signature import Parameter
 from ..errors import AllocationError
-from .program import follow, host_names
+from .program import follow, host_names, parsed
 
 ADDRESS = 4  # which word of an array that a raw kernel gets is its address
 OF_CALL, FAULT_BYTES = 2, 8  # which of the words for faults is a call's own; of that word
@@ -43,6 +43,26 @@ def launches(meta: Mapping[str, Any], names: Mapping[str, Any]) -> list[Launch]:
     names: dimensions and integer scalars of the call. Raises ValueError for a declared grid that no GPU runs.
     """
     return [one for item in meta["launches"] if (one := _planned(item, names)) is not None]
+
+
+def prepared(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """The metadata with trees for its expressions, which a kernel reads once. In a program each launch has "alike": it
+    is the same each time that a call comes to it, for the host's own integers do not decide about it."""
+    program = parsed(meta.get("program", ()))
+    own, items = set(host_names(program)), []
+    for item in meta["launches"]:
+        counts = [None if count is None else from_data(count) for count in item["grid"]["counts"]]
+        when = from_data(item.get("when", True))
+        alike = own.isdisjoint(_names((when, *counts)))
+        items.append({**item, "grid": {**item["grid"], "counts": counts}, "when": when, "alike": alike})
+    scratch = [from_data(size) for size in meta["scratch"]]
+    return {**meta, "launches": items, "scratch": scratch, **({"program": program} if "program" in meta else {})}
+
+
+def _names(parts: Iterable[Any]) -> Iterator[str]:
+    for part in parts:
+        if part is not None:
+            yield from names_of(from_data(part))
 
 
 def scratch_sizes(meta: Mapping[str, Any], names: Mapping[str, Any]) -> list[int]:
@@ -85,9 +105,12 @@ def steps(
         yield from ((one, meta, dict(names)) for one in launches(meta, names))
         return
     known = {name: 0 for name in host_names(meta["program"])} | dict(names)
+    planned: dict[int, Launch | None] = {}
     for number in follow(meta["program"], known, read):
         item = meta["launches"][number]
-        if (one := _planned(item, known)) is not None:
+        if number not in planned or not item.get("alike"):
+            planned[number] = _planned(item, known)
+        if (one := planned[number]) is not None:
             yield one, item, known
 
 

@@ -63,12 +63,14 @@ def _value(data: Any, known: dict[str, Any]) -> Any:
     return evaluate(from_data(data), known)
 
 
+def parsed(program: Sequence[Any]) -> list[Any]:
+    """The program with trees for its expressions."""
+    return [[kind, *(parsed(part) if _is_steps(part) else from_data(part) for part in rest)] for kind, *rest in program]
+
+
 def waits(program: Sequence[Any]) -> bool:
     """Whether the host has to wait for the device in it."""
-    return any(
-        step[0] == "read" or any(waits(p) for p in step[1:] if isinstance(p, list) and p and isinstance(p[0], list))
-        for step in program
-    )
+    return any(step[0] == "read" or any(waits(part) for part in step if _is_steps(part)) for step in program)
 
 
 def host_names(program: Sequence[Any]) -> Iterator[str]:
@@ -76,6 +78,12 @@ def host_names(program: Sequence[Any]) -> Iterator[str]:
     for step in program:
         if step[0] in ("set", "for", "read"):
             yield step[1]
-        for part in step[1:]:
-            if isinstance(part, list) and part and isinstance(part[0], list):
+        for part in step:
+            if _is_steps(part):
                 yield from host_names(part)
+
+
+def _is_steps(part: Any) -> bool:
+    """Whether a part of a step is steps: a list of lists, where operations are lists that begin with a text, or trees.
+    """
+    return isinstance(part, list) and (not part or isinstance(part[0], list))

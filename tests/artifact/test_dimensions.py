@@ -88,7 +88,7 @@ def test_the_value_is_python_s(node):
 @given(TREES)
 @example(Operation("neg", (Operation("neg", (0,)),)))
 def test_text_and_data_come_back(node):
-    assert from_data(json.loads(json.dumps(data(node)))) == node
+    assert from_data(json.loads(json.dumps(data(node)))) == from_data(node) == node
     again = tree(text(node))
     for n, m in SIZES:
         known = {"n": n, "m": m, "K": -3}

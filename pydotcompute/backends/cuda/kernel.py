@@ -19,6 +19,7 @@ from ..launch import (
     Launch,
     arguments as arguments_of,
     launches as launches_of,
+    prepared,
     put_copies,
     scalar_names,
     scratch_sizes,
@@ -59,6 +60,7 @@ class CUDAKernel:
             )
         module, device = function.Module(), backend.device_id
         self.tells_launches, self.number = tells_launches(artifact.meta), number_of(artifact)
+        self.meta = prepared(artifact.meta)
         try:
             with cuda_context.on(device):
                 self.slot, _ = fault_slot.slot(device)
@@ -156,7 +158,7 @@ class CUDAKernel:
             lambda a, shape: cuda_copies.contiguous(cupy.broadcast_to(a, shape)),
         )  # fmt: skip
         names = {**call.dims, **scalar_names(artifact.parameters, values)}
-        scratch = [cupy.empty(size, cupy.uint8) for size in scratch_sizes(artifact.meta, names)]
+        scratch = [cupy.empty(size, cupy.uint8) for size in scratch_sizes(self.meta, names)]
         addresses = [cuda_arrays.address(s) for s in scratch]
         fault = [self.slot, self.number]
         if self.tells_launches:
@@ -169,14 +171,14 @@ class CUDAKernel:
 
         launches: list[Launch] = []
         arguments: list[Any] = []
-        if "program" in artifact.meta:
-            for launch, meta, known in steps(artifact.meta, names, partial(self._read, scratch)):
+        if "program" in self.meta:
+            for launch, meta, known in steps(self.meta, names, partial(self._read, scratch)):
                 fault_slot.look(self.backend.device_id)
                 fit = self.fitted(launch)
                 self.functions[fit.entry](fit.grid, fit.block, tuple(arguments_from(meta, known)))
         else:
-            launches = [self.fitted(launch) for launch in launches_of(artifact.meta, names)]
-            arguments = arguments_from(artifact.meta, call.dims)
+            launches = [self.fitted(launch) for launch in launches_of(self.meta, names)]
+            arguments = arguments_from(self.meta, call.dims)
             for launch in launches:
                 self.functions[launch.entry](launch.grid, launch.block, tuple(arguments))
         for p, array, whole in copied:

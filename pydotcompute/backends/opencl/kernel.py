@@ -13,7 +13,7 @@ from ...cache.objects import read
 from ...calls.arguments import Call
 from ...errors import AllocationError, KernelNotBuiltError
 from ..faults import number_of
-from ..launch import FAULT_BYTES, put_copies, scalar_names, scratch_sizes, steps, tells_launches
+from ..launch import FAULT_BYTES, prepared, put_copies, scalar_names, scratch_sizes, steps, tells_launches
 from . import devices, programs
 from .arrays import read as to_host, write
 from .launch import arguments
@@ -35,6 +35,7 @@ class OpenCLKernel:
             raise KernelNotBuiltError(
                 f"{artifact}: the manifest does not say how it is launched; {artifact.remedy}"
             )
+        self.meta = prepared(artifact.meta)
         try:
             program = programs.load(backend.context, backend.device, source, artifact.folder or None, artifact.owned)
             self.functions = {entry: cl.Kernel(program, entry) for entry in entries}
@@ -64,7 +65,7 @@ class OpenCLKernel:
         present = {p.name: values[p.name] for p in artifact.parameters if p.in_memory}
         queue = self.backend.queue_of(present.values())
         names = {**call.dims, **scalar_names(artifact.parameters, values)}
-        sizes = scratch_sizes(artifact.meta, names)
+        sizes = scratch_sizes(self.meta, names)
         scratch = [cl.Buffer(self.backend.context, cl.mem_flags.READ_WRITE, size) for size in sizes]
         events = [event for array in present.values() for event in array.events]
 
@@ -82,7 +83,7 @@ class OpenCLKernel:
             fault.append(cl.Buffer(self.backend.context, cl.mem_flags.READ_WRITE, FAULT_BYTES))
             events.append(cl.enqueue_fill_buffer(queue, fault[-1], np.zeros((), np.int64), 0, FAULT_BYTES))
         phases = "program" in artifact.meta
-        for launch, meta, known in steps(artifact.meta, names, read):
+        for launch, meta, known in steps(self.meta, names, read):
             if phases and self.checks:
                 self.backend.faults.look()
             given = arguments(

@@ -13,7 +13,7 @@ from ...calls.arguments import Call
 from ...errors import KernelNotBuiltError
 from ..buffers import span
 from ..faults import number_of
-from ..launch import FAULT_BYTES, Launch, put_copies, scalar_names, scratch_sizes, steps, tells_launches, unit
+from ..launch import FAULT_BYTES, Launch, prepared, put_copies, scalar_names, scratch_sizes, steps, tells_launches, unit
 from . import devices
 from .arrays import WebGPUArray, new_buffer, read as to_host, words as words_of, write
 from .launch import arguments, check_array, check_limits, packed
@@ -32,6 +32,7 @@ class WebGPUKernel:
         self.checks, self.number = "sites" in artifact.meta, number_of(artifact)
         if not {"arguments", "scratch", "bindings", "words", "launches"} <= artifact.meta.keys():
             raise KernelNotBuiltError(f"{artifact}: the manifest does not say how it is launched; {artifact.remedy}")
+        self.meta = prepared(artifact.meta)
         source = read_object(artifact).decode()
         try:
             self.module = self.device.create_shader_module(code=source)
@@ -87,7 +88,7 @@ class WebGPUKernel:
                 check_array(artifact.kernel, name, *span(array), unit(array.dtype))
         present |= self._apart(present)
         names = {**call.dims, **scalar_names(artifact.parameters, values)}
-        scratch = [new_buffer(device, size) for size in scratch_sizes(artifact.meta, names)]
+        scratch = [new_buffer(device, size) for size in scratch_sizes(self.meta, names)]
         nothing = self.backend.nothing
 
         def memory(name: str) -> Any:
@@ -104,8 +105,8 @@ class WebGPUKernel:
         fault: list[Any] = [self.backend.faults.buffer, self.number]
         if tells_launches(artifact.meta):
             fault.append(new_buffer(device, FAULT_BYTES))
-        items = {item["entry"]: item for item in artifact.meta["launches"]}
-        for launch, meta, known in steps(artifact.meta, names, decided):
+        items = {item["entry"]: item for item in self.meta["launches"]}
+        for launch, meta, known in steps(self.meta, names, decided):
             check_limits(artifact.kernel, items[launch.entry], launch, known)
             buffers, words = arguments(
                 meta, artifact.parameters, values | present, known, call.leading, scratch, fault, memory
