@@ -11,7 +11,7 @@ from ..artifact.dimensions import Operation, evaluate, from_data, names as names
 from ..artifact.launch import CHUNK_TERMS, FEW_LEVELS, MOST_CHUNKS, MOST_GRID, VIEW_LEVELS, WARP
 from ..artifact.signature import Parameter
 from ..errors import AllocationError
-from .program import follow, host_names, parsed
+from .program import expressions, follow, host_names, parsed
 
 ADDRESS = 4  # which word of an array that a raw kernel gets is its address
 OF_CALL, FAULT_BYTES = 2, 8  # which of the words for faults is a call's own; of that word
@@ -57,6 +57,13 @@ def prepared(meta: Mapping[str, Any]) -> dict[str, Any]:
         items.append({**item, "grid": {**item["grid"], "counts": counts}, "when": when, "alike": alike})
     scratch = [from_data(size) for size in meta["scratch"]]
     return {**meta, "launches": items, "scratch": scratch, **({"program": program} if "program" in meta else {})}
+
+
+def decided_by(meta: Mapping[str, Any]) -> frozenset[str]:
+    """The names of what decides about the launches of a call, about scratch and about the host's own integers:
+    dimensions, integer scalars, those integers themselves. What is read from the device decides besides."""
+    launched = [part for one in meta["launches"] for part in (one.get("when"), *one["grid"]["counts"])]
+    return frozenset(_names((*meta["scratch"], *launched, *expressions(meta.get("program", ())))))
 
 
 def _names(parts: Iterable[Any]) -> Iterator[str]:

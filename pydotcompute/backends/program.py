@@ -68,6 +68,16 @@ def parsed(program: Sequence[Any]) -> list[Any]:
     return [[kind, *(parsed(part) if _is_steps(part) else from_data(part) for part in rest)] for kind, *rest in program]
 
 
+def expressions(program: Sequence[Any]) -> Iterator[Any]:
+    """What the host computes in it."""
+    for kind, *rest in program:
+        for part in rest:
+            if _is_steps(part):
+                yield from expressions(part)
+            elif kind != "read":
+                yield part
+
+
 def waits(program: Sequence[Any]) -> bool:
     """Whether the host has to wait for the device in it."""
     return any(step[0] == "read" or any(waits(part) for part in step if _is_steps(part)) for step in program)

@@ -60,11 +60,11 @@ def run(
     serve: Callable[..., Any], record: KernelRecord, call: Call, backend: Backend,
     keep: Callable[..., None] | None = None,
 ) -> Any:  # fmt: skip
-    """A checked call, served by the vendor's function. `keep` is told what `Again.remember` wants to know."""
+    """A checked call, served by the vendor's function. `keep` is told what `LaunchCache.remember` wants to know."""
     *inputs, output = (p.name for p in call.specialisation.parameters)
     with backend.running(record.name):
         values, finish = call.complete()
         serve(*(values[name] for name in inputs), out=values[output])
         if keep:
-            keep({"arguments": (), "scratch": (), "launches": ()}, backend, (), (), serve)
+            keep(backend, vendor=serve)
     return finish()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, Callable, Mapping, Sequence
 
 import cupy
@@ -18,7 +17,7 @@ from ..launch import (
     Device,
     Launch,
     arguments as arguments_of,
-    launches as launches_of,
+    decided_by,
     prepared,
     put_copies,
     scalar_names,
@@ -35,11 +34,12 @@ from . import (
     ranges,
     streams as cuda_streams,
 )  # fmt: skip
-from .launch_cache import LaunchCache
+from .launch_cache import MOST_LAUNCHES, LaunchCache
+from .launch_code import Launched, Step
 from .platform import PLATFORM
 
 OUT_OF_MEMORY = 2  # CUDA_ERROR_OUT_OF_MEMORY, cudaErrorMemoryAllocation
-Keep = Callable[[Mapping[str, Any], Any, list, list], None]
+Keep = Callable[[Device, Launched], None]
 
 
 class CUDAKernel:
@@ -61,6 +61,7 @@ class CUDAKernel:
         module, device = function.Module(), backend.device_id
         self.tells_launches, self.number = tells_launches(artifact.meta), number_of(artifact)
         self.meta = prepared(artifact.meta)
+        self.decided_by = decided_by(self.meta)
         try:
             with cuda_context.on(device):
                 self.slot, _ = fault_slot.slot(device)
@@ -128,18 +129,16 @@ class CUDAKernel:
             if trimmed:
                 self._refuse_capture("how long its outputs are")
             values, finish = call.complete()
-            launches, arguments, copied = self._launch(call, values)
-            again = "program" not in self.artifact.meta  # whose launches differ with the sizes
-            if keep and again and not (copied or trimmed):
-                handles = [(self.functions[one.entry].ptr, one) for one in launches]
-                keep(self.artifact.meta, self.backend, handles, arguments)
+            launched = self._launch(call, values)
+            if keep and launched and not trimmed:
+                keep(self.backend, launched)
             return finish()
 
-    def _read(self, scratch: Sequence[Any], place: int, dtype: str) -> bool | int:
+    def _read(self, scratch: Any, dtype: str) -> bool | int:
         """What decides about the launches that follow. Raises RuntimeError while the stream captures: a graph cannot
         wait."""
         self._refuse_capture("what to launch next")
-        value = scratch[place].get().view(dtype)[0].item()
+        value = scratch.get().view(dtype)[0].item()
         fault_slot.look(self.backend.device_id)  # what comes from a skipped access might keep the host going for ever
         return value
 
@@ -150,41 +149,47 @@ class CUDAKernel:
                 "a graph, which cannot wait: call it outside of the capture"
             )
 
-    def _launch(self, call: Call, values: dict[str, Any]) -> tuple[list, list, list]:
-        """The launches, their arguments, and arrays that had to be copied."""
+    def _launch(self, call: Call, values: dict[str, Any]) -> Launched | None:
+        """What was launched; None where that is not for calls like this one: what was read from the device has decided,
+        arrays had to be copied, or launches are too many."""
         artifact = self.artifact
         copied = put_copies(
             artifact.parameters, values, call.leading,
             lambda a, shape: cuda_copies.contiguous(cupy.broadcast_to(a, shape)),
         )  # fmt: skip
         names = {**call.dims, **scalar_names(artifact.parameters, values)}
-        scratch = [cupy.empty(size, cupy.uint8) for size in scratch_sizes(self.meta, names)]
+        sizes = scratch_sizes(self.meta, names)
+        scratch = [cupy.empty(size, cupy.uint8) for size in sizes]
         addresses = [cuda_arrays.address(s) for s in scratch]
         fault = [self.slot, self.number]
         if self.tells_launches:
             scratch.append(cupy.empty(FAULT_BYTES, cupy.uint8))
             cuda_copies.fill(scratch[-1], 0)
             fault.append(cuda_arrays.address(scratch[-1]))
+        again = not copied
 
-        def arguments_from(meta: Mapping[str, Any], dims: Mapping[str, int]) -> list:
-            return self.arguments(meta, call, values, dims, addresses, fault)
+        def read(place: int, dtype: str) -> bool | int:
+            nonlocal again
+            again = False
+            return self._read(scratch[place], dtype)
 
-        launches: list[Launch] = []
-        arguments: list[Any] = []
-        if "program" in self.meta:
-            for launch, meta, known in steps(self.meta, names, partial(self._read, scratch)):
+        done: list[Step] = []
+        words: list[Any] = []
+        for launch, meta, known in steps(self.meta, names, read):
+            if meta is not self.meta:  # of a program, where each has its own
                 fault_slot.look(self.backend.device_id)
-                fit = self.fitted(launch)
-                self.functions[fit.entry](fit.grid, fit.block, tuple(arguments_from(meta, known)))
-        else:
-            launches = [self.fitted(launch) for launch in launches_of(self.meta, names)]
-            arguments = arguments_from(self.meta, call.dims)
-            for launch in launches:
-                self.functions[launch.entry](launch.grid, launch.block, tuple(arguments))
+            if meta is not self.meta or not words:
+                words = self.arguments(meta, call, values, known, addresses, fault)
+            fit = self.fitted(launch)
+            function = self.functions[fit.entry]
+            function(fit.grid, fit.block, tuple(words))
+            again = again and len(done) < MOST_LAUNCHES
+            if again:
+                done.append(Step(function.ptr, fit, meta["arguments"], words))
         for p, array, whole in copied:
             if p.writable:
                 cuda_copies.copy(array, whole)
         temporary = [values[p.name] for p in artifact.parameters if p.role == "temp"]
         if (scratch or temporary or copied) and cuda_streams.captures(cupy.cuda.get_current_stream().ptr):
             self.backend.keep_captured((scratch, temporary, copied))
-        return launches, arguments, copied
+        return Launched(self.decided_by, done, sizes) if again else None

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
-from ...artifact.dimensions import from_data, names as names_of
+from ...artifact.dimensions import names as names_of
 from ...cache.manifest import KernelRecord
 from ...calls.arguments import Call
-from ..launch import Launch
 from .context import here
-from .launch_code import CachedLaunch, launch_code
+from .launch_code import NOTHING, CachedLaunch, Launched, launch_code
 from .streams import is_tensor
 
 MOST = 256  # forms of one kernel; a program whose calls differ more gains nothing from them
+MOST_LAUNCHES = 16  # of a call that is remembered: one of more waits for them, and its code would be long
 ARRAY = "type({0}), {0}.dtype, {0}.shape, {0}.strides"
 # Of a tensor also what the rules ask it for.
 TENSOR = "type({0}), {0}.dtype, {0}.shape, {0}.stride(), {0}.get_device(), {0}.requires_grad, {0}.is_neg()"
@@ -73,24 +73,20 @@ class LaunchCache:
         return self.tensors is None or self.tensors._known(values, len(args), kwargs) is None
 
     def remember(
-        self, args: tuple, kwargs: Mapping[str, Any], call: Call, meta: Mapping[str, Any], backend: Any,
-        launches: Sequence[tuple[int, Launch]], words: Sequence[Any], vendor: Callable | None = None,
-        given: tuple[tuple, Mapping[str, Any]] | None = None,
+        self, args: tuple, kwargs: Mapping[str, Any], call: Call, backend: Any, launched: Launched = NOTHING,
+        vendor: Callable | None = None, given: tuple[tuple, Mapping[str, Any]] | None = None,
     ) -> None:  # fmt: skip
         """Keep what a call that the rules have passed worked out, if it came before and is plain.
 
-        launches: the handles of functions with their grids and blocks; words: the arguments of every launch, which
-        have their places from `meta`; vendor: what serves the call in their place; given: the call's values as tensors,
-        if its arrays are those of tensors. The context of the call is current.
+        vendor: what serves the call in place of launches; given: the call's values as tensors, if its arrays are those
+        of tensors. The context of the call is current.
         """
         if given is not None and not self.of_tensors:
             self.tensors = self.tensors or LaunchCache(self.record, of_tensors=True)
-            self.tensors.remember(args, kwargs, call, meta, backend, launches, words, vendor, given)
+            self.tensors.remember(args, kwargs, call, backend, launched, vendor, given)
             return
-        launched = [part for one in meta["launches"] for part in (*one["grid"]["counts"], one.get("when"))]
-        counted = {name for part in launched if part is not None for name in names_of(from_data(part))}
-        if not self.known.issuperset(counted):
-            self.known.update(counted)
+        if not self.known.issuperset(launched.decided_by):
+            self.known.update(launched.decided_by)
             self.forms.clear()
         names = [*self.names[: len(args)], *kwargs]
         if any(p.may_be_left_out and p.name not in names for p in self.parameters.values()):
@@ -109,7 +105,7 @@ class LaunchCache:
         seen = key in form.launches
         form.launches[key] = None
         if seen:
-            made = launch_code(call, names, values, meta, backend, launches, words, vendor, self.of_tensors)
+            made = launch_code(call, names, values, backend, launched, vendor, self.of_tensors)
             form.launches[key] = made or False
 
     def reader(self, names: Sequence[str]) -> Callable[..., tuple]:

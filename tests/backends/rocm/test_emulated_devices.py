@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from tests.emulator.environment import ROOT, environment
@@ -15,14 +16,24 @@ from tests.hip import missing
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(missing()), reason=missing())]
 
-KERNELS = ("axpy", "add", "sub", "sum", "softmax", "argmax_last", "histogram", "gather")
+KERNELS = ("axpy", "add", "sub", "sum", "softmax", "argmax_last", "histogram", "gather", "counted_up")
+SEVERAL_LAUNCHES = """
+  counted_up:
+    signature: "(x: float32[n], w: float32, k: int64) -> (out: float32[n])"
+    body: |
+      for i in grid(n):
+          out[i] = x[i]
+      for t in range(k):
+          for i in grid(n):
+              out[i] += w * t
+"""
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
     root = tmp_path_factory.mktemp("rocm")
     shutil.copytree(f"{ROOT}/templates", root / "templates")
-    shutil.copy(f"{ROOT}/kernels.yaml", root)
+    (root / "kernels.yaml").write_text(Path(f"{ROOT}/kernels.yaml").read_text() + SEVERAL_LAUNCHES)
     targets = ["-t", "hip:gfx90a", "-t", "hip:gfx1100"]
     build = [sys.executable, "-m", "pydotcompute", "build", "-q", "-C", str(root), *targets, *KERNELS]
     done = subprocess.run(build, capture_output=True, text=True)

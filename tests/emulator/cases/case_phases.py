@@ -8,6 +8,7 @@ import pytest
 from cupy import _machine
 
 import pydotcompute
+from pydotcompute.backends.cuda.launch_cache import MOST_LAUNCHES
 from pydotcompute.builder.build import Project, Request, build
 
 KERNELS = """
@@ -81,10 +82,10 @@ def expected(x, steps):
 
 
 @pytest.mark.parametrize("n, steps", [(5, 0), (300, 1), (300, 4), (1, 2)])
-def test_phases(phases, backend, draw, n, steps):
+def test_phases(phases, backend, draw, served, n, steps):
     x = draw(n)
     moved = backend.to_device(x)
-    for _ in range(4):  # the third call is not served from the cache: what is launched depends on more than its form
+    for call in range(4):  # the third is served from the cache, unless its launches are too many
         _machine.devices[0].launched.clear()
         out, total = phases.steps(moved, steps)
         wanted, summed = expected(x, steps)
@@ -93,6 +94,7 @@ def test_phases(phases, backend, draw, n, steps):
         np.testing.assert_allclose(float(total.get()), summed, 1e-4, 1e-4)
         loops = [entry for entry, _ in _machine.devices[0].launched]
         assert len(loops) == len(set(loops)) + max(steps - 1, 0) * (3 if n > 1 else 1)
+        assert served.count == max(call - 1, 0) * (len(loops) <= MOST_LAUNCHES)
 
 
 def test_control_that_waits(phases, backend, draw):
@@ -114,10 +116,14 @@ def test_control_that_waits(phases, backend, draw):
         side.end_capture()
 
 
-def test_phases_in_a_graph_may_be_launched_again(phases, backend, draw):
+@pytest.mark.parametrize("before", [0, 3])
+def test_phases_in_a_graph_may_be_launched_again(phases, backend, draw, served, before):
     x, side = draw(100), cupy.cuda.Stream(non_blocking=True)
     moved, out, total = backend.to_device(x), cupy.empty(100, "f4"), cupy.empty((), "f4")
     with side:
+        for _ in range(before):
+            phases.steps(moved, 3, out, total)
+        side.synchronize()
         side.begin_capture()
         phases.steps(moved, 3, out, total)
         graph = side.end_capture()
@@ -125,6 +131,7 @@ def test_phases_in_a_graph_may_be_launched_again(phases, backend, draw):
         for _ in range(2):
             graph.launch(side)
             side.synchronize()
+    assert bool(served.count) == bool(before)
     np.testing.assert_array_equal(out._elements(), expected(x, 3)[0])
     assert not any(h._elements().any() for h in held)
     assert not _machine.devices[0].fault

@@ -66,6 +66,7 @@ CASES = {
     "softmax": ((draw(2, 3, 40),), lambda x: np.exp(x) / np.exp(x).sum(-1, keepdims=True)),
     "argmax_last": ((draw(6, 40),), lambda x: x.argmax(-1)),
     "histogram": ((draw(500), np.float32(-2), np.float32(2), 8), lambda x, low, high, n: np.histogram(x, n, (low, high))[0]),
+    "counted_up": ((draw(40), np.float32(0.5), 3), lambda x, w, k: x + w * (k * (k - 1) // 2)),
 }
 
 
