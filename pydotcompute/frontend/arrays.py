@@ -70,7 +70,7 @@ def new(s: Scope, node: ast.Assign) -> tree.NewArray:
         own = named(name.removesuffix(OWN)) if s.final else f"{name}_{len(s.kernel_arrays)}"
     known = all(isinstance(n, int) for n in shape)
     array = tree.NewArray(kind, own, shape, dtype, not known, at=s.at(node))
-    others = (a for a in s.kernel_arrays.values() if _memory(a.kind) == _memory(kind))
+    others = (a for a in s.kernel_arrays.values() if a.name not in s.finished and _memory(a.kind) == _memory(kind))
     fixed = [a for a in (*others, array) if not a.scratch]
     total = sum(math.prod(a.fixed) * DTYPE_BYTES[a.dtype] for a in fixed)
     if known and total > (PRIVATE_BYTES if kind == "private" else BLOCK_BYTES):

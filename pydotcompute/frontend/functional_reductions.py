@@ -56,6 +56,8 @@ def _parallel(s: Scope, node: ast.Call, clause: ast.comprehension, kind: str) ->
     indices.check_place(s, clause.iter, kind, reduction=True)
     names = indices.targets(s, clause.target, clause.iter)
     counts, ranges = indices.counts(s, clause.iter)
+    if s.place == "top":
+        s.finished = frozenset(s.kernel_arrays)
     outer = s.place, s.depth, dict(s.shadow), dict(s.here)
     s.place, s.depth = kind, 0
     bound = tuple(indices.bind_index(s, name) for name in names)

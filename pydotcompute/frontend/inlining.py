@@ -107,7 +107,7 @@ class Inlining:
     def _written(self, s: Scope, inner: Scope) -> Called:
         """The statements of a call, put before the statement under way in `s`."""
         inner.renamed = {name: self.own(name.removesuffix(OWN)) for name in inner.plain}
-        inner.kernel_arrays = dict(s.kernel_arrays)
+        inner.kernel_arrays, inner.finished = dict(s.kernel_arrays), s.finished
         swapped = {name for name, _, kind in names.bindings(inner.function.body) if kind == "swap"}
         own: dict[str, str] = {}  # names of arrays in the helper that it swaps → the caller's, which stay as they are
         for name in swapped & inner.arrays.keys():

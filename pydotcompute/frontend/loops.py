@@ -209,6 +209,8 @@ def _parallel(s: Scope, node: ast.For, kind: str) -> tree.Parallel:
             )
         else:
             inside.pop(name)
+    if s.place == "top":  # a kernel or function of its own on every target: it has all of the memory
+        s.finished = frozenset(s.kernel_arrays)
     outer = s.place, s.depth, dict(s.shadow)
     s.state, s.place, s.depth = inside, kind, 0
     s.loops.append(loop)

@@ -151,6 +151,7 @@ class Scope:
         self.lazy = ""  # how often it is evaluated, where that is not once
         self.locals: dict[str, str] = {}  # of the tree
         self.kernel_arrays: dict[str, tree.NewArray] = {}
+        self.finished: frozenset[str] = frozenset()  # those of the parallel loops before the one at top level under way
         self.arrays = {name: a for name, a in self.arrays.items() if name not in self.array_nodes}
         self.constants: dict[str, Constants] = dict(self.passed)
         self.results: tuple[int, ast.AST] | None = None  # of a helper: how many, and where first
