@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
+from functools import partial, reduce
 from typing import Hashable, Iterator, Sequence
 
 from ..artifact.dimensions import Operation, Tree
@@ -75,16 +76,19 @@ class State(ABC):
         return atom
 
     def extent(self, dim: Tree) -> Poly | None:
-        """The size of one dim as a polynomial: a symbol, a number, or sums, products and quotients of them."""
+        """The size of one dim as a polynomial: a symbol, a number, or what is computed of them."""
         if isinstance(dim, str):
             return self.environment[dim].poly if dim in self.environment else None
         if not isinstance(dim, Operation):
             return affine.constant(int(dim))
-        if dim.op not in ("+", "-", "*", "//", "%"):
+        if dim.op not in ("+", "-", "*", "//", "%", "min", "max"):
             return None
-        a, b = map(self.extent, dim.operands)
-        if a is None or b is None:
+        known = [part for part in map(self.extent, dim.operands) if part is not None]
+        if len(known) < len(dim.operands):
             return None
+        if dim.op in ("min", "max"):
+            return reduce(partial(self.extreme, dim.op), known)
+        a, b = known
         if dim.op in ("//", "%"):
             return self.divided(a, b, dim.op)
         return affine.multiply(a, b) if dim.op == "*" else affine.add(a, b, 1 if dim.op == "+" else -1)
@@ -115,6 +119,10 @@ class State(ABC):
     @abstractmethod
     def divided(self, a: Poly, b: Poly, op: str) -> Poly | None:
         """A quotient or rest, see `symbolic_values.Values`."""
+
+    @abstractmethod
+    def extreme(self, op: str, a: Poly, b: Poly) -> Poly:
+        """The lesser or the greater of two, as an unknown with what that says of it."""
 
     @abstractmethod
     def place(self, value: Value) -> Poly:

@@ -306,18 +306,13 @@ class Values(State):
             return self.computed(parts, e.type)
         if e.function == "where":
             return self.chosen(parts, e.type, parts[0], parts[1].poly, parts[2].poly)
+        a = parts[0].poly
+        if e.function in ("min", "max"):
+            return self.computed(parts, poly=self.extreme(e.function, a, parts[1].poly, e.type))
         result = self.computed(parts, e.type)
         (number,) = affine.atoms_of([result.poly])
-        atom, (a, *others) = self.found.atoms[number], (part.poly for part in parts)
-        if e.function in ("min", "max"):
-            (b,) = others
-            for part in (a, b):
-                low, high = (part, result.poly) if e.function == "max" else (result.poly, part)
-                atom.facts.append(affine.at_least(high, low))
-            atom.facts += alternatives((affine.equal(result.poly, a),), (affine.equal(result.poly, b),))
-            extreme = min if e.function == "min" else max
-            self.bounded(atom, extreme, extreme, a, b)
-        elif e.function == "abs" and self.is_above(a, of_type(e.type)[0]):  # which is its own absolute value
+        atom = self.found.atoms[number]
+        if e.function == "abs" and self.is_above(a, of_type(e.type)[0]):  # which is its own absolute value
             atom.facts += alternatives(
                 (affine.at_least(a, {}), affine.equal(result.poly, a)),
                 (affine.at_least({}, a), affine.equal(result.poly, affine.add({}, a, -1))),
@@ -327,6 +322,17 @@ class Values(State):
         elif e.function in _BOUNDS:
             least, most = _BOUNDS[e.function]
             self.bounded(atom, min, max, affine.constant(least), affine.constant(min(most, of_type(e.type)[1])))
+        return result
+
+    def extreme(self, op: str, a: Poly, b: Poly, dtype: str = "int64") -> Poly:
+        atom = self.derived("", a, b, dtype=dtype)
+        result = affine.unknown(atom)
+        for part in (a, b):
+            low, high = (part, result) if op == "max" else (result, part)
+            atom.facts.append(affine.at_least(high, low))
+        atom.facts += alternatives((affine.equal(result, a),), (affine.equal(result, b),))
+        least = min if op == "min" else max
+        self.bounded(atom, least, least, a, b)
         return result
 
     def helper(self, e: t.CallHelper) -> list[Value]:

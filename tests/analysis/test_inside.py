@@ -1,5 +1,6 @@
 """Which accesses are proved to be inside: what everybody writes is, what data or arguments decide is not."""
 
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -195,3 +196,13 @@ def test_dimensions_that_are_quotients():
     rest = "for i, j in grid(n % 4, {}):\n    out[i, j] = x[n - 1 - i, j % 8]"
     assert unproved(rest.format("m"), "(x: float32[n, m]) -> (out: float32[n % 4, m])") == []
     assert unproved(rest.format("m + 1"), "(x: float32[n, m]) -> (out: float32[n % 4, m])") != []
+
+
+def test_dimensions_that_are_the_lesser_or_the_greater():
+    signature = "(x: float32[n], y: float32[m]) -> (out: float32[n]) temp (t: float32[min(n, 4)], u: float32[max(n, m)])"
+    body = "for i in grid({}):\n    {}[i] = 1"
+    assert unproved(body.format("min(n, 4)", "t"), signature) == []
+    assert unproved("if n <= 4:\n" + textwrap.indent(body.format("n", "t"), "    "), signature) == []
+    assert unproved(body.format("n", "t"), signature) == unproved(body.format("4", "t"), signature) == ["i"]
+    assert unproved(body.format("n", "u"), signature) == unproved(body.format("m", "u"), signature) == []
+    assert unproved(body.format("n + 1", "u"), signature) == ["i"]
