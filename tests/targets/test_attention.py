@@ -14,8 +14,9 @@ from pydotcompute.targets import registry
 from templates.references import attention
 
 INF, NAN = np.inf, np.nan
-# n, keys, d: beside a tile's sides, more queries than keys, one query, parts of the depth.
-SIZES = [(65, 70, 64), (70, 33, 61), (1, 130, 20), (3, 0, 4)]
+# n, keys, d: beside a tile's sides, more queries than keys, parts of the depth.
+SIZES = [(65, 70, 64), (70, 33, 61), (5, 130, 20), (6, 0, 4)]
+FEW = [(1, 300, 64), (4, 129, 61), (3, 2, 20), (2, 0, 4)]  # queries: blocks share the keys of each
 CHOICES = [("float32", 64), ("float32", 128), ("float32", 256), ("float64", 64), ("float64", 128), ("float64", 256)]
 
 
@@ -54,6 +55,18 @@ def test_tiles_agree_with_the_reference(target, dtype, depth, causal):
         agree(target, dtype, depth, causal, abs(q), k, v, np.dtype(dtype).type(12.8 / depth))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("target, dtype, depth, causal", [
+    *(marked("cuda:compute_80", *choice, causal) for choice, causal in itertools.product(CHOICES, (0, 1))
+      if EVERYTHING or choice[1] == 64),
+    marked("hip:gfx1100", *CHOICES[2], 1),
+])  # fmt: skip
+def test_few_queries(target, dtype, depth, causal):
+    for n, keys, d in FEW:
+        q, k, v = drawn(dtype, n, keys, d * depth // 64)
+        agree(target, dtype, depth, causal, q, k, v, np.dtype(dtype).type(0.2))
+
+
 DEPTHS = [*(marked("cuda:compute_80", depth) for depth in (64, 128, 256)), marked("webgpu", 64)]
 
 
@@ -64,6 +77,8 @@ def test_what_a_query_does_not_see_counts_for_nothing(target, depth):
     k[:, 66:] = v[:, 66:] = NAN
     k[:, 40], v[:, 41] = INF, -INF
     agree(target, "float32", depth, 1, q, k, v, np.float32(0.3))
+    k[:, 66:69] = v[:, 66:69] = 1
+    agree(target, "float32", depth, 1, q[:, :3].copy(), k, v, np.float32(0.3))
 
 
 @pytest.mark.slow
@@ -75,4 +90,5 @@ def test_scores_of_minus_infinity(target, depth, causal):
     q, k = abs(q), abs(k)
     k[0, :64] = k[1] = -INF
     k[0, 100] = -INF
-    agree(target, "float32", depth, causal, q, k, v, np.float32(0.3))
+    for n in (67, 3):
+        agree(target, "float32", depth, causal, q[:, :n].copy(), k, v, np.float32(0.3))
