@@ -1,7 +1,5 @@
 """Statements, loops, arrays, helpers and layouts, for every target: its code against the interpreter."""
 
-import textwrap
-
 import numpy as np
 import pytest
 from tests.targets.built import agree, build, draw, every_target, every_target_and, loop, same
@@ -151,30 +149,6 @@ def test_private_arrays_beside_as_much_shared_memory_as_there_is(target):
     assert not any(a.scratch for a in built.tree.arrays.values())
     x = draw(2)
     assert (built.call(x) == x[:, None, None] + np.arange(64, dtype="f4")[:, None]).all()
-
-
-TURNED = """
-for b in blocks(m):
-    t = shared(({size},), float32)
-    for i in threads({size}):
-        t[i] = out[b, i] + x[b]
-    for i in threads({size}):
-        out[b, i] = t[{size} - 1 - i]
-"""
-
-
-@every_target
-def test_shared_arrays_of_each_loop_have_all_there_is(target):
-    """Of loops at top level, of one in a helper and of one in a sequential loop. Only what is too much for one loop lies
-    in scratch."""
-    lines, large = TURNED.format(size=4000), TURNED.format(size=12289)
-    helper = f"def turned(x, out):{textwrap.indent(lines, '    ')}"
-    often = f"for k in range(2):{textwrap.indent(lines, '    ')}"
-    body = f"{helper}for b, i in grid(m, 13000):\n    out[b, i] = i{lines}turned(x, out)\n{often}turned(x, out){large}"
-    built = loop(target, "(x: float32[m]) -> (out: float32[m, 13000])", body)
-    arrays = [a for a in built.tree.arrays.values() if a.kind == "shared"]
-    assert [a.fixed for a in arrays if a.scratch] == [(12289,)] and len(arrays) == 5
-    agree(built, draw(3))
 
 
 @every_target

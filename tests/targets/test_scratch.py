@@ -1,6 +1,8 @@
 """Arrays of a kernel's own whose shapes are known at the call, for every target: its code against the interpreter, and
 both against NumPy."""
 
+import textwrap
+
 import numpy as np
 import pytest
 from tests.targets.built import agree, draw, every_target, loop
@@ -203,3 +205,27 @@ def test_sizes_beyond_64_bits_on_a_device():
         assert launch.scratch_sizes(meta, {"m": 3})[0] == 8
         with pytest.raises(AllocationError, match=r"more bytes than an address reaches, for m = 92\d+"):
             launch.scratch_sizes(meta, {"m": 2**63 - 1})
+
+
+TURNED = """
+for b in blocks(m):
+    t = shared(({size},), float32)
+    for i in threads({size}):
+        t[i] = out[b, i] + x[b]
+    for i in threads({size}):
+        out[b, i] = t[{size} - 1 - i]
+"""
+
+
+@every_target
+def test_shared_arrays_of_each_loop_have_all_there_is(target):
+    """Of loops at top level, of one in a helper and of one in a sequential loop. Only what is too much for one loop lies
+    in scratch."""
+    lines, large = TURNED.format(size=4000), TURNED.format(size=12289)
+    helper = f"def turned(x, out):{textwrap.indent(lines, '    ')}"
+    often = f"for k in range(2):{textwrap.indent(lines, '    ')}"
+    body = f"{helper}for b, i in grid(m, 13000):\n    out[b, i] = i{lines}turned(x, out)\n{often}turned(x, out){large}"
+    built = loop(target, "(x: float32[m]) -> (out: float32[m, 13000])", body)
+    arrays = [a for a in built.tree.arrays.values() if a.kind == "shared"]
+    assert [a.fixed for a in arrays if a.scratch] == [(12289,)] and len(arrays) == 5
+    agree(built, draw(3))
