@@ -50,7 +50,7 @@ def expression(e: Expr, known: Mapping[str, Tree | None]) -> Tree | None:
             return Operation("if", (Operation("==", (divisor, 0)), 0, some))
         case Call(function="min" | "max" as name, arguments=(left, right), type="int64"):
             return operation(name, left, right)
-        case Compare(op=op, left=left, right=right) if left.type == right.type == "int64":
+        case Compare(op=op, left=left, right=right) if left.type == right.type and "int" in left.type:
             return operation(op, left, right)
         case Select(condition=condition, then=then, otherwise=otherwise, type="int64"):
             return operation("if", condition, then, otherwise)

@@ -237,7 +237,7 @@ class _Splitting:
         match e:
             case Const(value=bool() as value):
                 return value
-            case Compare(op=op, left=left, right=right) if left.type == "int64":
+            case Compare(op=op, left=left, right=right) if left.type == right.type and "int" in left.type:
                 operands = expression(left, self.known), expression(right, self.known)
             case BoolOp(op=op, left=left, right=right):
                 operands = self.condition(left), self.condition(right)
