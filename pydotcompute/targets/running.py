@@ -206,6 +206,7 @@ class StepsAtOnce(Steps):
             return [Assign(own.name, converted(term, scan.type), at=at.at)]
         self.done += 1
         terms = self.terms[: self.done]
+
         def add(left: Expr, right: Expr) -> Expr:
             kept = Call("fma", (left, Const(1.0, scan.type), right), scan.type)
             return kept if self.keeps_order else scan.combined(left, right)

@@ -49,7 +49,6 @@ def source_compiler(
     lines = called is not None
     from .dialect import generation
 
-    entries = [EntryPoint(e.name, e.types, e.noalias, source.block, e.function) for e in source.entries]
     meta = {
         "arguments": [list(a) for a in source.arguments],
         "launches": list(source.launches),
@@ -62,7 +61,7 @@ def source_compiler(
         of = generation(cuda_nvvm.capability_of(arch))
         try:
             if of not in modules:
-                modules[of] = cuda_nvvm.module_ir(source.text, source_file, entries, source.functions, of, lines)
+                modules[of] = cuda_nvvm.module_ir(source.text, source_file, source.entries, source.functions, of, lines)
             made = cuda_nvvm.to_ptx(modules[of], arch, lines=lines)
             return located(made, source_file, source.positions, called) if called else made
         except CompilationError as error:

@@ -44,8 +44,9 @@ from .arrays import arguments_of, arrays_of, complex_scalars
 from .block_counters import BlockCounters, block_counters, counted
 from .code import Code
 from .counts import held_counts
+from .entry_point import EntryPoint
 from .near import fits, near_arrays
-from .source import CudaEntry, CudaSource
+from .source import CudaSource
 from .teams import Team, longest_loop
 from .thread_coarsening import coarsened_axis
 from .versions import BLOCK, of_versions
@@ -80,8 +81,7 @@ def _joined(parts: Split, sources: Sequence[CudaSource]) -> CudaSource:
     return CudaSource(
         "\n".join(s.text for s in sources), tuple(p for s in sources for p in (*s.positions, None)),
         reduce(or_, (s.functions for s in sources)), tuple(e for s in sources for e in s.entries), (),
-        launches, (*scratch, *parts.sizes), max(s.block for s in sources),
-        program,
+        launches, (*scratch, *parts.sizes), program,
     )  # fmt: skip
 
 
@@ -149,7 +149,7 @@ class Module:
                     code.allocate_scratch(own)
                     code.reductions.allocate_exchange()
                 writer.return_()
-            entries.append(CudaEntry(name, written, types, noalias))
+            entries.append(EntryPoint(name, types, noalias, self.block, written))
             launches.append({"entry": name, "block": self.block, "grid": grid})
 
         function(tree.name + self.name, lambda: self.write_main(partial), plan.grid)
@@ -167,7 +167,7 @@ class Module:
         text = "\n".join(writer.lines).lstrip("\n") + "\n"
         return CudaSource(
             text, tuple(writer.positions[1:]), functions, tuple(entries), arguments, tuple(launches),
-            (*(MOST_CHUNKS * DTYPE_BYTES[d] for _, d in scratch[: len(partial)]), *plan.sizes), self.block,
+            (*(MOST_CHUNKS * DTYPE_BYTES[d] for _, d in scratch[: len(partial)]), *plan.sizes),
         )  # fmt: skip
 
     def begin_faults(self) -> None:

@@ -48,10 +48,11 @@ class Module(Protocol):
 
 def of_versions(module: Module) -> CudaSource:
     """The source of a kernel in all the versions that it may have."""
-    source, longest, fits, counters = module.source(), module.longest, module.fits, module.countable
+    longest, fits, counters = module.longest, module.fits, module.countable
     choices: tuple[Tree, Tree]
     if longest is not None:
-        return _of_lengths(module, source, longest)
+        return _of_lengths(module, longest)
+    source = module.source()
     if fits is not None:
         choices, other = (Operation("not", (fits,)), fits), module.version(near=True, name="_near")
     elif counters is not None:
@@ -62,7 +63,7 @@ def of_versions(module: Module) -> CudaSource:
     return _chosen(source, [*zip(choices, (source, other), strict=True)])
 
 
-def _of_lengths(module: Module, source: CudaSource, longest: Tree) -> CudaSource:
+def _of_lengths(module: Module, longest: Tree) -> CudaSource:
     """The source of a kernel for rows of any length, with those for shorter ones: which a thread or a warp does, and
     which are kept in registers."""
     tree, kept = module.tree, found(module.tree)
@@ -79,7 +80,7 @@ def _of_lengths(module: Module, source: CudaSource, longest: Tree) -> CudaSource
         when: Tree = Operation("<=", (longest, length))
         versions.append((Operation("and", (Operation("<", (above, longest)), when)) if above else when, one))
         above = length
-    longer = module.version(team=Team(LARGE)) if room else source
+    longer = module.version(team=Team(LARGE)) if room else module.source()
     return _chosen(longer, [(Operation("<", (above, longest)), longer), *versions])
 
 

@@ -130,6 +130,8 @@ def test_a_thread_has_registers_for_one_row(softmax):
     for length, room in ((512, 16), (1024, 32), (8192, 32)):
         used = softmax.meta["resources"][f"k_to_{length}"]
         assert used["registers"] <= room + 32 and not used["spill_stores"]
+    bounds = dict(re.findall(r"\.entry (\w+)\([^{]*?\.maxntid (\d+)", softmax.ptx))
+    assert bounds == {one["entry"]: str(one["block"]) for one in softmax.meta["launches"]}  # not the largest for all
 
 
 @pytest.mark.parametrize("n", LENGTHS)
