@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Callable, Hashable, Iterable, Iterator, Mapping
 
 from .feasible import contradictory
@@ -42,9 +42,14 @@ class Constraint:
 
     alternatives: tuple[tuple[tuple[str, Poly], ...], ...]
 
+    @cached_property
+    def atoms(self) -> frozenset[int]:
+        return frozenset(atoms_of(self.polys()))
+
     def polys(self) -> Iterator[Poly]:
         return (poly for alternative in self.alternatives for _, poly in alternative)
 
+    @cached_property  # systems are put together from the same constraints again and again
     def key(self) -> Hashable:
         return frozenset(
             frozenset((relation, frozenset(poly.items())) for relation, poly in each) for each in self.alternatives
@@ -145,10 +150,9 @@ def impossible(constraints: Iterable[Constraint], atoms: Mapping[int, Atom]) -> 
     system: dict[Hashable, Constraint] = {}
     seen: set[int] = set()
     waiting = list(constraints)
-    while waiting:
-        constraint = waiting.pop(0)
-        system.setdefault(constraint.key(), constraint)
-        for atom in atoms_of(constraint.polys()) - seen:
+    for constraint in waiting:
+        system.setdefault(constraint.key, constraint)
+        for atom in constraint.atoms - seen:
             seen.add(atom)
             waiting += atoms[atom].facts
             if atoms[atom].natural:

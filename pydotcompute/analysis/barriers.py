@@ -18,16 +18,27 @@ from typing import NamedTuple
 
 from ..ir import tree as t
 from . import affine
-from .accesses import Access, Accesses
+from .accesses import Access, Accesses, Scope
 from .symbolic import collect
 
 Path = tuple[int, ...]
 
 
+class Touch(NamedTuple):
+    """What decides about an access: large kernels have hundreds that are alike."""
+
+    array: str
+    kind: str
+    op: str
+    by_one: bool
+    threads: Scope | None
+    own: tuple[int, ...] | None  # at which coordinates the indices of the `threads` loop stand, if all do
+
+
 class Pending(NamedTuple):
     """An access since the last barrier. `moved`: the counts of its loop may have changed since."""
 
-    access: Access
+    access: Touch
     moved: bool
 
 
@@ -51,12 +62,15 @@ class _Placing:
     def __init__(self, tree: t.KernelTree, found: Accesses, reductions_synchronise: bool):
         self.tree, self.found, self.synchronise = tree, found, reductions_synchronise
         self.placed: set[Path] = set()
-        self.at: dict[Path, set[Access]] = {}
+        self.at: dict[Path, set[Touch]] = {}
         private = {a.name for a in tree.arrays.values() if a.kind not in ("shared", "call")}
         for access in found.all:
             if access.scopes and access.scopes[0].kind == "blocks" and access.array not in private:
-                self.at.setdefault(access.path, set()).add(access)
-        self.leaving: list[tuple[set[Pending], set[Pending], set[Access]]] = []  # breaks, continues, loop condition
+                self.at.setdefault(access.path, set()).add(_touch(access))
+        self.leaving: list[tuple[set[Pending], set[Pending], set[Touch]]] = []  # breaks, continues, loop condition
+        # what comes of a loop: by its path, what is pending before it, and the barriers so far; nested loops ask again
+        # and again
+        self.looped: dict[tuple[Path, frozenset[Pending], frozenset[Path]], tuple[set[Pending], set[Path]]] = {}
 
     def points(self) -> frozenset[Path]:
         main = self.tree.main
@@ -107,7 +121,7 @@ class _Placing:
         self.placed.add((*path, 0, 0))
         return {Pending(a, False) for a in body}
 
-    def reach(self, path: Path, accesses: set[Access], pending: set[Pending], add: bool = True) -> set[Pending]:
+    def reach(self, path: Path, accesses: set[Touch], pending: set[Pending], add: bool = True) -> set[Pending]:
         """Come to a point with these accesses after it: a barrier, if there is one or must be one, settles what was
         pending."""
         if path in self.placed or any(_conflict(p, a) for p in pending for a in accesses):
@@ -116,6 +130,14 @@ class _Placing:
         return pending | {Pending(a, False) for a in accesses} if add else pending
 
     def loop(self, s: t.For | t.While, path: Path, pending: set[Pending]) -> set[Pending]:
+        asked = path, frozenset(pending), frozenset(self.placed)
+        if asked not in self.looped:
+            self.looped[asked] = self.through(s, path, pending), set(self.placed)
+        after, placed = self.looped[asked]
+        self.placed = set(placed)
+        return set(after)
+
+    def through(self, s: t.For | t.While, path: Path, pending: set[Pending]) -> set[Pending]:
         """Barriers for the back edge first: they stand in the body. If what came before the loop still needs one, it
         stands before the loop."""
         head = self.at.get(path, set())
@@ -134,7 +156,7 @@ class _Placing:
         return pending | back | breaks
 
     def repeated(
-        self, s: t.For | t.While, path: Path, entry: set[Pending], condition: set[Access]
+        self, s: t.For | t.While, path: Path, entry: set[Pending], condition: set[Touch]
     ) -> tuple[set[Pending], set[Pending]]:
         """Go round the body until nothing changes: what its back edge brings, and what is pending at breaks."""
         back: set[Pending] = set()
@@ -157,7 +179,7 @@ class _Placing:
         return Pending(pending.access, pending.moved or varying)
 
 
-def _conflict(pending: Pending, b: Access) -> bool:
+def _conflict(pending: Pending, b: Touch) -> bool:
     a = pending.access
     if a.array != b.array or (a.kind == "load" and b.kind == "load"):
         return False
@@ -167,13 +189,11 @@ def _conflict(pending: Pending, b: Access) -> bool:
         return not (a.by_one and b.by_one)
     if a.threads is None or b.threads is None or pending.moved:
         return True
-    return a.threads.counts != b.threads.counts or _own(a) is None or _own(a) != _own(b)
+    return a.threads.counts != b.threads.counts or a.own is None or a.own != b.own
 
 
-def _own(access: Access) -> tuple[int, ...] | None:
-    """At which coordinates the indices of the `threads` loop stand, if all do."""
-    assert access.threads is not None
-    indices = [affine.unknown(atom) for atom in access.threads.indices]
-    if not all(index in access.indices for index in indices):
-        return None
-    return tuple(access.indices.index(index) for index in indices)
+def _touch(access: Access) -> Touch:
+    threads = access.threads
+    indices = [affine.unknown(atom) for atom in threads.indices] if threads else []
+    own = tuple(map(access.indices.index, indices)) if all(index in access.indices for index in indices) else None
+    return Touch(access.array, access.kind, access.op, access.by_one, threads, own)

@@ -12,7 +12,7 @@ from typing import Any, Sequence
 
 from ..ir import tree as t
 from . import affine
-from .accesses import Access, Value
+from .accesses import Access, Accesses, Value
 from .affine import Poly
 from .symbolic import Walk
 
@@ -20,6 +20,11 @@ from .symbolic import Walk
 def marked(tree: t.KernelTree, leaves: bool = False) -> t.KernelTree:
     """The tree with `inside` and `proved` set at each access, wherever it is reached from. leaves: the code leaves
     `while` loops before their bodies where there was a fault."""
+    return walked(tree, leaves)[0]
+
+
+def walked(tree: t.KernelTree, leaves: bool = False) -> tuple[t.KernelTree, Accesses]:
+    """The same, and every access that the walk came by."""
     walk = _Prover(tree, leaves)
     walk.block(tree.body, ())
 
@@ -33,7 +38,7 @@ def marked(tree: t.KernelTree, leaves: bool = False) -> t.KernelTree:
         return replace(made, inside=inside, proved=axes if whole and not inside else ())
 
     helpers = tuple(replace(h, body=tuple(map(marking, h.body))) for h in tree.helpers)
-    return replace(tree, body=tuple(map(marking, tree.body)), helpers=helpers)
+    return replace(tree, body=tuple(map(marking, tree.body)), helpers=helpers), walk.found
 
 
 def unproved(tree: t.KernelTree) -> list[t.Access]:

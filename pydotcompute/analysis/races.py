@@ -20,17 +20,16 @@ from ..ir import tree as t
 from . import affine, counts, distinct, inside, ways_out
 from .accesses import ANYHOW, Access, Accesses, Scope, may_meet, other_iteration
 from .aliases import alias_pairs
-from .symbolic import collect
 
 
 def check(tree: t.KernelTree) -> t.KernelTree:
     """The tree with its alias pairs, and with the indices marked that are proved to be inside (see `inside`);
     DeclarationError, naming the array and both lines, for a race."""
-    found = collect(tree)
+    marked, found = inside.walked(tree)
     _private(tree, found)
     for scope in found.parallels:
         _loop(tree, found, scope)
-    return dataclasses.replace(inside.marked(tree), aliases=alias_pairs(tree, found))
+    return dataclasses.replace(marked, aliases=alias_pairs(tree, found))
 
 
 def _loop(tree: t.KernelTree, found: Accesses, scope: Scope) -> None:

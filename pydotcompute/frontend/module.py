@@ -185,13 +185,14 @@ def _outside(module: Module, statement: ast.stmt) -> NoReturn:
 
 def _measure(module: Module, parsed: ast.AST) -> None:
     """Note how deep each expression is nested; compilers and Python itself have limits."""
-    for node in reversed(list(ast.walk(parsed))):  # children before parents
+    nodes = list(ast.walk(parsed))
+    for node in reversed(nodes):  # children before parents
         heights = (module.heights.get(id(child), 0) for child in ast.iter_child_nodes(node))
         module.heights[id(node)] = 1 + max(heights, default=0)
-    for statement in ast.walk(parsed):
+    for statement in nodes:
         if isinstance(statement, (ast.Assign, ast.AugAssign, ast.Return, ast.Expr)):
             module.statements |= dict.fromkeys((id(node) for node in ast.walk(statement)), statement)
-    for node in ast.walk(parsed):
+    for node in nodes:
         if isinstance(node, ast.expr) and module.heights[id(node)] > MOST_LEVELS:
             module.refuse(
                 node,
