@@ -14,6 +14,7 @@ from ..declare.model import Rendered
 from ..errors import DeclarationError
 from ..targets.base import backend_of
 from ..targets.registry import get
+from . import garbage
 from .plan import Item, Name, Place, Plan
 
 
@@ -42,7 +43,8 @@ def read(plan: Plan) -> Read:
                 get(backend).check(item.kernel, item.specialisation, rendered)
                 if not rendered.raw:
                     if text not in same:
-                        same[text] = _tree(item, rendered)
+                        with garbage.seldom():
+                            same[text] = _tree(item, rendered)
                     trees[place] = same[text]
                 sources[place] = ""
             except DeclarationError as error:

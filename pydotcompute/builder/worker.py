@@ -13,10 +13,8 @@ from ..cache.writer import explain_os_error
 from ..errors import CompilationError, CompilerNotInstalledError, DeclarationError
 from ..targets.base import Answer, Clock, Job
 from ..targets.registry import get
+from . import garbage
 
-# Trees and IR of a job refer to each other all over, so most of what is looked at is in use: Python's own 700 objects
-# between two looks take a fifth of the time.
-GARBAGE = 50_000
 
 
 def main(handle: int) -> None:
@@ -25,7 +23,7 @@ def main(handle: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the builder decides
     _die_with_parent()
     connection = Connection(handle)
-    gc.set_threshold(GARBAGE)
+    gc.set_threshold(garbage.OBJECTS)
     begun: set[str] = set()  # backends
     while True:
         try:
