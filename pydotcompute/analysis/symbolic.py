@@ -1,5 +1,5 @@
-"""The walk through a kernel with symbolic values that gathers its accesses: statements here, expressions in
-`symbolic_values`."""
+"""The walk through a kernel with symbolic values that gathers its accesses: statements here, what
+loops make of locals in `symbolic_locals`, expressions in `symbolic_values`."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from contextlib import contextmanager
 from typing import Iterator
 
 from ..ir import tree as t
-from . import affine, counts, required
+from . import affine, counts, earlier, required
 from .accesses import Accesses, Scan, Scope, Value
-from .affine import Atom, Poly
+from .affine import Poly
+from .earlier import assigned
 from .ranges import bits_of, is_integer
+from .symbolic_locals import Locals
 from .symbolic_state import Environment
-from .symbolic_values import Values
+from .symbolic_values import alternatives
 
 
 def collect(tree: t.KernelTree) -> Accesses:
@@ -22,7 +24,7 @@ def collect(tree: t.KernelTree) -> Accesses:
     return walk.found
 
 
-class Walk(Values):
+class Walk(Locals):
     """The walk itself."""
 
     def __init__(self, tree: t.KernelTree):
@@ -179,39 +181,40 @@ class Walk(Values):
                 result[name] = a
                 continue
             both = [value for value in (a, b) if value is not None]
-            poly = a.poly if a and b and a.poly == b.poly else affine.unknown(self.new(name, self.local_type(name)))
+            atom = self.new(name, self.local_type(name))
+            if a and b and a.poly != b.poly and is_integer(self.local_type(name)):
+                then, otherwise = affine.equal(affine.unknown(atom), a.poly), affine.equal(affine.unknown(atom), b.poly)
+                atom.facts += alternatives((*condition.truth, then), (*condition.falsity, otherwise))
+                self.bounded(atom, min, max, a.poly, b.poly)
             result[name] = Value(
-                poly,
+                a.poly if a and b and a.poly == b.poly else affine.unknown(atom),
                 condition.varies.union(*(v.varies for v in both)),
                 condition.loads.union(*(v.loads for v in both)),
             )
         return result
 
-    def local_type(self, name: str) -> str:
-        """The dtype of a local of the kernel; names in helpers are not looked up."""
-        return "" if self.returned else self.tree.locals.get(name, "")
-
-    def forget(self, names: set[str]) -> None:
-        """The names may hold anything from here on, different in every iteration of the loops around."""
-        everywhere = frozenset(self.scopes)
-        for name in names:
-            loads = self.environment[name].loads if name in self.environment else frozenset()
-            self.environment[name] = Value(affine.unknown(self.new(name, self.local_type(name))), everywhere, loads)
-
     def loop(self, s: t.While | t.For, path: tuple[int, ...] | None) -> None:
         here, held = self.path, len(self.conditions)
         bounds = [self.value(e) for e in (s.start, s.stop, s.step)] if isinstance(s, t.For) else []
-        names = assigned(s.body) | ({s.name} if isinstance(s, t.For) else set())
+        names, (settings, steps) = assigned((s,)), earlier.changes(s)
         before = dict(self.environment)
         scope = Scope("for" if isinstance(s, t.For) else "while", s)
         self.scopes += (scope,)
-        self.forget(names)
+        self.forget(names, self.held(settings))
+        way = None
         if isinstance(s, t.For):
             condition = Value({}, frozenset(), frozenset(), always=True)
             index = self.counted(s, scope, *bounds)
+            by = affine.constant_of(bounds[2].poly)
+            way = self._way(bounds[0], bounds[1], by) if by else None  # no fewer than there are turns
+            for name in filter(before.__contains__, settings):  # there is a turn
+                for atom in affine.atoms_of([self.environment[name].poly]):
+                    self.found.atoms[atom].facts += scope.indices[0].facts
+            self.stepped(steps, before, affine.unknown(scope.indices[0]) if by else None)
             if s.name not in assigned(s.body):
                 self.environment[s.name] = index
         else:
+            self.stepped(steps, before, None)
             condition = self.condition(s)
         with self.assuming(condition):
             self.block(s.body, None if path is None else (*here, 0))
@@ -220,7 +223,8 @@ class Walk(Values):
         self.path = here
         after = self.environment
         self.environment = {**before}
-        self.forget(names)
+        self.forget(names, self.held(settings))
+        self.stepped(steps, before, way, ended=True)
         for name in names:
             if name in after:
                 old = self.environment[name]
@@ -229,50 +233,6 @@ class Walk(Values):
     def condition(self, s: t.While) -> Value:
         """What holds in the loop's body."""
         return self.value(s.condition)
-
-    def counted(self, s: t.For, scope: Scope, start: Value, stop: Value, step: Value) -> Value:
-        """The index of `range(start, stop, step)`: start + step · counter."""
-        varies = start.varies | stop.varies | step.varies | {scope}
-        counter = self.new(s.name, natural=True)
-        counter.index = True
-        scope.indices = (counter,)
-        return Value(self.ranged(counter, start, stop, step), varies, start.loads | stop.loads | step.loads)
-
-    def ranged(self, counter: Atom, start: Value, stop: Value, step: Value) -> Poly:
-        """The index that starts at `start` and goes on by `step` as a polynomial over the counter of a loop, which gets
-        to know how far that goes. Where nobody knows which way it goes, the counter is the index itself."""
-        by, one = affine.constant_of(step.poly), affine.constant(1)
-        index = affine.add(start.poly, affine.multiply(step.poly, affine.unknown(counter)))
-        if by is None:
-            rises = self.never_negative(step.poly)  # a step of 0 runs nothing
-            if rises and not any(self.found.atoms[a].index for a in affine.atoms_of([step.poly])):
-                goes_on = (affine.at_least(stop.poly, affine.add(index, one)), affine.at_least(step.poly, one))
-                counter.facts += goes_on
-                self.conditions.append(Value({}, truth=goes_on, always=True))  # asked whether arithmetic may wrap
-                return index
-            index, ends = affine.unknown(counter), (start.poly, stop.poly)
-            counter.least, counter.most = min(map(self.ranges.least, ends)), max(map(self.ranges.most, ends))
-            counter.natural = counter.least >= 0
-            up = [affine.at_least(index, start.poly), affine.at_least(stop.poly, affine.add(index, one))]
-            down = [affine.at_least(start.poly, index), affine.at_least(index, affine.add(stop.poly, one))]
-            counter.facts += up if rises else filter(None, [affine.either(up, down)])
-            return index
-        low, high = (index, stop.poly) if by >= 0 else (stop.poly, index)
-        counter.facts.append(affine.at_least(high, affine.add(low, one)))
-        way = self._way(start, stop, by)
-        counter.below = way if abs(by) == 1 else None
-        counter.most = max((self.ranges.most(way) - 1) // abs(by), 0) if by else 0
-        return index
-
-    def distance(self, start: Value, stop: Value, step: Value) -> Poly:
-        """The number of iterations of a range, where it has any."""
-        if (by := affine.constant_of(step.poly)) in (1, -1):
-            return self._way(start, stop, by)
-        return affine.unknown(self.derived("count", start.poly, stop.poly, step.poly))
-
-    @staticmethod
-    def _way(start: Value, stop: Value, step: int) -> Poly:
-        return affine.add(stop.poly, start.poly, -1) if step > 0 else affine.add(start.poly, stop.poly, -1)
 
     def bounds(self, over: t.Range) -> tuple[Value, Value, Value]:
         return self.value(over.start), self.value(over.stop), self.value(over.step)
@@ -352,19 +312,3 @@ class Walk(Values):
             loads.union(*(term.loads for term in terms)),
         )
 
-
-def assigned(body: tuple[t.Stmt, ...]) -> set[str]:
-    names = set()
-    for statement in body:
-        for node in t.walk(statement):
-            match node:
-                case t.Assign() | t.For():
-                    names.add(node.name)
-                case t.Reduce():
-                    names |= {node.name, node.reduction.name}
-                case t.Atomic():
-                    names |= {node.result} - {""}
-                case t.AssignTuple() | t.Parallel():
-                    names.update(node.names)
-                    names.update(reduction.name for reduction in getattr(node, "reductions", ()))
-    return names

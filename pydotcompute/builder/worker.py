@@ -16,7 +16,6 @@ from ..targets.registry import get
 from . import garbage
 
 
-
 def main(handle: int) -> None:
     from multiprocessing.connection import Connection
 

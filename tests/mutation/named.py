@@ -124,10 +124,12 @@ NAMED = {
         SYMBOLIC, "if a and b and a.poly == b.poly else", "if a else", VALUES
     ),
     "what both branches set is not known to vary": Named(
-        SYMBOLIC, "result[name] = Value(\n                poly,", "(\n                poly,", VALUES
+        SYMBOLIC, "                condition.varies.union(*(v.varies for v in both)),", "frozenset(),", VALUES
     ),
     "what a reduction starts from": Named(SYMBOLIC, "terms.append(before[reduction.name])", "pass", VALUES),
-    "pairs that a loop sets anew": Named(SYMBOLIC, "names.update(node.names)", "pass", VALUES),
+    "pairs that a loop sets anew": Named(
+        "pydotcompute/analysis/earlier.py", "{*s.names, *(", "{*(", VALUES
+    ),
     "sizes that are numbers": Named(STATE, "return affine.constant(int(dim))", "return None", VALUES),
     "the rows of an array": Named(
         STATE, 'return ("rows", *dims) if dims else ("size",)', 'return ("size",)', VALUES
