@@ -137,6 +137,16 @@ def exposed(body: Iterable[Stmt]) -> tuple[set[str], set[str]]:
     return found, certain
 
 
+def moves_on(s: If, loop: For | While) -> bool:
+    """Whether a turn looks at an element that a turn before has chosen, and may choose another one, as in
+    `if x[j] > x[best]: best = j`. Where that is no jump, each load waits for the choice before."""
+    chosen = {inner.name for inner in s.body if isinstance(inner, Assign) and inner.name not in read(inner.value)}
+    if s.orelse or len(chosen) < len(s.body):
+        return False
+    places = {name for n in walk(s.condition) if isinstance(n, Load) for name in read(*n.indices)}
+    return bool(places & chosen & exposed(loop.body)[0])
+
+
 def set_once(body: Sequence[Stmt]) -> dict[str, Expr]:
     """What a loop's body sets once, at its own level, and to what: where nothing reads what an iteration before it has
     left."""

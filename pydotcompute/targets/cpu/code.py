@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from ...ir.tree import (
@@ -34,6 +35,7 @@ from ..llvm.writer import Writer
 from ..names import Names
 from ..sites import Sites
 from .arrays import Array
+from .bodies import moves_on
 from .common_stores import common_store
 from .elements import Elements
 from .innermost_loops import InnermostLoops
@@ -75,11 +77,12 @@ class Code:
                 Parallel: lambda s: self.loops.parallel(s) if s.kind == "threads" else phase(s),
                 Reduce: lambda s: self.loops.reduce(s),
                 For: self.for_,
-                While: lambda s: self.interruptions.loop(s, lambda: self.statements.while_(s)),
+                While: self.while_,
             },
             self.head, self.interruptions.turns,
         )  # fmt: skip
         self.merges_stores = not bounds
+        self.loop: For | While | None = None  # the innermost sequential one around
         self.staging = Staging(
             tree, self.expressions, self.statements, self.elements, self.stores, on=not bounds
         )
@@ -114,7 +117,19 @@ class Code:
         self.checks.write(loop, start, stop, lambda version: self._loop(replace(whole, body=version.body)))
 
     def _loop(self, s: For) -> None:
-        self.interruptions.loop(s, lambda: self.statements.for_(s))
+        with self._around(s):
+            self.interruptions.loop(s, lambda: self.statements.for_(s))
+
+    def while_(self, s: While) -> None:
+        with self._around(s):
+            self.interruptions.loop(s, lambda: self.statements.while_(s))
+
+    @contextmanager
+    def _around(self, loop: For | While) -> Iterator[None]:
+        """The loop is written inside."""
+        before, self.loop = self.loop, loop
+        yield
+        self.loop = before
 
     def _held(self, e: Expr) -> Expr:
         """An expression that may be written several times before the loop."""
@@ -128,5 +143,7 @@ class Code:
         """An `if`; where its branches end in stores to one element, with one store after it."""
         if self.merges_stores and (parts := common_store(s, self.names)):
             self.statements.write(parts)
+        elif self.loop and moves_on(s, self.loop):
+            self.statements.if_(s, "rarely({})")
         else:
             self.statements.if_(s)

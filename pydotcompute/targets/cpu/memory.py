@@ -130,11 +130,20 @@ def peek(typing_context, words):
 @intrinsic
 def usually(typing_context, condition):
     """The condition, of which LLVM is told that it holds as a rule: what is done else is to cost the rest nothing."""
+    return types.boolean(condition), _expected(True)
 
+
+@intrinsic
+def rarely(typing_context, condition):
+    """The same of one that does not hold as a rule: what it guards is jumped to."""
+    return types.boolean(condition), _expected(False)
+
+
+def _expected(value: bool):
     def emit(context, b, signature, values):
-        return call(b, "llvm.expect.i1", I1, values[0], ir.Constant(I1, 1))
+        return call(b, "llvm.expect.i1", I1, values[0], ir.Constant(I1, int(value)))
 
-    return types.boolean(condition), emit
+    return emit
 
 
 @intrinsic
@@ -231,6 +240,7 @@ def memory() -> dict[str, Callable]:
         "claim": claim,
         "peek": peek,
         "usually": usually,
+        "rarely": rarely,
         "interrupted": interrupted,
         "run_phase": run_phase,
         "word_extent": word_extent,

@@ -70,8 +70,8 @@ class Statements:
         self.closing[-1]()
         self.writer.line("continue")
 
-    def if_(self, s: If) -> None:
-        with self.writer.if_(self.expressions.text(s.condition)):
+    def if_(self, s: If, condition: str = "{}") -> None:
+        with self.writer.if_(condition.format(self.expressions.text(s.condition))):
             self.write(s.body)
         if s.orelse:
             with self.writer.else_():
