@@ -40,7 +40,7 @@ class Device(Protocol):
 def launches(meta: Mapping[str, Any], names: Mapping[str, Any]) -> list[Launch]:
     """The launches of a call, in order; none for a kernel that has nothing to do.
 
-    names: dimensions and integer scalars of the call. Raises ValueError for a declared grid that no GPU runs.
+    names: dimensions and scalars of the call. Raises ValueError for a declared grid that no GPU runs.
     """
     return [one for item in meta["launches"] if (one := _planned(item, names)) is not None]
 
@@ -61,7 +61,7 @@ def prepared(meta: Mapping[str, Any]) -> dict[str, Any]:
 
 def decided_by(meta: Mapping[str, Any]) -> frozenset[str]:
     """The names of what decides about the launches of a call, about scratch and about the host's own integers:
-    dimensions, integer scalars, those integers themselves. What is read from the device decides besides."""
+    dimensions, scalars, those integers themselves. What is read from the device decides besides."""
     launched = [part for one in meta["launches"] for part in (one.get("when"), *one["grid"]["counts"])]
     return frozenset(_names((*meta["scratch"], *launched, *expressions(meta.get("program", ())))))
 
@@ -73,7 +73,7 @@ def _names(parts: Iterable[Any]) -> Iterator[str]:
 
 
 def scratch_sizes(meta: Mapping[str, Any], names: Mapping[str, Any]) -> list[int]:
-    """Bytes of each scratch array of a call; names: its dimensions and integer scalars. Raises AllocationError."""
+    """Bytes of each scratch array of a call; names: its dimensions and scalars. Raises AllocationError."""
     sizes = [from_data(size) for size in meta["scratch"]]
     try:
         return [int(evaluate(size, names)) for size in sizes]
@@ -333,9 +333,7 @@ def merged(shape: Sequence[int], strides: Sequence[int], own: int, leading: Sequ
     return result
 
 
-def scalar_names(parameters: Sequence[Parameter], values: Mapping[str, Any]) -> dict[str, int]:
-    """The integer scalars of a call, which a launch may count with."""
-    return {
-        p.name: int(values[p.name])
-        for p in parameters if not p.in_memory and "int" in p.dtype
-    }  # fmt: skip
+def scalar_names(parameters: Sequence[Parameter], values: Mapping[str, Any]) -> dict[str, int | float]:
+    """The scalars of a call that a launch may count with, and that the host decides by."""
+    real = [p for p in parameters if not p.in_memory and not p.dtype.startswith("complex")]
+    return {p.name: float(values[p.name]) if "float" in p.dtype else int(values[p.name]) for p in real}

@@ -8,6 +8,7 @@ from functools import reduce
 from typing import Any
 
 from ..artifact.dimensions import Operation, Tree, evaluate
+from ..artifact.signature import DTYPE_BYTES
 from ..errors import DeclarationError
 from ..ir.tree import Binary, Call, Compare, Const, Convert, Expr, Select, Stmt, Unary, Var, walk
 
@@ -21,8 +22,8 @@ def assigned(body: Iterable[Stmt]) -> set[str]:
 
 
 def expression(e: Expr, known: Mapping[str, Tree | None]) -> Tree | None:
-    """An int64 expression of a kernel, or two of them compared, as a tree for the launch, which wraps as in the kernel;
-    None if it is made of more than that."""
+    """An expression of a kernel in any integers but uint64, or two of them compared, as a tree for the launch, which
+    wraps as in the kernel; None if it is made of more than that."""
 
     def operation(op: str, *parts: Expr) -> Tree | None:
         values = [value for part in parts if (value := expression(part, known)) is not None]
@@ -33,28 +34,42 @@ def expression(e: Expr, known: Mapping[str, Tree | None]) -> Tree | None:
             return value
         case Var(name=name):
             return known.get(name)
-        case Convert(operand=operand, type="int64") if "int" in operand.type:
-            return operation("+%", operand, Const(0, "int64"))
-        case Unary(op="-", operand=operand, type="int64"):
-            return operation("-%", Const(0, "int64"), operand)
-        case Binary(op="+" | "-" | "*" as op, left=left, right=right, type="int64"):
-            return operation(f"{op}%", left, right)
-        case Binary(op="//" | "%" as op, left=left, right=Const(value=int() as by) as right, type="int64"):
-            return operation(op, left, right) if by not in (0, -1) else None
-        case Binary(op="//", left=left, right=right, type="int64"):
+        case Compare(op=op, left=left, right=right) if left.type == right.type and "int" in left.type:
+            return operation(op, left, right)
+        case Convert(operand=operand) if "int" in operand.type:
+            return _wrapped(operation("+%", operand, Const(0, "int64")), e.type)
+        case Unary(op="-", operand=operand):
+            return _wrapped(operation("-%", Const(0, "int64"), operand), e.type)
+        case Binary(op="+" | "-" | "*" as op, left=left, right=right):
+            return _wrapped(operation(f"{op}%", left, right), e.type)
+        case Binary(op="//" | "%" as op, left=left, right=Const(value=int() as by) as right):
+            return _wrapped(operation(op, left, right), e.type) if by not in (0, -1) else None
+        case Binary(op="//", left=left, right=right):
             quotient, divisor = operation("//", left, right), expression(right, known)
             back = operation("-%", Const(0, "int64"), left)
             if quotient is None or back is None or divisor is None:
                 return None
             some = Operation("if", (Operation("==", (divisor, -1)), back, quotient))
-            return Operation("if", (Operation("==", (divisor, 0)), 0, some))
-        case Call(function="min" | "max" as name, arguments=(left, right), type="int64"):
-            return operation(name, left, right)
-        case Compare(op=op, left=left, right=right) if left.type == right.type and "int" in left.type:
-            return operation(op, left, right)
-        case Select(condition=condition, then=then, otherwise=otherwise, type="int64"):
-            return operation("if", condition, then, otherwise)
+            return _wrapped(Operation("if", (Operation("==", (divisor, 0)), 0, some)), e.type)
+        case Call(function="min" | "max" as name, arguments=(left, right)):
+            return _wrapped(operation(name, left, right), e.type)
+        case Select(condition=condition, then=then, otherwise=otherwise):
+            return _wrapped(operation("if", condition, then, otherwise), e.type)
     return None
+
+
+def _wrapped(tree: Tree | None, dtype: str) -> Tree | None:
+    """A value of 64 bits in a narrower integer type; None where the type is no integer, or has what 64 bits with a
+    sign have not."""
+    if tree is None or "int" not in dtype or dtype == "uint64":
+        return None
+    bits = 8 * DTYPE_BYTES[dtype]
+    if bits == 64:
+        return tree
+    if dtype.startswith("u"):
+        return Operation("%", (tree, 1 << bits))
+    half = 1 << bits - 1
+    return Operation("-", (Operation("%", (Operation("+%", (tree, half)), 2 * half)), half))
 
 
 def along_axes(counts: list[Tree | None]) -> list[Tree | None]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
+from math import inf
 from typing import Any, NamedTuple
 
 from ..artifact.dimensions import Operation, Tree, data
@@ -25,6 +26,7 @@ from ..ir.tree import (
     Compare,
     Const,
     Continue,
+    Convert,
     Expr,
     For,
     If,
@@ -38,6 +40,7 @@ from ..ir.tree import (
     Var,
     While,
     children,
+    rebuilt,
     walk,
 )  # fmt: skip
 from .geometry import assigned, expression
@@ -163,6 +166,44 @@ def _sets(s: Stmt) -> set[str]:
     return set() if _is_control(s) else assigned((s,))
 
 
+def _known(e: Expr, known: Mapping[str, Tree | None]) -> Tree | None:
+    """An integer or a condition as the host computes it; None if it cannot."""
+    return _condition(e, known) if e.type == "bool" else expression(e, known)
+
+
+def _condition(e: Expr, known: Mapping[str, Tree | None]) -> Tree | None:
+    match e:
+        case Const(value=bool() as value):
+            return value
+        case Var(name=name):
+            return known.get(name)
+        case Compare(op=op, left=left, right=right) if "float" in left.type:
+            operands = _real(left, known), _real(right, known)
+        case Compare(op=op, left=left, right=right) if left.type == right.type and "int" in left.type:
+            operands = expression(left, known), expression(right, known)
+        case BoolOp(op=op, left=left, right=right):
+            operands = _condition(left, known), _condition(right, known)
+        case Unary(op="not" as op, operand=operand):
+            inner = _condition(operand, known)
+            return None if inner is None else Operation(op, (inner,))
+        case _:
+            return None
+    a, b = operands
+    return None if a is None or b is None else Operation(op, (a, b))
+
+
+def _real(e: Expr, known: Mapping[str, Tree | None]) -> Tree | None:
+    """A float that the call gives or the text, as the host has it, which is exact in each type."""
+    match e:
+        case Const(value=int() | float() as value) if abs(value) < inf:
+            return float(value)
+        case Var(name=name):
+            return known.get(name)
+        case Convert(operand=operand) if "float" in operand.type and DTYPE_BYTES[operand.type] < DTYPE_BYTES[e.type]:
+            return _real(operand, known)
+    return None
+
+
 class _Splitting:
     def __init__(self, tree: KernelTree):
         self.tree = tree
@@ -171,7 +212,7 @@ class _Splitting:
         self.kernels: list[tuple[Stmt, ...]] = []
         self.known: dict[str, Tree | None] = {s: s for s in tree.symbols}
         for p in tree.parameters:
-            if not p.in_memory and "int" in p.dtype:
+            if not p.in_memory and not p.dtype.startswith("complex"):
                 self.known[p.name] = p.name
         self.hosts = self._hosts()
         self.of_call = [a for a in tree.arrays.values() if a.kind == "call"]
@@ -214,17 +255,18 @@ class _Splitting:
                     others.update(assigned((s,)))
 
         look(self.tree.body)
-        hosts = {n for n in assignments if self.tree.locals.get(n) == "int64"} - others
+        types = {n: self.tree.locals.get(n, "") for n in assignments.keys() - others}
+        hosts = {n for n, dtype in types.items() if ("int" in dtype or dtype == "bool") and dtype != "uint64"}
         while True:
             known = self.known | {name: name for name in hosts}
-            left = {n for n in hosts if all(expression(e, known) is not None for es in assignments[n] for e in es)}
+            left = {n for n in hosts if all(_known(e, known) is not None for es in assignments[n] for e in es)}
             if left == hosts:
                 return hosts
             hosts = left
 
     def decided(self, *values: Expr) -> tuple[list[Any], list[Any]]:
         """Bounds of a loop or a condition: the steps after which the host knows them, and what they are then."""
-        known = [expression(e, self.known) if e.type == "int64" else self.condition(e) for e in values]
+        known = [_known(e, self.known) for e in values]
         waited = {k: self.unique("decides") for k, tree in enumerate(known) if tree is None}
         if not waited:
             return [], list(map(_data, known))
@@ -232,22 +274,6 @@ class _Splitting:
         body = tuple(Assign(name, values[k], at=values[k].at) for k, name in waited.items())
         steps = [["launch", self.add(body)], *(["read", name, values[k].type] for k, name in waited.items())]
         return steps, [_data(waited.get(k, tree)) for k, tree in enumerate(known)]
-
-    def condition(self, e: Expr) -> Tree | None:
-        match e:
-            case Const(value=bool() as value):
-                return value
-            case Compare(op=op, left=left, right=right) if left.type == right.type and "int" in left.type:
-                operands = expression(left, self.known), expression(right, self.known)
-            case BoolOp(op=op, left=left, right=right):
-                operands = self.condition(left), self.condition(right)
-            case Unary(op="not" as op, operand=operand):
-                inner = self.condition(operand)
-                return None if inner is None else Operation(op, (inner,))
-            case _:
-                return None
-        a, b = operands
-        return None if a is None or b is None else Operation(op, (a, b))
 
     # -------------------------------------------------------------------------------------------------- the steps
 
@@ -286,7 +312,7 @@ class _Splitting:
         for s in (s for s in body if not isinstance(s, NewArray)):
             if isinstance(s, Assign) and s.name in self.hosts:
                 flush()  # what stands before it may read the value that it had
-                steps.append(["set", s.name, _data(expression(s.value, self.known))])
+                steps.append(["set", s.name, _data(_known(s.value, self.known))])
             elif _is_phase(s) or _is_control(s) or isinstance(s, (Break, Continue)):
                 flush()
                 steps += self.step(s)
@@ -316,6 +342,12 @@ class _Splitting:
                 return [["continue"]]
         return [["launch", self.add((s,))]]
 
+    def narrowed(self, node: Any) -> Any:
+        """The same with what the host knows, of which a kernel is given 64 bits, in the type that it has there."""
+        if isinstance(node, Var) and node.name in self.hosts and node.type != "int64":
+            return Convert(replace(node, type="int64"), node.type)
+        return rebuilt(node, self.narrowed)
+
     def add(self, body: tuple[Stmt, ...]) -> int:
         self.kernels.append(body)
         return len(self.kernels) - 1
@@ -344,6 +376,7 @@ class _Splitting:
             ]
             inside = (*loads, *before, *body, *stores)
             whole = (Parallel("grid", (index,), (Const(1, "int64"),), inside, at=body[0].at),)
+        whole = tuple(map(self.narrowed, whole))
         made = {n.name for s in body for n in walk(s) if isinstance(n, NewArray) and n.kind != "call"}
         return replace(
             self.tree,
