@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from random import Random
 
 from .freed import FLAGS, FREED, Freed
@@ -19,7 +20,18 @@ _FORMS = (
 
 def drawn(seed: int, name: str = "k") -> Program:
     """The program of a campaign's seed: one of five has loops in the iterations of its loops."""
-    return Program(seed, name, form="turns" if seed % 5 == 4 else "")
+    return vouched(Program(seed, name, form="turns" if seed % 5 == 4 else ""))
+
+
+def vouched(program: Program) -> Program:
+    """Some with their author's word for what is true of all."""
+    words, text = Random(f"words {program.seed}"), f"{program.entry}{program.template}"
+    program.unchecked = words.random() < 0.15
+    calls = re.findall(r"\b(?:atomic_\w+|scatter|act\d+|sweep\d+)\(.*", text)
+    met = {name for call in calls for name in re.findall(r"\w+", call)}
+    alone = [a.name for a in program.parameters if a.role in ("out", "inout") and a.dims and a.name not in met]
+    program.disjoint = [name for name in alone if words.random() < 0.5] if words.random() < 0.3 else []
+    return program
 
 
 def freed(seed: int, name: str = "k") -> Program:
@@ -33,6 +45,7 @@ class Program(Freed, Inputs, Text):
     def __init__(self, seed: int, name: str = "k", form: str = "", style: str = "", has: Table = EVERY):
         has = FREED if style == "freed" else has
         self.rng, self.seed, self.kernel, self.style, self.has = Random(seed), seed, name, style, has
+        self.unchecked, self.disjoint = False, []
         self.tinies, self.of_integers, self.has_row_sums = set(), False, False
         self.side, self.steps = Random(f"narrow {seed}"), Random(f"steps {seed}")
         self.lines, self.indent, self.count, self.skips, self.budget = (

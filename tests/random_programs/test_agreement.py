@@ -103,6 +103,13 @@ def test_the_generator_draws_what_fastmath_may_be():
     assert sum(" in range(" in f"{p.entry}{p.template}" and "sum(" in p.entry for p in programs) > 30
 
 
+def test_the_generator_gives_its_word():
+    programs = [drawn(seed) for seed in range(200)]
+    entries = [p.entry for p in programs]
+    assert sum("unchecked: true" in entry for entry in entries) > 15
+    assert sum("disjoint: [" in entry for entry in entries) > 15
+
+
 def test_the_generator_makes_sequential_programs_and_phases():
     found = Counter()
     for seed in range(400):

@@ -60,6 +60,10 @@ class Text:
             lines.append(f"    fastmath: {self.fastmath}")
         if self.unordered:
             lines.append(f"    unordered: [{', '.join(name for group in self.unordered for name in group)}]")
+        if self.disjoint:
+            lines.append(f"    disjoint: [{', '.join(self.disjoint)}]")
+        if self.unchecked:
+            lines.append("    unchecked: true")
         if self.template:
             return "\n".join([*lines, f"    template: {self.kernel}.py.j2"])
         return "\n".join([*lines, "    body: |", textwrap.indent("\n".join([*self.helper_lines, *self.lines]), "      ")])

@@ -14,7 +14,7 @@ from pydotcompute import declare
 from pydotcompute.targets import registry
 from tests.random_programs.arguments import as_called, draw_sizes
 from tests.random_programs.differential import Trial, contracted, write
-from tests.random_programs.program import Program
+from tests.random_programs.program import Program, vouched
 from tests.random_programs.values import DTYPES, Table
 from tests.targets.built import compiled, lacking, marked
 
@@ -28,7 +28,7 @@ def program_for(target, seed):
     """One of the dtypes that the target has."""
     own = registry.get(target)
     dtypes = tuple(d for d in DTYPES if d == "bool" or d in own.dtypes - own.scalars)
-    return Program(seed, "k", has=Table(dtypes, is_exact=not own.loses))
+    return vouched(Program(seed, "k", has=Table(dtypes, is_exact=not own.loses)))
 
 
 class Project:
