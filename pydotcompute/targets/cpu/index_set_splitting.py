@@ -15,6 +15,7 @@ from ...ir.tree import (
     Assign,
     Binary,
     BoolOp,
+    Call,
     Compare,
     Const,
     Convert,
@@ -136,7 +137,11 @@ def index_conditions(loop: Parallel) -> list[Expr]:
     found: list[Expr] = []
 
     def consider(condition: Expr, governed: Iterable) -> None:
-        if condition in found or len(found) == _MOST or all(isinstance(e, Expr) and _is_light(e) for e in governed):
+        if not all(isinstance(e, Expr) and _is_light(e) for e in governed):
+            split(condition)
+
+    def split(condition: Expr) -> None:
+        if condition in found or len(found) == _MOST:
             return
         written = substituted(condition, known)
         parts = atoms(written)
@@ -158,21 +163,23 @@ def index_conditions(loop: Parallel) -> list[Expr]:
 
     if index not in assigned(loop.body):
         look(loop.body)
-        for node in _of_periods(loop):
-            consider(node.condition, (node.otherwise,))
+        for node in _of_ends(loop):
+            split(node.condition)
     return found
 
 
 def fail_at_ends(loop: Parallel, conditions: list[Expr]) -> bool:
     """Whether a few iterations at the ends are all for which one of the conditions does not hold, as a rule."""
-    return {node.condition for node in _of_periods(loop)}.issuperset(conditions)
+    return {node.condition for node in _of_ends(loop)}.issuperset(conditions)
 
 
-def _of_periods(loop: Parallel) -> Iterator[Select]:
+def _of_ends(loop: Parallel) -> Iterator[Select]:
     """The choices of targets/cpu/periodic.py."""
     for node in (node for s in loop.body for node in walk(s)):
         match node:
             case Select(BoolOp(), otherwise=Binary("%", right=Var())):
+                yield node
+            case Select(BoolOp() | Compare(), otherwise=Call("min" | "max"), type="int64"):
                 yield node
 
 

@@ -1,24 +1,30 @@
-"""Remainders of an index that leaves its period at the ends alone: `(j + 1) % m`, `(j + dj + m) % m`.
+"""Indices that leave their array at its ends alone: `(j + 1) % m`, `(j + dj + m) % m`, `min(max(j + dj, 0), m - 1)`.
 
-A stencil with periodic boundaries divides for every neighbour, and what it loads cannot be a vector. Nearly everywhere
-the remainder is the dividend, but for whole periods that were added to it. It becomes a choice, whose condition is one
-of those that loops are split by (targets/cpu/index_set_splitting.py).
+A stencil with periodic boundaries divides for every neighbour, one that repeats the nearest element at its boundaries
+compares, and what either loads cannot be a vector. Nearly everywhere the index is the sum that it is made of, but for
+whole periods that were added to it. It becomes a choice, whose condition is one of those that loops are split by
+(targets/cpu/index_set_splitting.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial, reduce
 from typing import Any
 
 from ...ir.tree import (
+    Access,
+    Assign,
     Binary,
     BoolOp,
+    Call,
     Compare,
     Const,
     Expr,
     For,
     KernelTree,
+    Load,
     Parallel,
     Range,
     Reduce,
@@ -30,36 +36,130 @@ from ...ir.tree import (
 from ..llvm.expressions import is_cheap
 from .bodies import assigned
 
-_LARGEST = Const(1 << 61, "int64")  # period of which a few can be added without wrapping
+_LARGEST = Const(1 << 61, "int64")  # of what a few can be added without wrapping
 _MOST = 2  # periods that are
+_FEW = 3  # other numbers
 _ZERO = Const(0, "int64")
 
 Ranges = Mapping[str, tuple[int, int]]  # of the indices of inner loops: the least and the greatest value
 
 
 def periodic(tree: KernelTree) -> KernelTree:
-    """The tree with choices in place of such remainders."""
-    if not any(isinstance(n, Binary) and n.op == "%" for s in tree.body for n in walk(s)):
+    """The tree with choices in place of such indices."""
+    if not any(_leaves(n) for s in tree.body for n in walk(s)):
         return tree
 
     def found(node: Any) -> Any:
         if isinstance(node, Parallel) and node.kind != "blocks":
-            changed = assigned(node.body)
-            return replace(node, body=tuple(_chosen(s, node.names[-1], changed, {}) for s in node.body))
+            chosen = _Choices(node)
+            return replace(node, body=tuple(chosen.of(s, {}) for s in node.body))
         return rebuilt(node, found) if not isinstance(node, Expr) else node
 
     return replace(tree, body=tuple(map(found, tree.body)))
 
 
-def _chosen(node: Any, index: str, changed: set[str], ranges: Ranges) -> Any:
-    if isinstance(node, (Parallel, Select)):  # with an index of its own; a condition of the user's
-        return node
-    if isinstance(node, (For, Reduce)):
-        ranges = {name: ends for name, ends in ranges.items() if name != node.name} | _ends(node)
-    done = rebuilt(node, lambda child: _chosen(child, index, changed, ranges))
-    if isinstance(done, Binary) and done.op == "%" and done.type == "int64":
-        return _choice(done, index, changed, ranges) or done
-    return done
+def _leaves(node: Any) -> bool:
+    return isinstance(node, Binary) and node.op == "%" or isinstance(node, Call) and node.function in ("min", "max")
+
+
+class _Choices:
+    """Those of one loop, which vectors go along."""
+
+    def __init__(self, loop: Parallel):
+        self.index, self.changed = loop.names[-1], assigned(loop.body)
+        loads = [n for s in loop.body for n in walk(s) if isinstance(n, Load)]
+        self.places = {n.name for load in loads for e in load.indices for n in walk(e) if isinstance(n, Var)}
+
+    def of(self, node: Any, ranges: Ranges, place: bool = False) -> Any:
+        """place: of what the node gives, an element's."""
+        if isinstance(node, (Parallel, Select)):  # with an index of its own; a condition of the user's
+            return node
+        if isinstance(node, (For, Reduce)):
+            ranges = {name: ends for name, ends in ranges.items() if name != node.name} | _ends(node)
+        if place and isinstance(node, Call) and (choice := self.clamped(node, ranges)):
+            return choice
+        if isinstance(node, Access):
+            indices = tuple(self.of(e, ranges, isinstance(node, Load)) for e in node.indices)
+            rest = rebuilt(replace(node, indices=()), lambda child: self.of(child, ranges))
+            return replace(rest, indices=indices)
+        inside = place or isinstance(node, Assign) and node.name in self.places
+        done = rebuilt(node, lambda child: self.of(child, ranges, inside))
+        if isinstance(done, Binary) and done.op == "%" and done.type == "int64":
+            return self.remainder(done, ranges) or done
+        return done
+
+    def remainder(self, e: Binary, ranges: Ranges) -> Select | None:
+        period = e.right
+        if not isinstance(period, Var) or period.name in self.changed or period.name == self.index:
+            return None
+        terms = _terms(e.left, 1)
+        periods = sum(sign for sign, term in terms if term == period)
+        terms = [(sign, term) for sign, term in terms if term != period]
+        sum_ = self.sum_of(terms, ranges)
+        if sum_ is None or abs(periods) > _MOST:
+            return None
+        parts = [Compare(">=", sum_(-1), _ZERO), Compare("<", sum_(1), period), *self.near(terms, ranges)]
+        if periods:
+            parts.append(Compare("<", period, _LARGEST))
+        return Select(_all(parts), sum_(0), e, "int64")
+
+    def clamped(self, e: Call, ranges: Ranges) -> Select | None:
+        """A sum that is brought between what does not change."""
+        bounds: list[tuple[str, Expr]] = []
+        inner: Expr = e
+        while isinstance(inner, Call) and inner.function in ("min", "max") and inner.type == "int64":
+            fixed = [a for a in inner.arguments if self.is_fixed(a, ranges)]
+            if len(fixed) != 1:
+                return None
+            bounds.append(("<=" if inner.function == "min" else ">=", fixed[0]))
+            (inner,) = (a for a in inner.arguments if a is not fixed[0])
+        terms = _terms(inner, 1)
+        sum_ = self.sum_of(terms, ranges) if bounds else None
+        if sum_ is None:
+            return None
+        parts = [Compare(op, sum_(1 if op == "<=" else -1), bound) for op, bound in bounds]
+        return Select(_all([*parts, *self.near(terms, ranges)]), sum_(0), e, "int64")
+
+    def near(self, terms: list[tuple[int, Expr]], ranges: Ranges) -> list[Compare]:
+        """That what is added to the indices of inner loops does not wrap for some of them: their ends tell nothing of
+        what is between then."""
+        if not any(isinstance(term, Var) and term.name in ranges for _, term in terms):
+            return []
+        given = [e for _, e in terms if not isinstance(e, Const) and not (isinstance(e, Var) and e.name in ranges)]
+        far = [e for e in given if e != Var(self.index, "int64")]
+        least = Const(-_LARGEST.whole, "int64")
+        return [part for e in far for part in (Compare("<", e, _LARGEST), Compare(">", e, least))]
+
+    def is_fixed(self, e: Expr, ranges: Ranges) -> bool:
+        names = {n.name for n in walk(e) if isinstance(n, Var)}
+        return is_cheap(e) and not names & (self.changed | {self.index, *ranges})
+
+    def sum_of(self, terms: list[tuple[int, Expr]], ranges: Ranges) -> Callable[[int], Expr] | None:
+        """The sum of the index and of what does not change or is an index of an inner loop: as it is for 0, the least
+        that such indices make it for -1, the most for 1."""
+        own = [sign for sign, term in terms if term == Var(self.index, "int64")]
+        others = [(sign, term) for sign, term in terms if term != Var(self.index, "int64")]
+        names = {n.name for _, term in others for n in walk(term) if isinstance(n, Var)}
+        if own != [1] or not all(is_cheap(term) for _, term in others):
+            return None
+        if sum(not (isinstance(term, Var) and term.name in ranges) for _, term in others) > _FEW:
+            return None
+        if any(isinstance(term, Const) and abs(term.whole) > _LARGEST.whole for _, term in others):
+            return None
+        if self.index in names or names & self.changed - set(ranges):
+            return None
+        if any(n in ranges for _, term in others for n in _names_inside(term)):
+            return None
+
+        def at(end: int) -> Expr:
+            sum_: Expr = Var(self.index, "int64")
+            for sign, term in others:
+                if isinstance(term, Var) and term.name in ranges and end:
+                    term = Const(ranges[term.name][(end * sign) > 0], "int64")
+                sum_ = Binary("+" if sign > 0 else "-", sum_, term, "int64")
+            return sum_
+
+        return at
 
 
 def _ends(loop: For | Reduce) -> dict[str, tuple[int, int]]:
@@ -71,35 +171,8 @@ def _ends(loop: For | Reduce) -> dict[str, tuple[int, int]]:
     return {}
 
 
-def _choice(e: Binary, index: str, changed: set[str], ranges: Ranges) -> Select | None:
-    period = e.right
-    if not isinstance(period, Var) or period.name in changed or period.name == index:
-        return None
-    terms = _terms(e.left, 1)
-    periods = sum(sign for sign, term in terms if term == period)
-    others = [(sign, term) for sign, term in terms if term not in (period, Var(index, "int64"))]
-    own = [sign for sign, term in terms if term == Var(index, "int64")]
-    if own != [1] or abs(periods) > _MOST or not all(is_cheap(term) for _, term in others):
-        return None
-    names = {n.name for _, term in others for n in walk(term) if isinstance(n, Var)}
-    if index in names or names & changed - set(ranges):
-        return None
-    if any(n in ranges for _, term in others for n in _names_inside(term)):
-        return None
-
-    def at(end: int) -> Expr:
-        """The dividend without whole periods; end: the least that the indices of inner loops make it, or the most."""
-        sum_: Expr = Var(index, "int64")
-        for sign, term in others:
-            if isinstance(term, Var) and term.name in ranges and end:
-                term = Const(ranges[term.name][(end * sign) > 0], "int64")
-            sum_ = Binary("+" if sign > 0 else "-", sum_, term, "int64")
-        return sum_
-
-    condition: Expr = BoolOp("and", Compare(">=", at(-1), _ZERO), Compare("<", at(1), period))
-    if periods:
-        condition = BoolOp("and", condition, Compare("<", period, _LARGEST))
-    return Select(condition, at(0), e, "int64")
+def _all(parts: Sequence[Expr]) -> Expr:
+    return reduce(partial(BoolOp, "and"), parts)
 
 
 def _terms(e: Expr, sign: int) -> list[tuple[int, Expr]]:

@@ -1,4 +1,5 @@
-"""Remainders of indices that leave a period at its ends: what they are one by one, and without a division between."""
+"""Indices that leave a period or what they are brought between at the ends: what they are one by one, and the bare sum
+between."""
 
 import numpy as np
 import pytest
@@ -23,8 +24,40 @@ GRIDS = {
         out[i, j] = s
     """,
     "sums": "out[i, j] = sum(u[(i + p) % n, (j + 2 - q) % m] * (q + 1) for p in range(-1, 2) for q in range(4))",
+    "an argument in a loop": """
+        s = 0.0
+        for dj in range(-1, 2):
+            s += (dj + 3) * u[i, (j + dj + shift) % m]
+        out[i, j] = s
+    """,
     "a loop of unknown length": "s = 0.0\nfor q in range(m // 2):\n    s = 2 * s + u[i, (j + q) % m]\nout[i, j] = s",
 }  # fmt: skip
+
+CLAMPED = {
+    "neighbours": "out[i, j] = u[i, max(j - 1, 0)] + 2 * u[i, min(j + 1, m - 1)] + 3 * u[min(i + 1, n - 1), j]",
+    "locals": "west = max(j - 2, 0)\neast = min(j + 3, m - 1)\nout[i, j] = u[i, west] - 2 * u[i, east] + west",
+    "both ends": "out[i, j] = u[i, min(max(j - 7, 0), m - 1)] - u[i, max(0, min(m - 1, j + 80))] * j",
+    "by an argument": "out[i, j] = u[i, min(max(j + shift, 0), m - 1)] - u[i, max(min(j - shift, m - 1), 0)]",
+    "between arguments": "k = min(max(j, shift), 3)\nout[i, j] = u[i, min(max(k, 0), m - 1)] + u[i, max(min(j, shift % m), 0)]",
+    "loops": """
+        s = 0.0
+        for di in range(-1, 2):
+            for dj in range(-2, 3):
+                s += (dj + 3) * u[min(max(i + di, 0), n - 1), min(max(j - dj, 0), m - 1)]
+        out[i, j] = s
+    """,
+    "an argument in a loop": """
+        s = 0.0
+        for dj in range(-1, 2):
+            s += (dj + 3) * u[i, min(max(j + dj + shift, 0), m - 1)]
+        out[i, j] = s
+    """,
+    "a remainder": "out[i, j] = u[i, min(max((j + 1) % m, 0), m - 1)] + u[i, min((j + m - 1) % m, m - 1)]",
+    "of what changes": "k = j\nif u[i, j] > 4:\n    k = m - 1 - j\nout[i, j] = u[i, min(k + 1, m - 1)]",
+    "twice the index": "out[i, j] = u[i, min(2 * j, m - 1)] + u[i, max(m - 1 - j - 3, 0)] + u[i, min(j + j, m - 1)]",
+    "in other types": "out[i, j] = u[i, int64(min(int32(j) + int32(1), int32(m) - int32(1)))] + min(j, 4)",
+}  # fmt: skip
+ALL = {**GRIDS, **{f"clamped {name}": text for name, text in CLAMPED.items()}}
 
 
 def body(text):
@@ -33,9 +66,9 @@ def body(text):
     return "for i, j in grid(n, m):\n" + "\n".join("    " + line[indent:] for line in lines)
 
 
-@pytest.mark.parametrize("name", GRIDS)
+@pytest.mark.parametrize("name", ALL)
 def test_grids(name):
-    k = kernel(body(GRIDS[name]), "(u: T[n, m], shift: int64) -> (out: T[n, m])", extra="fastmath: []")
+    k = kernel(body(ALL[name]), "(u: T[n, m], shift: int64) -> (out: T[n, m])", extra="fastmath: []")
     for n, m in SIZES:
         u = np.random.default_rng(m).integers(0, 9, (n, m)).astype("f4")
         for shift in (1, -1, m, m - 1, 7, -80, 1 << 62, -(1 << 63), (1 << 63) - 1):
@@ -63,9 +96,14 @@ def test_threads():
         agree(k, {"n": n, "m": m}, u=u, shift=0, out=np.zeros((n, m), "f4"))
 
 
-@pytest.mark.parametrize("name, free", [("neighbours", True), ("loops", True), ("a loop of unknown length", False)])
-def test_nearly_everywhere_nothing_is_divided(name, free):
-    text = lower(tree_of(body(GRIDS[name]), "(u: T[n, m], shift: int64) -> (out: T[n, m])")).text
+SPLIT = [("neighbours", True), ("loops", True), ("an argument in a loop", True), ("a loop of unknown length", False)]
+CUT = {"of what changes", "twice the index", "in other types"}
+
+
+@pytest.mark.parametrize("name, free", [*SPLIT, *((f"clamped {name}", name not in CUT) for name in CLAMPED)])
+def test_nearly_everywhere_the_index_is_the_sum(name, free):
+    """And nothing is divided, nor compared."""
+    text = lower(tree_of(body(ALL[name]), "(u: T[n, m], shift: int64) -> (out: T[n, m])")).text
     assert ("range(_low, _high)" in text) is free
 
 
