@@ -13,12 +13,14 @@ from dataclasses import replace
 from functools import partial, reduce
 from typing import Any
 
+from ...analysis.cost import EXACT
 from ...ir.tree import (
     Access,
     Assign,
     Binary,
     BoolOp,
     Call,
+    CallHelper,
     Compare,
     Const,
     Expr,
@@ -49,9 +51,11 @@ def periodic(tree: KernelTree) -> KernelTree:
     if not any(_leaves(n) for s in tree.body for n in walk(s)):
         return tree
 
+    slow = {h.name for h in tree.helpers if any(_takes_long(n) for s in h.body for n in walk(s))}
+
     def found(node: Any) -> Any:
         if isinstance(node, Parallel) and node.kind != "blocks":
-            chosen = _Choices(node)
+            chosen = _Choices(node, slow)
             return replace(node, body=tuple(chosen.of(s, {}) for s in node.body))
         return rebuilt(node, found) if not isinstance(node, Expr) else node
 
@@ -62,12 +66,21 @@ def _leaves(node: Any) -> bool:
     return isinstance(node, Binary) and node.op == "%" or isinstance(node, Call) and node.function in ("min", "max")
 
 
+def _takes_long(node: Any) -> bool:
+    """Whether it is a function such as exp."""
+    return isinstance(node, Call) and node.function not in (*EXACT, "sqrt", "isinf", "isfinite")
+
+
 class _Choices:
     """Those of one loop, which vectors go along."""
 
-    def __init__(self, loop: Parallel):
+    def __init__(self, loop: Parallel, slow: set[str]):
+        """slow: the helpers that take long."""
         self.index, self.changed = loop.names[-1], assigned(loop.body)
-        loads = [n for s in loop.body for n in walk(s) if isinstance(n, Load)]
+        nodes = [n for s in loop.body for n in walk(s)]
+        # The iterations at the ends are no vectors: they take longer then than to gather what all of them load.
+        self.clamps = not any(_takes_long(n) or isinstance(n, CallHelper) and n.helper in slow for n in nodes)
+        loads = [n for n in nodes if isinstance(n, Load)]
         self.places = {n.name for load in loads for e in load.indices for n in walk(e) if isinstance(n, Var)}
 
     def of(self, node: Any, ranges: Ranges, place: bool = False) -> Any:
@@ -107,7 +120,7 @@ class _Choices:
         """A sum that is brought between what does not change."""
         bounds: list[tuple[str, Expr]] = []
         inner: Expr = e
-        while isinstance(inner, Call) and inner.function in ("min", "max") and inner.type == "int64":
+        while self.clamps and isinstance(inner, Call) and inner.function in ("min", "max") and inner.type == "int64":
             fixed = [a for a in inner.arguments if self.is_fixed(a, ranges)]
             if len(fixed) != 1:
                 return None

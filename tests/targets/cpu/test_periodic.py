@@ -82,6 +82,16 @@ def test_a_sum_with_the_period_may_wrap():
         agree(k, {"n": 40}, p=p, n=40, out=np.zeros(40, "i8"))
 
 
+def test_iterations_that_take_long_stay_vectors():
+    """At the ends there would be none."""
+    signature = "(u: T[n, m]) -> (out: T[n, m])"
+    for call, free in (("sqrt", True), ("abs", True), ("exp", False), ("f2", False)):
+        helper = "def f2(x):\n    return tanh(x)\n\n" * (call == "f2")
+        grid = f"    for i, j in grid(n, m):\n        out[i, j] = {call}(u[i, max(j - 1, 0)])\n"
+        tree = tree_of(signature=signature, template=f"{helper}def f(u, out):\n{grid}")
+        assert ("range(_low, " in lower(tree).text) is free
+
+
 def test_threads():
     k = kernel("""
         for r in blocks(n):
