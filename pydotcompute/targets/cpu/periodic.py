@@ -81,10 +81,10 @@ class _Choices:
         # The iterations at the ends are no vectors: they take longer then than to gather what all of them load.
         self.clamps = not any(_takes_long(n) or isinstance(n, CallHelper) and n.helper in slow for n in nodes)
         loads = [n for n in nodes if isinstance(n, Load)]
-        self.places = {n.name for load in loads for e in load.indices for n in walk(e) if isinstance(n, Var)}
+        self.places = {n.name for load in loads for e in load.indices[-1:] for n in walk(e) if isinstance(n, Var)}
 
     def of(self, node: Any, ranges: Ranges, place: bool = False) -> Any:
-        """place: of what the node gives, an element's."""
+        """place: of what the node gives, an element's in its row."""
         if isinstance(node, (Parallel, Select)):  # with an index of its own; a condition of the user's
             return node
         if isinstance(node, (For, Reduce)):
@@ -92,7 +92,8 @@ class _Choices:
         if place and isinstance(node, Call) and (choice := self.clamped(node, ranges)):
             return choice
         if isinstance(node, Access):
-            indices = tuple(self.of(e, ranges, isinstance(node, Load)) for e in node.indices)
+            last = len(node.indices) - 1 if isinstance(node, Load) else -1
+            indices = tuple(self.of(e, ranges, k == last) for k, e in enumerate(node.indices))
             rest = rebuilt(replace(node, indices=()), lambda child: self.of(child, ranges))
             return replace(rest, indices=indices)
         inside = place or isinstance(node, Assign) and node.name in self.places

@@ -53,6 +53,7 @@ CLAMPED = {
         out[i, j] = s
     """,
     "a remainder": "out[i, j] = u[i, min(max((j + 1) % m, 0), m - 1)] + u[i, min((j + m - 1) % m, m - 1)]",
+    "a row": "out[i, j] = u[min(max(j - 1, 0), n - 1), i % m]",
     "of what changes": "k = j\nif u[i, j] > 4:\n    k = m - 1 - j\nout[i, j] = u[i, min(k + 1, m - 1)]",
     "twice the index": "out[i, j] = u[i, min(2 * j, m - 1)] + u[i, max(m - 1 - j - 3, 0)] + u[i, min(j + j, m - 1)]",
     "in other types": "out[i, j] = u[i, int64(min(int32(j) + int32(1), int32(m) - int32(1)))] + min(j, 4)",
@@ -107,7 +108,7 @@ def test_threads():
 
 
 SPLIT = [("neighbours", True), ("loops", True), ("an argument in a loop", True), ("a loop of unknown length", False)]
-CUT = {"of what changes", "twice the index", "in other types"}
+CUT = {"a row", "of what changes", "twice the index", "in other types"}
 
 
 @pytest.mark.parametrize("name, free", [*SPLIT, *((f"clamped {name}", name not in CUT) for name in CLAMPED)])
