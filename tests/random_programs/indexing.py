@@ -99,7 +99,7 @@ class Indexing:
     def block(self, count: int, nested: int) -> None:
         known = [*self.known]
         for _ in range(count):
-            form = self.rng.randrange(9 if nested < 2 else 5)
+            form = self.rng.randrange(11 if nested < 2 else 5)
             if form < 2:
                 self.use()
             elif form < 4:
@@ -150,12 +150,27 @@ class Indexing:
                 self.use(name)
                 self.line(f"{name} = {name} {self.rng.choice(('+ 1', '- 1', '* 2 + 1', '// 2 - 1'))}")
                 self.depth -= 4
+            elif form in (8, 9):
+                self.neighbours()
             else:
                 self.count += 1
                 self.line(f"v{self.count} = {self.load()}")
                 self.known.append(f"v{self.count}")
         if nested:
             self.known = known
+
+    def neighbours(self) -> None:
+        """Elements around one, beyond the ends from the other end or the nearest."""
+        self.count += 1
+        offset = f"q{self.count}"
+        terms = [self.names[-1], offset, *self.rng.choice(((), ("g",), ("int64(c)",), ("g", "int64(c)"), ("1",)))]
+        self.rng.shuffle(terms)
+        place = terms[0] + "".join(f" {self.rng.choice('++-')} {term}" for term in terms[1:])
+        load, n = self.rng.choice((("x[{}]", "n"), ("w[i, {}]", "m"), ("a[{}]", "N")))
+        index = self.rng.choice((f"({place}) % {n}", f"({place} + {n}) % {n}", f"min(max({place}, 0), {n} - 1)",
+                                 f"max(min({place}, {n} - 1), 0)", f"max({place}, 0)", f"min({place}, {n} - 1)"))  # fmt: skip
+        self.line(f"for {offset} in range({self.rng.choice(('-1, 2', '0, 3', '-2, 1', '5'))}):")
+        self.line(f"    s = 3 * s + int64({load.format(index)})")
 
     def arguments(self, rng: np.random.Generator) -> tuple[dict, dict] | None:
         """(arguments, dims) of a call that keeps what the kernel requires; None where none was found."""
@@ -172,11 +187,13 @@ class Indexing:
             tame = [v for v in wild if abs(v) < 10]
             return np.array(rng.choice(wild if rng.random() < 0.5 else tame, count), dtype)
 
+        ends = np.array([2**63 - 1 - rng.integers(4), -(2**63) + rng.integers(4)], "int64")  # where sums of it wrap
+        g = rng.choice(ends) if rng.random() < 0.3 else whole("int64", 1)[0]
         known = {**dims, "3": 3, "4": 4}
         arguments = {
             "a": whole("int64", dims["N"]), "x": whole(self.d, dims["n"]),
             "w": whole("int64", dims["n"] * dims["m"]).reshape(dims["n"], dims["m"]), "c": whole(self.c, 1)[0],
-            "g": whole("int64", 1)[0], "h": np.zeros(dims["N"], "int64"),
+            "g": g, "h": np.zeros(dims["N"], "int64"),
             "b": np.zeros([known[d] for d in self.shape.split(", ")], "int64"),
         }  # fmt: skip
         return arguments, dims
