@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..ir import tree as t
+from ..ir.operations import SWAPPED
 
 MOST = 4  # settings of one local: each is a case more to be looked into
-_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _SIMPLE = (t.Const, t.Var, t.Unary, t.Binary, t.Convert)
 
 
@@ -104,7 +104,7 @@ def _asked(loop: t.For | t.While, name: str, total: int, changing: set[str]) -> 
             waiting += [e.left, e.right]
         if not isinstance(e, t.Compare):
             continue
-        for op, one, other in ((e.op, e.left, e.right), (_TURNED.get(e.op), e.right, e.left)):
+        for op, one, other in ((e.op, e.left, e.right), (SWAPPED[e.op], e.right, e.left)):
             more = 0 if _is_itself(one, name) else _added(one, name)
             if more is not None and op in (strict, weak) and _is_known(other, changing):
                 return Asked(more, other, (1 if total > 0 else -1) if op == strict else 0)

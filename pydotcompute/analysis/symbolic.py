@@ -181,13 +181,17 @@ class Walk(Locals):
                 result[name] = a
                 continue
             both = [value for value in (a, b) if value is not None]
-            atom = self.new(name, self.local_type(name))
-            if a and b and a.poly != b.poly and is_integer(self.local_type(name)):
-                then, otherwise = affine.equal(affine.unknown(atom), a.poly), affine.equal(affine.unknown(atom), b.poly)
-                atom.facts += alternatives((*condition.truth, then), (*condition.falsity, otherwise))
-                self.bounded(atom, min, max, a.poly, b.poly)
+            if a and b and a.poly == b.poly:
+                poly = a.poly
+            else:
+                atom = self.new(name, self.local_type(name))
+                poly = affine.unknown(atom)
+                if a and b and is_integer(self.local_type(name)):
+                    then, otherwise = affine.equal(poly, a.poly), affine.equal(poly, b.poly)
+                    atom.facts += alternatives((*condition.truth, then), (*condition.falsity, otherwise))
+                    self.bounded(atom, min, max, a.poly, b.poly)
             result[name] = Value(
-                a.poly if a and b and a.poly == b.poly else affine.unknown(atom),
+                poly,
                 condition.varies.union(*(v.varies for v in both)),
                 condition.loads.union(*(v.loads for v in both)),
             )

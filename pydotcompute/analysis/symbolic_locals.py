@@ -8,7 +8,7 @@ from ..ir import tree as t
 from . import affine
 from .accesses import Scope, Value
 from .affine import Atom, Constraint, Poly
-from .earlier import Asked, Setting, Step
+from .earlier import Setting, Step
 from .ranges import of_type
 from .symbolic_values import Values, alternatives
 
@@ -73,33 +73,48 @@ class Locals(Values):
                 continue
             value, first = self.environment[name].poly, before[name].poly
             (number,) = affine.atoms_of([value])
-            atom, rises = self.found.atoms[number], step.total >= 0
-            last = affine.add(first, turns, step.total) if turns is not None and step.once else None
-            if step.asked and step.once and self.stopped(atom, first, step, step.asked):
-                pass
-            elif last and self.ranges.within(affine.add(last, affine.constant(step.total)), *of_type(step.dtype)):
-                end = affine.at_least(*(last, value) if rises else (value, last))
-                some = affine.at_least(turns or {}, affine.constant(1))
-                atom.facts += alternatives((affine.equal(value, first),), (end, some)) if ended else [end]
-                self.bounded(atom, min, max, first, last)
-            elif step.dtype == "int64" and step.largest <= LARGE and self.ranges.within(first, -FAR, FAR):
-                least, most = self.ranges.least(first), self.ranges.most(first)
-                atom.least, atom.most = (least, most + FAR) if rises else (least - FAR, most)
-                atom.natural = atom.least >= 0
-            else:
-                continue
-            atom.facts.append(affine.at_least(*(value, first) if rises else (first, value)))
+            atom = self.found.atoms[number]
+            if (
+                self.stopped(atom, first, step)
+                or self.summed(atom, first, step, turns, ended)
+                or self.slow(atom, first, step)
+            ):
+                atom.facts.append(_further(step, value, first))
 
-    def stopped(self, atom: Atom, first: Poly, step: Step, asked: Asked) -> bool:
+    def stopped(self, atom: Atom, first: Poly, step: Step) -> bool:
         """Of a local which a loop looks at before it goes on: it is as it was, or one step beyond what that allows."""
+        asked = step.asked
+        if asked is None or not step.once:
+            return False
         end = affine.add(self.value(asked.bound).poly, affine.constant(step.total - asked.more - asked.beyond))
         reached = [affine.add(p, affine.constant(more)) for p in (first, end) for more in (0, asked.more)]
         if not all(self.ranges.within(poly, *of_type(step.dtype)) for poly in reached):
             return False
         value = affine.unknown(atom)
-        beyond = affine.at_least(*(end, value) if step.total >= 0 else (value, end))
-        atom.facts += alternatives((affine.equal(value, first),), (beyond,))
+        atom.facts += alternatives((affine.equal(value, first),), (_further(step, end, value),))
         self.bounded(atom, min, max, first, end)
+        return True
+
+    def summed(self, atom: Atom, first: Poly, step: Step, turns: Poly | None, ended: bool) -> bool:
+        """Of a local to which each turn adds at most once: no further than so many turns get."""
+        if turns is None or not step.once:
+            return False
+        last = affine.add(first, turns, step.total)
+        if not self.ranges.within(affine.add(last, affine.constant(step.total)), *of_type(step.dtype)):
+            return False
+        value = affine.unknown(atom)
+        end, some = _further(step, last, value), affine.at_least(turns, affine.constant(1))
+        atom.facts += alternatives((affine.equal(value, first),), (end, some)) if ended else [end]
+        self.bounded(atom, min, max, first, last)
+        return True
+
+    def slow(self, atom: Atom, first: Poly, step: Step) -> bool:
+        """Of a local that would take years to get to where it wraps."""
+        if step.dtype != "int64" or step.largest > LARGE or not self.ranges.within(first, -FAR, FAR):
+            return False
+        least, most = self.ranges.least(first), self.ranges.most(first)
+        atom.least, atom.most = (least, most + FAR) if step.total >= 0 else (least - FAR, most)
+        atom.natural = atom.least >= 0
         return True
 
     def counted(self, s: t.For, scope: Scope, start: Value, stop: Value, step: Value) -> Value:
@@ -145,3 +160,8 @@ class Locals(Values):
     @staticmethod
     def _way(start: Value, stop: Value, step: int) -> Poly:
         return affine.add(stop.poly, start.poly, -1) if step > 0 else affine.add(start.poly, stop.poly, -1)
+
+
+def _further(step: Step, a: Poly, b: Poly) -> Constraint:
+    """`a` is `b`, or further in the direction of the step."""
+    return affine.at_least(*(a, b) if step.total >= 0 else (b, a))

@@ -11,7 +11,7 @@ from ..artifact.dtypes import STORED
 from ..ir import tree
 from ..ir.dtypes import COMPLEX, KINDS, kind_of
 from ..ir.functions import FUNCTIONS
-from ..ir.operations import BINARY, COMPARISONS, REDUCTIONS, UNARY
+from ..ir.operations import BINARY, COMPARISONS, REDUCTIONS, SWAPPED, UNARY
 from .promotion import WEAK, Fault, Type, Value, bounds, common, convert, fits, held, literal, rank, truth
 
 _FOLD: dict[str, Callable[[int, int], int]] = {
@@ -21,7 +21,6 @@ _FOLD: dict[str, Callable[[int, int], int]] = {
 _FOLD_FLOAT = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
 _UNARY: dict[str, Callable[[Any], Any]] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
 _COMPLEX_HAS = "complex numbers have + - * / ** == != abs conj real imag exp log sqrt sin cos sinh cosh"
-_SWAPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
 }  # fmt: skip
@@ -117,7 +116,7 @@ def compare(op: str, left: Value, right: Value, fault: Fault, at=None) -> Value:
         fault(f"`{op}` has no meaning for complex numbers", "compare their abs, real or imag")
         op = "=="
     if left.literal and left.rank == 1 and right.rank == 1:
-        op, left, right = _SWAPPED[op], right, left
+        op, left, right = SWAPPED[op], right, left
     if left.rank == 1 and right.literal and right.rank == 1 and not fits(right.constant.whole, left.expr.type):
         low, _ = bounds(left.expr.type)
         return Value(tree.Const(_COMPARE[op](low, right.constant.whole), "bool", at=at), weak)
@@ -125,7 +124,7 @@ def compare(op: str, left: Value, right: Value, fault: Fault, at=None) -> Value:
         mixed = {left.expr.type, right.expr.type}
         if "uint64" in mixed and any(t.startswith("int") for t in mixed):
             if left.expr.type == "uint64":
-                op, left, right = _SWAPPED[op], right, left
+                op, left, right = SWAPPED[op], right, left
             return Value(_signed_unsigned(op, left.expr, right.expr, at), weak)
         # a dimension or index keeps its value: what it meets is widened
         done = Type(str(common(Type(left.expr.type), Type(right.expr.type)).dtype))

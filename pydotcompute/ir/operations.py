@@ -59,6 +59,7 @@ COMPARISONS: dict[str, Operator] = {
     "==": _comparison("eq", "bifc", "is equal"),
     "!=": _comparison("ne", "bifc", "is not equal; True for NaN"),
 }
+SWAPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}  # with the operands exchanged
 CONNECTIVES: dict[str, Operator] = {
     "and": Operator("and", 2, "b", "bool", "whether both hold; the second is not evaluated where the first does not"),
     "or": Operator("or", 2, "b", "bool", "whether one holds; the second is not evaluated where the first does"),

@@ -173,23 +173,18 @@ def _known(e: Expr, known: Mapping[str, Tree | None]) -> Tree | None:
 
 def _condition(e: Expr, known: Mapping[str, Tree | None]) -> Tree | None:
     match e:
-        case Const(value=bool() as value):
-            return value
-        case Var(name=name):
-            return known.get(name)
         case Compare(op=op, left=left, right=right) if "float" in left.type:
-            operands = _real(left, known), _real(right, known)
-        case Compare(op=op, left=left, right=right) if left.type == right.type and "int" in left.type:
-            operands = expression(left, known), expression(right, known)
+            operands = [_real(left, known), _real(right, known)]
         case BoolOp(op=op, left=left, right=right):
-            operands = _condition(left, known), _condition(right, known)
+            operands = [_condition(left, known), _condition(right, known)]
         case Unary(op="not" as op, operand=operand):
-            inner = _condition(operand, known)
-            return None if inner is None else Operation(op, (inner,))
+            operands = [_condition(operand, known)]
+        case Const() | Var() | Compare():
+            return expression(e, known)
         case _:
             return None
-    a, b = operands
-    return None if a is None or b is None else Operation(op, (a, b))
+    parts = [part for part in operands if part is not None]
+    return Operation(op, tuple(parts)) if len(parts) == len(operands) else None
 
 
 def _real(e: Expr, known: Mapping[str, Tree | None]) -> Tree | None:

@@ -1,25 +1,7 @@
 """Which accesses at locals that loops or conditions set are proved to be inside."""
 
-from pathlib import Path
-
 import pytest
-
-from pydotcompute.analysis import inside
-from pydotcompute.ir.printer import expression
-
-from tests.targets.cpu.compiled import tree_of
-
-ROOT = Path(__file__).parents[2]
-ARRAYS = "(x: float32[n], y: int64[n], w: float32[n, m], c: int64, k: int32) -> (out: float32[n], b: float32[n, m])"
-
-
-def unproved(body="", signature=ARRAYS, **settings):
-    """The indices of the accesses that are not proved."""
-    found = inside.unproved(tree_of(body, signature, types="", **settings))
-    return [", ".join(map(expression, node.indices)) for node in found]
-
-
-
+from tests.analysis.test_inside import unproved
 
 LOOP = "for i in grid(n):\n    p = 0\n    {}\n    out[i] = x[p]"
 

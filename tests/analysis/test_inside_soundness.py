@@ -2,23 +2,17 @@
 for small arguments, the largest and the least."""
 
 import itertools
-from dataclasses import replace
+from contextlib import suppress
 
+import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from pydotcompute.interpreter import source as interpret_source
-from pydotcompute.ir import tree as t
-
+from tests.random_programs.test_indices import Watched
 from tests.targets.cpu.compiled import tree_of
 
 SIGNATURE = "(x: int64[m], y: int64[n], c: int64) -> (out: int64[m])"
 HUGE = (1 << 63) - 1
-MOST = 400  # accesses of one run: a loop may have no end
-
-
-class Enough(Exception):
-    pass
 
 
 def one_of(*texts):
@@ -79,48 +73,11 @@ def bodies(draw):
 @settings(max_examples=300, deadline=None)
 @given(body=bodies())
 def test_what_is_proved_is_inside(body):
+    """Elements of x go up and down, so that conditions hold and do not."""
     tree = tree_of(body, SIGNATURE, types="")
-    source = interpret_source.write(renamed(tree))
-    for m, n, c in itertools.product((0, 1, 2, 3, 5), (0, 1, 2, 4), (-HUGE - 1, -1, 0, 1, 2, 7, HUGE)):
-        run(source, body, m, n, c)
-
-
-def renamed(tree):
-    """The tree with another name for arrays where an access is proved."""
-
-    def made(node):
-        node = t.rebuilt(node, made)
-        if isinstance(node, (t.Load, t.Store)) and node.inside and node.array == "x":
-            return replace(node, array="x_proved")
-        return node
-
-    (x, *others) = tree.parameters
-    parameters = (x, x._replace(name="x_proved"), *others)
-    return replace(tree, body=tuple(map(made, tree.body)), parameters=parameters)
-
-
-def run(source, body, m, n, c):
-    """Elements of x count up and down, so that conditions hold and do not; those outside are 0, as for a fault."""
-    left = [MOST]
-
-    def load(array, i, site):
-        left[0] -= 1
-        if not left[0]:
-            raise Enough
-        size = n if array == "y" else m
-        assert 0 <= i < size or array != "x_proved", f"index {i} of {m}, {n=}, {c=}\n{body}"
-        return (i * 3) % 7 if 0 <= i < size else 0
-
-    def store(array, i, value, site):
-        left[0] -= 1
-        if not left[0]:
-            raise Enough
-
-    names = {**source.names, "_item1": load, "_store1": store, "_loop": range}
-    names["_check_step"] = lambda *given: None
-    names["_span"] = lambda start, stop, step: range(start, stop, step) if step else ()
-    exec(source.text, names)
-    try:
-        names[source.kernel]("x", "x_proved", "y", c, "out", m, n)
-    except Enough:
-        pass
+    with pytest.MonkeyPatch.context() as patch:
+        watched = Watched(patch)
+        for m, n, c in itertools.product((0, 1, 2, 3, 5), (0, 1, 2, 4), (-HUGE - 1, -1, 0, 1, 2, 7, HUGE)):
+            arguments = {"x": np.arange(m) * 3 % 7, "y": np.arange(n) * 3 % 7, "c": c, "out": np.zeros(m, "int64")}
+            with suppress(ValueError):  # a step of 0
+                watched.run(tree, arguments, {"m": m, "n": n})

@@ -121,7 +121,7 @@ NAMED = {
         SYMBOLIC, "self.environment = self.environment if first_ends else first", "pass", VALUES
     ),
     "the first branch's value after both": Named(
-        SYMBOLIC, "if a and b and a.poly == b.poly else", "if a else", VALUES
+        SYMBOLIC, "if a and b and a.poly == b.poly:", "if a:", VALUES
     ),
     "what both branches set is not known to vary": Named(
         SYMBOLIC, "                condition.varies.union(*(v.varies for v in both)),", "frozenset(),", VALUES

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import reduce
 from typing import Any, Iterable, Iterator, NamedTuple, Sequence
 
+from ...ir.operations import SWAPPED
 from ...ir.tree import (
     Assign,
     Binary,
@@ -37,7 +38,6 @@ from .bodies import assigned, body_size, set_once
 
 _MOST = 4  # conditions of one loop
 _LARGE = 400  # nodes of a body that is not written three times: what is gained is small, what compiling costs is not
-_FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 SAFE = 1 << 62  # an index stays below; with an addend that does too, index + addend cannot wrap
 
 
@@ -207,9 +207,9 @@ def _mentions(e: Expr, index: str) -> bool:
 
 def affine_side(atom: Expr, index: str) -> tuple[Expr, str, Expr] | None:
     """(index + addend, op, a value without the index) of an order comparison of int64."""
-    if not isinstance(atom, Compare) or atom.op not in _FLIPPED or atom.left.type != "int64":
+    if not isinstance(atom, Compare) or atom.op in ("==", "!=") or atom.left.type != "int64":
         return None
-    for side, op, other in ((atom.left, atom.op, atom.right), (atom.right, _FLIPPED[atom.op], atom.left)):
+    for side, op, other in ((atom.left, atom.op, atom.right), (atom.right, SWAPPED[atom.op], atom.left)):
         if _is_affine(side, index) and not _mentions(other, index):
             return side, op, other
     return None

@@ -137,10 +137,10 @@ class _Choices:
     def near(self, terms: list[tuple[int, Expr]], ranges: Ranges) -> list[Compare]:
         """That what is added to the indices of inner loops does not wrap for some of them: their ends tell nothing of
         what is between then."""
-        if not any(isinstance(term, Var) and term.name in ranges for _, term in terms):
+        if not any(_is_inner(e, ranges) for _, e in terms):
             return []
-        given = [e for _, e in terms if not isinstance(e, Const) and not (isinstance(e, Var) and e.name in ranges)]
-        far = [e for e in given if e != Var(self.index, "int64")]
+        known = Var(self.index, "int64")
+        far = [e for _, e in terms if e != known and not isinstance(e, Const) and not _is_inner(e, ranges)]
         least = Const(-_LARGEST.whole, "int64")
         return [part for e in far for part in (Compare("<", e, _LARGEST), Compare(">", e, least))]
 
@@ -156,7 +156,7 @@ class _Choices:
         names = {n.name for _, term in others for n in walk(term) if isinstance(n, Var)}
         if own != [1] or not all(is_cheap(term) for _, term in others):
             return None
-        if sum(not (isinstance(term, Var) and term.name in ranges) for _, term in others) > _FEW:
+        if sum(not _is_inner(term, ranges) for _, term in others) > _FEW:
             return None
         if any(isinstance(term, Const) and abs(term.whole) > _LARGEST.whole for _, term in others):
             return None
@@ -168,7 +168,7 @@ class _Choices:
         def at(end: int) -> Expr:
             sum_: Expr = Var(self.index, "int64")
             for sign, term in others:
-                if isinstance(term, Var) and term.name in ranges and end:
+                if end and isinstance(term, Var) and _is_inner(term, ranges):
                     term = Const(ranges[term.name][(end * sign) > 0], "int64")
                 sum_ = Binary("+" if sign > 0 else "-", sum_, term, "int64")
             return sum_
@@ -183,6 +183,11 @@ def _ends(loop: For | Reduce) -> dict[str, tuple[int, int]]:
         case Const(value=int(first)), Const(value=int(stop)), Const(value=1) if first < stop:
             return {} if loop.name in assigned(loop.body) else {loop.name: (first, stop - 1)}
     return {}
+
+
+def _is_inner(term: Expr, ranges: Ranges) -> bool:
+    """Whether it is the index of an inner loop."""
+    return isinstance(term, Var) and term.name in ranges
 
 
 def _all(parts: Sequence[Expr]) -> Expr:
