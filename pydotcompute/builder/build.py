@@ -212,6 +212,7 @@ def _build_locked(
         if is_settled(project, plan):
             return plan
     from .execute import execute
+    from .pool import Workers
     from .refusals import read
     from .remembered import keep_times, remember
     from .rendered import remove_others
@@ -229,18 +230,19 @@ def _build_locked(
         if plan.stale and plan.manifest["kernels"]:
             # Whoever loads while this runs, or after it was killed, hears what is out of date.
             on_disk = _write(project, on_disk, settle(plan, {}, {}))
-        refused, trees = read(plan)
-        for item in plan.stale:
-            if item.name in refused:
-                outcome.failed[item.name] = refused[item.name]
-                outcome.results.append(Result(item, "failed", refused[item.name]))
-                report(outcome.results[-1])
-        if request.keep_going or not (plan.failures or plan.refused or refused):
-            execute(
-                plan, outcome, refused=refused, trees=trees, workers=request.jobs, keep_going=request.keep_going,
-                linker=request.linker, cache=project.cache, rendered=project.rendered_folder, store=store,
-                report=report,
-            )  # fmt: skip
+        with Workers(request.jobs, project.cache) as workers:
+            refused, trees = read(plan, workers, report)
+            for item in plan.stale:
+                if item.name in refused:
+                    outcome.failed[item.name] = refused[item.name]
+                    outcome.results.append(Result(item, "failed", refused[item.name]))
+                    report(outcome.results[-1])
+            if request.keep_going or not (plan.failures or plan.refused or refused):
+                execute(
+                    plan, outcome, workers, refused=refused, trees=trees, keep_going=request.keep_going,
+                    linker=request.linker, cache=project.cache, rendered=project.rendered_folder, store=store,
+                    report=report,
+                )  # fmt: skip
     finally:
         written = _write(project, on_disk, settle(plan, outcome.made, outcome.failed))
         drop_damaged(project.cache, plan.manifest, written)

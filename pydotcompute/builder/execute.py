@@ -15,14 +15,15 @@ from ..targets.base import BOUNDS, Answer, Job, backend_of
 from ..targets.registry import get
 from .outcome import Outcome, Ran, Result
 from .plan import Item, Name, Place, Plan
-from .pool import Died, Finished, Started, run_jobs
+from .pool import Died, Finished, Started, Workers
 
 Report = Callable[[Started | Result], None]
 
 
 def execute(
-    plan: Plan, outcome: Outcome, *, refused: Collection[Name] = (), trees: Mapping[Place, bytes] = {}, workers: int,
-    keep_going: bool, linker: str, cache: str, rendered: str, store: Store, report: Report,
+    plan: Plan, outcome: Outcome, workers: Workers, *, refused: Collection[Name] = (),
+    trees: Mapping[Place, bytes] = {}, keep_going: bool, linker: str, cache: str, rendered: str, store: Store,
+    report: Report,
 ) -> None:  # fmt: skip
     """Make every stale artifact of the plan but those refused before; fills `outcome`. Raises OSError when the cache
     cannot be written."""
@@ -56,26 +57,26 @@ def execute(
             stopped = True
             pending.clear()
 
-    for event in run_jobs(pending, workers, cache):
+    for event in workers.run(pending):
         if isinstance(event, Started):
-            began[id(event.job)] = event.worker, outcome.elapsed
+            began[id(event.task)] = event.worker, outcome.elapsed
             report(event)
             continue
         phases = event.answer.phases if isinstance(event, Finished) else {}
         failed = isinstance(event, Died) or bool(event.answer.failures)
-        outcome.ran.append(_ran(event.job, *began.pop(id(event.job)), outcome.elapsed, phases, failed))
+        outcome.ran.append(_ran(event.task, *began.pop(id(event.task)), outcome.elapsed, phases, failed))
         if isinstance(event, Died):
-            targets = event.job.targets
+            targets = event.task.targets
             if len(targets) > 1 and not stopped:
                 # Find out which of them it was: each gets a job of its own, and a second chance.
-                pending.extendleft(replace(event.job, targets=(target,)) for target in reversed(targets))
+                pending.extendleft(replace(event.task, targets=(target,)) for target in reversed(targets))
                 continue
             for target in targets:
-                fail(waiting.pop(_name(event.job, target)), event.reason)
+                fail(waiting.pop(_name(event.task, target)), event.reason)
         else:
             note_phases(outcome, event)
-            for target in event.job.targets:
-                item = waiting.pop(_name(event.job, target))
+            for target in event.task.targets:
+                item = waiting.pop(_name(event.task, target))
                 failure = event.answer.failures.get(target) or event.answer.failures.get("")
                 if failure is not None:
                     fail(item, failure)
@@ -130,7 +131,7 @@ def keep(item: Item, answer: Answer, target: str, outcome: Outcome, cache: str, 
 
 
 def note_phases(outcome: Outcome, event: Finished) -> None:
-    place = (event.job.kernel.name, str(event.job.specialisation))
+    place = (event.task.kernel.name, str(event.task.specialisation))
     phases = outcome.phases.setdefault(place, {})
     for phase, seconds in event.answer.phases.items():
         phases[phase] = phases.get(phase, 0.0) + seconds

@@ -1,4 +1,4 @@
-"""Worker processes: each imports the compilers once and takes job after job; one that dies fails its job alone.
+"""Worker processes: each imports the compilers once and takes task after task; one that dies fails its task alone.
 
 Plain child processes on a socket pair, not `multiprocessing`'s: nothing of the caller's `__main__` is run again, and
 what a dying compiler writes to stderr is kept for the reason.
@@ -15,23 +15,23 @@ import sys
 import tempfile
 from collections import deque
 from multiprocessing.connection import Connection, Pipe, wait
-from typing import IO, Iterator, NamedTuple, cast
+from typing import IO, Any, Iterator, NamedTuple, cast
 
-from ..targets.base import Answer, Job
+Task = Any  # a Job, whose answer is an Answer, or a Reading, whose answer is a Tree
 
 
 class Started(NamedTuple):
-    job: Job
+    task: Task
     worker: int  # the number of its process
 
 
 class Finished(NamedTuple):
-    job: Job
-    answer: Answer
+    task: Task
+    answer: Any
 
 
 class Died(NamedTuple):
-    job: Job
+    task: Task
     reason: str
 
 
@@ -41,43 +41,54 @@ class _Worker(NamedTuple):
     log: IO[bytes]
 
 
-def run_jobs(pending: deque[Job], workers: int, folder: str) -> Iterator[Started | Finished | Died]:
-    """Run the jobs on up to `workers` processes whose working directory is `folder`.
+class Workers:
+    """Up to `most` processes whose working directory is `folder`, started as they are needed. Leaving the context
+    kills those that there are."""
 
-    The caller may add to `pending`, or clear it: jobs that have begun are waited for. Closing the generator kills
-    every worker at once.
-    """
-    idle: list[_Worker] = []
-    busy: dict[Connection, tuple[_Worker, Job]] = {}
-    try:
-        while pending or busy:
-            while pending and len(busy) < workers:
-                used = bool(idle)
-                worker = idle.pop() if used else _start(folder)
-                job = pending.popleft()
-                busy[worker.connection] = (worker, job)
-                yield Started(job, worker.process.pid)
-                try:
-                    worker.connection.send(job)
-                except OSError:
-                    if used:  # it died between two jobs, which is not this one's fault
-                        del busy[worker.connection]
+    def __init__(self, most: int, folder: str):
+        self.most, self.folder = most, folder
+        self._idle: list[_Worker] = []
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        while self._idle:
+            _end(self._idle.pop())
+
+    def run(self, pending: deque[Task]) -> Iterator[Started | Finished | Died]:
+        """Run tasks. The caller may add to `pending`, or clear it: what has begun is waited for. Closing the
+        generator kills at once who works."""
+        busy: dict[Connection, tuple[_Worker, Task]] = {}
+        try:
+            while pending or busy:
+                while pending and len(busy) < self.most:
+                    used = bool(self._idle)
+                    worker = self._idle.pop() if used else _start(self.folder)
+                    task = pending.popleft()
+                    busy[worker.connection] = (worker, task)
+                    yield Started(task, worker.process.pid)
+                    try:
+                        worker.connection.send(task)
+                    except OSError:
+                        if used:  # it died between two tasks, which is not this one's fault
+                            del busy[worker.connection]
+                            _end(worker)
+                            pending.appendleft(task)
+                for connection in wait(list(busy)):
+                    worker, task = busy.pop(cast(Connection, connection))
+                    try:
+                        answer = worker.connection.recv()
+                    except (EOFError, OSError):
+                        reason = _last_words(worker)
                         _end(worker)
-                        pending.appendleft(job)
-            for connection in wait(list(busy)):
-                worker, job = busy.pop(cast(Connection, connection))
-                try:
-                    answer = worker.connection.recv()
-                except (EOFError, OSError):
-                    reason = _last_words(worker)
-                    _end(worker)
-                    yield Died(job, reason)
-                else:
-                    idle.append(worker)
-                    yield Finished(job, answer)
-    finally:
-        for worker in [*idle, *(worker for worker, _ in busy.values())]:
-            _end(worker)
+                        yield Died(task, reason)
+                    else:
+                        self._idle.append(worker)
+                        yield Finished(task, answer)
+        finally:
+            for worker, _ in busy.values():
+                _end(worker)
 
 
 def _start(folder: str) -> _Worker:

@@ -1,4 +1,4 @@
-"""A worker process: takes jobs from its connection, compiles them, answers. It never writes to the cache."""
+"""A worker process: takes tasks from its connection, reads and compiles, answers. It never writes to the cache."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ..errors import CompilationError, CompilerNotInstalledError, DeclarationErr
 from ..targets.base import Answer, Clock, Job
 from ..targets.registry import get
 from . import garbage
+from .reading import Reading, Tree, tree_of
 
 
 def main(handle: int) -> None:
@@ -26,12 +27,15 @@ def main(handle: int) -> None:
     begun: set[str] = set()  # backends
     while True:
         try:
-            job = connection.recv()
+            task = connection.recv()
         except (EOFError, OSError):
             return
-        connection.send(answer(job))
-        if job.backend not in begun:
-            begun.add(job.backend)
+        if isinstance(task, Reading):
+            connection.send(read(task))
+            continue
+        connection.send(answer(task))
+        if task.backend not in begun:
+            begun.add(task.backend)
             gc.collect()
             gc.freeze()  # its compilers are there for good: to go through them again takes as long as a small kernel
 
@@ -42,6 +46,14 @@ def _die_with_parent() -> None:
         import ctypes
 
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
+def read(reading: Reading) -> Tree:
+    """Read a specialisation. Whatever goes wrong becomes a refusal with its reason."""
+    try:
+        return tree_of(reading)
+    except Exception as error:
+        return Tree(refused=internal_error(error, f"reading {reading}"))
 
 
 def answer(job: Job) -> Answer:

@@ -192,7 +192,7 @@ class _Printer:
         elif isinstance(event, Result):
             self._result(event)
         elif self.progress is not None and not self.options.quiet:
-            self.progress.show(str(event.job))
+            self.progress.show(str(event.task))
 
     def _result(self, result: Any) -> None:
         assert self.progress is not None

@@ -7,7 +7,7 @@ from collections import deque
 import pytest
 
 from pydotcompute.builder.execute import jobs_of
-from pydotcompute.builder.pool import Died, Finished, Started, run_jobs
+from pydotcompute.builder.pool import Died, Finished, Started, Workers
 
 from .project import plan_project
 
@@ -28,15 +28,16 @@ def test_a_worker_that_dies_between_two_jobs_costs_neither(jobs, tmp_path):
     before = children()
     two = [jobs["saxpy T=float32"], jobs["scale FACTOR=2"]]
     finished = []
-    for event in run_jobs(deque(two), 1, str(tmp_path)):
-        assert not isinstance(event, Died)
-        if isinstance(event, Finished):
-            finished.append(event.job)
-            if len(finished) == 1:
-                (worker,) = children() - before
-                os.kill(worker, signal.SIGKILL)
-                while os.waitid(os.P_PID, worker, os.WEXITED | os.WNOWAIT) is None:
-                    pass
+    with Workers(1, str(tmp_path)) as workers:
+        for event in workers.run(deque(two)):
+            assert not isinstance(event, Died)
+            if isinstance(event, Finished):
+                finished.append(event.task)
+                if len(finished) == 1:
+                    (worker,) = children() - before
+                    os.kill(worker, signal.SIGKILL)
+                    while os.waitid(os.P_PID, worker, os.WEXITED | os.WNOWAIT) is None:
+                        pass
     assert finished == two
     assert children() == before
 
@@ -44,18 +45,22 @@ def test_a_worker_that_dies_between_two_jobs_costs_neither(jobs, tmp_path):
 def test_a_worker_is_used_again(jobs, tmp_path):
     before = children()
     todo = deque([jobs["saxpy T=float32"], jobs["scale FACTOR=2"], jobs["scale FACTOR=3"]])
-    workers, answers = set(), []
-    for event in run_jobs(todo, 1, str(tmp_path)):
-        workers |= children() - before
-        answers += [event.answer] if isinstance(event, Finished) else []
-    assert len(workers) == 1 and children() == before
-    assert [set(answer.artifacts) for answer in answers] == [{"cpu:x86-64-v3"}] * 3
+    used, answers = set(), []
+    with Workers(1, str(tmp_path)) as workers:
+        assert list(workers.run(deque())) == [] and children() == before
+        for more in (todo, deque([jobs["saxpy T=float32"]])):
+            for event in workers.run(more):
+                used |= children() - before
+                answers += [event.answer] if isinstance(event, Finished) else []
+    assert len(used) == 1 and children() == before
+    assert [set(answer.artifacts) for answer in answers] == [{"cpu:x86-64-v3"}] * 4
 
 
 def test_closing_the_generator_ends_the_workers_at_once(jobs, tmp_path):
     before = children()
-    events = run_jobs(deque(jobs.values()), 2, str(tmp_path))
-    assert isinstance(next(events), Started) and isinstance(next(events), Started)
-    assert len(children() - before) == 2
-    events.close()
-    assert children() == before
+    with Workers(2, str(tmp_path)) as workers:
+        events = workers.run(deque(jobs.values()))
+        assert isinstance(next(events), Started) and isinstance(next(events), Started)
+        assert len(children() - before) == 2
+        events.close()
+        assert children() == before

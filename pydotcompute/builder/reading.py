@@ -1,0 +1,42 @@
+"""The front end, as a task of a worker: what a specialisation says, as jobs have it, or what is wrong with it."""
+
+from __future__ import annotations
+
+import pickle
+from typing import NamedTuple
+
+from ..declare.model import Kernel, Rendered, Specialisation
+from ..errors import DeclarationError
+
+
+class Reading(NamedTuple):
+    """Read a specialisation as it is rendered."""
+
+    kernel: Kernel
+    specialisation: Specialisation
+    rendered: Rendered
+
+    def __str__(self) -> str:
+        return f"{self.kernel.name} {self.specialisation}"
+
+
+class Tree(NamedTuple):
+    """What became of a reading."""
+
+    data: bytes = b""  # the typed tree, pickled; empty: none could be had here, so its job reads again
+    refused: str = ""  # why there is none
+
+
+def tree_of(reading: Reading) -> Tree:
+    """The typed tree. Imports no compiler."""
+    from ..analysis.races import check  # here, because a plan of what is all there needs none of the tree
+    from ..frontend.build import build_tree
+
+    try:
+        tree = check(build_tree(*reading))
+    except DeclarationError as error:
+        return Tree(refused=str(error))
+    try:
+        return Tree(pickle.dumps(tree, pickle.HIGHEST_PROTOCOL))
+    except RecursionError:  # nested too deep for this alone
+        return Tree()
