@@ -243,6 +243,14 @@ def _approximate(function: Callable) -> Callable:
         def compute(a):
             return function(a.astype(np.float64)).astype(a.dtype)
 
+        def nearly(a):
+            """Of some numbers the next best: PTX promises of rcp that a unit in the last place is wrong at most."""
+            exact, best = function(a.astype(np.float64)), compute(a)
+            other = np.nextafter(best, np.where(exact > best, np.inf, -np.inf).astype(a.dtype))
+            return np.where((a.view(np.uint32) % 2 == 1) & (exact != best) & np.isfinite(other), other, best)
+
+        if function is _reciprocal and kind == "f32" and "approx" in modifiers:
+            return Operation((kind,), (kind,), _wrap(nearly, modifiers, kind, "approx"))
         exact = function is np.sqrt or function is _reciprocal
         if kind == "f64" and {"approx", "ftz"} <= modifiers:
             # 20 bits of the fraction, as PTX promises of rcp and rsqrt.

@@ -23,7 +23,7 @@ from ..functions import FUNCTIONS as LISTED
 from ..tree import Helper
 from . import circular, exponential, hyperbolic, inverse, logarithm, power, roots, special, trigonometric
 from .bits import called, narrow, widen
-from .helpers import traced
+from .helpers import NEAR_QUOTIENT, traced
 from .storage import STORAGE
 
 _FILES = (exponential, hyperbolic, inverse, logarithm, power, roots, special, trigonometric)
@@ -47,7 +47,7 @@ def helpers(name: str, dtype: str, has_float64: bool = True, fused: bool = False
     parameters = [(parameter, dtype) for parameter in LISTED[name].arguments]
     by_dtype = FUNCTIONS[name] | (FUSED.get(name, {}) if fused else {})
     made = traced(f"{name}_{dtype}", by_dtype[dtype], parameters)
-    return (*_called_by(name, dtype), made)
+    return (*_called_by(name, dtype, fused), made)
 
 
 def bound(name: str, dtype: str) -> int:
@@ -55,7 +55,9 @@ def bound(name: str, dtype: str) -> int:
     return 2 if dtype == "float32" or name in _WITHIN_2 else 4
 
 
-def _called_by(name: str, dtype: str) -> tuple[Helper, ...]:
+def _called_by(name: str, dtype: str, fused: bool) -> tuple[Helper, ...]:
+    if fused and dtype in FUSED.get(name, {}):
+        return (NEAR_QUOTIENT,)
     if name not in _CIRCULAR:
         return ()
     wide = traced(f"large_{name}_float64", circular.WIDE.large(name), [("x", "float64")])

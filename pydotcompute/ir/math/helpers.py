@@ -51,3 +51,7 @@ def _ordered(result: Value) -> list[Value]:
             left.append((one, True))
             left += [(operand, False) for operand in reversed(one.operands)]
     return order
+
+
+#: a quotient whose error what follows makes good: within 2 ulp, where a target has a faster way to that
+NEAR_QUOTIENT = traced("near_quotient_float32", lambda a, b: a / b, [("a", "float32"), ("b", "float32")])

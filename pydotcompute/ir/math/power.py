@@ -17,6 +17,7 @@ from .bits import (
     as_bits,
     as_float,
     both,
+    called,
     copysign,
     differ,
     either,
@@ -32,6 +33,7 @@ from .bits import (
 )
 from .exponential import EXP2_32, EXP2_OF_SUM, EXP2_SHORT, scaling
 from .formats import FLOAT32, FLOAT64, Format
+from .helpers import NEAR_QUOTIENT
 from .logarithm import decomposition
 
 # log2((1 + s) / (1 - s)) = s P(s²), to 37 bits
@@ -97,7 +99,7 @@ def _fused32(x: Value, y: Value) -> Value:
     k = _exponent32(bits) + select(denormal, _GROWN_32, _ZERO_32)
     m = _mantissa32(bits)
     f = m - _ONE_32
-    s = f / (m + _ONE_32)
+    s = called(NEAR_QUOTIENT, f, m + _ONE_32)
     z = s * s
     # c0 + c1 z rounded, and the rest of the series
     a = fmuladd(z, _C1, _C0)

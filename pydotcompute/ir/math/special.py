@@ -15,6 +15,7 @@ from .bits import (
     Value,
     as_bits,
     as_float,
+    called,
     copysign,
     fabs,
     fmuladd,
@@ -24,10 +25,12 @@ from .bits import (
     polynomial,
     scalar,
     select,
+    value,
     widen,
 )
 from .exponential import EXP_32, EXP_OF_SUM, LN2, exp_of_minus, scaling
 from .formats import FLOAT32, Format, both_formats
+from .helpers import NEAR_QUOTIENT
 
 # erf(x) = x + x P(z), z = x² <= 1
 _ERF_32 = (
@@ -174,7 +177,7 @@ def _fused_erfc32(x: Value) -> Value:
     y = select(y > _LIMIT_32, _LIMIT_32, y)
     # 1 / (x + c) = inverse (1 + error)
     total = y + _C
-    inverse = _ONE_32 / total
+    inverse = called(NEAR_QUOTIENT, value(_ONE_32), total)
     error = fmuladd(-inverse, y - (total - _C), fmuladd(-inverse, total, _ONE_32))
     # P(u) / (x + c) as the sum of two
     u = fmuladd(inverse, np.float32(_SLOPE_32), _ONE_32)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from llvmlite import ir
 
 from ...ir.math import circular
+from ...ir.math.helpers import NEAR_QUOTIENT
 from ..llvm import lanes
 from ..llvm.dialect import Dialect
 from ..llvm.independence import ACCESS
@@ -46,7 +47,10 @@ class CpuDialect(Dialect):
     grouped: bool = True
 
     linkage, pure = "linkonce_odr", lanes.PURE
-    helpers = {circular.WIDE.word.name: word_of_inverse, circular.WIDE.upper_half.name: upper_half}
+    helpers = {
+        circular.WIDE.word.name: word_of_inverse, circular.WIDE.upper_half.name: upper_half,
+        NEAR_QUOTIENT.name: lambda b, x, y: b.fdiv(x, y),
+    }  # fmt: skip
 
     # ------------------------------------------------------------------------------------------------ arithmetic
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from llvmlite import ir
 from numba import types
 
+from ...ir.math.helpers import NEAR_QUOTIENT
 from ..llvm.dialect import Dialect
 from ..llvm.memory import alignment, pair_words
 from ..llvm.operations import leading_zeros
@@ -38,6 +39,12 @@ def _large(name: str):
     return lambda b, x: b.fptrunc(device(b, name, types.float64, b.fpext(x, F64)), F32)
 
 
+def _near_quotient(b, x, y):
+    """By one instruction and a product; rounded as it is to be it takes eight, and a jump."""
+    reciprocal = ir.InlineAsm(ir.FunctionType(F32, [F32]), "rcp.approx.ftz.f32 $0, $1;", "=f,f", False)
+    return b.fmul(x, b.call(reciprocal, [y]))
+
+
 @dataclass(frozen=True)
 class NvvmDialect(Dialect):
     """For GPUs from a compute capability on. An index is in range, so its arithmetic carries `nsw`."""
@@ -45,7 +52,9 @@ class NvvmDialect(Dialect):
     capability: Capability
 
     linkage = "linkonce_odr"  # as functions have in Numba's modules: several may hold the same one
-    helpers = {f"large_{name}_float32": _large(name) for name in ("sin", "cos", "tan")}
+    helpers = {f"large_{name}_float32": _large(name) for name in ("sin", "cos", "tan")} | {
+        NEAR_QUOTIENT.name: _near_quotient
+    }
 
     # ------------------------------------------------------------------------------------------------ arithmetic
 
