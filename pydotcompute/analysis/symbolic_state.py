@@ -117,7 +117,7 @@ class State(ABC):
         self.conditions.pop()
 
     @abstractmethod
-    def divided(self, a: Poly, b: Poly, op: str) -> Poly | None:
+    def divided(self, a: Poly, b: Poly, op: str, dtype: str = "int64") -> Poly | None:
         """A quotient or rest, see `symbolic_values.Values`."""
 
     @abstractmethod

@@ -185,7 +185,7 @@ class Values(State):
             return self.arithmetic([left, right], e.type, poly, once)
         a, b, by = left.poly, right.poly, affine.constant_of(right.poly)
         if e.op in ("//", "%"):
-            poly = self.divided(a, b, e.op)
+            poly = self.divided(a, b, e.op, e.type)
         elif e.op == "<<" and self.is_natural(a):
             poly = self.shifted(a, b, e.type)
         elif e.op == ">>" and by is not None and 0 <= by < bits_of(e.type):
@@ -206,13 +206,13 @@ class Values(State):
             return affine.multiply(a, affine.constant(1 << by))
         return None
 
-    def divided(self, a: Poly, b: Poly, op: str) -> Poly | None:
+    def divided(self, a: Poly, b: Poly, op: str, dtype: str = "int64") -> Poly | None:
         """a // b or a % b as an unknown quotient or rest, with what the division says of them; b = 0 gives 0."""
         by = affine.constant_of(b)
         if (by is not None and by <= 0) or affine.degree(b) > 1:
             return None
-        if not self.is_natural(b) and self.ranges.least(a) == -(1 << 63):
-            return None  # the least number by -1 is itself
+        if not self.is_natural(b) and self.ranges.least(a) <= of_type(dtype)[0]:
+            return None  # the least number of a type by -1 is itself
         key = frozenset(a.items()), frozenset(b.items())
         if key not in self.divisions:
             quotient, rest = self.derived("quotient", a, b), self.derived("rest", a, b)

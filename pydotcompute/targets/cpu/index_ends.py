@@ -10,12 +10,17 @@ from ...ir.tree import Binary, Call, Const, Convert, Expr, Select, Var
 _SMALL = 1 << 16  # values of a type that are worth to be looked at
 
 Ends = tuple[Expr | None, Expr | None]
+Found = tuple[Expr, ...]  # what is to be inside
 
 
-def ends_of(e: Expr, once: Mapping[str, Expr], is_fixed: Callable[[Expr], bool]) -> Ends:
-    """The least and the most that an integer may be, in terms of what has one value in the loop; None where nobody
-    knows. Where both are inside an array, so is it: what is added may only wrap to values below 0. once: what the
-    loop's body sets once, and to what."""
+def ends_of(e: Expr, once: Mapping[str, Expr], is_fixed: Callable[[Expr], bool]) -> Found:
+    """What has one value in the loop, and where all of it is inside an array, so is an integer of the loop, whatever is
+    read: the least and the most that it may be. Nothing where nobody knows them. once: what the loop's body sets once,
+    and to what.
+
+    Only what is added at the end may wrap, and to values outside: what is computed of one that wrapped says nothing of
+    those between the ends.
+    """
 
     def ends(e: Expr) -> Ends:
         if is_fixed(e):
@@ -29,10 +34,8 @@ def ends_of(e: Expr, once: Mapping[str, Expr], is_fixed: Callable[[Expr], bool])
             case Select(_, a, b, dtype):
                 (low_a, high_a), (low_b, high_b) = ends(a), ends(b)
                 return _of("min", (low_a, low_b), dtype), _of("max", (high_a, high_b), dtype)
-            case Binary("+", a, Const() as c, "int32" | "int64") | Binary("+", Const() as c, a, "int32" | "int64"):
-                return _added(ends(a), c) if c.whole >= 0 else (None, None)
-            case Binary("-", a, Const() as c, "int64"):
-                return _added(ends(a), Const(-c.whole, "int64")) if c.whole > 0 else (None, None)
+            case Binary("+" | "-" as op, a, b, dtype) if is_integer(dtype):
+                return _added(op, ends(a), ends(b), dtype)
             case Binary("&", _, Const() as c, dtype) | Binary("&", Const() as c, _, dtype) if is_integer(dtype):
                 return (Const(0, dtype), c) if c.whole >= 0 else (None, None)
             case Convert(a, dtype) if is_integer(dtype) and _keeps(a.type, dtype):
@@ -42,7 +45,31 @@ def ends_of(e: Expr, once: Mapping[str, Expr], is_fixed: Callable[[Expr], bool])
                 return Convert(low, dtype), Convert(high, dtype)
         return None, None
 
-    return ends(e)
+    def last(e: Expr) -> Found:
+        """Of the index itself."""
+        if is_fixed(e):
+            return e, e
+        match e:
+            case Var(name=name) if name in once:
+                return last(once[name])
+            case Convert(a, dtype) if is_integer(dtype) and _keeps(a.type, dtype):
+                if found := last(a):
+                    return tuple(Convert(end, dtype) for end in found)
+            case Binary("+", a, Const() as c, "int32" | "int64") | Binary("+", Const() as c, a, "int32" | "int64"):
+                if c.whole >= 0:  # the most is outside if it wraps
+                    return tuple(Binary("+", end, c, e.type) for end in _both(ends(a)))
+            case Binary("-", a, Const() as c, "int64") if c.whole > 0:
+                if found := _both(ends(a)):  # of what is less than 0 the difference may wrap
+                    natural = Call("min", (found[0], Const(0, "int64")), "int64")
+                    return (*(Binary("-", end, c, "int64") for end in found), natural)
+        return _both(ends(e))
+
+    return last(e)
+
+
+def _both(ends: Ends) -> Found:
+    low, high = ends
+    return () if low is None or high is None else (low, high)
 
 
 def _of(function: str, pair: tuple[Expr | None, Expr | None], dtype: str, either: bool = False) -> Expr | None:
@@ -50,12 +77,20 @@ def _of(function: str, pair: tuple[Expr | None, Expr | None], dtype: str, either
     a, b = pair
     if a is None or b is None:
         return (a or b) if either else None
+    if isinstance(a, Const) and isinstance(b, Const):
+        return Const((min if function == "min" else max)(a.whole, b.whole), dtype)
     return Call(function, (a, b), dtype)
 
 
-def _added(ends: Ends, c: Const) -> Ends:
-    low, high = (end and Binary("+", end, c, c.type) for end in ends)
-    return low, high
+def _added(op: str, a: Ends, b: Ends, dtype: str) -> Ends:
+    """Of a sum or a difference: where all ends are constants, of which none makes it wrap."""
+    constants = [end.whole for end in (*a, *b) if isinstance(end, Const)]
+    if len(constants) < 4:
+        return None, None
+    low_a, high_a, low_b, high_b = constants
+    low, high = (low_a + low_b, high_a + high_b) if op == "+" else (low_a - high_b, high_a - low_b)
+    least, most = of_type(dtype)
+    return (Const(low, dtype), Const(high, dtype)) if least <= low and high <= most else (None, None)
 
 
 def _keeps(one: str, other: str) -> bool:

@@ -131,9 +131,9 @@ class LiftedChecks:
                 if from_zero and e == Var(index, "int64") and extent == self.expressions.text(loop.counts[-1]):
                     checks.append([])  # of what the loop counts to
                     continue
-                least, most = ends_of(given, once, is_fixed)
-                if least and most and least != most:
-                    places, exact = [least, most], False
+                found = ends_of(given, once, is_fixed)
+                if len(set(found)) > 1:
+                    places, exact = list(found), False
                 elif any(isinstance(part, Var) and part.name in changed for part in walk(e)):
                     break
                 elif is_cheap(e) and slope(e, index) in (-1, 0, 1):

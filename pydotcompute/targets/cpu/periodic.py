@@ -38,7 +38,7 @@ from ...ir.tree import (
 from ..llvm.expressions import is_cheap
 from .bodies import assigned
 
-_LARGEST = Const(1 << 61, "int64")  # of what a few can be added without wrapping
+_LARGEST = Const(1 << 60, "int64")  # of what five can be added without wrapping: _FEW, the index, those of inner loops
 _MOST = 2  # periods that are
 _FEW = 3  # other numbers
 _ZERO = Const(0, "int64")
@@ -77,6 +77,9 @@ class _Choices:
     def __init__(self, loop: Parallel, slow: set[str]):
         """slow: the helpers that take long."""
         self.index, self.changed = loop.names[-1], assigned(loop.body)
+        over = loop.ranges[-1] if loop.ranges else None
+        # what the index lies above and below
+        self.low, self.high = ([over.start, over.stop],) * 2 if over else ([], [loop.counts[-1]])
         nodes = [n for s in loop.body for n in walk(s)]
         # The iterations at the ends are no vectors: they take longer then than to gather what all of them load.
         self.clamps = not any(_takes_long(n) or isinstance(n, CallHelper) and n.helper in slow for n in nodes)
@@ -112,7 +115,9 @@ class _Choices:
         sum_ = self.sum_of(terms, ranges)
         if sum_ is None or abs(periods) > _MOST:
             return None
-        parts = [Compare(">=", sum_(-1), _ZERO), Compare("<", sum_(1), period), *self.near(terms, ranges)]
+        if (near := self.near(terms, ranges)) is None:
+            return None
+        parts = [Compare(">=", sum_(-1), _ZERO), Compare("<", sum_(1), period), *near]
         if periods:
             parts.append(Compare("<", period, _LARGEST))
         return Select(_all(parts), sum_(0), e, "int64")
@@ -129,20 +134,24 @@ class _Choices:
             (inner,) = (a for a in inner.arguments if a is not fixed[0])
         terms = _terms(inner, 1)
         sum_ = self.sum_of(terms, ranges) if bounds else None
-        if sum_ is None:
+        if sum_ is None or (near := self.near(terms, ranges)) is None:
             return None
         parts = [Compare(op, sum_(1 if op == "<=" else -1), bound) for op, bound in bounds]
-        return Select(_all([*parts, *self.near(terms, ranges)]), sum_(0), e, "int64")
+        return Select(_all([*parts, *near]), sum_(0), e, "int64")
 
-    def near(self, terms: list[tuple[int, Expr]], ranges: Ranges) -> list[Compare]:
-        """That what is added to the indices of inner loops does not wrap for some of them: their ends tell nothing of
-        what is between then."""
-        if not any(_is_inner(e, ranges) for _, e in terms):
+    def near(self, terms: list[tuple[int, Expr]], ranges: Ranges) -> list[Compare] | None:
+        """That no sum with the indices of inner loops wraps for some of them: their ends tell nothing of what is
+        between then. None: nothing can say so."""
+        inner = [ranges[e.name] for _, e in terms if isinstance(e, Var) and _is_inner(e, ranges)]
+        if sum(max(abs(least), abs(most)) for least, most in inner) > _LARGEST.whole:
+            return None
+        if not inner:
             return []
-        known = Var(self.index, "int64")
-        far = [e for _, e in terms if e != known and not isinstance(e, Const) and not _is_inner(e, ranges)]
+        own = Var(self.index, "int64")
+        far = [e for _, e in terms if e != own and not _is_inner(e, ranges)]
+        low, high = [*far, *self.low], [*far, *self.high]
         least = Const(-_LARGEST.whole, "int64")
-        return [part for e in far for part in (Compare("<", e, _LARGEST), Compare(">", e, least))]
+        return [Compare(">", e, least) for e in low] + [Compare("<", e, _LARGEST) for e in high]
 
     def is_fixed(self, e: Expr, ranges: Ranges) -> bool:
         names = {n.name for n in walk(e) if isinstance(n, Var)}
@@ -185,13 +194,17 @@ def _ends(loop: For | Reduce) -> dict[str, tuple[int, int]]:
     return {}
 
 
+def _is_small(e: Expr) -> bool:
+    return isinstance(e, Const) and abs(e.whole) <= _LARGEST.whole
+
+
 def _is_inner(term: Expr, ranges: Ranges) -> bool:
     """Whether it is the index of an inner loop."""
     return isinstance(term, Var) and term.name in ranges
 
 
 def _all(parts: Sequence[Expr]) -> Expr:
-    return reduce(partial(BoolOp, "and"), parts)
+    return reduce(partial(BoolOp, "and"), dict.fromkeys(parts))
 
 
 def _terms(e: Expr, sign: int) -> list[tuple[int, Expr]]:

@@ -8,6 +8,7 @@ from pydotcompute.check import memory
 from pydotcompute.targets.cpu.lowering import lower
 
 SIGNATURE = "(x: float32[n], y: int64[m], z: int32[m], b: uint8[m], lo: {0}, hi: {0}) -> (out: float32[m])"
+LARGEST = np.int64((1 << 63) - 1)
 WIDE = {
     "min(max(y[i], lo), hi)": lambda y, z, b, lo, hi: np.minimum(np.maximum(y, lo), hi),
     "max(min(hi, y[i]), lo)": lambda y, z, b, lo, hi: np.maximum(np.minimum(y, hi), lo),
@@ -19,7 +20,21 @@ WIDE = {
     "b[i]": lambda y, z, b, lo, hi: b.astype("i8"),
     "(y[i] & 7)": lambda y, z, b, lo, hi: y & 7,
     "4 + (z[i] & 3)": lambda y, z, b, lo, hi: np.int64(4) + (z & 3),
+    "min(max(y[i], lo), hi) - 9223372036854775807": lambda y, z, b, lo, hi: np.minimum(np.maximum(y, lo), hi) - LARGEST,
     "min(max(y[i], lo), max(y[i], hi))": lambda y, z, b, lo, hi: np.minimum(np.maximum(y, lo), np.maximum(y, hi)),
+}
+# of what is added before the end nobody knows where it went
+NESTED = {
+    "max(min(y[i], hi) + 1, 0)": lambda y, z, b, lo, hi: np.maximum(np.minimum(y, hi) + 1, 0),
+    "max(min((y[i] & 9223372036854775807) + 1, hi), lo)": lambda y, z, b, lo, hi: np.maximum(
+        np.minimum((y & LARGEST) + 1, hi), lo
+    ),
+    "min(max(y[i], lo), hi) + 9223372036854775807 + 10": lambda y, z, b, lo, hi: (
+        np.minimum(np.maximum(y, lo), hi) + LARGEST + 10
+    ),
+    "(max(y[i] + 3, lo) if y[i] > 2 else max(hi, 0))": lambda y, z, b, lo, hi: np.where(
+        y > 2, np.maximum(y + 3, lo), np.maximum(hi, 0)
+    ),
 }
 NARROW = {
     "min(max(z[i], lo), hi)": lambda y, z, b, lo, hi: np.minimum(np.maximum(z, lo), hi),
@@ -27,8 +42,9 @@ NARROW = {
     "min(max(z[i], lo), hi) - 2": lambda y, z, b, lo, hi: np.minimum(np.maximum(z, lo), hi) - np.int32(2),
     "int64(min(max(z[i], lo), hi)) - 2": lambda y, z, b, lo, hi: np.int64(1) * np.minimum(np.maximum(z, lo), hi) - 2,
     "min(max(z[i], 0), n - 1)": lambda y, z, b, lo, hi: np.minimum(np.maximum(z, 0), 6),
+    "max(min(z[i], hi) + 1, int32(0))": lambda y, z, b, lo, hi: np.maximum(np.minimum(z, hi) + np.int32(1), 0),
 }
-CASES = [("int64", *case) for case in WIDE.items()] + [("int32", *case) for case in NARROW.items()]
+CASES = [("int64", *case) for case in [*WIDE.items(), *NESTED.items()]] + [("int32", *case) for case in NARROW.items()]
 
 
 @pytest.mark.slow
@@ -62,7 +78,7 @@ def test_an_index_brought_between_two_values(dtype, index, wanted, loop):
     assert not memory.overrun(x, buffer)
 
 
-@pytest.mark.parametrize("dtype, index", [case[:2] for case in CASES if "max(y[i], hi)" not in case[1] and case[0] != "int32"])
+@pytest.mark.parametrize("dtype, index", [("int64", index) for index in WIDE if "max(y[i], hi)" not in index])
 def test_it_is_looked_at_once(dtype, index):
     text = lower(tree_of(f"for i in grid(m):\n    j = {index}\n    out[i] = x[j]", SIGNATURE.format(dtype), types="")).text
     assert "within(" in text

@@ -83,6 +83,26 @@ def test_a_sum_with_the_period_may_wrap():
         agree(k, {"n": 40}, p=p, n=40, out=np.zeros(40, "i8"))
 
 
+@pytest.mark.parametrize("index", [
+    "min(max(j + k, 0), 9)", "(j + k) % m", "(j - k + m) % m", "min(max(j + k + a, 0), m - 1)", "(j + k + a) % m",
+    "min(max(j + k + a + a + a, 0), m - 1)", "min(max(j + k + a - 1152921504606846977, 0), m - 1)",
+])  # fmt: skip
+@pytest.mark.parametrize("over, range_", [
+    ("s, s + 4", "-1, 2"), ("4", "9223372036854775804, 9223372036854775807"), ("s, s - 4, -1", "-3, 3"),
+    ("4", "1152921504606846970, 1152921504606846978"),
+])  # fmt: skip
+def test_loops_near_the_ends_of_int64(index, over, range_):
+    """An index may be there itself, and what is added to it; elements of one byte, of which any address is one."""
+    signature = "(x: uint8[m], s: int64, a: int64, out: inout uint8[4])"
+    body = f"c = 0\nfor j in grid(({over})):\n    for k in range({range_}):\n        out[j - {{}}] += x[{index}]"
+    body = body.format("s" if over == "s, s + 4" else "0" if over == "4" else "s + 3")
+    k = kernel(body, signature, types="", extra='requires: ["m == 10"]')
+    ends = (-(1 << 63), 3 - (1 << 63), -(1 << 60), -5, 0, 1 << 60, (1 << 61) + 1, (1 << 63) - 8)
+    for s in ends:
+        for a in (0, *ends, (1 << 61) - 1):
+            agree(k, {"m": 10}, x=np.arange(10, dtype="u1"), s=s, a=a, out=np.zeros(4, "u1"))
+
+
 def test_iterations_that_take_long_stay_vectors():
     """At the ends there would be none."""
     signature = "(u: T[n, m]) -> (out: T[n, m])"
