@@ -7,10 +7,13 @@ from collections.abc import Iterable, Mapping
 from functools import reduce
 from typing import Any
 
-from ..artifact.dimensions import Operation, Tree, evaluate
+from ..artifact.dimensions import MOST_LEVELS, Operation, Tree, evaluate
 from ..artifact.signature import DTYPE_BYTES
 from ..errors import DeclarationError
 from ..ir.tree import Binary, Call, Compare, Const, Convert, Expr, Select, Stmt, Unary, Var, walk
+
+_MOST_LEVELS = MOST_LEVELS - 30  # what else is made of an expression is nested deeper
+_MOST_NODES = 1000  # what is divided by stands several times in a tree
 
 
 def assigned(body: Iterable[Stmt]) -> set[str]:
@@ -23,8 +26,24 @@ def assigned(body: Iterable[Stmt]) -> set[str]:
 
 def expression(e: Expr, known: Mapping[str, Tree | None]) -> Tree | None:
     """An expression of a kernel in any integers but uint64, or two of them compared, as a tree for the launch, which
-    wraps as in the kernel; None if it is made of more than that."""
+    wraps as in the kernel; None if it is made of more than that, or would be more than a launch has to do with."""
+    found = _followed(e, known)
+    return found if found is not None and _is_small(found) else None
 
+
+def _is_small(tree: Tree) -> bool:
+    left, seen = [(tree, 0)], 0
+    while left:
+        one, level = left.pop()
+        seen += 1
+        if level > _MOST_LEVELS or seen > _MOST_NODES:
+            return False
+        if isinstance(one, Operation):
+            left += [(operand, level + 1) for operand in one.operands]
+    return True
+
+
+def _followed(e: Expr, known: Mapping[str, Tree | None]) -> Tree | None:
     def operation(op: str, *parts: Expr) -> Tree | None:
         values = [value for part in parts if (value := expression(part, known)) is not None]
         return Operation(op, tuple(values)) if len(values) == len(parts) else None
@@ -45,10 +64,10 @@ def expression(e: Expr, known: Mapping[str, Tree | None]) -> Tree | None:
         case Binary(op="//" | "%" as op, left=left, right=Const(value=int() as by) as right):
             return _wrapped(operation(op, left, right), e.type) if by not in (0, -1) else None
         case Binary(op="//", left=left, right=right):
-            quotient, divisor = operation("//", left, right), expression(right, known)
-            back = operation("-%", Const(0, "int64"), left)
-            if quotient is None or back is None or divisor is None:
+            divided, divisor = expression(left, known), expression(right, known)
+            if divided is None or divisor is None:
                 return None
+            quotient, back = Operation("//", (divided, divisor)), Operation("-%", (0, divided))
             some = Operation("if", (Operation("==", (divisor, -1)), back, quotient))
             return _wrapped(Operation("if", (Operation("==", (divisor, 0)), 0, some)), e.type)
         case Call(function="min" | "max" as name, arguments=(left, right)):

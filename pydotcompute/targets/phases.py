@@ -44,6 +44,7 @@ from ..ir.tree import (
     walk,
 )  # fmt: skip
 from .geometry import assigned, expression
+from .host_counters import with_own_counters
 
 
 def phases_of(tree: KernelTree) -> list[Parallel]:
@@ -210,6 +211,9 @@ class _Splitting:
             if not p.in_memory and not p.dtype.startswith("complex"):
                 self.known[p.name] = p.name
         self.hosts = self._hosts()
+        if lost := {n.name for s in tree.body for n in walk(s) if isinstance(n, For) and _has_phase(n)} - self.hosts:
+            self.tree = with_own_counters(tree, lost, _has_phase, self.unique)
+            self.hosts = self._hosts()
         self.of_call = [a for a in tree.arrays.values() if a.kind == "call"]
         self.lengths: dict[str, Tree] = {}  # what the host works out for the extents of such arrays
         self.extents = {a.name: tuple(map(self.extent, a.shape)) for a in self.of_call}
