@@ -130,6 +130,12 @@ class Phases(Blocks):
                 self.line(f"if {turn} {self.rng.choice(('>', '==', '<'))} 1:")
                 self.line(f"    {word}")
                 self.step(dims, depth + 1)
+        if kind == "turns" and self.steps.random() < 0.6:  # another loop, or a local, of the name
+            total = self.name()
+            self.line(f"{total} = 0")
+            self.line(f"for {turn} in range({self.steps.randint(0, 3)}):")
+            self.line(f"    {total} += {turn}")
+            self.scope.add(Expr(total, "int64"))
         if kind == "branch" and self.chance(0.5):
             with self.block("else:"):
                 self.step(dims, depth + 1)
