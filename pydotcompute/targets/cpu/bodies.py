@@ -49,6 +49,12 @@ def has_much_code(loop: Parallel | Reduce) -> bool:
     return any(isinstance(n, Binary) or n.function not in EXACT for n in calls)
 
 
+def vector_width(loop: Parallel) -> int:
+    """How many lanes a vector of the loop has: fewer where it computes in 64 bits, for which functions have no more."""
+    types = {getattr(node, "type", "") for s in loop.body for node in walk(s)}
+    return 8 if types & {"float64", "complex64", "complex128"} else 16
+
+
 def goes_across(loop: Parallel | Reduce) -> bool:
     """Whether its iterations read elements that lie apart: those of a column."""
     index = loop.names[-1] if isinstance(loop, Parallel) else loop.name

@@ -20,7 +20,7 @@ from ...errors import CompilationError, Position
 from ..llvm.line_table import LineTable, nowhere
 from ..llvm.numba_frontend import Refused, compile_written
 from ..llvm.written import Written
-from . import float16, fused
+from . import float16, fused, masks
 from .fma import emulated, fma_ir
 from .line_stores import PREFIX as STREAMING, streaming_ir
 from .link import link
@@ -165,6 +165,8 @@ def _whole(text: str, target: str) -> llvm.ModuleRef:
         module.link_in(parsed(fused.fused_ir(text, has("fma", target)), target))
     if STREAMING in text:
         module.link_in(parsed(streaming_ir(triple(target).startswith("x86_64")), target))
+    if f"@{masks.PREFIX}" in text:
+        module.link_in(parsed(masks.masks_ir(has("avx2", target)), target))
     for item in (*module.functions, *module.global_variables):
         if item.is_declaration or item.name == "run" or item.name.startswith("llvm."):
             continue

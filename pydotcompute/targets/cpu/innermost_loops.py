@@ -27,7 +27,7 @@ from ..llvm.faults import Faults
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
 from .arrays import before_line
-from .bodies import assigned, goes_across, has_much_code, lie_side_by_side
+from .bodies import assigned, goes_across, has_much_code, lie_side_by_side, vector_width
 from .index_set_splitting import (
     Split,
     assuming,
@@ -40,6 +40,7 @@ from .index_set_splitting import (
 from .interruptions import PIECE, Interruptions, leave_if_interrupted
 from .lifted_checks import LiftedChecks
 from .loop_reductions import Lanes, Reductions
+from .rests import Rests
 from .row_versions import RowVersions
 from .staged_updates import Staging
 
@@ -62,7 +63,7 @@ class InnermostLoops:
         self.writer, self.names, self.expressions = writer, writer.names, expressions
         self.statements, self.reductions, self.faults = statements, reductions, faults
         self.checks, self.interruptions, self.rows, self.splits = checks, interruptions, rows, splits
-        self.staging = staging
+        self.staging, self.rests = staging, Rests(writer, statements, checks.elements, expressions)
 
     def write(self, loop: Parallel, lanes: Lanes, start: str, stop: str) -> None:
         """The loop over the last index, from start to stop, with the body."""
@@ -169,6 +170,8 @@ class InnermostLoops:
             mark = "unrolled"
         elif mark == "independent" and self.reductions.quick and self.rows.is_short(loop):
             mark = "short"
+        if mark in ("independent", "interleaved") and not counter and self.rests.is_costly(loop):
+            start, stop = self.rests.write(loop, start, stop)
         with writer.for_(counter or name, start, stop):
             writer.line(f"{mark}()")
             if counter:  # of a piece, which does not tell LLVM that it starts from 0 or later
@@ -358,7 +361,7 @@ def _whole_vectors(loop: Parallel) -> int:
     compiler unrolls it before it looks for vectors, and finds none or those of an outer loop."""
     count = loop.counts[-1].whole if isinstance(loop.counts[-1], Const) else 0
     inner = any(isinstance(node, (For, While, Reduce)) for s in loop.body for node in walk(s))
-    whole = 0 < count <= _FEW and count % _vector_width(loop) == 0
+    whole = 0 < count <= _FEW and count % vector_width(loop) == 0
     return count if whole and not inner and not index_conditions(loop) else 0
 
 
@@ -369,12 +372,6 @@ def _of_few_vectors(loop: Parallel) -> str:
 
 def _few(loop: Parallel) -> bool:
     return isinstance(count := loop.counts[-1], Const) and count.whole <= PIECE
-
-
-def _vector_width(loop: Parallel) -> int:
-    """How many lanes a vector of the loop has: fewer where it computes in 64 bits, for which functions have no more."""
-    types = {getattr(node, "type", "") for s in loop.body for node in walk(s)}
-    return 8 if types & {"float64", "complex64", "complex128"} else 16
 
 
 def _waits_for_its_neighbours(loop: Parallel) -> bool:

@@ -11,14 +11,14 @@ from ...ir.math import FUNCTIONS
 from ...ir.math.storage import STORAGE
 from ..llvm.mathematics import defined, listed
 from ..llvm.numba_frontend import call_linked, subroutine
-from . import float16, fused, lane_vectors, line_stores, reduction, scalar, search, turned_tiles
+from . import float16, fused, lane_vectors, line_stores, masks, reduction, scalar, search, turned_tiles
 from .dialect import CPU
 from .intrinsics import INTRINSICS
 
 NUMBA_TYPES = CPU.numba_types
 NAMES = {
     **INTRINSICS, **scalar.FUNCTIONS, **reduction.FUNCTIONS, **lane_vectors.FUNCTIONS, **search.FUNCTIONS,
-    **line_stores.FUNCTIONS, **turned_tiles.FUNCTIONS,
+    **line_stores.FUNCTIONS, **turned_tiles.FUNCTIONS, **masks.FUNCTIONS,
 }  # fmt: skip
 
 

@@ -33,7 +33,9 @@ _HEAD = re.compile(r"^(define .*\)(?: (?:local_)?unnamed_addr)?(?: #\d+)?)", re.
 _PROCESSORS = {"aarch64": "generic", "aarch64-v8.2": "generic"}  # LLVM's, where it does not know the level's own name
 _LEVELS = ARCHITECTURES["x86-64"]
 # Features → the first of these levels that has it.
-_FIRST = {"sse4.1": "x86-64-v2", "fma": "x86-64-v3", "f16c": "x86-64-v3", "avx512vl": "x86-64-v4"}
+_FIRST = {
+    "sse4.1": "x86-64-v2", "avx2": "x86-64-v3", "fma": "x86-64-v3", "f16c": "x86-64-v3", "avx512vl": "x86-64-v4",
+}  # fmt: skip
 _FEATURES = {
     "x86-64-v4": "-prefer-256-bit,+prefer-no-gather,+prefer-no-scatter",
     "aarch64-v8.2": "+v8.2a,+fullfp16,+dotprod",
@@ -94,7 +96,8 @@ def lowest(target: str) -> str:
 
 def has(feature: str, target: str) -> bool:
     """Whether a target's processors have instructions for a * b + c with one rounding ("fma"), for conversions from and
-    to float16 ("f16c"), for bits of three registers ("avx512vl"), for choices between registers of floats ("sse4.1").
+    to float16 ("f16c"), for bits of three registers ("avx512vl"), for choices between registers of floats ("sse4.1"),
+    for loads and stores of words under a mask ("avx2").
     Every one of AArch64 has the first two."""
     level = level_of(target)
     if (machine() if level == "native" else architecture(level)) == "aarch64":

@@ -110,7 +110,7 @@ def test_iterations_that_take_long_stay_vectors():
         helper = "def f2(x):\n    return tanh(x)\n\n" * (call == "f2")
         grid = f"    for i, j in grid(n, m):\n        out[i, j] = {call}(u[i, max(j - 1, 0)])\n"
         tree = tree_of(signature=signature, template=f"{helper}def f(u, out):\n{grid}")
-        assert ("range(_low, " in lower(tree).text) is free
+        assert ("_low, _high = " in lower(tree).text) is free
 
 
 def test_threads():

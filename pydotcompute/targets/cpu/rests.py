@@ -1,0 +1,54 @@
+"""What is left of a loop after its last vector, as one more vector of which some lanes do nothing: of much code it
+takes longer one by one. Where a processor has no masks, it is left as it is (targets/cpu/masks.py)."""
+
+from __future__ import annotations
+
+from ...ir.tree import Access, Binary, Const, For, Parallel, Reduce, Var, While, walk
+from ..llvm.expressions import Expressions
+from ..llvm.statements import Statements
+from ..llvm.writer import Writer
+from .bodies import has_much_code, vector_width
+from .elements import Elements
+
+_MUCH = 60  # nodes of a body, beside which what a mask costs is little
+_WORDS = ("float32", "float64", "int32", "int64", "uint32", "uint64")  # that AVX2 has masks for
+
+
+class Rests:
+    def __init__(self, writer: Writer, statements: Statements, elements: Elements, expressions: Expressions):
+        self.writer, self.statements, self.elements, self.expressions = writer, statements, elements, expressions
+
+    def is_costly(self, loop: Parallel) -> bool:
+        """Whether it is to be a vector: of much code, and all that is moved are words side by side."""
+        nodes = [node for s in loop.body for node in walk(s)]
+        if loop.reductions or any(isinstance(n, (For, While, Reduce)) for n in nodes):
+            return False
+        accesses = [n for n in nodes if isinstance(n, Access) and n.indices]
+        much = has_much_code(loop) or len(nodes) >= _MUCH
+        return much and all(self._lies_along(loop.names[-1], access) for access in accesses)
+
+    def _lies_along(self, index: str, access: Access) -> bool:
+        *outer, along = access.indices
+        if any(isinstance(n, Var) and n.name == index for e in outer for n in walk(e)):
+            return False
+        match along:
+            case Var(name) | Binary("+" | "-", Var(name), Const()):
+                plain = name == index and self.elements.arrays[access.array].dtype in _WORDS
+                return plain and bool(self.elements.address(access, self.expressions.text))
+        return False
+
+    def write(self, loop: Parallel, start: str, stop: str) -> tuple[str, str]:
+        """Write the rest; returns from where to where the loop goes besides."""
+        writer, width = self.writer, vector_width(loop)
+        k = writer.names.fresh("_k")
+        first = writer.held("_first", start)
+        length = writer.held("_length", f"maximum(sub({stop}, {first}), int64(0))")
+        rest = writer.held("_rest", f"under_mask(band({length}, int64({width - 1})))")
+        last = writer.held("_last", f"add({first}, sub({length}, {rest}))")
+        lanes = writer.held("_lanes", f"to_int32({rest})")
+        with writer.if_(f"gt({rest}, int64(0))"), writer.for_(k, "int64(0)", f"int64({width})"):
+            writer.line("independent_vectors()")
+            writer.assign(writer.names.of(loop.names[-1]), f"add({last}, {k})")
+            with writer.if_(f"lt(lane_number({k}), {lanes})"), self.statements.iteration():
+                self.statements.write(loop.body)
+        return first, last
