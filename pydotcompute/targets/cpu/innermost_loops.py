@@ -157,7 +157,7 @@ class InnermostLoops:
         self.reductions.quickly(loop, lambda: self._loop(loop, start, stop, mark))
 
     def _loop(self, loop: Parallel, start: str, stop: str, mark: str) -> None:
-        writer, name, counter = self.writer, self.names.of(loop.names[-1]), ""
+        counter = ""
         if start != "int64(0)" and loop.kind == "threads" and self.interruptions.is_unbounded(loop):
             counter = self.names.fresh("_turn")
         elif mark == "independent" and (staged := self.staging.of(loop.names[-1], loop.body)):
@@ -171,7 +171,12 @@ class InnermostLoops:
         elif mark == "independent" and self.reductions.quick and self.rows.is_short(loop):
             mark = "short"
         if mark in ("independent", "interleaved") and not counter and self.rests.is_costly(loop):
-            start, stop = self.rests.write(loop, start, stop)
+            with self.rests.after(loop, start, stop) as (first, last):
+                return self._marked(loop, first, last, mark)
+        self._marked(loop, start, stop, mark, counter)
+
+    def _marked(self, loop: Parallel, start: str, stop: str, mark: str, counter: str = "") -> None:
+        writer, name = self.writer, self.names.of(loop.names[-1])
         with writer.for_(counter or name, start, stop):
             writer.line(f"{mark}()")
             if counter:  # of a piece, which does not tell LLVM that it starts from 0 or later

@@ -3,12 +3,16 @@ takes longer one by one. Where a processor has no masks, it is left as it is (ta
 
 from __future__ import annotations
 
-from ...ir.tree import Access, Binary, Const, For, Parallel, Reduce, Var, While, walk
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ...ir.tree import Access, Binary, Const, Expr, For, Parallel, Reduce, Var, While, walk
 from ..llvm.expressions import Expressions
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
 from .bodies import has_much_code, vector_width
 from .elements import Elements
+from .index_set_splitting import definitions, substituted
 
 _MUCH = 60  # nodes of a body, beside which what a mask costs is little
 _WORDS = ("float32", "float64", "int32", "int64", "uint32", "uint64")  # that AVX2 has masks for
@@ -23,12 +27,13 @@ class Rests:
         nodes = [node for s in loop.body for node in walk(s)]
         if loop.reductions or any(isinstance(n, (For, While, Reduce)) for n in nodes):
             return False
-        accesses = [n for n in nodes if isinstance(n, Access) and n.indices]
+        accesses, known = [n for n in nodes if isinstance(n, Access) and n.indices], definitions(loop.body)
         much = has_much_code(loop) or len(nodes) >= _MUCH
-        return much and all(self._lies_along(loop.names[-1], access) for access in accesses)
+        return much and all(self._lies_along(loop.names[-1], access, known) for access in accesses)
 
-    def _lies_along(self, index: str, access: Access) -> bool:
-        *outer, along = access.indices
+    def _lies_along(self, index: str, access: Access, known: dict[str, Expr]) -> bool:
+        """known: what locals stand for."""
+        *outer, along = (substituted(e, known) for e in access.indices)
         if any(isinstance(n, Var) and n.name == index for e in outer for n in walk(e)):
             return False
         match along:
@@ -37,18 +42,19 @@ class Rests:
                 return plain and bool(self.elements.address(access, self.expressions.text))
         return False
 
-    def write(self, loop: Parallel, start: str, stop: str) -> tuple[str, str]:
-        """Write the rest; returns from where to where the loop goes besides."""
+    @contextmanager
+    def after(self, loop: Parallel, start: str, stop: str) -> Iterator[tuple[str, str]]:
+        """Write the rest after what is written inside: the loop from where to where it goes besides."""
         writer, width = self.writer, vector_width(loop)
         k = writer.names.fresh("_k")
         first = writer.held("_first", start)
         length = writer.held("_length", f"maximum(sub({stop}, {first}), int64(0))")
         rest = writer.held("_rest", f"under_mask(band({length}, int64({width - 1})))")
         last = writer.held("_last", f"add({first}, sub({length}, {rest}))")
+        yield first, last
         lanes = writer.held("_lanes", f"to_int32({rest})")
         with writer.if_(f"gt({rest}, int64(0))"), writer.for_(k, "int64(0)", f"int64({width})"):
             writer.line("independent_vectors()")
             writer.assign(writer.names.of(loop.names[-1]), f"add({last}, {k})")
             with writer.if_(f"lt(lane_number({k}), {lanes})"), self.statements.iteration():
                 self.statements.write(loop.body)
-        return first, last
