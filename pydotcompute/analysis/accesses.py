@@ -184,14 +184,27 @@ class Renaming:
         self.names: dict[int, int] = {}
 
     def atom(self, number: int) -> int:
-        atom = self.found.atoms[number]
-        if all(scope in self.shared for scope in atom.scopes):
-            return number
-        if number not in self.names:
-            second = self.found.fresh(atom, atom.scopes)
-            self.names[number] = second.id
+        self._name(number)
+        return self.names.get(number, number)
+
+    def _name(self, number: int) -> None:
+        """Name it, and what its facts mention, and so on: no recursion, for facts are nested as deep as a kernel has
+        statements that depend on one another."""
+        made: list[tuple[Atom, Atom]] = []
+        waiting = [iter((number,))]
+        while waiting:
+            number = next(waiting[-1], -1)
+            if number < 0:
+                waiting.pop()
+            elif number not in self.names and not set(self.found.atoms[number].scopes).issubset(self.shared):
+                atom = self.found.atoms[number]
+                second = self.found.fresh(atom, atom.scopes)
+                self.names[number] = second.id
+                made.append((atom, second))
+                polys = (poly for fact in atom.facts for poly in fact.polys())
+                waiting.append(a for poly in polys for monomial in poly for a in monomial)
+        for atom, second in made:
             second.facts = [fact.mapped(self.poly) for fact in atom.facts]
-        return self.names[number]
 
     def quotients(self) -> list[Constraint]:
         """Of quotients, three cases: less, equal, greater. The prover knows whole numbers only by such cases."""

@@ -18,6 +18,7 @@ Monomial = tuple[int, ...]  # the ids of its atoms, sorted; () is the constant
 Poly = Mapping[Monomial, int]
 
 _SPLITS = 6  # at most so many "or" are looked into; the others are left out, which proves less, never more
+MOST_UNKNOWNS = 100  # whose facts are looked into, the nearest first; likewise: kernels have some ten in one question
 
 
 @dataclass(eq=False)
@@ -153,8 +154,8 @@ def impossible(constraints: Iterable[Constraint], atoms: Mapping[int, Atom]) -> 
     for constraint in waiting:
         system.setdefault(constraint.key, constraint)
         for atom in constraint.atoms - seen:
+            waiting += atoms[atom].facts if len(seen) < MOST_UNKNOWNS else ()
             seen.add(atom)
-            waiting += atoms[atom].facts
             if atoms[atom].natural:
                 waiting.append(at_least({(atom,): 1}, {}))
     simple = [literal for c in system.values() if len(c.alternatives) == 1 for literal in c.alternatives[0]]

@@ -99,12 +99,12 @@ class Ranges:
         monomials: set[Monomial] = set()
         seen: set[int] = set()
         waiting = list(constraints)
-        while waiting:
-            for poly in waiting.pop().polys():
+        for constraint in waiting:
+            for poly in constraint.polys():
                 monomials.update(poly)
                 for number in affine.atoms_of([poly]) - seen:
+                    waiting += self.atoms[number].facts if len(seen) < affine.MOST_UNKNOWNS else ()
                     seen.add(number)
-                    waiting += self.atoms[number].facts
         for monomial in {m for m in monomials if len(m) > 1} | {(a,) for a in seen}:
             low, high = self._bounds(monomial)
             if len(monomial) == 1 or monomial in self.products:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import traceback
 from typing import NamedTuple
 
 from ..declare.model import Kernel, Rendered, Specialisation
@@ -28,7 +30,14 @@ class Tree(NamedTuple):
 
 
 def tree_of(reading: Reading) -> Tree:
-    """The typed tree. Imports no compiler."""
+    """Read a specialisation, without a compiler. Whatever goes wrong becomes a refusal with its reason."""
+    try:
+        return _tree_of(reading)
+    except Exception as error:
+        return Tree(refused=internal_error(error, f"reading {reading}"))
+
+
+def _tree_of(reading: Reading) -> Tree:
     from ..analysis.races import check  # here, because a plan of what is all there needs none of the tree
     from ..frontend.build import build_tree
 
@@ -40,3 +49,11 @@ def tree_of(reading: Reading) -> Tree:
         return Tree(pickle.dumps(tree, pickle.HIGHEST_PROTOCOL))
     except RecursionError:  # nested too deep for this alone
         return Tree()
+
+
+def internal_error(error: BaseException, doing: str) -> str:
+    """One line for a fault of ours; the traceback where it is asked for."""
+    if os.environ.get("PYDOTCOMPUTE_DEBUG"):
+        return "".join(traceback.format_exception(error)).rstrip()
+    what = " ".join(str(error).split())[:300]
+    return f"internal error while {doing}: {type(error).__name__}: {what} (PYDOTCOMPUTE_DEBUG=1 shows where)"

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import gc
-import os
 import signal
 import sys
-import traceback
 from time import perf_counter
 
 from ..cache.writer import explain_os_error
@@ -14,7 +12,7 @@ from ..errors import CompilationError, CompilerNotInstalledError, DeclarationErr
 from ..targets.base import Answer, Clock, Job
 from ..targets.registry import get
 from . import garbage
-from .reading import Reading, Tree, tree_of
+from .reading import Reading, internal_error, tree_of
 
 
 def main(handle: int) -> None:
@@ -31,7 +29,7 @@ def main(handle: int) -> None:
         except (EOFError, OSError):
             return
         if isinstance(task, Reading):
-            connection.send(read(task))
+            connection.send(tree_of(task))
             continue
         connection.send(answer(task))
         if task.backend not in begun:
@@ -48,14 +46,6 @@ def _die_with_parent() -> None:
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
-def read(reading: Reading) -> Tree:
-    """Read a specialisation. Whatever goes wrong becomes a refusal with its reason."""
-    try:
-        return tree_of(reading)
-    except Exception as error:
-        return Tree(refused=internal_error(error, f"reading {reading}"))
-
-
 def answer(job: Job) -> Answer:
     """Compile a job. Whatever goes wrong in Python becomes a failure with its reason."""
     started = perf_counter()
@@ -68,11 +58,3 @@ def answer(job: Job) -> Answer:
     except Exception as error:
         reason = internal_error(error, f"compiling {job}")
     return Answer(failures={"": reason}, phases={"failed": perf_counter() - started})
-
-
-def internal_error(error: BaseException, doing: str) -> str:
-    """One line for a fault of ours; the traceback where it is asked for."""
-    if os.environ.get("PYDOTCOMPUTE_DEBUG"):
-        return "".join(traceback.format_exception(error)).rstrip()
-    what = " ".join(str(error).split())[:300]
-    return f"internal error while {doing}: {type(error).__name__}: {what} (PYDOTCOMPUTE_DEBUG=1 shows where)"

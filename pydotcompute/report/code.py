@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any
 
 from ..builder.plan import Item, Plan
+from ..builder.reading import internal_error
 from ..builder.show import Shown, shown
-from ..builder.worker import internal_error
 from ..errors import CompilationError, CompilerNotInstalledError, DeclarationError, Position
 from ..targets.listing import Listing, of_any_rows
 from ..targets.machine_code import Costs

@@ -1,6 +1,7 @@
 """Which accesses are proved to be inside: what everybody writes is, what data or arguments decide is not."""
 
 import textwrap
+import time
 from pathlib import Path
 
 import pytest
@@ -206,3 +207,11 @@ def test_dimensions_that_are_the_lesser_or_the_greater():
     assert unproved(body.format("n", "t"), signature) == unproved(body.format("4", "t"), signature) == ["i"]
     assert unproved(body.format("n", "u"), signature) == unproved(body.format("m", "u"), signature) == []
     assert unproved(body.format("n + 1", "u"), signature) == ["i"]
+
+
+@pytest.mark.parametrize("statements", [3, 100, 1_500])
+def test_an_index_may_follow_from_many_statements(statements):
+    chain = "".join(f"    h = (h * 31 + {j}) % 1000003\n" for j in range(statements))
+    began = time.process_time()
+    assert unproved(f"for i in grid(n):\n    h = i\n{chain}    if h < n:\n        out[i] = x[h]") == []
+    assert time.process_time() - began < 10

@@ -53,6 +53,6 @@ def test_a_fault_of_ours_in_the_front_end_fails_its_kernel_alone(fresh, tmp_path
     plan.rendered[place] = replace(plan.rendered[place], text=None)
     with Workers(1, str(tmp_path)) as workers:
         found = read(plan, workers)
-    assert {name[0] for name in found.refused} == {"saxpy"}
+    assert {name[0] for name in found.refused} == {"saxpy"} and read(plan).refused == found.refused
     (reason,) = set(found.refused.values())
     assert reason.startswith("internal error while reading saxpy T=float32: ") and "\n" not in reason
