@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from _thread import interrupt_main, start_new_thread
-from typing import Any, NoReturn
+from contextlib import contextmanager, nullcontext
+from typing import Any, Iterator, NoReturn
 
 COMMANDS = {
     "init": "write the first files of a project, or of a package",
@@ -52,9 +54,25 @@ def main(arguments: list[str] | None = None) -> int:
 
     sys.unraisablehook = unraisable
     try:
-        return _ended(given)
+        with _stream("stdout"), _stream("stderr"):
+            return _ended(given)
     finally:
         sys.unraisablehook = told
+
+
+@contextmanager
+def _stream(name: str) -> Iterator[None]:
+    """An output that takes whatever is printed: nowhere where it is closed, which Python says by None, and with a sign
+    in the place of each character that its encoding does not have."""
+    given = getattr(sys, name)
+    if isinstance(given, io.TextIOWrapper) and given.errors == "strict":
+        given.reconfigure(errors="replace")
+    with open(os.devnull, "w", encoding="utf-8") if given is None else nullcontext(given) as stream:
+        setattr(sys, name, stream)
+        try:
+            yield
+        finally:
+            setattr(sys, name, given)
 
 
 def _ended(given: list[str]) -> int:

@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -63,9 +64,10 @@ def check_names(names: Iterable[str], known: Iterable[str], what: str, where: st
 
 def print_json(data: Mapping[str, Any]) -> None:
     """One object, a line for each of its values, and one for each record of a list: `json` takes several times as long
-    to indent what is inside them."""
+    to indent what is inside them. Characters that stdout does not have are escaped, so that nothing is lost."""
 
-    write = json.JSONEncoder(ensure_ascii=False).encode
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    write = json.JSONEncoder(ensure_ascii=not encoding.lower().startswith("utf")).encode
 
     def text(value: Any) -> str:
         if not isinstance(value, (list, tuple)) or not value:

@@ -256,6 +256,24 @@ def test_output_that_nobody_reads_is_no_error(project):
     process.wait()
 
 
+@pytest.mark.parametrize("arguments", [["build", "-n"], ["docs", "tutorial"], ["--help"], ["build", "-n", "--json"]])
+def test_a_closed_output_is_as_one_that_nobody_keeps(project, arguments):
+    command = [sys.executable, "-m", "pydotcompute", *arguments]
+    kept = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=60)
+    closed = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *command], capture_output=True, text=True, timeout=60)
+    assert (closed.returncode, closed.stdout, closed.stderr) == (kept.returncode, "", kept.stderr)
+    silent = subprocess.run(["sh", "-c", 'exec "$@" 2>&-', "sh", *command], capture_output=True, text=True, timeout=60)
+    assert (silent.returncode, silent.stderr) == (kept.returncode, "")
+
+
+def test_characters_that_an_output_does_not_have_are_replaced(project):
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = run("-m", "pydotcompute", "docs", "tutorial", env=environment)
+    assert (done.returncode, done.stderr) == (0, "") and "?" in done.stdout and len(done.stdout) > 1000
+    done = run("-m", "pydotcompute", "docs", "tutorial", "--json", env=environment)
+    assert json.loads(done.stdout) == json.loads(run("-m", "pydotcompute", "docs", "tutorial", "--json").stdout)
+
+
 @pytest.mark.parametrize("module", ["pydotcompute.cli", "argparse", "pydotcompute.declare"])
 def test_ctrl_c_while_the_program_starts_is_one_word(tmp_path, module):
     """Whatever is being imported when it comes."""
