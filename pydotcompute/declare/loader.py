@@ -83,6 +83,8 @@ def _kernels(document: Document, root: str, name: str, key: Node, node: Node, li
             raise document.error(at, f"type variable '{variable}' is not used in the signature", "delete it, or use it")
     entry = Entry(document, root, node, signature, params, types)
     positions = {k: document.at(v) for k, v in node.value.items()}
+    if "launch" in values:
+        positions["launch.block"] = document.at(node.value["launch"].value["block"])
     if "types" in values:
         positions |= {
             f"types.{variable}.{plain(dtype)}": document.at(dtype)

@@ -226,7 +226,7 @@ class Target(ABC):
         if self.has_blocks and "block" in kernel.launch:
             from .geometry import block_of  # here, because a plan of what is all there needs none of the tree
 
-            block_of(kernel.launch, dict(specialisation.params))
+            block_of(kernel.launch, dict(specialisation.params), kernel.positions["launch.block"])
 
     def meant(self, text: str) -> str:
         """The name of its own that others have another word for: "cpu:x86-64-v3" for "avx2". Empty: none."""

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 from functools import reduce
 from typing import Any
 
-from ..artifact.dimensions import MOST_LEVELS, Operation, Tree, evaluate
+from ..artifact.dimensions import MOST_LEVELS, Operation, Tree, evaluate, names
+from ..artifact.launch import MOST_BLOCK, MOST_THREADS
 from ..artifact.signature import DTYPE_BYTES
-from ..errors import DeclarationError
+from ..errors import DeclarationError, Position
 from ..ir.tree import Binary, Call, Compare, Const, Convert, Expr, Select, Stmt, Unary, Var, walk
 
 _MOST_LEVELS = MOST_LEVELS - 30  # what else is made of an expression is nested deeper
@@ -106,16 +107,21 @@ def up_to_three(declared: Tree | tuple[Tree, ...]) -> tuple[Tree, ...]:
     return declared if isinstance(declared, tuple) and not isinstance(declared, Operation) else (declared,)
 
 
-def block_of(launch: dict[str, Any], params: dict[str, Any]) -> tuple[int, list[int]]:
-    """The threads of a declared block, and its one to three sizes. Raises DeclarationError if no GPU runs so many."""
+def block_of(launch: dict[str, Any], params: dict[str, Any], at: Position | None = None) -> tuple[int, list[int]]:
+    """The threads of a declared block, and its one to three sizes. Raises DeclarationError, at the place where the
+    block is declared, if no GPU runs so many."""
     declared = launch["block"]
     parts = up_to_three(declared)
     sizes = [p if isinstance(p, int) else int(evaluate(p, params)) for p in parts]
     threads = 1
     for size in sizes:
         threads *= size
-    if min(sizes) < 1 or threads > 1024 or len(sizes) > 2 and sizes[2] > 64:
+    if min(sizes) < 1 or threads > MOST_THREADS or len(sizes) > 2 and sizes[2] > MOST_BLOCK[2]:
+        used = dict.fromkeys(name for part in parts for name in names(part))
+        chosen = f" with {', '.join(f'{name} = {params[name]}' for name in used)}" if used else ""
         raise DeclarationError(
-            f"a block of {' x '.join(map(str, sizes))} threads", hint="a GPU runs 1 to 1024, at most 64 of them along z"
-        )
+            f"a block of {' x '.join(map(str, sizes))} threads{chosen}", at,
+            f"a GPU runs 1 to {MOST_THREADS}, at most {MOST_BLOCK[2]} of them along z: write another block, or other "
+            "params",
+        )  # fmt: skip
     return threads, sizes

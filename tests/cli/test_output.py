@@ -220,12 +220,16 @@ def test_every_kernel_s_first_mistake_is_told_in_one_run(tmp_path, capsys, monke
     assert code == 0, "what is not asked for is left alone"
 
 
-def test_a_dry_run_refuses_what_a_raw_kernel_cannot_have(tmp_path, capsys, monkeypatch):
+def test_a_dry_run_refuses_what_cannot_be_launched(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     start = 'version: 1\ntargets: ["cuda:compute_80"]\nkernels:\n  k:\n    signature: "(x: float32[n]) -> ()"\n'
     for launch, body, told in (
         ("{block: 64}", "i = cuda.grid(1)", "raw kernel k does not say how many blocks it is launched with"),
         ("{block: 64, grid: 1}", "x[cuda.grid(1)] = nope", "kernels.yaml:8:25: unknown name 'nope'"),
+        ("{block: [P, 2], grid: 1}\n    params: {P: [128, 1024]}", "x[cuda.grid(1)] = 1",
+         "kernels.yaml:6:21: a block of 1024 x 2 threads with P = 1024\n"),
+        ("{block: P}\n    params: {P: [128, 2048]}", "for i in grid(n):\n          v = x[i]",
+         "kernels.yaml:6:21: a block of 2048 threads with P = 2048\n"),
     ):
         (tmp_path / "kernels.yaml").write_text(f"{start}    launch: {launch}\n    body: |\n      {body}\n")
         code, _, err = call(capsys, "build", "-n")

@@ -47,7 +47,7 @@ def described(kernel: Kernel, specialisation: Specialisation) -> tuple[list[str]
         dims = [":"] * (rank - 1) + ["::1" if p.layout == "C" else ":"]
         arguments.append(f"{dtype}[{', '.join(dims)}]")
         words.append(["array", p.name, rank])
-    block, shape = block_of(kernel.launch, params)
+    block, shape = block_of(kernel.launch, params, kernel.positions["launch.block"])
     counts = [data(substituted(count, params)) for count in up_to_three(kernel.launch["grid"])]
     launch = {"entry": kernel.name, "block": block, "shape": shape, "grid": {"kind": "given", "counts": counts}}
     return arguments, {"arguments": words, "launches": [launch], "scratch": []}
