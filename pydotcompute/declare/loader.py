@@ -11,6 +11,7 @@ from .document import Document, Node, parse, plain, project_file, read
 from .entry import Entry
 from .excerpt import Excerpt
 from .model import Declaration, Kernel
+from .names import MOST_CHARACTERS
 from .signatures import parse_signature
 from .table import KERNEL, KERNEL_NAME, WITHOUT_KERNELS
 from .tuned import with_tuned
@@ -75,6 +76,12 @@ def _kernels(document: Document, root: str, name: str, key: Node, node: Node, li
         at = node.value["params" if params else "types"]
         told = f"these are {count:,} specialisations, and a kernel may have {MOST_SPECIALISATIONS:,}"
         raise document.error(at, told, "leave values out, or write several kernels")
+    choices = (types | params).items()
+    length = len(",".join(max((f"{name}={value}" for value in values), key=len) for name, values in choices))
+    if length > MOST_CHARACTERS:  # these become names of files, as kernels' do
+        at = node.value["params" if params else "types"]
+        told = f"names and values of a specialisation have up to {length:,} characters; {MOST_CHARACTERS} are allowed"
+        raise document.error(at, told, "choose shorter names")
     parsed = parse_signature(text.value, types, params, lambda offset: document.at(text, offset))
     signature = parsed.signature
     used = {p.dtype for p in signature.parameters}

@@ -12,6 +12,7 @@ from ..ir.functions import CONSTANTS, FUNCTIONS, WORDS
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 KEYWORDS = frozenset(keyword.kwlist)
+MOST_CHARACTERS = 200  # of a name: kernels' become names of files, of which most systems take 255; LLVM joins others
 # What a name means before anybody chooses one, and so cannot mean anything else inside a kernel. Constants (`e`) give
 # way to arguments, dimensions and locals of their name.
 MEANINGS = (
@@ -33,8 +34,9 @@ CONTEXT_MEANINGS = (
     | {name: "a word of Jinja2" for name in ("self", "super", "caller")}
 )
 
-KERNEL_PATTERN = r"^(?!(?:" + "|".join(sorted(KEYWORDS)) + r")$)[A-Za-z][A-Za-z0-9_]*$"
-CONTEXT_PATTERN = r"^(?!__)(?!(?:" + "|".join(sorted(MEANINGS | CONTEXT_MEANINGS)) + r")$)[A-Za-z_][A-Za-z0-9_]*$"
+_REST = f"{{0,{MOST_CHARACTERS - 1}}}$"
+KERNEL_PATTERN = r"^(?!(?:" + "|".join(sorted(KEYWORDS)) + r")$)[A-Za-z][A-Za-z0-9_]" + _REST
+CONTEXT_PATTERN = r"^(?!__)(?!(?:" + "|".join(sorted(MEANINGS | CONTEXT_MEANINGS)) + r")$)[A-Za-z_][A-Za-z0-9_]" + _REST
 TARGET_PATTERN = "^[a-z][a-z0-9_]*(?::[A-Za-z0-9_.@-]+)?$"  # the form alone: which there are is not said here
 
 
@@ -74,6 +76,13 @@ def dtype_problem(name: str, variables: Iterable[str] = ()) -> tuple[str, str] |
     return f"unknown dtype '{name}'", f"{hint} dtypes: {', '.join(DTYPES)}" if hint.endswith("?") else hint
 
 
+def length_problem(name: str) -> tuple[str, str] | None:
+    """Why a name is too long (message, hint), or None."""
+    if len(name) <= MOST_CHARACTERS:
+        return None
+    return f"a name of {len(name):,} characters; {MOST_CHARACTERS} are allowed", "choose a shorter name"
+
+
 def name_problem(name: str, context: bool = False) -> tuple[str, str] | None:
     """Why `name` cannot be chosen inside a kernel (message, hint), or None. `context`: it is also a Jinja2 name."""
     if not IDENTIFIER.fullmatch(name):
@@ -83,7 +92,7 @@ def name_problem(name: str, context: bool = False) -> tuple[str, str] | None:
     meaning = MEANINGS.get(name) or (CONTEXT_MEANINGS.get(name) if context else None)
     if meaning:
         return f"'{name}' cannot be used as a name: it is {meaning}", "choose another name"
-    return None
+    return length_problem(name)
 
 
 def context_name_problem(name: str) -> tuple[str, str] | None:
@@ -96,4 +105,4 @@ def kernel_name_problem(name: str) -> tuple[str, str] | None:
         return f"a kernel cannot be called '{name}': it is a Python keyword", "choose another name"
     if not IDENTIFIER.fullmatch(name) or name.startswith("_"):
         return f"'{name}' is not a kernel name", "a kernel name is a letter, then letters, digits and underscores"
-    return None
+    return length_problem(name)

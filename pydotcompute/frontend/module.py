@@ -11,6 +11,7 @@ from typing import Any, Iterable, NoReturn
 from ..artifact.dimensions import Tree, substituted
 from ..artifact.signature import DTYPES, Parameter
 from ..declare.model import Kernel, Rendered, Specialisation
+from ..declare.names import length_problem
 from ..declare.python_text import check_definition, parse_python
 from ..errors import DeclarationError, Position
 from ..ir.functions import CONSTANTS, FUNCTIONS, WORDS
@@ -151,6 +152,7 @@ def parse(kernel: Kernel, specialisation: Specialisation, rendered: Rendered) ->
             if meaning := module.meaning(name) or ("a helper" if name in functions else ""):
                 module.refuse(argument, f"`{name}` cannot be an argument: it is {meaning}", "choose another name")
     _check_recursion(module)
+    _check_lengths(module, parsed)
     module.used = {node.id for node in ast.walk(parsed) if isinstance(node, ast.Name)}
     module.used |= {node.arg for node in ast.walk(parsed) if isinstance(node, ast.arg)}
     module.used |= {kernel.name, *functions, *kernel.signature.symbols, *(p.name for p in parameters)}
@@ -199,6 +201,13 @@ def _measure(module: Module, parsed: ast.AST) -> None:
                 f"an expression nested {module.heights[id(node)]} deep; {MOST_LEVELS} are allowed",
                 "give parts of it names on lines before",
             )
+
+
+def _check_lengths(module: Module, parsed: ast.AST) -> None:
+    for node in ast.walk(parsed):
+        name = node.id if isinstance(node, ast.Name) else node.arg if isinstance(node, ast.arg) else ""
+        if problem := length_problem(node.name if isinstance(node, ast.FunctionDef) else name):
+            module.refuse(node, *problem)
 
 
 def _check_recursion(module: Module) -> None:

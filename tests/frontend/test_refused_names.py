@@ -29,6 +29,7 @@ CASES = [
     ),
     ("grid", "v = §round(x[i], 2)", "`round` takes 1 argument, found 2", "write `round(x * 100) / 100` for two digits"),
     ("grid", "v = §float32(x[i], a)", "`float32(…)` converts 1 value, found 2", "write `float32(x)`"),
+    ("grid", f"§{'v' * 201} = x[i]", "a name of 201 characters; 200 are allowed", "choose a shorter name"),
     ("grid", "v = §cuont + 1", "unknown name `cuont`", "did you mean `count`?"),
     ("grid", "v = §zzz + 1", "unknown name `zzz`", "known here: a, b, count, i, k, n, out, u, v, x"),
     ("grid", "v = §exp + 1", "`exp` is a function of the kernel language, not a value", "write `exp(…)`"),
