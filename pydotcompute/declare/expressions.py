@@ -57,8 +57,10 @@ def parse(text: str) -> ast.Expression:
         warnings.simplefilter("ignore")
         try:
             return ast.parse(_flat(text), mode="eval")
-        except (ValueError, RecursionError, MemoryError) as error:
-            raise SyntaxError(str(error) or "nested too deeply", ("", 1, 1, text)) from None
+        except ValueError as error:
+            raise SyntaxError(str(error), ("", 1, 1, text)) from None
+        except (RecursionError, MemoryError):
+            raise SyntaxError("it is nested too deep to be read", ("", 1, 1, text)) from None
 
 
 def check(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import io
+import tokenize
 import warnings
 from typing import Any, Collection
 
@@ -21,9 +23,28 @@ def parse_python(rendered: Rendered) -> ast.Module:
         except SyntaxError as error:
             at = rendered.position(error.lineno or 1, error.offset or 1)
             raise DeclarationError(f"not Python: {error.msg}", at) from None
-        except (ValueError, RecursionError, MemoryError) as error:
-            at = rendered.position(1, 1)
-            raise DeclarationError(f"not Python: {str(error) or 'nested too deeply'}", at) from None
+        except ValueError as error:  # of characters that no file of Python has
+            raise DeclarationError(f"not Python: {error}", rendered.position(1, 1)) from None
+        except (RecursionError, MemoryError):  # which say nothing of where
+            at = rendered.position(*_longest(rendered.text))
+            raise DeclarationError(
+                "a statement nested too deep to be read", at, "give parts of its expression names on lines before"
+            ) from None
+
+
+def _longest(text: str) -> tuple[int, int]:
+    """Line and column of the statement with the most tokens."""
+    statements: list[list[tuple[int, int]]] = [[]]
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.NEWLINE:
+                statements.append([])
+            elif token.type not in (tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT):
+                statements[-1].append(token.start)
+    except (tokenize.TokenError, SyntaxError):
+        pass  # nobody has read on to here, so what is too deep stands before
+    line, offset = max(statements, key=len)[0]
+    return line, offset + 1
 
 
 def check_definition(kernel: Kernel, rendered: Rendered, tree: ast.Module) -> None:

@@ -98,6 +98,7 @@ HUGE = [
     (TEMPLATED, doubling(21), "the helpers of `k` have 25,165,816 parts when each stands where it is called"),
     *((TEMPLATED, acting_twice(17, *how), "the helpers of `k` have more than 10,000 parts") for how in (STORES, MAKES, LOOPS)),
     *((TEMPLATED, calling(*sizes), "`k` is nested too deep: helpers that call helpers") for sizes in ((150, 0), (4, 190))),
+    (body(f"v = {' + '.join(['v'] * 3_000)}"), None, "kernels.yaml:9:11: a statement nested too deep to be read"),
     (TEMPLATED, acting(3, 50), "statements nested more than 64 deep, with those of helpers where they are called"),
     (TEMPLATED, nested(1000), TURNS),
     (TEMPLATED, "{% for a in 'x' * 10**6 %}{% for b in 'x' * 10**6 %}{% endfor %}{% endfor %}", TURNS),
