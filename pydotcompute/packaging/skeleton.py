@@ -5,6 +5,7 @@ They are the files of `skeleton/`, with the names in them filled in. A package h
 
 from __future__ import annotations
 
+import keyword
 import os
 import re
 
@@ -30,6 +31,8 @@ def write(folder: str, package: bool = False, name: str = "") -> list[str]:
     module = re.sub(r"[-_.]+", "_", name).lower()
     if package and not (re.fullmatch(r"[A-Za-z0-9]+(?:[-_.]+[A-Za-z0-9]+)*", name) and module.isidentifier()):
         raise InitError(f"'{name}' is no name for a package: expected letters, digits and hyphens; give one by --name")
+    if package and keyword.iskeyword(module):
+        raise InitError(f"'{name}' is no name for a package: Python has a keyword '{module}'; give another by --name")
     files = {**_files("project", name, module), **(_files("package", name, module) if package else {})}
     for unwanted in NOT_IN_A_PACKAGE if package else ():
         del files[unwanted]

@@ -72,3 +72,5 @@ def test_nothing_is_replaced(tmp_path, capsys):
     assert main(["init", str(root)]) == 0 and main(["init", str(root)]) == 2
     assert main(["init", "--package", str(tmp_path / "2 names")]) == 2
     assert "'2 names' is no name for a package" in capsys.readouterr().err and not (tmp_path / "2 names").exists()
+    assert main(["init", "--package", str(tmp_path / "Class")]) == 2
+    assert "'Class' is no name for a package: Python has a keyword 'class'" in capsys.readouterr().err
