@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Mapping
 
 from .outcome import Outcome
-from .plan import Plan
+from .plan import Name, Plan
 
 Row = dict[str, str | float | None]
 VERSION = 1  # of the format
 
 
-def as_json(plan: Plan, outcome: Outcome | None) -> dict[str, Any]:
+def as_json(plan: Plan, outcome: Outcome | None, refused: Mapping[Name, str] = {}) -> dict[str, Any]:
     """`{"version", "built", "reused", "failed", "artifacts"}`; `outcome` None: of a plan that is not carried out.
+    refused: what would fail if it was, and why.
 
     An artifact's `status` is "built", "reused", "failed", "skipped" (after an earlier failure) or "stale" (in a plan
     only). `reason` says why it was not current, or why it failed. `seconds` is what its own code generation and link
@@ -30,6 +31,8 @@ def as_json(plan: Plan, outcome: Outcome | None) -> dict[str, Any]:
             seconds = result.seconds if result.status == "built" else None
             row |= {"status": result.status, "reason": result.reason, "seconds": seconds, "bytes": result.size}
             row |= {"key": item.key}
+        elif item.name in refused:
+            row |= {"status": "failed", "reason": refused[item.name], "seconds": None, "bytes": None, "key": item.key}
         else:
             status = "stale" if outcome is None else "skipped"
             row |= {"status": status, "reason": item.reason, "seconds": None, "bytes": None, "key": item.key}

@@ -151,7 +151,7 @@ def _show_plan(project: Any, plan: Any, options: argparse.Namespace) -> int:
     for reason in dict.fromkeys((*reversed(first.values()), *missing)):
         say(reason)
     if options.json:
-        print_json(as_json(plan, None))
+        print_json(as_json(plan, None, refused))
     else:
         for item in plan.stale:
             print(f"{' '.join(item.name)}: {item.reason}" if options.explain or options.check else " ".join(item.name))

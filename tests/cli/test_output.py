@@ -214,8 +214,15 @@ def test_every_kernel_s_first_mistake_is_told_in_one_run(tmp_path, capsys, monke
         assert code == 1 and len(places) == 5 and set(PLACES) <= set(places), (options, err)
         assert "unknown function `clip`" in err and "`unknown`" not in err and "recursion" not in err
         assert len(list(tmp_path.rglob("*.so"))) == (options == ("-k",))
+        if options == ("-n",):
+            planned = json.loads(call(capsys, "build", "-n", "--json")[1])
     rows = json.loads(call(capsys, "build", "-k", "--json")[1])
     assert rows["failed"] == 6 and rows["reused"] == 1
+    def reasons(data, status):
+        return {row["kernel"]: row["reason"] for row in data["artifacts"] if row["status"] == status}
+
+    assert planned["failed"] == 6 and reasons(planned, "stale") == {"right": "not built"}
+    assert reasons(planned, "failed") == reasons(rows, "failed")
     code, out, err = call(capsys, "build", "right", "-n")
     assert code == 0, "what is not asked for is left alone"
 
