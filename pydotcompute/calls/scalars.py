@@ -38,6 +38,8 @@ def convert(value: Any, dtype: str, who: str) -> np.generic:
             raise TypeError(f"{who} must be {dtype}, got {type_name(value)} ({value})")
         number = PYTHON[kind](value)
     elif not is_scalar(value):
+        if isinstance(value, type):
+            raise TypeError(f"{who} must be {dtype}, got the class {value.__qualname__}: give a value of it")
         if hasattr(value, "shape"):
             raise TypeError(f"{who} is a scalar ({dtype}), got an array of shape {tuple(value.shape)}")
         raise TypeError(f"{who} must be {dtype}, got {type_name(value)}")
