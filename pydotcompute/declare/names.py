@@ -24,6 +24,8 @@ MEANINGS = (
 )
 # Keywords of every call, which therefore name no argument, output or param.
 OF_CALLS = {"backend": "where a call runs", "stream": "the stream that a call runs on"}
+# What a library has beside its kernels: `lib.NAME` would be this.
+OF_LIBRARIES = ("raise_faults", "reload")
 # Names that Jinja2 or the rendering give a meaning of their own: no type variable, param or family value.
 CONTEXT_MEANINGS = (
     {name: "a constant of the kernel language" for name in CONSTANTS}
@@ -35,7 +37,7 @@ CONTEXT_MEANINGS = (
 )
 
 _REST = f"{{0,{MOST_CHARACTERS - 1}}}$"
-KERNEL_PATTERN = r"^(?!(?:" + "|".join(sorted(KEYWORDS)) + r")$)[A-Za-z][A-Za-z0-9_]" + _REST
+KERNEL_PATTERN = r"^(?!(?:" + "|".join(sorted({*KEYWORDS, *OF_LIBRARIES})) + r")$)[A-Za-z][A-Za-z0-9_]" + _REST
 CONTEXT_PATTERN = r"^(?!__)(?!(?:" + "|".join(sorted(MEANINGS | CONTEXT_MEANINGS)) + r")$)[A-Za-z_][A-Za-z0-9_]" + _REST
 TARGET_PATTERN = "^[a-z][a-z0-9_]*(?::[A-Za-z0-9_.@-]+)?$"  # the form alone: which there are is not said here
 
@@ -103,6 +105,8 @@ def kernel_name_problem(name: str) -> tuple[str, str] | None:
     """Kernels may share a name with a function (`exp`), but must be importable."""
     if name in KEYWORDS:
         return f"a kernel cannot be called '{name}': it is a Python keyword", "choose another name"
+    if name in OF_LIBRARIES:
+        return f"a kernel cannot be called '{name}': `lib.{name}` is a method of its library", "choose another name"
     if not IDENTIFIER.fullmatch(name) or name.startswith("_"):
         return f"'{name}' is not a kernel name", "a kernel name is a letter, then letters, digits and underscores"
     return length_problem(name)
