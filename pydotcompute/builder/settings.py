@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from typing import Any, Callable, Mapping, NamedTuple
 
 from ..cache import trust
@@ -52,6 +53,14 @@ def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError("expected a text")
     return value
+
+
+def _command(value: Any) -> str:
+    try:
+        shlex.split(_text(value))
+    except ValueError as error:
+        raise ValueError(f"expected a command and its arguments ({error})") from None
+    return str(value)
 
 
 def _inside(value: Any) -> str:
@@ -115,7 +124,7 @@ SETTINGS = (
     Setting("targets", "-t", "PYDOTCOMPUTE_TARGETS", True, _targets, _default_targets, "what is built"),
     Setting("jobs", "-j", "PYDOTCOMPUTE_JOBS", True, _count, _processors,
             "how many processes compile at once"),
-    Setting("linker", "", "PYDOTCOMPUTE_LINKER", True, _text, lambda: "",
+    Setting("linker", "", "PYDOTCOMPUTE_LINKER", True, _command, lambda: "",
             "a system linker in the place of LLD from the ziglang wheel"),
     Setting("debug_info", "--debug-info", "PYDOTCOMPUTE_DEBUG_INFO", True, _yes_or_no, lambda: False,
             "whether artifacts have names and lines for debuggers and profilers"),

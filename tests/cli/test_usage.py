@@ -192,6 +192,8 @@ def test_a_build_follows_the_settings(project, capsys):
     [
         ("[tool.pydotcompute]\njob = 1\n", "[tool.pydotcompute] has no setting 'job'; did you mean 'jobs'?"),
         ("[tool.pydotcompute]\njobs = 'x'\n", "jobs = x (pyproject.toml): expected a whole number from 1"),
+        ('[tool.pydotcompute]\nlinker = "ld \\"x"\n',
+         'linker = ld "x (pyproject.toml): expected a command and its arguments (No closing quotation)'),
         ("[tool.pydotcompute\n", "Expected ']' at the end of a table declaration (at line 1, column 19)"),
     ],
 )

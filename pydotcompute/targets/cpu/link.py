@@ -70,14 +70,19 @@ def link(what: str, triple: str, *objects: bytes, linker: str = "", symbols: boo
         if platform == WINDOWS:
             Path(folder, IMPORTS).write_bytes(import_library())
         environment = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": folder, "ZIG_LOCAL_CACHE_DIR": folder}
-        done = subprocess.run(
-            [*_command(platform, triple, linker, symbols), *names],
-            cwd=folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        arguments = [*_command(platform, triple, linker, symbols), *names]
+        own = linker if platform == LINUX else ""
+        by = f": `{own}`, as the setting 'linker' says ({SETTING}, or pyproject.toml)" if own else ""
+        try:
+            done = subprocess.run(
+                arguments, cwd=folder, env=environment, capture_output=True, text=True, check=False
+            )
+        except OSError as error:
+            if not own:
+                raise
+            hint = "set it to a command such as ld, or to nothing for the linker of ziglang"
+            raise CompilationError(f"{what}: the linker cannot be run ({error.strerror}){by}\n{hint}") from None
         if done.returncode:
-            raise CompilationError(f"{what}: the linker failed\n{done.stderr.strip() or done.stdout.strip()}")
+            said = done.stderr.strip() or done.stdout.strip() or f"it says nothing, and returns {done.returncode}"
+            raise CompilationError(f"{what}: the linker failed{by}\n{said}")
         return Path(folder, f"kernel{SUFFIXES[platform]}").read_bytes()

@@ -103,12 +103,16 @@ def test_a_refusal_of_the_compiler_names_the_users_line():
 def test_a_linker_of_ones_own():
     tree = tree_of("for i in grid(size):\n    out[i] = x[i]")
     text = cpu.kernel_ir(lower(tree), "f.py")
-    for linker, works in ((" ".join(link.command()), True), ("false", False)):
+    named = "f for cpu:x86-64-v2: the linker {}: `{}`, as the setting 'linker' says (PYDOTCOMPUTE_LINKER, or pyproject.toml)\n"
+    for linker, told in (
+        (" ".join(link.command()), ""), ("false", f"{named.format('failed', 'false')}it says nothing, and returns 1"),
+        ("nope --fast", f"{named.format('cannot be run (No such file or directory)', 'nope --fast')}set it to a command"),
+    ):  # fmt: skip
         ((_, made),) = cpu.objects("f", text, ["cpu:x86-64-v2"], linker=linker)
-        if works:
-            assert load(made).run
+        if told:
+            assert isinstance(made, CompilationError) and str(made).startswith(told)
         else:
-            assert isinstance(made, CompilationError) and str(made).startswith("f for cpu:x86-64-v2: the linker failed")
+            assert load(made).run
 
 
 def test_code_that_needs_a_library_is_refused():
