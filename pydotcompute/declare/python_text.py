@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import re
 import tokenize
 import warnings
 from typing import Any, Collection
@@ -22,7 +23,8 @@ def parse_python(rendered: Rendered) -> ast.Module:
             return ast.parse(rendered.text)
         except SyntaxError as error:
             at = rendered.position(error.lineno or 1, error.offset or 1)
-            raise DeclarationError(f"not Python: {error.msg}", at) from None
+            told = re.sub(r"\bline (\d+)", lambda found: f"line {rendered.position(int(found[1]), 1).line}", error.msg)
+            raise DeclarationError(f"not Python: {told}", at) from None
         except ValueError as error:  # of characters that no file of Python has
             raise DeclarationError(f"not Python: {error}", rendered.position(1, 1)) from None
         except (RecursionError, MemoryError):  # which say nothing of where
