@@ -22,6 +22,7 @@ class Elements:
     def __init__(self, writer: Writer, arrays: ArrayScope[Array], faults: Faults):
         self.writer, self.arrays, self.faults = writer, arrays, faults
         self.rows: dict[tuple[str, str], str] = {}  # (array, index) -> the offset of that row of its view
+        self.dense: set[tuple[str, str]] = set()  # those of them whose elements lie side by side
         self.counts: dict[str, str] = {}  # of the grid around, by its indices
         self.checked = CheckedLoads[Array](
             writer, faults, lambda array, indices, row: array.offset(indices, *row), lambda array: array.access,
@@ -56,6 +57,15 @@ class Elements:
         extents = self.arrays[e.array].extents
         found = [self.counts.get(i.name) if isinstance(i, Var) else None for i in e.indices]
         return None not in found and tuple(found) == tuple(extents)
+
+    def lie_side_by_side(self, e: Access) -> bool:
+        """Whether elements with the next last index do, and none of its indices is looked at."""
+        array = self.arrays[e.array]
+        if self.faults.checks(e):
+            return False
+        if array.view and not array.strides:
+            return isinstance(e.indices[0], Var) and (array.name, e.indices[0].name) in self.dense
+        return not array.strides or array.strides[-1] == f"int64({itemsize(array.dtype)})"
 
     def address(self, e: Access, write: Write) -> str:
         """A pointer to an element behind which those with the next last index lie; "" where they do not, or the index

@@ -63,7 +63,7 @@ class InnermostLoops:
         self.writer, self.names, self.expressions = writer, writer.names, expressions
         self.statements, self.reductions, self.faults = statements, reductions, faults
         self.checks, self.interruptions, self.rows, self.splits = checks, interruptions, rows, splits
-        self.staging, self.rests = staging, Rests(writer, statements, checks.elements, expressions)
+        self.staging, self.rests = staging, Rests(writer, statements, checks.elements)
 
     def write(self, loop: Parallel, lanes: Lanes, start: str, stop: str) -> None:
         """The loop over the last index, from start to stop, with the body."""

@@ -90,8 +90,11 @@ class LoopVersioning:
                         base, step = steps[array.name]
                         offset = f"at(sub({self.names.of(name)}, {first}), {constant.get(array.name, step)}, {base})"
                         rows[array.name, name] = offset
+                    sizes = {array.name: f"int64({itemsize(array.dtype)})" for array in flat}
+                    self.elements.dense = {(a, name) for a, size in sizes.items() if constant.get(a) == size}
                     with block:
                         self._by_strides(loop, at, end, iterations)
+                    self.elements.dense = set()
             writer.assign(at, end)
 
     def _step_choices(

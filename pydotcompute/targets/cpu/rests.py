@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ...ir.tree import Access, Binary, Const, Expr, For, Parallel, Reduce, Var, While, walk
-from ..llvm.expressions import Expressions
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
 from .bodies import has_much_code, vector_width
@@ -19,8 +18,8 @@ _WORDS = ("float32", "float64", "int32", "int64", "uint32", "uint64")  # that AV
 
 
 class Rests:
-    def __init__(self, writer: Writer, statements: Statements, elements: Elements, expressions: Expressions):
-        self.writer, self.statements, self.elements, self.expressions = writer, statements, elements, expressions
+    def __init__(self, writer: Writer, statements: Statements, elements: Elements):
+        self.writer, self.statements, self.elements = writer, statements, elements
 
     def is_costly(self, loop: Parallel) -> bool:
         """Whether it is to be a vector: of much code, and all that is moved are words side by side."""
@@ -38,8 +37,8 @@ class Rests:
             return False
         match along:
             case Var(name) | Binary("+" | "-", Var(name), Const()):
-                plain = name == index and self.elements.arrays[access.array].dtype in _WORDS
-                return plain and bool(self.elements.address(access, self.expressions.text))
+                words = self.elements.arrays[access.array].dtype in _WORDS
+                return name == index and words and self.elements.lie_side_by_side(access)
         return False
 
     @contextmanager

@@ -20,8 +20,8 @@ BODIES = {
 }
 
 
-def indented(text):
-    return "for i in grid(n):\n" + "\n".join("    " + line for line in text.splitlines())
+def indented(text, count="n"):
+    return f"for i in grid({count}):\n" + "\n".join("    " + line for line in text.splitlines())
 
 
 @pytest.mark.slow
@@ -61,10 +61,13 @@ def test_an_output_in_the_place_of_its_input(level):
     ("out[i] = x[i] * 2.0", "(x: T[n]) -> (out: T[n])", False),  # not much
     ("out[i] = exp(x[p[i]])", "(x: T[n], p: int64[n]) -> (out: T[n])", False),  # apart
     ("out[i] = exp(float32(x[i]))", "(x: int8[n]) -> (out: T[n])", False),  # no words
+    ("out[i] = exp(x[i])", "(x: broadcast T[...]) -> (out: T[...])", True),
+    ("out[i] = exp(x[i])", "(x: strided T[n]) -> (out: T[n])", True),  # where it has no strides
     ("out[i] = exp(x[0] * i)", "(x: T[n]) -> (out: T[n])", False),  # one for all
 ])  # fmt: skip
 def test_of_which_loops_it_is_one(body, signature, is_one):
-    assert ("under_mask" in lower(tree_of(indented(body), signature)).text) is is_one
+    count = "size" if "..." in signature else "n"
+    assert ("under_mask" in lower(tree_of(indented(body, count), signature)).text) is is_one
 
 
 @pytest.mark.parametrize("level, masks", [("cpu:x86-64-v2", False), ("cpu:x86-64-v3", True), ("cpu:x86-64-v4", True), ("cpu:aarch64", False)])
