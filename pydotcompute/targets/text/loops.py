@@ -104,10 +104,15 @@ class Loops:
             body(name)
 
     def over_threads(self, first: str, stop: str, body: Callable[[str], None], also: str = "") -> None:
-        """Positions from first on, dealt to the threads of the block. also: as long as that holds, of each thread."""
+        """Positions from first on, dealt to the threads of the block. also: as long as that holds, of each thread.
+
+        Of turns that begin with a barrier the first is there always: a compiler that saw that there is one at most made
+        the loop a condition around a barrier, behind which PoCL 3.1 lost what threads had worked out.
+        """
         w = self.writer
         run = w.names.fresh("_run")
-        with w.count(run, self.scalars.index, first, stop, self.number(self.block), also):
+        turns = run, self.scalars.index, first, stop, self.number(self.block)
+        with w.count_once(*turns) if self.scalars.dialect.together and not also else w.count(*turns, also):
             if not also:
                 self.gather()
             where = self.held("_at", f"{run} + {self.thread}")

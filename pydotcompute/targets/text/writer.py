@@ -119,6 +119,12 @@ class Writer:
         begin = d.variable(name, d.types[dtype], first)
         return self.block(f"for ({begin} {condition}; {d.advance(name, dtype, step)})")
 
+    def count_once(self, name: str, dtype: str, first: str, stop: str, step: str):
+        """The same with a first turn in any case."""
+        d = self.dialect
+        self.variable(name, dtype, first)
+        return self.block("do", f" while ({d.below(dtype, f'({d.advance(name, dtype, step)})', stop)});")
+
     def leave(self) -> None:
         self.line("break;")
 

@@ -101,6 +101,27 @@ def test_what_one_thread_stores_between_loops_over_threads_stays(lone, jump):
         same(got, wanted, name)
 
 
+COUNTS = ("min(n, 8)", "n % 8", "n & 7", "min(32, n - r * 32)", "max(n // n, 0)", "8", "n", "min(n, 300)")
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_reductions_over_few_threads(count):
+    """PoCL 3.1 lost the part of a thread, where a compiler saw that a loop over threads goes round once at most."""
+    body = f"""
+        for r in blocks(3):
+            most[r] = max(x[r, c] for c in threads({count}))
+            least[r] = min(float64(x[r, c]) for c in threads({count}))
+            far[r] = max(x[r, c] + d for c, d in threads({count}, 4))
+        best[()] = max(max(x[r, c] for c in threads({count})) for r in blocks(3))
+    """
+    outputs = "(most: float32[3] = 0, least: float64[3] = 0, far: float32[3] = 0, best: float32)"
+    built = loop(f"(x: float32[3, n]) -> {outputs}", body)
+    for n in (0, 1, 9, 40, 300) if "//" not in count and count != "8" else (9, 40):
+        x = np.random.default_rng(n).normal(size=(3, n)).astype("f4")
+        for got, wanted in zip(built.call(x), built.python(x), strict=True):
+            same(np.asarray(got), np.asarray(wanted), f"{count} of {n}")
+
+
 def between(source, *parts):
     """How many barriers stand between each of these texts, which come one after the other, and the next."""
     places = [source.index(parts[0])]
