@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from ..artifact.abi import NO_MEMORY, NO_STEP, TOO_MANY
@@ -109,6 +110,12 @@ def is_short(loop: Any) -> bool:
     bounds = [e.whole for e in (loop.start, loop.stop, loop.step) if isinstance(e, Const)]
     inner = any(isinstance(n, (For, While, Parallel)) for s in loop.body for n in walk(s))
     return len(bounds) == 3 and bounds[2] != 0 and (bounds[1] - bounds[0]) // bounds[2] <= SHORT and not inner
+
+
+def has_few_turns(loop: Parallel, block: int) -> bool:
+    """Whether the threads of a block go round a loop over them so few times that none waits for its end."""
+    counts = [c.value for c in loop.counts if isinstance(c, Const) and isinstance(c.value, int)]
+    return len(counts) == len(loop.counts) and prod(counts) <= SHORT * block
 
 
 def may_be_long(loop: Parallel) -> bool:

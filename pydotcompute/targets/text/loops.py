@@ -13,22 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from math import prod
 
 from ...analysis.barriers import barriers
 from ...artifact.launch import CHUNK_TERMS, MOST_CHUNKS
 from ...ir.tree import Const, For, If, KernelTree, Parallel, Stmt, Unary, Update, While, walk
 from ..geometry import assigned
 from ..lane import Lane
-from ..sites import ends_alone, is_short, may_be_long
+from ..sites import ends_alone, has_few_turns, is_short, may_be_long
 from .faults import Faults
 from .geometry import set_up
 from .private import private_widths, slots_of, touches_private
 from .reductions import Reductions, spread
 from .statements import Statements
 from .writer import Writer
-
-FEW = 64  # turns of a loop over threads that are not worth ending
 
 
 class Loops:
@@ -82,9 +79,10 @@ class Loops:
         w.assign(self.expressions.names.of(names[0]), self.scalars.counted(left))
 
     def gather(self) -> None:
-        """Where all threads of a block come by alike: what the dialect wants to have said of that."""
-        if together := self.scalars.dialect.together:
-            self.writer.statement(together)
+        """Where all threads of a block come by alike: what the dialect wants to have said of that, once."""
+        w, together = self.writer, self.scalars.dialect.together
+        if together and w.lines[-1].strip() != f"{together};":
+            w.statement(together)
 
     def vote(self) -> None:
         """Where all threads of a block come by, once each of them had no fault that another does not know of."""
@@ -263,8 +261,8 @@ class Loops:
     def at_block_level(self, body: Iterable[Stmt], base: tuple[int, ...], together: bool = True) -> None:
         """Statements that every thread executes, but for stores and atomics, with the barriers that stand before.
 
-        together: they wait for each other somewhere, and come by together after this. What one thread does alone ends
-        where they do so: PoCL 3.1 puts barriers of its own where a barrier is, depending on conditions, the way back
+        together: they wait for each other somewhere, and come by together after this; and each time that one thread did
+        something alone: PoCL 3.1 puts barriers of its own where a barrier is, depending on conditions, the way back
         from it to one before, and of two such ways past a condition the second one leads into what one thread does.
         """
         body, w = tuple(body), self.writer
@@ -276,8 +274,8 @@ class Loops:
             if ends_alone(s) and not isinstance(s, While):
                 self.vote()
             self.block_statement(s, path)
-            goes_on = body[k + 1 :] and not isinstance(body[k + 1], Update) and (*base, k + 1) not in self.points
-            if together and goes_on and not self.waits(s, path) and any(isinstance(n, Update) for n in walk(s)):
+            alone = not self.waits(s, path) and any(isinstance(n, Update) for n in walk(s))
+            if together and alone and (*base, k + 1) not in self.points:
                 self.gather()
             w.at = outer
         if (*base, len(body)) in self.points:
@@ -292,15 +290,20 @@ class Loops:
                 with w.when(f"{self.thread} == {self.number(0)}"):
                     self.statements.one(s)
             case If():
-                with w.when(self.expressions.text(s.condition)):
+                other = s.orelse or (*path, 1, 0) in self.points
+                apart = other and waits and self.scalars.dialect.together
+                condition = self.expressions.text(s.condition)
+                condition = w.hold("_holds", "bool", condition) if apart else condition
+                with w.when(condition):
                     self.at_block_level(s.body, (*path, 0), waits)
-                if s.orelse or (*path, 1, 0) in self.points:
-                    with w.otherwise():
+                if apart:  # or a compiler makes one barrier, behind both branches, of those at their ends
+                    self.gather()
+                if other:
+                    with w.when(f"!{condition}") if apart else w.otherwise():
                         self.at_block_level(s.orelse, (*path, 1), waits)
                 if waits:
                     self.gather()
             case For() | While():
-
                 short, asks = is_short(s), s if isinstance(s, While) and ends_alone(s) else None
 
                 def turn(body: Iterable[Stmt]) -> None:
@@ -320,7 +323,8 @@ class Loops:
 
     def waits(self, s: Stmt, path: tuple[int, ...]) -> bool:
         """Whether threads wait for each other somewhere in a statement at block level."""
-        return any(isinstance(n, Parallel) for n in walk(s)) or any(p[: len(path)] == path for p in self.points)
+        inside = any(p[: len(path)] == path != p for p in self.points)  # not the barrier before it
+        return inside or any(isinstance(n, Parallel) for n in walk(s))
 
     # --------------------------------------------------------------------------------------------------- threads
 
@@ -360,9 +364,7 @@ class Loops:
         """What each thread's turns of a loop go on by, unless they are few: that it had no fault. A vote of all threads
         would be a barrier in a loop in the loop over groups, whose compilation takes PoCL five times as long with each
         such loop."""
-        counts = [c.value for c in s.counts if isinstance(c, Const) and isinstance(c.value, int)]
-        few = len(counts) == len(s.counts) and prod(counts) <= FEW * self.block
-        return "" if few else self.faults.goes_on()
+        return "" if has_few_turns(s, self.block) else self.faults.goes_on()
 
     def in_slots(self, s: Parallel, counts, widths, iteration: Callable[[str], None]) -> None:
         """The iterations of a thread by the places of its elements of private arrays."""

@@ -122,6 +122,36 @@ def test_reductions_over_few_threads(count):
             same(np.asarray(got), np.asarray(wanted), f"{count} of {n}")
 
 
+UPDATES = {
+    "a store": "s[0] += 1\ns[x[b]] += 1",
+    "an atomic": "s[0] += 1\natomic_add(a, x[b], 1)",
+    "only an atomic": "for c in threads(3):\n    s[c] += x[b]\natomic_add(a, x[b], 1)",
+    "the first is looked at": "s[x[b]] += 1\ns[0] += s[x[b]]",
+    "three": "s[0] += 1\ns[x[b]] += s[0]\natomic_add(a, x[b] - 1, 1)",
+    "behind a condition": "s[1] += 4\nif s[1] > 2:\n    s[0] += 1\natomic_add(a, x[b], s[0])",
+    "in a condition": "s[1] += 4\nif x[b] < 3:\n    s[0] += 1\n    atomic_add(a, x[b], 1)",
+    "in a loop": "s[1] += 4\nfor k in range(x[b]):\n    s[0] += k\n    atomic_add(a, x[b] - k, s[0])",
+}
+ELSE = "s[0] += 5\natomic_add(a, x[b] + 1, 1)"
+HEADS = {"if": "if x[b] > 1:", "for": "for t in range(x[b]):", "while": "while s[2] < 4 * x[b]:\n    s[2] += 3"}
+
+
+@pytest.mark.parametrize("head", [*HEADS, "else", "elif"])
+@pytest.mark.parametrize("updates", UPDATES)
+def test_neighbouring_updates_are_done_by_one_thread(updates, head):
+    """All threads of PoCL 3.1 did one, behind or before another one whose index is looked at."""
+    parts = ["s = shared((3,), int32)", LOOP.format(3, "s").replace("r, ", ""), HEADS.get(head, HEADS["if"])]
+    parts.append(textwrap.indent(UPDATES[updates], "    "))
+    if head not in HEADS:
+        parts += ["else:" if head == "else" else "elif x[b] > 0:", textwrap.indent(ELSE, "    ")]
+    parts.append("h[b] = s[0] + 10 * s[1] + 100 * s[2]")
+    body = "for b in blocks(n):\n" + textwrap.indent("\n".join(parts), "    ")
+    built = loop("(x: int32[n]) -> (h: int64[n] = 0, a: int32[3] = 0)", body)
+    for x in np.array([0, 2, 1, 2], "i4"), np.array([2], "i4"):
+        for name, got, wanted in zip("ha", built.call(x), built.python(x), strict=True):
+            same(got, wanted, name)
+
+
 def between(source, *parts):
     """How many barriers stand between each of these texts, which come one after the other, and the next."""
     places = [source.index(parts[0])]
