@@ -154,6 +154,38 @@ NAMED = {
         "pydotcompute/analysis/feasible.py", "a < b or (a == b and basis[k] < basis[pivot])", "a < b",
         ("analysis/test_feasible.py",),
     ),
+    "the least number of a narrow type by -1": Named(
+        "pydotcompute/analysis/symbolic_values.py", "<= of_type(dtype)[0]", "<= -(1 << 63)",
+        ("analysis/test_inside_arithmetic.py",),
+    ),
+    # -------------------------------------------------------------------------------------- indices that wrap, names
+    "a difference that wraps into an array": Named(
+        "pydotcompute/targets/cpu/index_ends.py", "for end in found), natural)", "for end in found),)",
+        ("targets/cpu/test_index_ends.py",),
+    ),
+    "the index of a loop far from 0, with a loop in it": Named(
+        "pydotcompute/targets/cpu/periodic.py", "low, high = [*far, *self.low], [*far, *self.high]", "low = high = far",
+        ("targets/cpu/test_periodic.py", "-k=near_the_ends"),
+    ),
+    "a loop in it over numbers that are far from 0": Named(
+        "pydotcompute/targets/cpu/periodic.py", "for least, most in inner) > _LARGEST.whole:", "for least, most in inner) < 0:",
+        ("targets/cpu/test_periodic.py", "-k=near_the_ends"),
+    ),
+    "a turn whose index has the name of another loop": Named(
+        "pydotcompute/targets/phases.py", "_has_phase(n)} - self.hosts:", "_has_phase(n)} & set():",
+        ("targets/test_shared_names.py", "-k=cuda"),
+    ),
+    "the index of a loop in a loop of its name": Named(
+        "pydotcompute/targets/host_counters.py", "(node is loop or all(n is not loop for n in walk(node)))", "True",
+        ("targets/test_shared_names.py", "-k=cuda"),
+    ),
+    "counts that are more than a launch works out": Named(
+        "pydotcompute/targets/geometry.py", "level > _MOST_LEVELS or seen > _MOST_NODES", "seen > 10**6",
+        ("targets/test_shared_names.py", "-k=cuda"),
+    ),
+    "a lane too many of the rest of a loop": Named(
+        "pydotcompute/targets/cpu/rests.py", 'f"lt(lane_number', 'f"le(lane_number', ("targets/cpu/test_rests.py",)
+    ),
     # ---------------------------------------------------------------------------------------------- plain functions
     "machine code of another processor": Named(
         "pydotcompute/jit/cpu.py", ", llvm.get_host_cpu_features().flatten(), *told)", ", *told)",
