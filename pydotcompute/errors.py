@@ -87,3 +87,8 @@ class ReferenceFallbackWarning(UserWarning):
 
 class BackendFallbackWarning(UserWarning):
     """The backend "auto" passed over one that it would have preferred."""
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error says so. CPython 3.11, where there is none while it imports, forgets to."""
+    return isinstance(error, MemoryError) or isinstance(error, SystemError) and "without exception set" in str(error)

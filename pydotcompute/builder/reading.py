@@ -8,7 +8,7 @@ import traceback
 from typing import NamedTuple
 
 from ..declare.model import Kernel, Rendered, Specialisation
-from ..errors import DeclarationError
+from ..errors import DeclarationError, is_out_of_memory
 
 
 class Reading(NamedTuple):
@@ -55,5 +55,7 @@ def internal_error(error: BaseException, doing: str) -> str:
     """One line for a fault of ours; the traceback where it is asked for."""
     if os.environ.get("PYDOTCOMPUTE_DEBUG"):
         return "".join(traceback.format_exception(error)).rstrip()
+    if is_out_of_memory(error):
+        return f"not enough memory while {doing}; fewer jobs with -j need less"
     what = " ".join(str(error).split())[:300]
     return f"internal error while {doing}: {type(error).__name__}: {what} (PYDOTCOMPUTE_DEBUG=1 shows where)"

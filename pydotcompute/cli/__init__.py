@@ -163,7 +163,13 @@ def _report(error: Exception) -> int:
     from ..builder.build import BuildError
     from ..builder.bundle import BundleError
     from ..builder.settings import SettingError
-    from ..errors import ArchiveError, CompilerNotInstalledError, DeclarationError, KernelNotBuiltError
+    from ..errors import (
+        ArchiveError,
+        CompilerNotInstalledError,
+        DeclarationError,
+        KernelNotBuiltError,
+        is_out_of_memory,
+    )
 
     if isinstance(error, (UsageError, SettingError)):
         return _end(f"pydotcompute: {error}", 2)
@@ -177,8 +183,7 @@ def _report(error: Exception) -> int:
         return _end(f"building needs {error.name}, which is not installed: {told}", 1)
     if isinstance(error, OSError) and error.errno:
         return _end(f"{error.filename or 'pydotcompute: a file'}: {error.strerror}", 1)
-    # CPython 3.11, where there is none while it imports, forgets to say so.
-    if isinstance(error, MemoryError) or isinstance(error, SystemError) and "without exception set" in str(error):
+    if is_out_of_memory(error):
         return _end("pydotcompute: not enough memory", 1)
     if isinstance(error, ImportError) and (error.path or "").endswith(".so"):  # no memory, no more open files
         return _end(f"pydotcompute: {error}", 1)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from pydotcompute.builder.build import Project, Request, build
 from pydotcompute.builder.pool import Started, Workers
-from pydotcompute.builder.reading import Reading
+from pydotcompute.builder.reading import Reading, internal_error
 from pydotcompute.builder.refusals import read
 
 from .project import edit, plan_project, stale
@@ -56,3 +56,8 @@ def test_a_fault_of_ours_in_the_front_end_fails_its_kernel_alone(fresh, tmp_path
     assert {name[0] for name in found.refused} == {"saxpy"} and read(plan).refused == found.refused
     (reason,) = set(found.refused.values())
     assert reason.startswith("internal error while reading saxpy T=float32: ") and "\n" not in reason
+
+
+def test_too_little_memory_is_no_fault_of_ours():
+    for error in (MemoryError(), SystemError("error return without exception set")):
+        assert internal_error(error, "compiling k") == "not enough memory while compiling k; fewer jobs with -j need less"
