@@ -108,10 +108,10 @@ class InnermostLoops:
             mark = "rare" if fail_at_ends(loop, conditions) else "independent"
             if split.before:
                 self._from_a_line(certain, split)
-                self._each(loop, start, split.low, mark)
+                self._each(loop, start, split.low, mark, few=True)
             self._each(certain, split.low, split.high, "independent")
             if split.after:
-                self._each(loop, split.high, stop, mark)
+                self._each(loop, split.high, stop, mark, few=True)
         elif split.known:
             with self.writer.if_(split.known):
                 self._range(certain, split)
@@ -145,18 +145,18 @@ class InnermostLoops:
         else:
             self._each(loop, split.low, split.high, "independent")
 
-    def _each(self, loop: Parallel, start: str, stop: str, mark: str) -> None:
-        """mark: of the loop whose accesses are all inside, or may be."""
+    def _each(self, loop: Parallel, start: str, stop: str, mark: str, few: bool = False) -> None:
+        """mark: of the loop whose accesses are all inside, or may be. few: it goes round once or twice, as a rule."""
 
         def marked(mark: str) -> Callable[[Parallel], None]:
-            return lambda version: self._turns(version, start, stop, mark)
+            return lambda version: self._turns(version, start, stop, mark, few)
 
         self.checks.write(loop, start, stop, marked(mark), marked("rare"))
 
-    def _turns(self, loop: Parallel, start: str, stop: str, mark: str) -> None:
-        self.reductions.quickly(loop, lambda: self._loop(loop, start, stop, mark))
+    def _turns(self, loop: Parallel, start: str, stop: str, mark: str, few: bool = False) -> None:
+        self.reductions.quickly(loop, lambda: self._loop(loop, start, stop, mark, few))
 
-    def _loop(self, loop: Parallel, start: str, stop: str, mark: str) -> None:
+    def _loop(self, loop: Parallel, start: str, stop: str, mark: str, few: bool) -> None:
         counter = ""
         if start != "int64(0)" and loop.kind == "threads" and self.interruptions.is_unbounded(loop):
             counter = self.names.fresh("_turn")
@@ -170,7 +170,7 @@ class InnermostLoops:
             mark = "unrolled"
         elif mark == "independent" and self.reductions.quick and self.rows.is_short(loop):
             mark = "short"
-        if mark in ("independent", "interleaved") and not counter and self.rests.is_costly(loop):
+        if mark in ("independent", "interleaved") and not counter and not few and self.rests.is_costly(loop):
             with self.rests.after(loop, start, stop) as (first, last):
                 return self._marked(loop, first, last, mark)
         self._marked(loop, start, stop, mark, counter)

@@ -13,7 +13,7 @@ from .bodies import has_much_code, vector_width
 from .elements import Elements
 from .index_set_splitting import definitions, substituted
 
-_MUCH = 60  # nodes of a body, beside which what a mask costs is little
+_MUCH = 1600  # nodes of the bodies of a vector's lanes, beside which what a mask costs is little
 _WORDS = ("float32", "float64", "int32", "int64", "uint32", "uint64")  # that AVX2 has masks for
 
 
@@ -27,7 +27,7 @@ class Rests:
         if loop.reductions or any(isinstance(n, (For, While, Reduce)) for n in nodes):
             return False
         accesses, known = [n for n in nodes if isinstance(n, Access) and n.indices], definitions(loop.body)
-        much = has_much_code(loop) or len(nodes) >= _MUCH
+        much = has_much_code(loop) or len(nodes) * vector_width(loop) >= _MUCH
         return much and all(self._lies_along(loop.names[-1], access, known) for access in accesses)
 
     def _lies_along(self, index: str, access: Access, known: dict[str, Expr]) -> bool:
