@@ -152,10 +152,11 @@ def parse(kernel: Kernel, specialisation: Specialisation, rendered: Rendered) ->
             if meaning := module.meaning(name) or ("a helper" if name in functions else ""):
                 module.refuse(argument, f"`{name}` cannot be an argument: it is {meaning}", "choose another name")
     _check_recursion(module)
-    _check_lengths(module, parsed)
     module.used = {node.id for node in ast.walk(parsed) if isinstance(node, ast.Name)}
     module.used |= {node.arg for node in ast.walk(parsed) if isinstance(node, ast.arg)}
     module.used |= {kernel.name, *functions, *kernel.signature.symbols, *(p.name for p in parameters)}
+    if any(map(length_problem, module.used)):
+        _refuse_long_name(module, parsed)
     module.used |= {*FUNCTIONS, *CONSTANTS, *WORDS, *DTYPES, *types, *params}
     return module
 
@@ -203,7 +204,8 @@ def _measure(module: Module, parsed: ast.AST) -> None:
             )
 
 
-def _check_lengths(module: Module, parsed: ast.AST) -> None:
+def _refuse_long_name(module: Module, parsed: ast.AST) -> None:
+    """Where it stands first."""
     for node in ast.walk(parsed):
         name = node.id if isinstance(node, ast.Name) else node.arg if isinstance(node, ast.arg) else ""
         if problem := length_problem(node.name if isinstance(node, ast.FunctionDef) else name):

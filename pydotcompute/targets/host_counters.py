@@ -7,7 +7,7 @@ from collections.abc import Callable, Container
 from dataclasses import replace
 from typing import Any
 
-from ..ir.tree import Assign, Expr, For, KernelTree, Parallel, Reduce, Stmt, Var, children, rebuilt, walk
+from ..ir.tree import Assign, Expr, For, KernelTree, Parallel, Stmt, Var, children, rebuilt, walk
 from .geometry import assigned
 
 
@@ -26,7 +26,7 @@ def with_own_counters(
         counter = unique(done.name)
         locals_[counter] = locals_[done.name]
         body = done.body
-        own = not any(_binds(n, done.name) for s in body for n in walk(s)) and done.name not in assigned(body)
+        own = done.name not in assigned(body)
         if own:
             body = tuple(_renamed(s, done.name, counter) for s in body)
         if not own or any(_is_read_outside(s, node) for s in tree.body):
@@ -35,10 +35,6 @@ def with_own_counters(
 
     body = tuple(map(changed, tree.body))
     return replace(tree, body=body, locals=locals_)
-
-
-def _binds(n: Any, name: str) -> bool:
-    return isinstance(n, Parallel) and name in n.names or isinstance(n, (For, Reduce)) and n.name == name
 
 
 def _renamed(node: Any, name: str, other: str) -> Any:

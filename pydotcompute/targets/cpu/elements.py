@@ -58,8 +58,8 @@ class Elements:
         found = [self.counts.get(i.name) if isinstance(i, Var) else None for i in e.indices]
         return None not in found and tuple(found) == tuple(extents)
 
-    def lie_side_by_side(self, e: Access) -> bool:
-        """Whether elements with the next last index do, and none of its indices is looked at."""
+    def is_dense(self, e: Access) -> bool:
+        """Whether elements with the next last index lie behind it, and none of its indices is looked at."""
         array = self.arrays[e.array]
         if self.faults.checks(e):
             return False

@@ -90,8 +90,8 @@ class LoopVersioning:
                         base, step = steps[array.name]
                         offset = f"at(sub({self.names.of(name)}, {first}), {constant.get(array.name, step)}, {base})"
                         rows[array.name, name] = offset
-                    sizes = {array.name: f"int64({itemsize(array.dtype)})" for array in flat}
-                    self.elements.dense = {(a, name) for a, size in sizes.items() if constant.get(a) == size}
+                    dense = {a.name for a in flat if constant.get(a.name) == f"int64({itemsize(a.dtype)})"}
+                    self.elements.dense = {(array, name) for array in dense}
                     with block:
                         self._by_strides(loop, at, end, iterations)
                     self.elements.dense = set()

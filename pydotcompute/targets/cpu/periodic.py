@@ -194,10 +194,6 @@ def _ends(loop: For | Reduce) -> dict[str, tuple[int, int]]:
     return {}
 
 
-def _is_small(e: Expr) -> bool:
-    return isinstance(e, Const) and abs(e.whole) <= _LARGEST.whole
-
-
 def _is_inner(term: Expr, ranges: Ranges) -> bool:
     """Whether it is the index of an inner loop."""
     return isinstance(term, Var) and term.name in ranges

@@ -26,9 +26,10 @@ class Rests:
         nodes = [node for s in loop.body for node in walk(s)]
         if loop.reductions or any(isinstance(n, (For, While, Reduce)) for n in nodes):
             return False
-        accesses, known = [n for n in nodes if isinstance(n, Access) and n.indices], definitions(loop.body)
-        much = has_much_code(loop) or len(nodes) * vector_width(loop) >= _MUCH
-        return much and all(self._lies_along(loop.names[-1], access, known) for access in accesses)
+        if not has_much_code(loop) and len(nodes) * vector_width(loop) < _MUCH:
+            return False
+        accesses, known = (n for n in nodes if isinstance(n, Access) and n.indices), definitions(loop.body)
+        return all(self._lies_along(loop.names[-1], access, known) for access in accesses)
 
     def _lies_along(self, index: str, access: Access, known: dict[str, Expr]) -> bool:
         """known: what locals stand for."""
@@ -38,7 +39,7 @@ class Rests:
         match along:
             case Var(name) | Binary("+" | "-", Var(name), Const()):
                 words = self.elements.arrays[access.array].dtype in _WORDS
-                return name == index and words and self.elements.lie_side_by_side(access)
+                return name == index and words and self.elements.is_dense(access)
         return False
 
     @contextmanager
