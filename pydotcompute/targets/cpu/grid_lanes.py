@@ -45,6 +45,7 @@ from ...ir.tree import (
     children,
     walk,
 )  # fmt: skip
+from ..running import number
 from .bodies import adds_rows, assigned, executed, exposed, is_extreme, is_slow, jumps, read, renamed, turns_of_nest
 from .common_loads import once_for_all
 from .made import Made
@@ -101,7 +102,7 @@ class InLanes:
         self.apart = self._is_apart(rest)
         if self.apart and sum(1 for s in rest for _ in walk(s)) > _SMALL:
             return None  # each lane has code of its own
-        along = [] if self.apart else [part for part in self._shared(rest) if self._along(part)]
+        along = [] if self.apart else list(filter(self._along, self._shared(rest)))
         sums = [s for s in rest if isinstance(s, For) and self._goes_on(s)]
         if made.reorders and all(map(self._along, sums)) and any(adds_rows(s, self._goes_on(s)) for s in sums):
             return None  # terms of a row are vectors themselves
@@ -116,25 +117,24 @@ class InLanes:
         of_block = [*self.arrays.values(), *self.tiles]
         made.arrays |= {a.name: a for a in of_block}
         left, each = Binary("-", count, self.first, "int64"), (self._index(other), *loop.body, *self.tail)
-        one = For(other.name, _whole(0), left, _whole(1), each, at=loop.at)
+        one = For(other.name, number(0), left, number(1), each, at=loop.at)
         few = one if self.tail else Parallel("threads", (other.name,), (left,), each, at=loop.at)
         body: tuple[Stmt, ...] = (
             *of_block,
-            Assign(self.first.name, Binary("*", block, _whole(lanes), "int64"), at=loop.at),
+            Assign(self.first.name, Binary("*", block, number(lanes), "int64"), at=loop.at),
             self._if_there_are(lanes, together, (*some, few)),
         )
-        blocks = Binary("//", _sum(count, _whole(lanes - 1)), _whole(lanes), "int64")
-        return replace(
-            loop, kind="blocks", names=(*loop.names[:-1], block.name), counts=(*loop.counts[:-1], blocks), body=body
-        )
+        blocks = Binary("//", _sum(count, number(lanes - 1)), number(lanes), "int64")
+        names, counts = (*loop.names[:-1], block.name), (*loop.counts[:-1], blocks)
+        return replace(loop, kind="blocks", names=names, counts=counts, body=body)
 
     def _if_there_are(self, lanes: int, body: tuple[Stmt, ...], orelse: tuple[Stmt, ...] = ()) -> If:
         """So many iterations, from the first of a block."""
-        return If(Compare("<=", _sum(self.first, _whole(lanes)), self.loop.counts[-1]), body, orelse, at=self.loop.at)
+        return If(Compare("<=", _sum(self.first, number(lanes)), self.loop.counts[-1]), body, orelse, at=self.loop.at)
 
     def _some(self, lanes: int, body: Sequence[Stmt]) -> If:
         """So many iterations, if they are left; then those after them are."""
-        after = Assign(self.first.name, _sum(self.first, _whole(lanes)), at=self.loop.at)
+        after = Assign(self.first.name, _sum(self.first, number(lanes)), at=self.loop.at)
         return self._if_there_are(lanes, (*self._together(body, lanes), *self._in_turn(lanes), after))
 
     def _index(self, lane: Expr) -> Assign:
@@ -165,14 +165,14 @@ class InLanes:
 
     def _along(self, loop: For) -> list[Load]:
         """What a loop that all lanes go through reads by tiles."""
-        if loop.start != _whole(0):
+        if loop.start != number(0):
             return []
-        found = loads_along(loop, self.loop.names[-1], self.set - self.of_all)
-        return [load for load in found if load.array not in self.made.strided]
+        loads = loads_along(loop, self.loop.names[-1], self.set - self.of_all)
+        return [load for load in loads if load.array not in self.made.strided]
 
     def _pieces(self, loop: For, loads: list[Load], lanes: int, outer: frozenset[str]) -> Generator[Stmt, None, For]:
         """Pieces of such a loop; what is left of it."""
-        made, turns = self.made, _whole(turns_of(loads))
+        made, turns = self.made, number(turns_of(loads))
         tiles = {n: NewArray("private", made.name(f"_tile_of_{n.array}"), (turns.whole, lanes), n.type) for n in loads}
         self.tiles += tiles.values()
         piece, first, turn = map(made.local, ("_piece", "_first_turn", "_turn_of_piece"))
@@ -181,9 +181,9 @@ class InLanes:
         together = self._together(body, lanes, outer | {loop.name})
         of_turn: tuple[Stmt, ...] = (Assign(loop.name, _sum(first, turn), at=loop.at), *together)
         begin = Assign(first.name, Binary("*", piece, turns, "int64"), at=loop.at)
-        each: tuple[Stmt, ...] = (begin, *fill, For(turn.name, _whole(0), turns, _whole(1), of_turn, at=loop.at))
-        pieces = Binary("//", Call("max", (loop.stop, _whole(0)), "int64"), turns, "int64")
-        yield For(piece.name, _whole(0), pieces, _whole(1), each, at=loop.at)
+        each: tuple[Stmt, ...] = (begin, *fill, For(turn.name, number(0), turns, number(1), of_turn, at=loop.at))
+        pieces = Binary("//", Call("max", (loop.stop, number(0)), "int64"), turns, "int64")
+        yield For(piece.name, number(0), pieces, number(1), each, at=loop.at)
         return replace(loop, start=Binary("*", pieces, turns, "int64"))
 
     def _whole_rows(self, loop: For, lanes: int, outer: frozenset[str]) -> If | None:
@@ -193,8 +193,8 @@ class InLanes:
         changing = assigned(loop.body) | {loop.name}
         if inner is None or read(inner.stop) & changing:
             return None
-        loads = [n for n in self._along(inner) if not read(*n.indices) & changing - {inner.name}]
-        loads = [n for n in loads if n.array not in self.stored]
+        loads = [n for n in self._along(inner) if n.array not in self.stored]
+        loads = [n for n in loads if not read(*n.indices) & changing - {inner.name}]
         if not loads:
             return None
         made = self.made
@@ -209,14 +209,14 @@ class InLanes:
             yield replace(rest, body=self._together(fill, lanes, outer | {inner.name}))
 
         within = replace(inner, body=tuple(from_tiles(s, rows, place[0], self.lane) for s in inner.body))
-        body = tuple(within if s is inner else s for s in loop.body)
+        body = [within if s is inner else s for s in loop.body]
         whole = replace(loop, body=self._together(body, lanes, outer | {loop.name}))
         turns = Compare("<", loop.start, loop.stop)
-        return If(BoolOp("and", turns, Compare("<=", inner.stop, _whole(_SHORT))), (*filling(), whole), at=loop.at)
+        return If(BoolOp("and", turns, Compare("<=", inner.stop, number(_SHORT))), (*filling(), whole), at=loop.at)
 
     def _narrowed(self, loop: For, lanes: int, outer: frozenset[str]) -> For:
         """Such a loop over the turns in which some lane does something."""
-        ends = self.first, _sum(self.first, _whole(lanes - 1))
+        ends = self.first, _sum(self.first, number(lanes - 1))
         own, known = self.set - self.of_all - outer, tuple(self.indices.values())
         return narrowed(loop, self.arrays.keys() | self.of_all, own, self.loop.names[-1], ends, known)
 
@@ -242,15 +242,15 @@ class InLanes:
         flag by what is the same for all lanes, and nothing else takes longer."""
         if not all(self._is_same(bound, outer) for bound in (loop.start, loop.stop, loop.step)):
             return False
-        if jumps(loop.body) or loop.name in assigned(loop.body) or not self._only_inside(loop.name):
+        if jumps(loop.body) or not outer and _is_small(loop):
             return False
-        if not outer and turns_of_nest(loop) * sum(1 for _ in walk(loop)) <= _SMALL:
+        if loop.name in assigned(loop.body) or not self._only_inside(loop.name):
             return False
         inside = outer | {loop.name}
         long = [s for s in loop.body if any(isinstance(n, (For, While, Reduce)) for n in walk(s))]
         if any(not isinstance(s, For) or not self._is_shared(s, inside) and turns_of_nest(s) > _FEW for s in long):
             return False
-        if long or any(not is_extreme(loop.body, name) for name in self._goes_on(loop)):
+        if not all(map(_is_small, long)) or any(not is_extreme(loop.body, name) for name in self._goes_on(loop)):
             return True
         loads = [n for s in loop.body for n in walk(s) if isinstance(n, Load) and read(n) & inside]
         return bool(self._goes_on(loop, {"bool"})) and all(self._is_same(n, inside) for n in loads)
@@ -341,14 +341,14 @@ class InLanes:
         if not self.tail:
             return ()
         if self.apart:
-            own = ((self._index(_whole(k)), *self.indices.values(), *self.tail) for k in range(lanes))
+            own = ((self._index(number(k)), *self.indices.values(), *self.tail) for k in range(lanes))
             return tuple(renamed(s, self._names(k)) for k, part in enumerate(own) for s in part)
         loads = [
             Assign(name, Load(array.name, (self.lane,), array.dtype, inside=True, known=True), at=self.loop.at)
             for name, array in self.arrays.items() if name in exposed(self.tail)[0]
         ]  # fmt: skip
         body = (self._index(self.lane), *self.indices.values(), *loads, *self.tail)
-        return (For(self.lane.name, _whole(0), _whole(lanes), _whole(1), body, at=self.loop.at),)
+        return (For(self.lane.name, number(0), number(lanes), number(1), body, at=self.loop.at),)
 
     def _together(self, body: Iterable[Stmt], lanes: int, outer: frozenset[str] = frozenset()) -> tuple[Stmt, ...]:
         """What so many lanes do."""
@@ -370,7 +370,7 @@ class InLanes:
                 continue
             if self.apart:
                 for k in range(lanes):
-                    own = (self._index(_whole(k)), *self.indices.values(), *part)
+                    own = (self._index(number(k)), *self.indices.values(), *part)
                     yield from (renamed(s, self._names(k)) for s in own)
                 continue
             inside, condition, part = yield from once_for_all(part, self.made.extents, self.made.local, self._is_same)
@@ -378,8 +378,7 @@ class InLanes:
             yield If(condition, (self._threads(inside, lanes),), (made,), at=made.at) if condition else made
 
     def _threads(self, part: list[Stmt], lanes: int) -> Parallel:
-        before_set, certain = exposed(part)
-        set_, at = assigned(part), part[0].at
+        (before_set, certain), set_, at = exposed(part), assigned(part), part[0].at
         before, after = [], []
         for name, array in self.arrays.items():
             place: Any = {"array": array.name, "indices": (self.lane,), "inside": True, "known": True, "at": at}
@@ -388,12 +387,13 @@ class InLanes:
             if name in set_:
                 after.append(Store(value=Var(name, array.dtype), **place))
         body = (self._index(self.lane), *self.indices.values(), *before, *part, *after)
-        return Parallel("threads", (self.lane.name,), (_whole(lanes),), body, at=at)
+        return Parallel("threads", (self.lane.name,), (number(lanes),), body, at=at)
+
+
+def _is_small(loop: Stmt) -> bool:
+    """Whether LLVM writes all turns of a loop one after the other."""
+    return isinstance(loop, For) and turns_of_nest(loop) * sum(1 for _ in walk(loop)) <= _SMALL
 
 
 def _sum(a: Expr, b: Expr) -> Binary:
     return Binary("+", a, b, "int64")
-
-
-def _whole(number: int) -> Const:
-    return Const(number, "int64")

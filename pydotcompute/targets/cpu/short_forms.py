@@ -23,8 +23,8 @@ _EXTREME = re.compile(
     r" @llvm\.(minimum|maximum)\.(\w+)\(\2 (%[^,]+), \2 (%[^,)]+)\)"
 )
 FUNCTION = re.compile(r"^define .*?^}", re.M | re.S)
-_COMPARISON = re.compile(r"^ *(%\S+) = fcmp (\w+) (float|double) (\S+), ([^\s,]+)", re.M)
-_CHOICE = re.compile(r"= select i1 (%\S+), (float|double) (\S+), \2 ([^\s,]+)")
+_COMPARISON = re.compile(r"^ *(%\S+) = fcmp (?:\w+ )*(\w+) (float|double) (\S+), ([^\s,]+)", re.M)
+_CHOICE = re.compile(r"= select (?:\w+ )*i1 (%\S+), (float|double) (\S+), \2 ([^\s,]+)")
 _EXTENDED = re.compile(r"^ *(%[\w.]+) = [sz]ext (?:nneg )?<\d+ x i(?:8|16)> ", re.M)
 _ADDED = re.compile(r"^ *(%[\w.]+) = (?:add|sub) (?:n[us]w )*<\d+ x i32> (%[\w.]+), (%[\w.]+)", re.M)
 _PRODUCT = re.compile(r"^( *)%([\w.]+)( = mul (?:n[us]w )*(<\d+ x i32>)) (%[\w.]+), (%[\w.]+)", re.M)

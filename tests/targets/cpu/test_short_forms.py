@@ -135,14 +135,17 @@ TEXT = """define float @f(float %x, float %y, float %z) {
 }"""
 
 
+@pytest.mark.parametrize("flags", ["", "fast ", "nsz contract "])
 @pytest.mark.parametrize("masks", [False, True])
-def test_what_is_written_anew(masks):
-    """What LLVM has an instruction for, or two, is left to it, and choices by what is in a mask already."""
-    text = in_short_forms(TEXT, masks, True)
+def test_what_is_written_anew(masks, flags):
+    """What LLVM has an instruction for, or two, is left to it, and choices by what is in a mask already; whatever the
+    comparisons and choices may do beside (`fastmath`)."""
+    flagged = TEXT.replace("fcmp ", f"fcmp {flags}").replace("select ", f"select {flags}")
+    text = in_short_forms(flagged, masks, True)
     function = text.partition("}")[0]
     assert "%low = call float @short.minimum.f32(float %x, float %y)" in function
     assert "%kept = call nsz float @llvm" in function and "%bound = call float @llvm" in function
-    assert "%own = select" in function and ("%wider = select" in function) == masks
+    assert f"%own = select {flags}i1" in function and (f"%wider = select {flags}i1" in function) == masks
     assert "%chosen = call float @short.olt.float(float %y, float %x, float %low, float %z)" in function
     assert text.count("declare") == (2 if masks else 3)  # for doubles, which are blended only, one
 
