@@ -155,8 +155,8 @@ def _length(over: tree.Range, at: Position) -> tree.Expr:
         return _where(tree.Compare(">", step, _ZERO, at=at), up, _where(tree.Compare("<", step, _ZERO, at=at), down))
     low, high = (start, stop) if step.whole > 0 else (stop, start)
     if isinstance(low, tree.Const) and isinstance(high, tree.Const):
-        return tree.Const(len(range(low.whole, high.whole, abs(step.whole) or 1)), "int64", at=at)
-
+        turns = max(-((low.whole - high.whole) // (abs(step.whole) or 1)), 0)
+        return tree.Const(min(turns, 2**63 - 1), "int64", at=at)  # which nobody waits for
     if abs(step.whole) <= 1:
         return high if low == _ZERO else _way(low, high, at)
     if not isinstance(low, tree.Const) or low.whole < 0:

@@ -16,8 +16,10 @@ from .promotion import WEAK, Fault, Type, Value, bounds, common, convert, fits, 
 
 _FOLD: dict[str, Callable[[int, int], int]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod,
-    "&": operator.and_, "|": operator.or_, "^": operator.xor,
+    "&": operator.and_, "|": operator.or_, "^": operator.xor, "**": operator.pow, "<<": operator.lshift,
+    ">>": lambda a, b: a >> min(b, _MOST_BITS),
 }  # fmt: skip
+_MOST_BITS = 1000  # of integers of the text, which float64 holds then
 _FOLD_FLOAT = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
 _UNARY: dict[str, Callable[[Any], Any]] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
 _COMPLEX_HAS = "complex numbers have + - * / ** == != abs conj real imag exp log sqrt sin cos sinh cosh"
@@ -28,7 +30,7 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 
 def binary(op: str, left: Value, right: Value, fault: Fault, at=None) -> Value:
     """`left op right`."""
-    if left.literal and right.literal and (folded := _fold(op, left, right, at)) is not None:
+    if left.literal and right.literal and (folded := _fold(op, left, right, fault, at)) is not None:
         return folded
     done = common(left.type, right.type)
     if done.weak and done.rank == 0 and op not in "&|^":
@@ -57,8 +59,9 @@ def binary(op: str, left: Value, right: Value, fault: Fault, at=None) -> Value:
     )
 
 
-def _fold(op: str, left: Value, right: Value, at) -> Value | None:
-    """Arithmetic of literals, as Python does it: TILE + 1 is a number, pi / 180 a float64 that is rounded once."""
+def _fold(op: str, left: Value, right: Value, fault: Fault, at) -> Value | None:
+    """Arithmetic of literals, as Python does it: TILE + 1 is a number, pi / 180 a float64 that is rounded once. None
+    where it has another meaning, or none."""
     if left.rank > 2 or right.rank > 2:
         return None
     a, b = left.constant.real, right.constant.real
@@ -67,13 +70,25 @@ def _fold(op: str, left: Value, right: Value, at) -> Value | None:
             return None
         return literal(_FOLD_FLOAT[op](float(a), float(b)), at)
     a, b = left.constant.whole, right.constant.whole
-    if max(abs(a), abs(b)) > 1 << 128:
+    if op in ("//", "%") and b == 0 or op in ("**", "<<", ">>") and b < 0:
         return None
-    if op in _FOLD and not (op in ("//", "%") and b == 0):
-        return literal(_FOLD[op](a, b), at)
-    if op == "**" and 0 <= b <= 64 or op == "<<" and 0 <= b < 64:
-        return literal(a**b if op == "**" else a << b, at)
-    return literal(a >> b, at) if op == ">>" and b >= 0 else None
+    if (bits := _bits(op, a, b)) > _MOST_BITS:
+        fault(
+            f"`{op}` makes a number of up to {bits} bits, and those of the text have {_MOST_BITS} at most",
+            "make one of them a float, as in 2.0 ** 1000",
+        )
+        return literal(0, at)
+    return literal(_FOLD[op](a, b), at)
+
+
+def _bits(op: str, a: int, b: int) -> int:
+    """How many the result has at most."""
+    of_a, of_b = a.bit_length(), b.bit_length()
+    if op == "**":
+        return of_a * b if of_a > 1 else 1
+    if op in ("<<", "*"):
+        return of_a + (b if op == "<<" else of_b)
+    return max(of_a, of_b)
 
 
 def _no_bits(op: str, left: Value, right: Value, done: Type) -> tuple[str, str]:

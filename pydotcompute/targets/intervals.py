@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from itertools import product
 from typing import NamedTuple
 
-from ..artifact.dimensions import Tree, names
+from ..artifact.dimensions import Tree
 from ..artifact.launch import MOST_INDEX
 from ..ir.dtypes import INTEGER_BITS, integer_range
 from ..ir.tree import (
@@ -54,10 +54,11 @@ class Intervals:
         """parameters: of a helper, of which nothing is known."""
         self.dimension, self.held = (0, most), held
         self.tree, self.limits = tree, [] if limits is None else limits
-        self.dims = {"size", "rows"} | {n for p in tree.parameters for dim in p.dims or () for n in names(dim)}
+        self.extents = extents(tree)
         self.scalars = {p.name for p in tree.parameters if not p.in_memory and "int" in p.dtype}
         self.found: dict[str, list[object]] = {name: [None] for name in parameters}
         self.open: set[str] = set()
+        self.assumed: set[str] = set()  # what `of` took for small, which only a call can know
         for s in body:
             for n in walk(s):
                 self._look(n)
@@ -83,8 +84,10 @@ class Intervals:
     def fits(self, *values: Expr, known: Mapping[str, Tree | None] | None = None) -> bool:
         """Whether each lies within MOST_INDEX of 0; what follows from `known`, which a launch has, becomes a limit."""
         for e in values:
+            self.assumed.clear()
             interval = self.of(e)
             if interval is not None and SMALL[0] <= interval[0] and interval[1] <= SMALL[1]:
+                self.limits += sorted(self.assumed)
                 continue
             found = expression(e, known) if known else None
             if found is None:
@@ -142,9 +145,12 @@ class Intervals:
 
     def of_name(self, name: str) -> Interval:
         if name not in self.found:
-            if name in self.dims:
+            if name in self.extents:
                 return self.dimension
-            return SMALL if name in self.tree.symbols and name not in self.scalars else None
+            if name not in self.tree.symbols or name in self.scalars:
+                return None
+            self.assumed.add(name)  # a symbol of larger dims (`x: T[2 * n]`), or an integer of the host's
+            return SMALL
         if name in self.open:
             return None
         self.open.add(name)
@@ -165,6 +171,11 @@ class Intervals:
                     return 0, max(most[1] - 1, 0)
                 return self.dimension if d.is_held else None
         return None
+
+
+def extents(tree: KernelTree) -> set[str]:
+    """The names that are the extent of some dimension, none of which is below 0."""
+    return {"size", "rows"} | {dim for p in tree.parameters for dim in p.dims or () if isinstance(dim, str)}
 
 
 def _held(interval: Interval, dtype: str) -> Interval:

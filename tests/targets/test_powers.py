@@ -95,3 +95,23 @@ def test_other_exponents_are_pow(target):
     x = abs(draw(50, dtype="f8"))
     assert np.allclose(built.call(x, 2.0), x**8.5 + x**0.25 + x * x + x**9)
     assert "**" in str(built.tree)
+
+
+WHOLE = [
+    "2 ** 64", "2 ** 65", "3 ** 80", "(-7) ** 65", "1 << 64", "3 << 200", "2 ** 70 // 2 ** 60", "-(2 ** 70) % 2 ** 67 + 1",
+    "2 ** 70 - 2 ** 66", "2 ** 130 >> 100", "10 ** 40 + 1", "(2 ** 200 | 2 ** 201) // 2 ** 140", "2 ** 70 * 0.5",
+    "2 ** 70 / 2 ** 69", "float64(2 ** 70)", "0 ** 0", "(-1) ** 1001",
+]  # fmt: skip
+
+
+@every_target
+def test_of_whole_literals(target):
+    """They are whole numbers of any size, which float64 and float32 hold rounded once."""
+    body = "for i in grid(n):\n" + "".join(f"    out[{k}, i] = x[i] * ({e})\n" for k, e in enumerate(WHOLE))
+    body += "    one[i] = 1 if x[i] < 2 ** 80 else 0\n"
+    dtype = "float64" if target != "webgpu" else "float32"
+    body = body.replace("float64", dtype)
+    built = loop(target, f"(x: {dtype}[n]) -> (out: {dtype}[{len(WHOLE)}, n], one: {dtype}[n])", body, "fastmath: []")
+    out, one = agree(built, np.ones(3, dtype))
+    np.testing.assert_allclose(out[:, 0], [float(eval(e.replace("float64", "float"))) for e in WHOLE], 1e-7)
+    assert (one == 1).all()

@@ -187,3 +187,18 @@ def test_reductions_over_five_counts(target):
         assert agree(total, x) == x[:, :, :, 1:].sum()
         if x.size:
             assert agree(place, x) == x[:, :, :, 1:].argmax()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for i in grid((-5, 9223372036854775807)):\n    x[i] = 1",
+        "for i in grid((9223372036854775807, -9223372036854775808, -1)):\n    x[i] = 1",
+        "s = sum(x[i] for i in range(-1, 9223372036854775807))\nfor i in grid(n):\n    x[i] = s",
+        "for i in grid(n):\n    s = 0.0\n    for k in range(-1, 9223372036854775807):\n        s += y[k + 1]\n    x[i] = s",
+    ],
+)  # fmt: skip
+def test_constant_ranges_beyond_int64(body):
+    """Which end at the first index that is outside."""
+    with pytest.raises(IndexError):
+        loop("cpu:x86-64-v2", "(x: inout float64[n], y: float64[n]) -> ()", body).call(np.zeros(3), np.zeros(3))

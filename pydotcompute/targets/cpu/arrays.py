@@ -31,7 +31,7 @@ class Array(arrays.Array):
 
     @property
     def access(self) -> str:
-        return "_bytes" if self.strides is not None else self.suffix
+        return ("_bytes" if self.strides is not None else "") + self.suffix
 
     @property
     def shared_access(self) -> str:

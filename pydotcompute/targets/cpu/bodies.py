@@ -171,7 +171,8 @@ def turns_of_nest(loop: For) -> int:
     if len(bounds) < 3 or not bounds[2]:
         return 1 << 30
     inner = [turns_of_nest(n) for s in loop.body for n in walk(s) if isinstance(n, For)]
-    return len(range(*bounds)) * max(inner, default=1)
+    start, stop, step = bounds
+    return max(-((start - stop) // step), 0) * max(inner, default=1)
 
 
 def is_extreme(body: Iterable[Stmt], name: str) -> bool:

@@ -9,7 +9,7 @@ from llvmlite import ir
 from numba import types
 
 from ..llvm.intrinsic import intrinsic
-from ..llvm.memory import accesses, atomics, loading, new_array, on_stack, storing
+from ..llvm.memory import BYTES, accesses, atomics, loading, new_array, on_stack, storing
 from ..llvm.values import I1, I8, I64, call, stored_type
 from .dialect import CPU, UNGROUPED
 from .float16 import converted
@@ -227,9 +227,9 @@ def memory() -> dict[str, Callable]:
     """The intrinsics, by name; `load_local` and `store_local` are of an array that every iteration uses anew."""
     made: dict[str, Callable] = {
         **accesses(CPU),
-        "load_local": loading(UNGROUPED, in_bytes=False),
-        "store_local": storing(UNGROUPED, in_bytes=False),
-        **atomics(CPU, converted, ("",)),
+        **{f"load{suffix}_local": loading(UNGROUPED, in_bytes) for suffix, in_bytes in BYTES.items()},
+        **{f"store{suffix}_local": storing(UNGROUPED, in_bytes) for suffix, in_bytes in BYTES.items()},
+        **atomics(CPU, converted),
         "advance": advance,
         "address": address,
         "exists": exists,

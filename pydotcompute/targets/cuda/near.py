@@ -11,7 +11,7 @@ from typing import Any
 
 from ...artifact.dimensions import Operation, Tree
 from ...ir.tree import Access, Binary, Compare, Expr, For, KernelTree, Parallel, While, walk
-from ..intervals import Intervals
+from ..intervals import Intervals, extents
 from ..llvm.expressions import Expressions
 from ..llvm.words import COMPARE
 from .arrays import Array, all_of
@@ -74,14 +74,15 @@ def fits(tree: KernelTree, counts: Sequence[Tree]) -> Tree | None:
     main = tree.main
     names = dict.fromkeys(n.array for n in walk(main) if isinstance(n, Access)) if main else ()
     arrays = [p for p in tree.parameters if p.name in names and p.layout == "C"]
-    extents = [[*(("rows",) if p.ellipsis else ()), *p.dims] for p in arrays if p.dims]
-    sizes = [reduce(lambda a, b: Operation("*", (a, b)), dims) for dims in extents if len(dims) > 1]
+    shapes = [[*(("rows",) if p.ellipsis else ()), *p.dims] for p in arrays if p.dims]
+    sizes = [reduce(lambda a, b: Operation("*", (a, b)), dims) for dims in shapes if len(dims) > 1]
     if main is None or not sizes or not _goes_by_tiles(main):
         return None
     if tree.helpers or any(a.scratch for a in tree.arrays.values()):  # whose names and sizes nobody looked at
         return None
     blocks = reduce(lambda a, b: Operation("*", (a, b)), counts)
-    numbers = (Operation("abs", (number,)) for number in (*tree.symbols, *counts, blocks))
+    scalars = [p.name for p in tree.parameters if not p.in_memory and p.name in extents(tree)]
+    numbers = (Operation("abs", (number,)) for number in (*tree.symbols, *scalars, *counts, blocks))
     few, small = Operation("max", (0, *numbers)), Operation("max", (0, *sizes))
     return Operation("and", (Operation("<=", (few, FEW)), Operation("<=", (small, 2 * FEW - 1))))
 

@@ -132,14 +132,14 @@ def accesses(d: Dialect) -> dict[str, Callable]:
     return made
 
 
-def atomics(d: Dialect, converted: Callable, suffixes: tuple[str, ...] = tuple(BYTES)) -> dict[str, Callable]:
+def atomics(d: Dialect, converted: Callable) -> dict[str, Callable]:
     """The intrinsics `atomic_add`, `atomic_min` and `atomic_max`, and `fetch_add` … with a result, by name;
-    `atomic_add_float16` … of what is stored in 16 bits, for which see `updating_stored`."""
+    `atomic_add_float16` … of what is stored in 16 bits, for which see `updating_stored`; each with `_bytes` too."""
     made = {}
-    for word, op, s in product(("atomic", "fetch"), ("add", "min", "max"), suffixes):
-        made[f"{word}_{op}{s}"] = updating(d, op, BYTES[s], word == "fetch")
+    for word, op, (s, in_bytes) in product(("atomic", "fetch"), ("add", "min", "max"), BYTES.items()):
+        made[f"{word}_{op}{s}"] = updating(d, op, in_bytes, word == "fetch")
         for dtype in STORED:
-            made[f"{word}_{op}_{dtype}{s}"] = updating_stored(d, op, dtype, converted, BYTES[s], word == "fetch")
+            made[f"{word}_{op}_{dtype}{s}"] = updating_stored(d, op, dtype, converted, in_bytes, word == "fetch")
     return made
 
 

@@ -6,6 +6,7 @@ WORDS = frozenset(
     "register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while "
     "asm bool class catch delete explicit false friend mutable namespace new operator private protected public "
     "template this throw true try typeid typename using virtual wchar_t and or not xor bitand bitor compl alignas "
+    "and_eq or_eq xor_eq not_eq export char8_t concept requires consteval constinit co_await co_return co_yield "
     "alignof constexpr decltype noexcept nullptr static_assert thread_local typeof complex imaginary kernel "
     "global local constant generic pipe read_only write_only read_write uniform half quad uchar ushort uint ulong "
     "size_t ptrdiff_t intptr_t uintptr_t image1d_t image1d_array_t image1d_buffer_t image2d_t image2d_array_t "

@@ -52,6 +52,7 @@ class Dialect:
     members: str = ""  # the name under which a kernel gets its scalars as members of a struct; "": each is a parameter
     has_pointers: bool = True  # else arrays are variables of the file, and an offset tells where one begins
     is_lazy: bool = True  # whether of a choice's two values only the one that is needed is evaluated
+    least: int = 1  # bytes of an element of a block's own memory
     # Where compilers reassociate sums, by dtype the function around one that they must leave as it is.
     exact: Mapping[str, str] = field(default_factory=dict)
     # Where there are no pointers, a module with `update` and `scatter`: texts by (scalars, …, array, place, value).

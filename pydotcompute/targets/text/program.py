@@ -246,9 +246,9 @@ class _Program:
                 self.make(w, reductions.shared(dtype, number), "shared", "shared", dtype, reductions.block)
             w.lines += inner.lines
             w.positions += inner.positions
-        own = sum(DTYPE_BYTES[a.dtype] * _size(a.fixed) for a in self.tree.arrays.values()
-                  if a.kind == "shared" and not a.scratch)  # fmt: skip
-        self.shared = max(self.shared, own + sum(DTYPE_BYTES[dtype] * reductions.block for dtype, _ in exchanged))
+        arrays = [a for a in self.tree.arrays.values() if a.kind == "shared" and not a.scratch]
+        sizes = [(a.dtype, _size(a.fixed)) for a in arrays] + [(dtype, reductions.block) for dtype, _ in exchanged]
+        self.shared = max(self.shared, sum(max(d.least, DTYPE_BYTES[dtype]) * size for dtype, size in sizes))
         return w
 
     def parameters(self) -> list[Argument]:

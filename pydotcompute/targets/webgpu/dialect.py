@@ -217,6 +217,7 @@ WGSL = WGSLDialect(
     prologue=prologue,
     faults=FAULTS,
     index="int32",
+    least=4,
     emulated=frozenset({"int64", "uint64", "float64"}),
     internal=frozenset({"float64"}),
     orders_bools=False,

@@ -40,12 +40,13 @@ def store(dtype: str, memory: str, pointer: str, offset: str, value: str) -> str
     if dtype.startswith("complex"):
         at = f"{pointer}[{offset}"
         return f"{{ var _pair = {value}; {at}] = _pair.x; {at} + 1i] = _pair.y; }}"
-    if memory in GLOBAL and dtype in PACKED:  # nobody else changes these bits, others may change those around them
+    if memory in GLOBAL and dtype in PACKED:
+        # Others may change the bits around these at the same time, and set these to the same value.
         word, shift = place(dtype, offset)
-        mask = 2 ** PACKED[dtype] - 1
+        mask = f"{2 ** PACKED[dtype] - 1}u"
         return (
-            f"{{ let _new = u32({value}); let _shift = {shift}; let _word = &{pointer}[{word}]; "
-            f"atomicXor(_word, (((atomicLoad(_word) >> _shift) ^ _new) & {mask}u) << _shift); }}"
+            f"{{ let _shift = {shift}; let _new = (u32({value}) & {mask}) << _shift; let _word = &{pointer}[{word}]; "
+            f"atomicAnd(_word, _new | ~({mask} << _shift)); atomicOr(_word, _new); }}"
         )
     if dtype == "bool":
         value = f"u32({value})"

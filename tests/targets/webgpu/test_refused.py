@@ -80,3 +80,10 @@ def test_a_count_that_only_the_kernel_knows_is_told_as_a_fault(target):
     assert (kernel.call(x, np.array([3, 0], "i4")) == [3, 0]).all()
     with pytest.raises(IndexError, match="a loop that goes round 2,800,000,000 times, and this device counts to"):
         kernel.call(x, np.array([3, 40000], "i4"))
+
+
+def test_shared_arrays_take_four_bytes_an_element():
+    body = "for b in blocks(1):\n    w = shared((9000,), int8)\n    for i in threads(9000):\n        w[i] = x[i]\n"
+    body += "    for i in threads(9000):\n        y[i] = w[8999 - i]\n"
+    built = loop("webgpu", "(x: int8[9000]) -> (y: int8[9000])", body)
+    assert built.artifact.meta["shared"] >= 36000
