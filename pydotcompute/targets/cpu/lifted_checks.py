@@ -7,7 +7,7 @@ between two values which do not change, if those are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import reduce
 from typing import Any, NamedTuple
@@ -92,7 +92,8 @@ class LiftedChecks:
             fails = failing if every and all(one.exact for one in lifted.values()) else None
             inside = " and ".join(tests) or "True"
             with writer.if_(f"usually({reduce('band({}, {})'.format, tests)})" if fails and tests else inside):
-                iterations(replace(loop, body=tuple(map(certain, loop.body))))
+                # What is found by an index that is known to be inside now may be looked at before the loop too.
+                self.write(replace(loop, body=tuple(map(certain, loop.body))), start, stop, iterations, failing)
             with writer.else_():
                 (fails or iterations)(loop)
 
@@ -127,7 +128,7 @@ class LiftedChecks:
                 if axis not in looked:
                     checks.append([])
                     continue
-                given, e = e, substituted(e, known)
+                given, e = e, _everywhere(e, known)
                 if from_zero and e == Var(index, "int64") and extent == self.expressions.text(loop.counts[-1]):
                     checks.append([])  # of what the loop counts to
                     continue
@@ -159,6 +160,11 @@ class LiftedChecks:
             return is_cheap(e)
         loads = any(isinstance(part, Load) for part in walk(e))
         return all(self._is_fixed(part, written) for part in children(e)) if loads else is_cheap(e)
+
+
+def _everywhere(e: Any, values: Mapping[str, Expr]) -> Any:
+    """The expression with variables replaced, those of the indices of its loads too."""
+    return values.get(e.name, e) if isinstance(e, Var) else rebuilt(e, lambda part: _everywhere(part, values))
 
 
 def _mentions(e: Expr, index: str) -> bool:
