@@ -1,7 +1,7 @@
 """Checks of indices that a loop need not repeat: made once before it, and the loop written again without them.
 
-An index that does not change in the loop (the row of a gather), or goes up or down by 1 with the loop's own (a stencil
-on an array of another size), is inside in all iterations if it is inside in the first and the last; one that is brought
+An index that does not change in the loop (the row of a gather), or goes up or down with the loop's own (a stencil on
+an array of another size), is inside in all iterations if it is inside in the first and the last; one that is brought
 between two values which do not change, if those are.
 """
 
@@ -17,6 +17,7 @@ from ...ir.tree import (
     Binary,
     BoolOp,
     Break,
+    Const,
     Continue,
     Expr,
     For,
@@ -40,13 +41,15 @@ from .index_ends import ends_of
 from .index_set_splitting import definitions, substituted
 
 _LARGE = 400  # nodes of a body that is not written again
+_STEEP = 1 << 20  # by how much what an index is made of may change from turn to turn
+_TURNS = 1 << 40  # and in how many turns
 Checks = list[tuple[Expr, str]]  # expressions, and the extents that they are to be within
 Iterations = Callable[[Parallel], None]
 
 
 class _Lifted(NamedTuple):
     indices: tuple[Expr, ...]
-    checks: list[Checks]  # of each index: what is to be inside, and of how many
+    checks: list[Checks]  # of each index, and of the loop: what is to be inside, and of how many
     exact: bool  # what a check finds outside is so in an iteration
 
 
@@ -122,6 +125,7 @@ class LiftedChecks:
             if not faults.checks(node):
                 continue
             checks: list[Checks] = []
+            turns: Checks = []
             exact = True
             looked = range(len(node.indices))[faults.sites.looked_at(node)]
             for axis, (e, extent) in enumerate(zip(node.indices, self.elements.arrays[node.array].extents)):
@@ -137,15 +141,18 @@ class LiftedChecks:
                     places, exact = list(found), False
                 elif any(isinstance(part, Var) and part.name in changed for part in walk(e)):
                     break
-                elif is_cheap(e) and slope(e, index) in (-1, 0, 1):
+                elif is_cheap(e) and (steps := slope(e, index)) is not None:
                     places = [substituted(e, {index: end}) for end in ends] if _mentions(e, index) else [e]
+                    if abs(steps) > 1:  # whose values are no neighbours: among so few turns none wraps
+                        exact = False
+                        turns.append((Binary("-", ends[1], ends[0], "int64"), f"int64({_TURNS})"))
                 elif id(node) in certain and not _mentions(e, index) and self._is_fixed(e, written):
                     places = [e]
                 else:
                     break
                 checks.append([(place, extent) for place in places])
             else:
-                lifted[id(node)] = _Lifted(node.indices, checks, exact)
+                lifted[id(node)] = _Lifted(node.indices, [*checks, turns], exact)
         return lifted
 
     def _is_fixed(self, e: Expr, written: set[str]) -> bool:
@@ -183,6 +190,10 @@ def slope(e: Expr, index: str) -> int | None:
     if isinstance(e, Binary) and e.op in ("+", "-") and e.type == "int64":
         left, right = slope(e.left, index), slope(e.right, index)
         return None if left is None or right is None else left + (right if e.op == "+" else -right)
+    match e:
+        case Binary("*", a, Const() as c, "int64") | Binary("*", Const() as c, a, "int64"):
+            inner = slope(a, index)
+            return None if inner is None or abs(inner * c.whole) > _STEEP else inner * c.whole
     return None
 
 
