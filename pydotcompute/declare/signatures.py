@@ -188,8 +188,10 @@ def _expression(reader: Reader, dim: Dim, known: tuple[str, ...], parameters: di
     for name in names:
         _refuse_other_parameters(reader, dim, name, parameters)
     unbound = next((name for name in names if name not in known), "")
-    if unbound and (not known or text != unbound and not near(unbound, known).startswith("did")):
-        hint = f"a dimension of its own binds it: y: float32[{unbound}]; so does an argument {unbound}: int64"
+    if unbound and (not known or text != unbound):
+        guess = near(unbound, known) if known else ""
+        hint = f"{guess} If not, " if guess.startswith("did") else ""
+        hint += f"a dimension of its own binds it: y: float32[{unbound}]; so does an argument {unbound}: int64"
         if more := re.fullmatch(r"\w+ *\+ *(\d+)", text):  # as the starts of rows have
             hint += f"; or name this dimension k, and write k - {more[1]} for {unbound}"
         raise reader.fail(offset + text.index(unbound), f"'{unbound}' is not bound by any argument", hint)

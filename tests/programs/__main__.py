@@ -35,7 +35,7 @@ from pydotcompute.check.judge import compared
 from pydotcompute.declare.model import Kernel
 from pydotcompute.runtime.library import KernelLibrary
 
-ROOTS = [str(Path(__file__).parent), str(Path(__file__).parent / "ported")]
+ROOTS = [str(Path(__file__).parent / folder) for folder in ("", "ported", "others")]
 LOST = 1.2
 LEAST = 10  # calls of each with each draw
 DRAWS, BYTES = 32, 1 << 20

@@ -14,14 +14,15 @@ from pydotcompute.targets import registry
 from tests.budget import EVERYTHING
 from tests.targets.built import compiled, marked
 
-OWN, PORTED = (declare.load(folder) for folder in (Path(__file__).parent, Path(__file__).parent / "ported"))
-CHOSEN = [*OWN.kernels, *list(PORTED.kernels)[:: 1 if EVERYTHING else 4]]
+OWN, *PORTED = (declare.load(Path(__file__).parent / folder) for folder in ("", "ported", "others"))
+DECLARED = {name: declaration for declaration in (OWN, *PORTED) for name in declaration.kernels}
+CHOSEN = [*OWN.kernels, *(name for one in PORTED for name in list(one.kernels)[:: 1 if EVERYTHING else 4])]
 
 
 def test_each_is_tried_and_measured():
     """`python -m tests.programs` draws one call of each."""
-    assert not OWN.kernels.keys() & PORTED.kernels.keys()
-    for kernel in (*OWN.kernels.values(), *PORTED.kernels.values()):
+    assert len(DECLARED) == sum(len(declaration.kernels) for declaration in (OWN, *PORTED))
+    for kernel in (declaration.kernels[name] for name, declaration in DECLARED.items()):
         assert kernel.sizes["check"] and len(kernel.sizes["bench"]) == len(kernel.specialisations) == 1, kernel.name
 
 
@@ -29,8 +30,7 @@ def test_each_is_tried_and_measured():
 @pytest.mark.parametrize("target", [marked("cpu:x86-64-v3")])
 @pytest.mark.parametrize("name", CHOSEN)
 def test_a_program_computes_what_it_says(name, target):
-    declaration = OWN if name in OWN.kernels else PORTED
-    kernel, root = declaration.kernels[name], declaration.root
+    kernel, root = DECLARED[name].kernels[name], DECLARED[name].root
     (specialisation,) = kernel.specialisations
     rendered = declare.render(kernel, specialisation, "cpu", root, registry.raw_modules())
     built = compiled(target, kernel, specialisation, rendered)
