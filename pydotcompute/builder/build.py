@@ -226,6 +226,7 @@ def _build_locked(
     seconds = remember(plan, store)
     on_disk = plan.manifest
     report(plan)
+    sources.doubt(project.root, project.sources)
     try:
         if plan.stale and plan.manifest["kernels"]:
             # Whoever loads while this runs, or after it was killed, hears what is out of date.

@@ -14,6 +14,7 @@ from .writer import make_way, replace_file
 
 SOURCES = "sources.json"  # in the cache's folder
 DECLARED = ("kernels.yaml", "templates")
+UNKNOWN = "?"  # in the place of a digest: other than every one
 
 
 def digests(project: str) -> dict[str, str]:
@@ -39,6 +40,14 @@ def record(project: str, found: dict[str, str]) -> None:
     if recorded(project) != found:
         text = json.dumps(found, indent=1, sort_keys=True)
         replace_file(make_way(os.path.join(project, *PROJECT_CACHE), SOURCES), text.encode(), sync=False)
+
+
+def doubt(project: str, found: dict[str, str]) -> None:
+    """Say, before something is built from these, that it is not known of those that changed what is built from them:
+    a build that fails, or is of some kernels alone, leaves it so. May raise OSError."""
+    before = recorded(project) or {}
+    paths = {*before, *found}
+    record(project, {path: found[path] if before.get(path) == found.get(path) else UNKNOWN for path in paths})
 
 
 def recorded(project: str) -> dict[str, str] | None:

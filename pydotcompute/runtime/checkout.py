@@ -14,8 +14,8 @@ from .library import KernelLibrary, load
 
 
 def open_checkout(project: str, auto_build: bool) -> KernelLibrary:
-    """The kernels that are built in `project`. Where a source is not as it was built, StaleArtifactWarning names it;
-    auto_build: the build half is called first, by its command, in a process of its own.
+    """The kernels that are built in `project`. Where not everything is built from a source, StaleArtifactWarning
+    names it; auto_build: the build half is called first, by its command, in a process of its own.
 
     Raises KernelNotBuiltError: nothing is built, or that build fails.
     """
@@ -25,7 +25,7 @@ def open_checkout(project: str, auto_build: bool) -> KernelLibrary:
         _build(root)
     elif old:
         listed = ", ".join(old[:3]) + (f" and {len(old) - 3} more" if len(old) > 3 else "")
-        told = f"{root}: {listed} changed after everything was built; {remedies.build_again(folder, root)}"
+        told = f"{root}: not everything was built after {listed} changed; {remedies.build_again(folder, root)}"
         warnings.warn(told, StaleArtifactWarning, stacklevel=5)
     return load(root)
 

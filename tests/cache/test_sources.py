@@ -2,7 +2,7 @@
 
 import pytest
 
-from pydotcompute.cache.sources import changed, digests, record
+from pydotcompute.cache.sources import changed, digests, doubt, record
 
 FILES = {"kernels.yaml": "version: 1", "templates/a.py.j2": "a", "templates/deep/b.py": "b"}
 
@@ -26,6 +26,21 @@ def test_what_changed(project):
     (project / "templates" / "__pycache__").mkdir()
     (project / "templates" / "__pycache__" / "c.pyc").write_text("")
     assert changed(project) == ["templates/a.py.j2", "templates/c.py", "templates/deep/b.py"]
+    record(project, digests(project))
+    assert changed(project) == []
+
+
+def test_what_changed_before_a_build_that_was_not_of_everything(project):
+    doubt(project, digests(project))  # the first build
+    assert changed(project) == sorted(FILES)
+    record(project, digests(project))
+    doubt(project, digests(project))  # a build of what was built
+    assert changed(project) == []
+    (project / "templates" / "a.py.j2").write_text("A")
+    (project / "templates" / "deep" / "b.py").unlink()
+    doubt(project, digests(project))
+    (project / "templates" / "a.py.j2").write_text("a")  # as it was before, and yet it may be built from "A"
+    assert changed(project) == ["templates/a.py.j2", "templates/deep/b.py"]
     record(project, digests(project))
     assert changed(project) == []
 
