@@ -76,7 +76,7 @@ class Dispatcher:
         function (backends/cpu/native.py); else None."""
         return self._entry()
 
-    def call(self, *args: Any, **kwargs: Any) -> Any:
+    def call(self, /, *args: Any, **kwargs: Any) -> Any:
         """Check the arguments and run the kernel. Raises what language rules and missing artifacts demand."""
         if "stream" in kwargs:
             return self._call_on_stream(kwargs.pop("stream"), args, kwargs)
@@ -263,7 +263,7 @@ class Dispatcher:
             self.tuned[key] = choices(self.record, types, target, backend.device_name)
         return self.tuned[key]
 
-    def which(self, *args: Any, **kwargs: Any) -> Which:
+    def which(self, /, *args: Any, **kwargs: Any) -> Which:
         """The artifact that a call with these arguments would run, and why every other one would not."""
         named, moved = kwargs.pop("backend", None), None
         kwargs.pop("stream", None)

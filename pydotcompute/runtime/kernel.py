@@ -85,19 +85,23 @@ class Kernel(partial[Any]):
             for s in self._record.specialisations.values()
         )
 
-    def which(self, *args: Any, **kwargs: Any) -> Which:
+    def which(self, /, *args: Any, **kwargs: Any) -> Which:
         """The artifact that a call with these arguments would run, and why every other one would not."""
         return self._dispatcher.which(*args, **kwargs)
 
-    def python(self, *args: Any, order: str = "forward", seed: int = 0, **kwargs: Any) -> Any:
+    def python(self, /, *args: Any, **kwargs: Any) -> Any:
         """Execute the kernel's own Python instead of machine code. Needs the build half and the project's sources.
 
-        order: "forward", "reverse" or "random" (with `seed`), the order of parallel iterations. Arguments and
-        results as for a call. Raises IndexError, with the line, for an index out of bounds; CompilerNotInstalledError.
+        order: "forward", "reverse" or "random" (with `seed`, an int), the order of parallel iterations; not for a
+        kernel that has an argument or param of that name, which gets the value then. Arguments and results as for a
+        call. Raises IndexError, with the line, for an index out of bounds; CompilerNotInstalledError.
         """
         from .interpreted import execute
 
-        return execute(self._record, self._origin.root, args, kwargs, order, seed)
+        record = self._record
+        own = {*record.params, *(p.name for p in record.signature.parameters)}
+        options = {name: kwargs.pop(name) for name in ("order", "seed") if name in kwargs and name not in own}
+        return execute(record, self._origin.root, args, kwargs, **options)
 
     @property
     def __signature__(self) -> inspect.Signature:

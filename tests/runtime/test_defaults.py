@@ -29,6 +29,11 @@ DECLARATION = """
         body: |
           for i in grid(n):
               out[i] = start + T(i)
+      named:
+        signature: "(self: float64[n], seed: int64 = 1, order: int64 = 2) -> (out: float64[n])"
+        body: |
+          for i in grid(n):
+              out[i] = self[i] + float64(10 * seed + order)
 """
 
 
@@ -67,7 +72,15 @@ def test_what_is_left_out_has_its_default(lib, native, monkeypatch):
 @pytest.mark.slow
 def test_a_default_may_be_a_dimension(lib):
     assert lib.ramp(1.5).tolist() == [1.5, 2.5, 3.5, 4.5] and lib.ramp(7, 2).tolist() == [7, 8]
-    assert lib.ramp.python(1.5).tolist() == [1.5, 2.5, 3.5, 4.5]
+    assert lib.ramp.python(1.5, order="random", seed=3).tolist() == [1.5, 2.5, 3.5, 4.5]
+
+
+@pytest.mark.slow
+def test_arguments_that_are_called_as_what_methods_take(lib):
+    zero = np.zeros(1)
+    for call in (lib.named, lib.named._dispatcher.call, lib.named.python):
+        assert call(self=zero, seed=5, order=3) == [53] and call(zero, seed=5) == [52] and call(zero) == [12]
+    assert lib.named.which(self=zero, seed=5).artifact is not None
 
 
 @pytest.mark.slow
