@@ -13,8 +13,9 @@ import shutil
 from typing import Any, Callable, Iterator, Mapping
 
 from ..cache.files import read_file
-from ..cache.layout import MANIFEST, object_path
+from ..cache.layout import KEYS, MANIFEST, object_path
 from ..cache.lock import locked
+from ..cache.manifest import find
 from ..cache.writer import make_folders, object_fault, replace_file, sync_folder, write_manifest
 from .plan import Name
 from .staging import staging
@@ -75,12 +76,13 @@ def _write(cache: str, chosen: dict[str, Any], files: Mapping[str, str], fresh: 
 def require_replaceable(folder: str) -> None:
     """Raise BundleError where something stands that no bundle may replace."""
     if os.path.lexists(folder) and not _may_be_replaced(folder):
-        raise BundleError(f"{folder}: not a bundle (no {MANIFEST} in it), so it is not replaced; name another folder")
+        why = "a project's cache" if _is_cache(folder) else f"no {MANIFEST} in it"
+        raise BundleError(f"{folder}: not a bundle ({why}), so it is not replaced; name another folder")
 
 
 def _may_be_replaced(folder: str) -> bool:
     """Whether a folder is empty, a bundle, or the package that stands for one in a checkout."""
-    if os.path.islink(folder) or not os.path.isdir(folder):
+    if os.path.islink(folder) or not os.path.isdir(folder) or _is_cache(folder):
         return False
     if not os.listdir(folder) or os.path.isfile(os.path.join(folder, MANIFEST)):
         return True
@@ -88,6 +90,12 @@ def _may_be_replaced(folder: str) -> bool:
         return MADE.encode() in read_file(os.path.join(folder, "__init__.py"))
     except OSError:
         return False
+
+
+def _is_cache(folder: str) -> bool:
+    """Whether a folder is the cache of a project: of one that is gone too, or of imported artifacts alone."""
+    folder = os.path.abspath(folder)
+    return os.path.isdir(os.path.join(folder, KEYS)) or find(folder)[1] != folder
 
 
 def _selection(manifest: dict[str, Any], wanted: set[Name]) -> dict[str, Any]:

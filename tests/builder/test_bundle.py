@@ -1,6 +1,7 @@
 """Bundles: what was asked for and is current, in a fresh folder, whole or not at all."""
 
 import json
+import shutil
 import stat
 import subprocess
 import sys
@@ -103,6 +104,19 @@ def test_a_folder_that_is_no_bundle_is_not_replaced(built, tmp_path):
     done = bundle(built, folder)
     assert done.returncode == 1 and f"{folder}: not a bundle" in done.stderr
     assert contents(folder) == {"one.jpg": b"x"}
+
+
+def test_the_cache_of_a_project_is_not_replaced(built, tmp_path):
+    other = tmp_path / "other" / "build" / "cache"
+    shutil.copytree(built / "build" / "cache", other)  # of a project that is gone, but not what it built
+    bare = tmp_path / "bare" / "build" / "cache"
+    shutil.copytree(other, bare, ignore=shutil.ignore_patterns("keys"))  # into which artifacts were imported
+    (tmp_path / "bare" / "kernels.yaml").touch()
+    for cache in (other, bare, built / "build" / "cache"):
+        before = contents(cache / "objects")
+        done = bundle(built, cache)
+        assert done.returncode == 1 and f"{cache}: not a bundle (a project's cache), so it is not" in done.stderr
+        assert contents(cache / "objects") == before
 
 
 def test_no_bundle_is_made_of_a_build_that_failed(built, tmp_path):
