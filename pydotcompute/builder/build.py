@@ -147,11 +147,15 @@ class Project:
             self._store = None
 
 
-def is_settled(project: Project, plan: Plan) -> bool:
-    """Whether there is nothing to build and the cache already says what a build would make it say."""
-    remembered = os.path.exists(os.path.join(project.cache, KEYS, "cache.db"))
+def is_current(plan: Plan) -> bool:
+    """Whether there is nothing to build and the manifest already says what a build would make it say."""
     correct = not plan.failures and not plan.refused
-    return remembered and correct and not plan.stale and settle(plan, {}, {}) == plan.manifest
+    return correct and not plan.stale and settle(plan, {}, {}) == plan.manifest
+
+
+def is_settled(project: Project, plan: Plan) -> bool:
+    """Whether a build has nothing to write at all. Without the store, which nobody but builds reads, it writes that."""
+    return os.path.exists(os.path.join(project.cache, KEYS, "cache.db")) and is_current(plan)
 
 
 def build(project: Project, request: Request, report: Callable[[Any], None]) -> tuple[Plan, Outcome]:
@@ -178,7 +182,7 @@ def build(project: Project, request: Request, report: Callable[[Any], None]) -> 
         if request.cache_size and is_above(project.cache, request.cache_size):
             _limit(project, request.cache_size)
         note(project.cache, plan, outcome)
-        if _is_current(plan, outcome):
+        if _is_all_current(plan, outcome):
             sources.record(project.root, project.sources)
         with contextlib.suppress(OSError):  # a cache that may only be read
             project.objects.save()
@@ -198,7 +202,7 @@ def _tell_of_untuned(project: Project, plan: Plan) -> None:
         )
 
 
-def _is_current(plan: Plan, outcome: Outcome) -> bool:
+def _is_all_current(plan: Plan, outcome: Outcome) -> bool:
     """Whether everything in the cache, asked for or not, is what the sources say."""
     old = [item for item in plan.items if item.reasons and item.name not in outcome.made]
     return not (old or plan.failures or plan.refused)

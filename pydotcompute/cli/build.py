@@ -140,7 +140,7 @@ def _say_problems(plan: Any, told: Collection[str] = ()) -> None:
 
 
 def _show_plan(project: Any, plan: Any, options: argparse.Namespace) -> int:
-    from ..builder.build import is_settled
+    from ..builder.build import is_current
     from ..builder.refusals import missing_tools, read
     from ..builder.report import as_json
 
@@ -157,7 +157,7 @@ def _show_plan(project: Any, plan: Any, options: argparse.Namespace) -> int:
             print(f"{' '.join(item.name)}: {item.reason}" if options.explain or options.check else " ".join(item.name))
     wrong = bool(plan.failures or plan.refused or refused or missing)
     current = not plan.stale and not wrong
-    if current and not is_settled(project, plan):
+    if current and not is_current(plan):
         say("the artifacts are current, the manifest is not: 'pydotcompute build' writes it")
         current = False
     verb = "is" if len(plan.wanted) == 1 else "are"
