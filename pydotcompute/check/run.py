@@ -213,9 +213,11 @@ def _found(
             tally.left_out.append((chosen.label, tally.unmet))
     except MemoryError as error:
         if asked:
+            tally.cases = before[0] + 1
             yield Found(f"MemoryError: {error}", about="sizes")
         else:
             tally.cases, tally.unheld = before
             tally.left_out.append((chosen.label, "there is no memory for it"))
     except faults.FaultyDeclaration as fault:
+        tally.cases = before[0] + 1  # a case, though nothing of it ran
         yield Found(fault.args[0], about=fault.key)

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import shlex
 import signal
 import subprocess
@@ -106,6 +107,7 @@ CASES = {
     "too_long": (
         RIGHT.replace("reference: a * x", "reference: 10**400"), "gives no numbers for 'out', but object (int)"
     ),
+    "no_inputs": (RIGHT.replace("reference: a * x", "inputs: references.py:two"), "is not a dict of arguments: a, x"),
     "lines": (RIGHT.replace("reference: a * x", "reference: references.py:lines"), "raised ValueError: one two"),
     "beyond": (
         TRUSTED.replace("a * x[i]\n", "a * x[i]\n          if i == 0:\n              out[n + 30000] = a\n"),
@@ -221,6 +223,8 @@ def test_a_wrong_kernel_fails_with_what_is_wrong_and_how_to_repeat_it(project, n
     assert again.returncode == 1
     assert CASES[name][1] in again.stdout or "by the interpreter" in again.stdout
     assert again.stderr.startswith("1 case of 1 artifact, 1 failed")
+    wrong, cases = map(int, re.search(r"FAILED .*: (\d+) of (\d+) case", done.stdout).groups())
+    assert 0 < wrong <= cases
 
 
 def test_arrays_that_begin_where_no_vector_would_are_drawn(project):
