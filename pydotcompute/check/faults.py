@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from contextlib import contextmanager
 from typing import Iterator
 
@@ -35,5 +36,7 @@ def of(key: str, text: object) -> Iterator[None]:
         yield
     except (FaultyDeclaration, Unmet, MemoryError):
         raise
-    except Exception as error:  # whatever a user's own function raises is the finding
-        raise fault(key, text, f"raised {type(error).__name__}: {error}") from error
+    except BaseException as error:  # whatever a user's own function raises is the finding, be it meant to end a program
+        if isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            raise  # the user's
+        raise fault(key, text, f"raised {type(error).__name__}" + f": {error}" * bool(str(error))) from error

@@ -108,6 +108,12 @@ CASES = {
         RIGHT.replace("reference: a * x", "reference: 10**400"), "gives no numbers for 'out', but object (int)"
     ),
     "no_inputs": (RIGHT.replace("reference: a * x", "inputs: references.py:two"), "is not a dict of arguments: a, x"),
+    "skipped": (RIGHT.replace("reference: a * x", "reference: references.py:skipped"), "raised Skipped: not here"),
+    "ended": (RIGHT.replace("reference: a * x", "reference: references.py:ended"), "raised SystemExit"),
+    "interrupted": (
+        RIGHT.replace("reference: a * x", "inputs: references.py:interrupted"),
+        "its inputs (references.py:interrupted) raised KeyboardInterrupt",
+    ),
     "lines": (RIGHT.replace("reference: a * x", "reference: references.py:lines"), "raised ValueError: one two"),
     "beyond": (
         TRUSTED.replace("a * x[i]\n", "a * x[i]\n          if i == 0:\n              out[n + 30000] = a\n"),
@@ -175,6 +181,18 @@ def last(x, index):
 
 def lines(x):
     raise ValueError("one\\ntwo")
+
+class Skipped(BaseException):
+    pass
+
+def skipped(x):
+    raise Skipped("not here")
+
+def ended(x):
+    raise SystemExit
+
+def interrupted(rng, names):
+    raise KeyboardInterrupt
 """
 
 
