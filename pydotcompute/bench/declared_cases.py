@@ -58,6 +58,8 @@ def cases_of(kernel: Kernel, one: Specialisation, directory: str) -> Iterator[Ca
             yield draw.draw(kernel, one, dims, np.random.default_rng(0), directory)
         except faults.Unmet as unmet:
             raise DeclarationError(unmet.why, kernel.positions[unmet.key], unmet.hint) from None
+        except faults.FaultyDeclaration as fault:
+            raise DeclarationError(fault.args[0], kernel.positions[fault.key]) from fault
 
 
 def _by_class(kernel: Kernel, one: Specialisation) -> dict[int, dict[str, int]]:

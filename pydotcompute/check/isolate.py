@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import multiprocessing
 import os
 import signal
+import sys
 from time import monotonic
 from typing import Any, Callable, Iterator, NamedTuple, Sequence
 
@@ -95,6 +97,10 @@ def _next(receiver: Any, unit: Unit, begun: list[tuple[str, str]], slow: Callabl
 
 def _serve(units: tuple[Unit, ...], work: Callable, sender: Any, parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
+    # What references print is talk; stdout is the parent's, for what was found.
+    sys.stdout = sys.stderr
+    with contextlib.suppress(OSError):
+        os.dup2(2, 1)
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # the system does, where the parent cannot
     if os.getppid() != parent:
         return

@@ -16,7 +16,9 @@ subjects:
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
+import sys
 from typing import Any
 
 from ..bench import SUBJECTS, compare, one_thread
@@ -99,13 +101,16 @@ def run(options: argparse.Namespace) -> int:
     if options.rounds:
         settings["rounds"] = options.rounds
     rows: list[dict[str, Any]] = []
+    # What is measured may print: declared inputs and references.
+    talk = contextlib.redirect_stdout(sys.stderr) if options.json else contextlib.nullcontext()
     try:
-        for row in module.measure(**settings):
-            if before:
-                before.judge(row, options.threshold)
-            if not options.json:
-                _print(columns, row, first=not rows)
-            rows.append(row)
+        with talk:
+            for row in module.measure(**settings):
+                if before:
+                    before.judge(row, options.threshold)
+                if not options.json:
+                    _print(columns, row, first=not rows)
+                rows.append(row)
     except BackendNotAvailableError as error:
         say(f"nothing was measured: {error}")
         return 1

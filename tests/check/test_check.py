@@ -1,5 +1,6 @@
 """`pydotcompute check` finds what is wrong with a kernel, says where, and repeats it."""
 
+import json
 import os
 import pathlib
 import re
@@ -114,6 +115,10 @@ CASES = {
         RIGHT.replace("reference: a * x", "inputs: references.py:interrupted"),
         "its inputs (references.py:interrupted) raised KeyboardInterrupt",
     ),
+    "talks": (
+        RIGHT.replace("reference: a * x", "reference: references.py:talks\n    inputs: references.py:gives")
+        + "    sizes: {bench: [{n: 8}]}\n", None
+    ),
     "lines": (RIGHT.replace("reference: a * x", "reference: references.py:lines"), "raised ValueError: one two"),
     "beyond": (
         TRUSTED.replace("a * x[i]\n", "a * x[i]\n          if i == 0:\n              out[n + 30000] = a\n"),
@@ -163,7 +168,7 @@ CASES = {
     ),
     "negative": (TRUSTED.replace("a * x[i]\n", "a * x[i - 1]\n"), "the interpreter (forward) raised IndexError"),
 }  # fmt: skip
-UNREPEATED = ("right", "required_scalars", "required_in_vain", "any_of_several", "scratch", "hang", "wrong_then_far_away")
+UNREPEATED = ("right", "talks", "required_scalars", "required_in_vain", "any_of_several", "scratch", "hang", "wrong_then_far_away")
 REFERENCES = """
 import numpy as np
 
@@ -190,6 +195,14 @@ def skipped(x):
 
 def ended(x):
     raise SystemExit
+
+def talks(a, x):
+    print("some talk")
+    return a * x
+
+def gives(rng, names):
+    print("more talk")
+    return {}
 
 def interrupted(rng, names):
     raise KeyboardInterrupt
@@ -254,6 +267,14 @@ def test_only_the_calls_of_the_vendor_are_wrong(project):
     rows = [line.split() for line in check("vendor", "-C", str(project)).stdout.splitlines() if line[0] != " "]
     ran = [(row[0], row[3].rstrip(":")) for row in rows if row[0] != "not"]
     assert ran == [("ok", TARGET), ("FAILED", "cpu:vendor")]
+
+
+def test_what_references_print_is_talk(project):
+    for command in (("check", "talks"), ("bench", "--subject", "declared", "--kernel", "talks", "--rounds", "1")):
+        whole = [sys.executable, "-m", "pydotcompute", *command, "--json", "-C", str(project)]
+        done = subprocess.run(whole, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0 and json.loads(done.stdout)["version"] == 1
+        assert {"some talk", "more talk"} <= {*done.stderr.splitlines()}
 
 
 def test_nothing_built_is_said_in_one_line(tmp_path):

@@ -198,3 +198,6 @@ def test_bench_says_where_a_range_holds_no_integer(project):
     sized = replace(kernel, sizes={"bench": ({"k": 4, "m": 0},)})
     with pytest.raises(DeclarationError, match=r"^\S+/kernels.yaml:\d+:\d+: no integer for 'place' is from 0 on and below 0"):
         list(cases_of(sized, kernel.specialisations[0], str(project)))
+    faulty = replace(kernel, inputs="nowhere.py:none")
+    with pytest.raises(DeclarationError, match=r"kernels.yaml:\d+:\d+: its inputs \(nowhere.py:none\) raised FileNotFound"):
+        list(cases_of(faulty, kernel.specialisations[0], str(project)))
