@@ -146,7 +146,7 @@ def _load_file(path: str) -> ctypes.CDLL | None:
         library = ctypes.CDLL(path)
         _files.update(dict.fromkeys(names, library._handle))
         return library
-    except OSError:
+    except (OSError, UnicodeDecodeError):  # the latter of the loader's message, with a path that is not UTF-8
         return None
 
 

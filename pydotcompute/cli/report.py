@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
     from ..builder.build import Project, Request
     from ..cache.writer import replace_regular
     from ..report.benches import read
-    from ..report.page import report
+    from ..report.page import encoded, report
     from ..targets.registry import canonical
     from . import UsageError
 
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
     text, states = report(
         project, request, [canonical(t) for t in options.targets], options.every_specialization, benches, begins
     )
-    data = text.encode()
+    data = encoded(text)
     try:
         replace_regular(options.output, data)
     except ValueError as error:

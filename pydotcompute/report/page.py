@@ -75,7 +75,12 @@ def page(whole: Mapping[str, Any], parts: Mapping[str, Mapping[str, Any]]) -> st
 
 def _packed(data: Any) -> str:
     text = json.dumps(_finite(data), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return b85encode(zlib.compress(text.encode(), 9)).translate(DIGITS).decode()
+    return b85encode(zlib.compress(encoded(text), 9)).translate(DIGITS).decode()
+
+
+def encoded(text: str) -> bytes:
+    """A `?` stands for what no text is, as in names of files that are not UTF-8."""
+    return text.encode(errors="replace")
 
 
 def _finite(data: Any) -> Any:

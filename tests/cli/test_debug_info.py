@@ -195,6 +195,16 @@ def test_nothing_of_the_machine_is_in_an_object(project, tmp_path):
     assert os.fsencode(project) not in data and b"/rendered" not in data
 
 
+def test_in_a_folder_whose_name_is_not_utf_8(project, tmp_path):
+    there = tmp_path / os.fsdecode(b"caf\xe9")
+    shutil.copytree(project, there)
+    program = "import numpy, pydotcompute; print(pydotcompute.load('.').twice(numpy.ones(1, 'f4')))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=there)
+    assert done.stdout == "[2.]\n", done.stderr
+    pydotcompute(there, "report", "-o", "page.html")
+    assert "<title>caf?" in (there / "page.html").read_text()
+
+
 def test_it_is_loaded_from_its_file_once_and_works_twice(project):
     done = subprocess.run(
         [sys.executable, "program.py", ".", "0"], capture_output=True, text=True, cwd=project, check=True

@@ -11,6 +11,7 @@ in it, since whoever calls it holds it; the entry goes then, and lets go of the 
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import sys
 from _weakref import ref
@@ -139,9 +140,10 @@ class Entry:
         if fault is not None:
             variable("fault").value = id(fault)
         trim = None
-        if hasattr(library, "trim"):  # of older objects none
+        with contextlib.suppress(ValueError):  # where nothing is trimmed, and of older objects, there is none
+            trimming = variable("trim")
             trim = _trim([p for p in specialisation.parameters if p.role == "out"])
-            variable("trim").value = id(trim)
+            trimming.value = id(trim)
         self.held += (loaded, fallback, vendor, fault, trim)
         chosen = {name: self.record.types[name].index(dtype) for name, dtype in specialisation.types.items()}
         for name, value in specialisation.params.items():
