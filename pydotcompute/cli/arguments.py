@@ -39,6 +39,13 @@ def add_dry_run(parser: argparse.ArgumentParser, text: str) -> None:
     parser.add_argument("-n", "--dry-run", dest="dry_run", action="store_true", help=text)
 
 
+def file_name(text: str) -> str:
+    """The type of an argument that names a file or a folder."""
+    if not text:
+        raise argparse.ArgumentTypeError("'' names no file and no folder")
+    return text
+
+
 def project_root(options: argparse.Namespace) -> str:
     """The folder that -C names, as the user wrote it; it must exist."""
     from . import UsageError

@@ -22,7 +22,7 @@ import sys
 from typing import Any
 
 from ..bench import SUBJECTS, compare, one_thread
-from .arguments import add_common, add_targets, check_names, print_json, project_root
+from .arguments import add_common, add_targets, check_names, file_name, print_json, project_root
 from .terminal import say
 
 __doc__ += "\n".join(f"  {name:14}{subject.summary}" for name, subject in SUBJECTS.items())
@@ -51,9 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="find the fastest values of the params that kernels list under tune, and write templates/tuned.yaml",
     )  # fmt: skip
     parser.add_argument(
-        "--plot", metavar="FILE", help="draw the roofline, and bars by peer: FILE.png or FILE.svg"
+        "--plot", metavar="FILE", type=file_name, help="draw the roofline, and bars by peer: FILE.png or FILE.svg"
     )
-    parser.add_argument("--compare", metavar="OLD.json", help="beside the figures that --json gave then")
+    parser.add_argument(
+        "--compare", metavar="OLD.json", type=file_name, help="beside the figures that --json gave then"
+    )
     parser.add_argument(
         "--threshold", type=_times, default=1.2, help="fail where something is so many times slower (default: 1.2)"
     )

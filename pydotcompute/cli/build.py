@@ -22,7 +22,7 @@ from collections.abc import Collection
 from time import perf_counter
 from typing import Any
 
-from .arguments import add_common, add_dry_run, add_jobs, add_targets, check_names, print_json, project_root
+from .arguments import add_common, add_dry_run, add_jobs, add_targets, check_names, file_name, print_json, project_root
 from .terminal import Progress, count, paint, say, size_text, table, tell
 
 
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--timings", action="store_true", help="print what each phase and artifact took")
     parser.add_argument(
-        "--bundle", metavar="DIR",
+        "--bundle", metavar="DIR", type=file_name,
         help="then write what was asked for to DIR: what a wheel ships, a package to import, and what load() takes",
     )  # fmt: skip
     parser.add_argument(

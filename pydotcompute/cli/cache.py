@@ -33,6 +33,7 @@ from .arguments import (
     add_targets,
     age_seconds,
     check_names,
+    file_name,
     print_json,
     project_root,
     size_bytes,
@@ -89,9 +90,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             action.add_argument("kernel", metavar="KERNEL", help="a kernel in the cache")
             action.add_argument("specialization", nargs="?", metavar="SPECIALIZATION", help="e.g. T=float32")
             add_targets(action, "the artifact for this target", [])
-            action.add_argument("-o", "--output", metavar="FILE", required=True, help="the file to write")
+            action.add_argument(
+                "-o", "--output", metavar="FILE", type=file_name, required=True, help="the file to write"
+            )
         if name in ("export", "import"):
-            action.add_argument("file", metavar="FILE", help=f"the file to {'write' if name == 'export' else 'read'}")
+            what = f"the file to {'write' if name == 'export' else 'read'}"
+            action.add_argument("file", metavar="FILE", type=file_name, help=what)
         if name == "prune":
             action.add_argument(
                 "--max-size", metavar="SIZE", type=size_bytes,

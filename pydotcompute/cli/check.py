@@ -27,7 +27,7 @@ import os
 import sys
 from typing import Any, Collection
 
-from .arguments import add_common, add_targets, check_names, print_json, project_root
+from .arguments import add_common, add_targets, check_names, file_name, print_json, project_root
 from .terminal import count, paint, say, tell
 
 
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--specialization", help="only this one, e.g. T=float32")
     parser.add_argument("--seed", type=_seed, default=0, help="draw other inputs: a number from 0 (default: 0)")
     parser.add_argument("--quick", action="store_true", help="small sizes alone, and references before the interpreter")
-    parser.add_argument("--bundle", metavar="DIR", help="look for holes in this bundle instead")
+    parser.add_argument("--bundle", metavar="DIR", type=file_name, help="look for holes in this bundle instead")
     parser.add_argument(
         "--require", metavar="TARGET", action="append", default=[], help="of a bundle: a target that all must have"
     )

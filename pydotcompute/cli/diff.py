@@ -19,7 +19,7 @@ import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple, Sequence
 
-from .arguments import add_common, print_json, project_root
+from .arguments import add_common, file_name, print_json, project_root
 from .artifact import built, opened
 from .cost import told
 from .terminal import paint, tell
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "new", metavar="NEW", nargs="?", default="", help="the same, or a part of it: [SPECIALIZATION], @TARGET"
     )
     add_common(parser)
-    parser.add_argument("--with", dest="other", metavar="DIR", help="NEW is of the project in DIR")
+    parser.add_argument("--with", dest="other", metavar="DIR", type=file_name, help="NEW is of the project in DIR")
     parser.add_argument(
         "--built", action="store_true",
         help="compare what was built, as it lies in the caches, or bundles, of both: declarations are not read",

@@ -14,7 +14,7 @@ import argparse
 import shutil
 import sys
 
-from .arguments import add_common, check_names, print_json
+from .arguments import add_common, check_names, file_name, print_json
 from .terminal import paint, say, table, tell
 
 WIDEST = 100  # columns: longer lines are hard to read
@@ -23,7 +23,7 @@ WIDEST = 100  # columns: longer lines are hard to read
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("topic", nargs="?", metavar="TOPIC", help="the page to show (default: list them)")
     add_common(parser)
-    parser.add_argument("-o", "--output", metavar="DIR", help="write a static site to DIR")
+    parser.add_argument("-o", "--output", metavar="DIR", type=file_name, help="write a static site to DIR")
     parser.add_argument("--man", action="store_true", help="print the man page")
 
 
@@ -31,13 +31,13 @@ def run(options: argparse.Namespace) -> int:
     from ..docs.pages import TOPICS, page
     from . import UsageError
 
-    if bool(options.topic) + bool(options.output) + options.man > 1:
+    if (options.topic is not None) + (options.output is not None) + options.man > 1:
         raise UsageError("name one of TOPIC, --output DIR (a site has every page) and --man")
     if options.man:
         return _man(options)
     if options.output:
         return _site(options)
-    if options.topic:
+    if options.topic is not None:
         check_names([options.topic], TOPICS, "page", "the documentation")
         found = page(options.topic, make)
         if options.json:

@@ -12,12 +12,14 @@ from __future__ import annotations
 import argparse
 import os
 
-from .arguments import add_common, print_json, project_root
+from .arguments import add_common, file_name, print_json, project_root
 from .terminal import tell
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", nargs="?", default=".", metavar="DIR", help="where (default: here); made if need be")
+    parser.add_argument(
+        "folder", nargs="?", default=".", metavar="DIR", type=file_name, help="where (default: here); made if need be"
+    )
     add_common(parser)
     parser.add_argument("--package", action="store_true", help="a package whose wheel ships the kernels")
     parser.add_argument("--name", default="", help="what the package is called (default: as its folder)")

@@ -13,20 +13,23 @@ from __future__ import annotations
 
 import argparse
 
-from .arguments import add_common, add_jobs, add_targets, check_names, print_json, project_root
+from .arguments import add_common, add_jobs, add_targets, check_names, file_name, print_json, project_root
 from .terminal import Progress, count, say, size_text, tell
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kernels", nargs="*", metavar="KERNEL", help="of these alone (default: all)")
     add_common(parser)
-    parser.add_argument("-o", "--output", metavar="FILE", default="report.html", help="default: report.html")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", type=file_name, default="report.html", help="default: report.html"
+    )
     add_targets(parser, "show the code for this target; repeatable (default: the first that a kernel has)", [])
     parser.add_argument(
         "--every-specialization", action="store_true", help="show the code of every choice of types and params"
     )
     parser.add_argument(
-        "--bench", metavar="FILE", action="append", default=[], help="with the figures of 'bench --json'; repeatable"
+        "--bench", metavar="FILE", type=file_name, action="append", default=[],
+        help="with the figures of 'bench --json'; repeatable",
     )
     add_jobs(parser, "look at N kernels at once (default: one a processor)")
 

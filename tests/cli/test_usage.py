@@ -106,6 +106,17 @@ def test_dry_run_lists_what_would_be_built(project, capsys):
     assert not (project / "build").exists()
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["build --bundle", "docs -o", "report -o", "report --bench", "bench --subject declared --plot", "check --bundle",
+     "bench --subject declared --compare", "diff saxpy --with", "cache export", "cache import", "init"],
+)  # fmt: skip
+def test_an_empty_name_of_a_file_is_refused(project, capsys, command):
+    code, out, err = call(capsys, *command.split(), "")
+    assert (code, out) == (2, "") and err.endswith(": '' names no file and no folder\n")
+    assert not (project / "build").exists()
+
+
 def test_check_fails_when_anything_is_out_of_date(project, capsys):
     code, out, _ = call(capsys, "build", "--check")
     assert (code, out) == (1, "saxpy T=float32 cpu:x86-64-v3: not built\n")
