@@ -141,10 +141,11 @@ SETTINGS = (
             "for packages: whether an editable install builds what changed, when it is imported"),
     Setting("trusted", "", trust.VARIABLE, True, _folders, list,
             "folders whose caches are used although others may write there"),
+    # Read by programs that load kernels, which say what is a value (cli/arguments.py); no build depends on these.
     Setting("target", "", "PYDOTCOMPUTE_TARGET", False, _text, lambda: "", "the target that loading takes"),
-    Setting("threads", "", "PYDOTCOMPUTE_THREADS", False, _count, _processors,
+    Setting("threads", "", "PYDOTCOMPUTE_THREADS", False, _text, _processors,
             "the most threads that a call uses"),
-    Setting("nvtx", "", "PYDOTCOMPUTE_NVTX", False, _yes_or_no, lambda: False,
+    Setting("nvtx", "", "PYDOTCOMPUTE_NVTX", False, _text, lambda: False,
             "whether calls on CUDA stand in NVTX ranges, for Nsight Systems"),
     Setting("jitdump", "", "PYDOTCOMPUTE_JITDUMP", False, _text, lambda: "",
             "the folder for a jitdump of loaded kernels, for perf"),

@@ -56,6 +56,20 @@ def project_root(options: argparse.Namespace) -> str:
     return options.directory
 
 
+def of_loading() -> dict[str, Any]:
+    """The settings that programs which load kernels read, as those read them."""
+    from ..backends.cuda.ranges import asked
+    from ..calls.settings import threads
+    from ..devices.pinned import target
+    from ..errors import BackendNotAvailableError
+    from . import UsageError
+
+    try:
+        return {"target": target(None) or "", "threads": threads(), "nvtx": asked()}
+    except (ValueError, BackendNotAvailableError) as error:
+        raise UsageError(str(error)) from None
+
+
 def check_names(names: Iterable[str], known: Iterable[str], what: str, where: str) -> None:
     """Each of `names` is one of `known`, or the user is told which was probably meant."""
     from . import UsageError

@@ -27,7 +27,7 @@ import os
 import sys
 from typing import Any, Collection
 
-from .arguments import add_common, add_targets, check_names, file_name, print_json, project_root
+from .arguments import add_common, add_targets, check_names, file_name, of_loading, print_json, project_root
 from .terminal import count, paint, say, tell
 
 
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
 
     root = project_root(options)
     declaration = checked(declare.load(root, keep_going=True), keep_going=True)
-    _check_settings()
+    of_loading()  # what every program that loads kernels refuses is refused here, before anything runs
     check_names(options.kernels, {**declaration.kernels, **declaration.refused}, "kernel", declaration.path)
     refused = {k: e for k, e in declaration.refused.items() if k in (options.kernels or declaration.refused)}
     for text in dict.fromkeys(map(str, refused.values())):
@@ -152,20 +152,6 @@ def _seed(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0")
     return int(text)
-
-
-def _check_settings() -> None:
-    """What every program that loads kernels refuses is refused here, before anything runs."""
-    from ..calls import settings
-    from ..devices.pinned import target
-    from ..errors import BackendNotAvailableError
-    from . import UsageError
-
-    try:
-        target(None)
-        settings.threads()
-    except (ValueError, BackendNotAvailableError) as error:
-        raise UsageError(str(error)) from None
 
 
 def _say_slow(unit: Any, target: str, case: str, seconds: float) -> None:

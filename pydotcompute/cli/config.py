@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from .arguments import add_common, add_jobs, add_targets, print_json, project_root
+from .arguments import add_common, add_jobs, add_targets, of_loading, print_json, project_root
 from .terminal import table
 
 
@@ -25,6 +25,7 @@ def run(options: argparse.Namespace) -> int:
 
     root = project_root(options)
     values = resolve(root, {"targets": options.targets, "jobs": options.jobs}, _declared(root))
+    values |= {name: values[name]._replace(value=value) for name, value in of_loading().items()}
     if options.json:
         told = {name: {"value": value.value, "origin": value.origin} for name, value in values.items()}
         print_json({"version": 1, "settings": told})

@@ -107,6 +107,24 @@ def test_dry_run_lists_what_would_be_built(project, capsys):
 
 
 @pytest.mark.parametrize(
+    "variable, value, told",
+    [("THREADS", "99999999999", "is not a number of threads"), ("TARGET", "xx", "is not a target"), ("NVTX", "x", "write 1")],
+)
+def test_what_loading_refuses_config_refuses_and_a_build_does_not_read(project, capsys, monkeypatch, variable, value, told):
+    monkeypatch.setenv(f"PYDOTCOMPUTE_{variable}", value)
+    code, out, err = call(capsys, "config")
+    assert (code, out) == (2, "") and f"PYDOTCOMPUTE_{variable}='{value}'" in err and told in err
+    assert call(capsys, "build", "-n")[0] == 0
+
+
+def test_what_loading_takes_config_takes(project, capsys, monkeypatch):
+    monkeypatch.setenv("PYDOTCOMPUTE_THREADS", " 3 ")
+    monkeypatch.setenv("PYDOTCOMPUTE_NVTX", "1")
+    found = json.loads(call(capsys, "config", "--json")[1])["settings"]
+    assert found["threads"] == {"value": 3, "origin": "environment PYDOTCOMPUTE_THREADS"} and found["nvtx"]["value"] is True
+
+
+@pytest.mark.parametrize(
     "command",
     ["build --bundle", "docs -o", "report -o", "report --bench", "bench --subject declared --plot", "check --bundle",
      "bench --subject declared --compare", "diff saxpy --with", "cache export", "cache import", "init"],
