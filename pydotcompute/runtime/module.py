@@ -33,6 +33,10 @@ def bundle(module: str, namespace: dict[str, Any]) -> Faces:
     def open_library() -> KernelLibrary:
         from .library import load
 
+        if archive := getattr(namespace.get("__loader__"), "archive", None):  # zipimport's
+            raise KernelNotBuiltError(
+                f"{archive}: no kernels are read from inside a zip file; unpack it, or install with pip what is in it"
+            )
         return load(namespace["__path__"][0])
 
     return faces(module, namespace, open_library)

@@ -3,6 +3,7 @@
 import json
 import pydoc
 import re
+import shutil
 import subprocess
 import sys
 
@@ -160,6 +161,14 @@ def test_the_package_describes_itself(names):
 
 
 @pytest.mark.slow
+def test_a_bundle_inside_a_zip_file_is_refused_as_that(project, tmp_path):
+    archive = shutil.make_archive(str(tmp_path / "library"), "zip", project / "lib")
+    program = "import sys; sys.path.insert(0, sys.argv[1]); from mylib.kernels import saxpy"
+    done = subprocess.run([sys.executable, "-c", program, archive], capture_output=True, text=True, cwd=tmp_path)
+    told = f"{archive}: no kernels are read from inside a zip file; unpack it, or install with pip what is in it"
+    assert told in done.stderr.splitlines()[-1] and "NotImported" in done.stderr
+
+
 def test_a_bundle_says_what_it_was_made_from(project, capsys):
     folder = project / "lib" / "mylib" / "kernels"
     assert {path.name for path in folder.iterdir()} - {"__pycache__"} == {
