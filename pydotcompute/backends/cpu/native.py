@@ -139,9 +139,10 @@ class Entry:
             variable("vendor").value = id(vendor)
         if fault is not None:
             variable("fault").value = id(fault)
-        trim = None
+        trim = trimming = None
         with contextlib.suppress(ValueError):  # where nothing is trimmed, and of older objects, there is none
             trimming = variable("trim")
+        if trimming is not None:
             trim = _trim([p for p in specialisation.parameters if p.role == "out"])
             trimming.value = id(trim)
         self.held += (loaded, fallback, vendor, fault, trim)

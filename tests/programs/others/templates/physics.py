@@ -182,8 +182,8 @@ def burgers(u0, dtdx, steps):
     for _ in range(int(steps)):
         a, b = u - np.roll(u, 1), np.roll(u, -1) - u
         slope = np.where(a * b <= 0, 0, np.where(np.abs(a) < np.abs(b), a, b))
-        l, r = u + slope / 2, np.roll(u - slope / 2, -1)
-        q = np.where(l > r, np.where(l + r > 0, l, r), np.where(l > 0, l, np.where(r < 0, r, 0)))
+        left, right = u + slope / 2, np.roll(u - slope / 2, -1)
+        q = np.where(left > right, np.where(left + right > 0, left, right), np.where(left > 0, left, np.where(right < 0, right, 0)))
         f = q * q / 2
         u = u - dtdx * (f - np.roll(f, 1))
     return u
