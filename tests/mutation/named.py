@@ -186,6 +186,29 @@ NAMED = {
     "a lane too many of the rest of a loop": Named(
         "pydotcompute/targets/cpu/rests.py", 'f"lt(lane_number', 'f"le(lane_number', ("targets/cpu/test_rests.py",)
     ),
+    "indices in steps that come round": Named(
+        "pydotcompute/targets/cpu/lifted_checks.py", "_TURNS = 1 << 40", "_TURNS = 1 << 63",
+        ("targets/cpu/test_lifted_checks.py", "-k=come_round"),
+    ),
+    "elements of strided arrays that iterations share": Named(
+        "pydotcompute/targets/cpu/arrays.py", 'is not None else "") + self.suffix', 'is not None else self.suffix)',
+        ("targets/test_met_stores.py", "-k=strided and add and x86-64-v3"),
+    ),
+    "bits that two iterations take back": Named(
+        "pydotcompute/targets/webgpu/memory.py", "atomicAnd(_word, _new | ~({mask} << _shift)); atomicOr(_word, _new);",
+        "atomicXor(_word, (atomicLoad(_word) & ({mask} << _shift)) ^ _new);",
+        ("targets/test_met_stores.py", "-k=webgpu"),
+    ),
+    "a scalar in a dim that is taken for one": Named(
+        "pydotcompute/targets/intervals.py", "for dim in p.dims or () if isinstance(dim, str)}",
+        "for d in p.dims or () for dim in __import__('re').findall('[a-z]+', str(d))}",
+        ("targets/test_far_loops.py", "-k=webgpu"),
+    ),
+    "whole numbers of the text beyond 64 bits": Named(
+        "pydotcompute/frontend/operators.py", "if (bits := _bits(op, a, b)) > _MOST_BITS:",
+        "if op in ('**', '<<') and b > 64:\n        return None\n    if (bits := _bits(op, a, b)) > _MOST_BITS:",
+        ("targets/test_powers.py", "-k=whole and x86-64-v3"),
+    ),
     # ---------------------------------------------------------------------------------------------- plain functions
     "machine code of another processor": Named(
         "pydotcompute/jit/cpu.py", ", llvm.get_host_cpu_features().flatten(), *told)", ", *told)",
