@@ -267,7 +267,7 @@ def _limit(project: Project, most: int) -> None:
         project.say(f"{project.cache}: larger than cache_size says, and it stays so: {error.strerror}")
         return
     if left > most:
-        sizes = f"{left / 1e6:.1f} MB, more than the {most / 1e6:.1f} MB of cache_size"
+        sizes = f"{left:,} bytes, more than the {most:,} of cache_size"
         project.say(f"{project.cache}: the objects that are in use have {sizes}")
 
 

@@ -142,7 +142,8 @@ def find(path: str) -> tuple[str, str]:
     """The folder with the manifest for a project or a bundle, and what `-C` is to get in a build command."""
     import os
 
-    path = os.fspath(path)
+    if not isinstance(path := os.fspath(path), str):
+        raise TypeError(f"a path must be a str or a pathlib.Path, got {path!r}; os.fsdecode makes a str of bytes")
     if os.path.exists(os.path.join(path, MANIFEST)):
         project = os.path.dirname(os.path.dirname(path))
         if path == os.path.join(project, *PROJECT_CACHE) and os.path.exists(os.path.join(project, "kernels.yaml")):

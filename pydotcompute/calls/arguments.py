@@ -176,6 +176,9 @@ def _plain(kernel: str, p: Parameter, value: Any, arrays: Any) -> Any:
     if not arrays.owns(value):
         what = "output" if p.role == "out" else "argument"
         hint = ""
+        if isinstance(value, type):
+            got = f"the class {value.__qualname__}: give an array"
+            raise TypeError(f"{kernel}: {what} '{p.name}' must be {arrays.noun}, got {got}")
         like = is_scalar(value) or isinstance(value, (list, tuple)) or hasattr(value, "__array__")
         if arrays.module and p.role == "in" and like:
             hint = f"; {arrays.module}.asarray({p.name}) makes one"

@@ -121,7 +121,8 @@ def run(options: argparse.Namespace) -> int:
     if is_bundle and options.action in ("clear", "prune", "import"):
         from . import UsageError
 
-        raise UsageError(f"{root} is a bundle, not a project; remove the folder")
+        else_ = "name the project that it is made of" if options.action == "import" else "remove the folder"
+        raise UsageError(f"{root} is a bundle, not a project; {else_}")
     folder = root if is_bundle else os.path.join(root, *PROJECT_CACHE)
     if options.action in cache_files.ACTIONS:
         return cache_files.ACTIONS[options.action](options, root)

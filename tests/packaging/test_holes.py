@@ -46,6 +46,16 @@ def test_a_whole_bundle(bundle, capsys):
     assert subprocess.run([*command, "--require", "cuda:sm_90"], stdout=subprocess.DEVNULL).returncode == 1
 
 
+def test_a_project_is_no_bundle(project, capsys):
+    code, out, err = check(capsys, project)
+    assert (code, out) == (2, []) and f"{project} is a project, not a bundle; make one: " in err
+
+
+def test_nothing_is_imported_into_a_bundle(bundle, capsys):
+    assert main(["cache", "import", "kernels.tar", "-C", str(bundle)]) == 2
+    assert capsys.readouterr().err.endswith("is a bundle, not a project; name the project that it is made of\n")
+
+
 def test_a_target_that_is_not_there(bundle, capsys):
     code, out, err = check(capsys, bundle, *HAVE, "--require", "cuda")
     assert code == 1 and len(out) == 7 and "7 artifacts, 7 holes" in err

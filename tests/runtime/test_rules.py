@@ -85,6 +85,8 @@ ERRORS = [
     ("saxpy", (2.0, np.ma.masked_array(X), X), {}, TypeError,
      "saxpy: 'x' is a masked array; kernels know no masks: pass its .data, or .filled(value)"),
     ("fixed", (np.zeros(3), True, 1, 1, 1.0, 1j), {}, TypeError, "fixed: 'x' must be int32, got float64"),
+    ("saxpy", (2.0, np.float32, X), {}, TypeError,
+     "saxpy: argument 'x' must be a NumPy array, got the class float32: give an array"),
     # -------------------------------------------------------------------------------------------- scalars
     ("saxpy", ("2", X, X), {}, TypeError, "saxpy: argument 'a' must be float32, got str"),
     ("saxpy", (1j, X, X), {}, TypeError, "saxpy: argument 'a' must be float32, got complex (1j)"),

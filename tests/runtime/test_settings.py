@@ -1,6 +1,7 @@
 """Settings, the processor's level, and threads."""
 
 import ctypes
+import os
 import shutil
 import subprocess
 import sys
@@ -35,6 +36,9 @@ def test_threads_reach_the_artifact(tmp_path, monkeypatch):
     monkeypatch.setenv("PYDOTCOMPUTE_THREADS", "many")
     with pytest.raises(ValueError, match="PYDOTCOMPUTE_THREADS='many'"):
         pydotcompute.load(tmp_path)
+    monkeypatch.delenv("PYDOTCOMPUTE_THREADS")
+    with pytest.raises(TypeError, match="a path must be a str or a pathlib.Path, got b"):
+        pydotcompute.load(os.fsencode(tmp_path))
 
 
 def test_a_cgroup_s_quota_bounds_the_threads(tmp_path):
