@@ -1,5 +1,6 @@
 """Stores of one value by several iterations to one element, and atomics into strided arrays, for every target."""
 
+import ml_dtypes  # noqa: F401 - which makes bfloat16 known
 import numpy as np
 import pytest
 
