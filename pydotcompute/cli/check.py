@@ -137,10 +137,11 @@ def _check_bundle(options: argparse.Namespace) -> int:
     for target in options.require:
         if found := problem(target):
             raise UsageError("; ".join(filter(None, found)))
-    path = os.path.normpath(os.path.join(project_root(options), options.bundle))
+    path = os.path.join(project_root(options), options.bundle)
     bundled, cached = (os.path.isfile(os.path.join(path, *at, MANIFEST)) for at in ((), PROJECT_CACHE))
     if cached and not bundled:
-        raise UsageError(f"{path} is a project, not a bundle; make one: pydotcompute build --bundle DIR -C {path}")
+        root = os.path.normpath(path)
+        raise UsageError(f"{root} is a project, not a bundle; make one: pydotcompute build --bundle DIR -C {root}")
     check_names(options.kernels, manifest.read(*manifest.find(path)), "kernel", path)
     number, missing = holes(path, map(canonical, options.require), options.kernels)
     if options.json:
