@@ -86,9 +86,7 @@ def _bits(op: str, a: int, b: int) -> int:
     of_a, of_b = a.bit_length(), b.bit_length()
     if op == "**":
         return of_a * b if of_a > 1 else 1
-    if op in ("<<", "*"):
-        return of_a + (b if op == "<<" else of_b)
-    return max(of_a, of_b)
+    return {"<<": of_a + b, "*": of_a + of_b}.get(op, max(of_a, of_b))
 
 
 def _no_bits(op: str, left: Value, right: Value, done: Type) -> tuple[str, str]:

@@ -173,8 +173,9 @@ class Interruptions:
         else:
             spent = self.around[-1].spent if self.around else self.writer.held("_spent", "int64(0)")
             cost = self.cost(s.body)
-            settled = not any(self._is_open(n) or self._is_endless(n) for n in walk_body(s))
-            if isinstance(s, For) and (settled or self._has_only_while(s)):
+            unknown = [n for n in walk_body(s) if self._is_open(n) or self._is_endless(n)]
+            settled = not unknown
+            if isinstance(s, For) and all(map(self._looks_alone, unknown)):
                 part = self.writer.held("_part", f"maximum(floordiv_integer(int64({LOOK}), {cost}), int64(1))")
                 alone = not any(isinstance(n, (For, While, Parallel, Reduce)) for n in walk_body(s))
                 counts = "" if settled and not self.around else spent
@@ -314,10 +315,9 @@ class Interruptions:
         cost = constant(cost_of((loop,), set(), self.write, self.helpers, scalar=4))
         return cost is not None and cost <= SLICE
 
-    def _has_only_while(self, s: For) -> bool:
-        """Whether the loops inside are `while` alone, each of which looks by itself."""
-        inside = [n for n in walk_body(s) if self._is_open(n) or self._is_endless(n)]
-        return all(isinstance(n, While) and not any(self._is_long(m) for m in walk_body(n)) for n in inside)
+    def _looks_alone(self, n: object) -> bool:
+        """Whether it is a loop that counts what it costs, with none inside."""
+        return isinstance(n, While) and not any(self._is_long(m) for m in walk_body(n))
 
     def _is_endless(self, n: object) -> bool:
         """Whether it is a loop over a range that no array's length bounds: one turn around it may take for ever."""

@@ -7,11 +7,12 @@ between two values which do not change, if those are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import reduce
 from typing import Any, NamedTuple
 
+from ...ir.names import with_values
 from ...ir.tree import (
     Access,
     Binary,
@@ -132,7 +133,7 @@ class LiftedChecks:
                 if axis not in looked:
                     checks.append([])
                     continue
-                given, e = e, _everywhere(e, known)
+                given, e = e, with_values(e, known)
                 if from_zero and e == Var(index, "int64") and extent == self.expressions.text(loop.counts[-1]):
                     checks.append([])  # of what the loop counts to
                     continue
@@ -167,11 +168,6 @@ class LiftedChecks:
             return is_cheap(e)
         loads = any(isinstance(part, Load) for part in walk(e))
         return all(self._is_fixed(part, written) for part in children(e)) if loads else is_cheap(e)
-
-
-def _everywhere(e: Any, values: Mapping[str, Expr]) -> Any:
-    """The expression with variables replaced, those of the indices of its loads too."""
-    return values.get(e.name, e) if isinstance(e, Var) else rebuilt(e, lambda part: _everywhere(part, values))
 
 
 def _mentions(e: Expr, index: str) -> bool:

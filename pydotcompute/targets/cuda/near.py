@@ -81,7 +81,8 @@ def fits(tree: KernelTree, counts: Sequence[Tree]) -> Tree | None:
     if tree.helpers or any(a.scratch for a in tree.arrays.values()):  # whose names and sizes nobody looked at
         return None
     blocks = reduce(lambda a, b: Operation("*", (a, b)), counts)
-    scalars = [p.name for p in tree.parameters if not p.in_memory and p.name in extents(tree)]
+    dims = extents(tree)
+    scalars = [p.name for p in tree.parameters if not p.in_memory and p.name in dims]
     numbers = (Operation("abs", (number,)) for number in (*tree.symbols, *scalars, *counts, blocks))
     few, small = Operation("max", (0, *numbers)), Operation("max", (0, *sizes))
     return Operation("and", (Operation("<=", (few, FEW)), Operation("<=", (small, 2 * FEW - 1))))
