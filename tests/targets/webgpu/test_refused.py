@@ -86,4 +86,4 @@ def test_shared_arrays_take_four_bytes_an_element():
     body = "for b in blocks(1):\n    w = shared((9000,), int8)\n    for i in threads(9000):\n        w[i] = x[i]\n"
     body += "    for i in threads(9000):\n        y[i] = w[8999 - i]\n"
     built = loop("webgpu", "(x: int8[9000]) -> (y: int8[9000])", body)
-    assert built.artifact.meta["shared"] >= 36000
+    assert built.meta["shared"] >= 36000
