@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 from ...analysis.races import apart_in_turns
@@ -21,10 +21,13 @@ from ...ir.tree import (
     Accumulate,
     Assign,
     Binary,
+    BoolOp,
     Call,
     CallHelper,
     CheckStep,
+    Compare,
     Const,
+    Expr,
     For,
     If,
     KernelTree,
@@ -32,6 +35,8 @@ from ...ir.tree import (
     Parallel,
     Reduce,
     Stmt,
+    Store,
+    Var,
     While,
     walk,
 )  # fmt: skip
@@ -41,6 +46,7 @@ from .grid_lanes import InLanes
 from .made import Made
 
 _NONE, _ONE = Const(0, "int64"), Const(1, "int64")
+_SHORTEST = 10  # elements of a row that is worth lanes of its own
 
 
 def in_lanes(tree: KernelTree) -> KernelTree:
@@ -60,6 +66,7 @@ class _Loops:
 
     def __init__(self, tree: KernelTree, made: Made):
         self.tree, self.made, self.checks = tree, made, Sites(tree).checks
+        self.in_rows: list[For] = []  # the loops that fill a row, until now
         self.checks_in_helpers = any(self._is_checked(n) for h in tree.helpers for s in h.body for n in walk(s))
 
     @cached_property
@@ -78,13 +85,35 @@ class _Loops:
         if isinstance(s, If):
             return replace(s, body=self.of(s.body, after), orelse=self.of(s.orelse, after))
         if isinstance(s, Parallel) and s.kind != "threads":
-            return self._iterations(s) or replace(s, body=self.of(s.body, exposed(s.body)[0]))
+            return self._along_rows(s) or self._iterations(s) or replace(s, body=self.of(s.body, exposed(s.body)[0]))
         if not isinstance(s, (For, While)):
             return s
+        if isinstance(s, For) and _fills_row(s) and (row := self._turns(s, after)):
+            self.in_rows.append(s)
+            return row
         inside = self.of(s.body, after | exposed((s,))[0] | exposed(s.body)[0])
         if inside != s.body:
             return replace(s, body=inside)
         return isinstance(s, For) and self._turns(s, after) or s
+
+    def _along_rows(self, loop: Parallel) -> Stmt | None:
+        """A parallel loop, the loops inside of which that each fill a row are in lanes: what they read and write lies
+        side by side. Where rows are too short for it, its own iterations are. None where it has no such loops."""
+        filling = [n for s in loop.body for n in walk(s) if isinstance(n, For) and _fills_row(n)]
+        if not filling or loop.reductions:
+            return None
+        self.in_rows = []
+        inside = self.of(loop.body, exposed(loop.body)[0])
+        rows, own = self.in_rows, assigned(loop.body) | {*loop.names}
+        if not rows:
+            return None
+        along = replace(loop, body=inside)
+        lengths = [Binary("-", row.stop, row.start, "int64") for row in rows if not read(row.start, row.stop) & own]
+        conditions: list[Expr] = [Compare(">=", n, Const(_SHORTEST, "int64")) for n in lengths]
+        whole = self._iterations(loop) if conditions else None
+        if whole is None:
+            return along
+        return If(reduce(lambda a, b: BoolOp("and", a, b), conditions), (along,), (whole,), at=loop.at)
 
     def _iterations(self, loop: Parallel) -> Parallel | None:
         """A parallel loop in lanes; None where it is as good as it is. A block of lanes adds several terms to a
@@ -129,6 +158,19 @@ class _Loops:
 
     def _is_checked(self, n: Any) -> bool:
         return isinstance(n, CheckStep) or isinstance(n, Access) and self.checks(n)
+
+
+def _fills_row(loop: For) -> bool:
+    """Whether its turns store side by side, read nothing that lies across, and take no ways of their own."""
+    nodes = [n for s in loop.body for n in walk(s)]
+    own = assigned(loop.body) - {n.name for n in nodes if isinstance(n, For)} | {loop.name}
+    if any(isinstance(n, If) and read(n.condition) & own for n in nodes):
+        return False
+    if any(isinstance(n, Load) and loop.name in read(*n.indices[:-1]) for n in nodes):
+        return False
+    lasts = (n.indices[-1] for n in nodes if isinstance(n, Store) and n.indices)
+    parts = ((e.left, e.right) if isinstance(e, Binary) and e.op == "+" else (e,) for e in lasts)
+    return any(isinstance(part, Var) and part.name == loop.name for each in parts for part in each)
 
 
 def _has_loops(body: tuple[Stmt, ...]) -> bool:

@@ -3,10 +3,13 @@ other, and loops in which one turn needs what another one did stay as they are."
 
 from __future__ import annotations
 
+import textwrap
+
 import numpy as np
 import pytest
 
 from pydotcompute.ir.from_zero import from_zero
+from pydotcompute.ir.tree import Parallel, walk
 from pydotcompute.targets.cpu.lanes import in_lanes
 from tests.targets.built import agree, draw, loop
 
@@ -277,3 +280,29 @@ def test_sums_of_any_order_as_of_a_grid():
     np.testing.assert_allclose(whole, x.astype("f8") @ y.astype("f8"), rtol=2e-5, atol=2e-5)
     for n in COUNTS:
         np.testing.assert_array_equal(kernel.call(x, np.ascontiguousarray(y[:, :n])), whole[:, :n])
+
+
+ROWS = {
+    "what it reads lies along the row": (True, "s = s * 0.5 + x[i, k] * y[k, j]"),
+    "a window": (True, "s = s * 0.5 + x[i, k] * y[k, j] + y[k, max(j - 1, 0)]"),
+    "what it reads lies across": (False, "s = s * 0.5 + x[i, k] * z[j, k]"),
+    "ways of its own": (False, "if j + k > 3:\n    s = s * 0.5 + x[i, k] * y[k, j]"),
+    "ways that all go": (True, "if x[i, k] > 0:\n    s = s * 0.5 + y[k, j]"),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_the_loop_of_a_grid_that_fills_a_row_goes_in_lanes(name):
+    along, term = ROWS[name]
+    body = "for i in grid(m):\n    t = 0.25 * i\n    for j in range(2, n):\n        s = t\n        for k in range(q):\n"
+    body += textwrap.indent(term, " " * 12) + "\n        out[i, j] = s\n"
+    signature = "(x: float64[m, q], y: float64[q, n], z: float64[n, q]) -> (out: float64[m, n] = 1)"
+    kernel, made = _built(signature, body)
+    assert made
+    nodes = [n for s in in_lanes(from_zero(kernel.tree)).body for n in walk(s)]
+    kinds = [n.kind for n in nodes if isinstance(n, Parallel) and n.kind != "threads"]
+    assert kinds == (["grid", "blocks"] if along else ["blocks"]), "where rows are long, and where they are short"
+    for n in COUNTS:
+        for m in (1, 9):
+            x, y = draw(m, 5, dtype="f8"), draw(5, n, dtype="f8", seed=1)
+            agree(kernel, x, y, draw(n, 5, dtype="f8", seed=2))
