@@ -58,6 +58,8 @@ class Intervals:
         self.scalars = {p.name for p in tree.parameters if not p.in_memory and "int" in p.dtype}
         self.found: dict[str, list[object]] = {name: [None] for name in parameters}
         self.open: set[str] = set()
+        self.cut = 0  # how often a name was met while it was open
+        self.known: dict[str, tuple[Interval, set[str]]] = {}  # with what was assumed for it
         self.assumed: set[str] = set()  # what `of` took for small, which only a call can know
         for s in body:
             for n in walk(s):
@@ -152,10 +154,19 @@ class Intervals:
             self.assumed.add(name)  # a symbol of larger dims (`x: T[2 * n]`), or an integer of the host's
             return SMALL
         if name in self.open:
+            self.cut += 1
             return None
-        self.open.add(name)
-        interval = _union([self._of_definition(d) for d in self.found[name]])
-        self.open.discard(name)
+        if name not in self.known:
+            before, self.assumed, cut = self.assumed, set(), self.cut
+            self.open.add(name)
+            interval, assumed = _union([self._of_definition(d) for d in self.found[name]]), self.assumed
+            self.open.discard(name)
+            self.assumed = before | assumed
+            if self.cut > cut:  # by what is open it may be another one elsewhere
+                return interval
+            self.known[name] = interval, assumed
+        interval, assumed = self.known[name]
+        self.assumed |= assumed
         return interval
 
     def _of_definition(self, d: object) -> Interval:

@@ -35,6 +35,7 @@ from ...ir.tree import (
     rebuilt,
     walk,
 )  # fmt: skip
+from ..intervals import Interval, Intervals
 from ..llvm.faults import FAULTS
 from ..llvm.writer import Writer
 from ..phases import phases_of
@@ -90,31 +91,6 @@ def lengths(tree: KernelTree) -> frozenset[str]:
     return frozenset(found)
 
 
-def numbers(tree: KernelTree) -> dict[str, int]:
-    """The scalars of a kernel that are never more than a number of its text, and those numbers."""
-    found: dict[str, int] = {}
-    assigned = [n for s in tree.body for n in walk(s) if isinstance(n, Assign)]
-    names = [n.name for n in assigned]
-    for n in assigned:
-        if names.count(n.name) == 1 and (most := _at_most(n.value, found)) is not None:
-            found[n.name] = most
-    return found
-
-
-def _at_most(e: Expr, found: dict[str, int]) -> int | None:
-    match e:
-        case Const() if isinstance(e.value, int):
-            return e.whole
-        case Var():
-            return found.get(e.name)
-        case Call(function="min"):
-            return min((most for a in e.arguments if (most := _at_most(a, found)) is not None), default=None)
-        case Select():
-            both = [_at_most(part, found) for part in (e.then, e.otherwise)]
-            return None if None in both else max(filter(None, both), default=0)
-    return None
-
-
 def is_bounded(e: Expr, names: Set[str]) -> bool:
     """Whether it is no larger than about one of these scalars, or a small number."""
     match e:
@@ -156,7 +132,7 @@ class Interruptions:
         self.writer, self.write = writer, write
         self.helpers: dict[str, Helper] = {h.name: h for h in tree.helpers}
         self._known = {*tree.symbols, *(p.name for p in tree.parameters if not p.in_memory)}
-        self.lengths, self.most = lengths(tree), numbers(tree)
+        self.lengths, self.intervals = lengths(tree), Intervals(tree, tree.body, most=2**63 - 1)
         self.in_helper = False  # whose names are its own
         self.off = self.long = False  # in code for phases of which each iteration ends soon, or does not
         self.around: list[_Watch] = []
@@ -225,10 +201,15 @@ class Interruptions:
             leave_if_interrupted(self.writer)
             self.writer.assign(spent, "int64(0)")
 
+    @property
+    def looks(self) -> bool:
+        """Whether the loop that is being written looks in its head."""
+        return bool(self.around[-1].spent) and not self.around[-1].part
+
     def head(self) -> None:
         """At the beginning of the body of a loop."""
         watch, writer = self.around[-1], self.writer
-        if watch.spent and not watch.part:
+        if self.looks:
             writer.assign(watch.spent, f"add({watch.spent}, {watch.cost})")
             self.look(watch.spent, LOOK)
 
@@ -279,21 +260,40 @@ class Interruptions:
             return not all(_follows(e, self.known) or self._is_small(e) for e in counts)
         return isinstance(n, While) or self._calls_long(n)
 
+    def _interval(self, e: Expr) -> Interval:
+        """What follows from the text alone."""
+        if self.in_helper and not isinstance(e, Const):
+            return None
+        self.intervals.assumed.clear()
+        interval = self.intervals.of(e)
+        return None if self.intervals.assumed else interval
+
+    def _at_most(self, count: Expr) -> int | None:
+        interval = self._interval(count)
+        return interval and interval[1]
+
+    def _turns(self, loop: For) -> int | None:
+        """No more than these."""
+        start, stop, step = map(self._interval, (loop.start, loop.stop, loop.step))
+        if start is None or stop is None or step is None or step[0] <= 0 <= step[1]:
+            return 0 if step == (0, 0) else None
+        distance = stop[1] - start[0] if step[0] > 0 else start[1] - stop[0]
+        return max(-(-distance // min(map(abs, step))), 0)
+
     def _is_small(self, count: Expr) -> bool:
         """Whether it is no more than a small number of the text."""
-        most = _at_most(count, {} if self.in_helper else self.most)
+        most = self._at_most(count)
         return most is not None and most <= _FEW
 
     def _ends_soon(self, n: Loop) -> bool:
         """Whether it is less work than a slice, by numbers of the text alone."""
-        found: dict[str, int] = {} if self.in_helper else self.most
 
         def counted(n: Any) -> Any:
             """With its largest counts in place of those that are only known when it runs."""
             n = rebuilt(n, counted)
-            if not isinstance(n, For) or (most := _at_most(n.stop, found)) is None:
-                return n
-            return replace(n, stop=Const(most, n.start.type))
+            if isinstance(n, For) and (turns := self._turns(n)) is not None:
+                return replace(n, start=Const(0, "int64"), stop=Const(turns, "int64"), step=Const(1, "int64"))
+            return n
 
         if is_short(n):
             return True
@@ -302,10 +302,8 @@ class Interruptions:
             match inside:
                 case While() | Reduce() | CallHelper():
                     return False
-                case For(start=start, stop=stop, step=Const() as step) if step.whole > 0:
-                    counts: tuple[Expr, ...] = (start, stop)
                 case For():
-                    return False
+                    counts: tuple[Expr, ...] = (inside.start, inside.stop, inside.step)
                 case Parallel():
                     counts = inside.counts
                 case _:
