@@ -153,6 +153,17 @@ def moves_on(s: If, loop: For | While) -> bool:
     return bool(places & chosen & exposed(loop.body)[0])
 
 
+def decides_for_all(loop: object) -> bool:
+    """Whether a loop has a condition inside that is the same in all turns."""
+    if not isinstance(loop, (For, While, Parallel)):
+        return False
+    own = assigned(loop.body) | ({loop.names[-1]} if isinstance(loop, Parallel) else set())
+    own |= {loop.name} if isinstance(loop, For) else set()
+    conditions = [n.condition for s in loop.body for n in walk(s) if isinstance(n, If)]
+    same = (e for e in conditions if not isinstance(e, Const) and not read(e) & own)
+    return any(not any(isinstance(n, (Load, CallHelper)) for n in walk(e)) for e in same)
+
+
 def set_once(body: Sequence[Stmt]) -> dict[str, Expr]:
     """What a loop's body sets once, at its own level, and to what: where nothing reads what an iteration before it has
     left."""

@@ -47,7 +47,8 @@ _JUMPS = "--x86-cmov-converter"
 # A jump that two lines of the cache share takes a cycle or two more on some processors. To move it costs what is put
 # before it: worth it in code with jumps of its own, not in the one jump at the end of a reduction's loop.
 _LINE = "--x86-align-branch-boundary"
-_REDUCES = "pydotcompute.reduces"  # what says of a module that loops of it do
+# What says of a module that loops of it reduce, and that conditions in loops of it are the same in all turns.
+_REDUCES, _STEADY = "pydotcompute.reduces", "pydotcompute.steady"
 _WORDS = types.CPointer(types.int64)
 _SIGNATURES = {
     "drive": types.int64(_WORDS, _WORDS, _WORDS),
@@ -104,8 +105,8 @@ def kernel_ir(source: CpuSource, source_file: str, positions: Sequence[Position 
         raise CompilationError(_explained(error, source, source_file)) from error
     whole = llvm.parse_assembly(text)
     run = run_ir(source.state_words, source.partial_words, source.words)
-    if source.reduces:
-        run += f"!{_REDUCES} = !{{}}\n"
+    for said, name in ((source.reduces, _REDUCES), (source.steady, _STEADY)):
+        run += f"!{name} = !{{}}\n" if said else ""
     whole.link_in(llvm.parse_assembly(nowhere(run, positions) if table else run))
     return str(whole)
 
@@ -127,7 +128,7 @@ def _explained(error: Refused, source: CpuSource, source_file: str) -> str:
 def emit_object(text: str, target: str, what: str) -> bytes:
     """The relocatable object of a kernel: only `run` is visible, and to `slices_object` `body`."""
     module, machine = optimised(text, target, what)
-    with emitting(target, lines=not _reduces(text)):
+    with emitting(target, lines=not _says(_REDUCES, text)):
         code: bytes = machine.emit_object(module)
     missing = [name for name in undefined_symbols(code) if name not in ALLOWED_SYMBOLS | NAMES]
     if missing:
@@ -137,7 +138,7 @@ def emit_object(text: str, target: str, what: str) -> bytes:
 
 def optimised(text: str, target: str, what: str) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
     """The module of `kernel_ir` after LLVM's passes for a target, and what emits its code."""
-    level = 3 if _reduces(text) else 2
+    level = 3 if _says(_REDUCES, text) or _says(_STEADY, text) else 2
     try:
         machine = target_machine(target)
         try:
@@ -148,8 +149,8 @@ def optimised(text: str, target: str, what: str) -> tuple[llvm.ModuleRef, llvm.T
         raise CompilationError(f"{what} for {target}: LLVM refused the code\n{error}") from error
 
 
-def _reduces(text: str) -> bool:
-    return f"!{_REDUCES} =" in text
+def _says(what: str, text: str) -> bool:
+    return f"!{what} =" in text
 
 
 def _whole(text: str, target: str) -> llvm.ModuleRef:
@@ -217,8 +218,8 @@ def _optimised(
     module: llvm.ModuleRef, machine: llvm.TargetMachine, target: str, level: int, straight: bool = True
 ) -> llvm.ModuleRef:
     """level: of LLVM, 3 to take out of loops over rows what their length decides (short rows take up to half the time
-    then). Where nothing of the kind is to be had 3 only takes more time, of attention twice as much. straight: make
-    vectors of straight code too.
+    then), and other conditions that are the same in all turns. Where nothing of the kind is to be had 3 only takes more
+    time, of attention twice as much. straight: make vectors of straight code too.
 
     RuntimeError: what LLVM made is no module.
     """

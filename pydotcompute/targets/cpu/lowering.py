@@ -36,7 +36,7 @@ from ..scans import Chunks, lowered
 from ..sites import Sites
 from . import private_copies
 from .arrays import arrays_of
-from .bodies import assigned
+from .bodies import assigned, decides_for_all
 from .code import Code
 from .counted_loops import counted
 from .fast_sums import with_plain_sums
@@ -77,6 +77,7 @@ class CpuSource:
     faults: Sites  # what the fault words number
     kernel: str
     reduces: bool  # whether some loop of it does
+    steady: bool  # whether some condition in a loop of the kernel is the same in all turns
 
 
 class _Phase:
@@ -100,10 +101,11 @@ def lower(tree: KernelTree, bounds: bool = False) -> CpuSource:
     bodies = (tree.body, *(h.body for h in tree.helpers))
     if any(isinstance(n, While) for body in bodies for s in body for n in walk(s)):
         tree = inside.marked(tree, leaves=True)
+    steady = any(decides_for_all(n) for body in bodies for s in body for n in walk(s))
     tree = unrolled(from_zero(periodic(latest_last(tree))))
     tree = counted(with_narrowed_ranges(in_lanes(with_plain_sums(tree))))
     several = Names(all_names(tree), lambda name: False).fresh("_several")
-    return _Module(in_bits(lowered(tree, SCANNED, several)), bounds, several).source()
+    return _Module(in_bits(lowered(tree, SCANNED, several)), bounds, several).source(steady)
 
 
 class _Module:
@@ -148,7 +150,7 @@ class _Module:
     def parameters(self) -> set[str]:
         return {p.name for p in self.tree.parameters}
 
-    def source(self) -> CpuSource:
+    def source(self, steady: bool) -> CpuSource:
         code = self.code
         for phase in self.phases:
             code.interruptions.off, code.interruptions.long = phase.brief, phase.loop in self.often
@@ -190,6 +192,7 @@ class _Module:
             code.faults.sites,
             self.tree.name,
             any(isinstance(n, Reduce) or isinstance(n, Parallel) and n.reductions for n in everything),
+            steady,
         )
 
     # ------------------------------------------------------------------------------------------- arguments
