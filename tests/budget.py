@@ -45,15 +45,20 @@ SLOW = (
 
 # Of the tests that are the same for every target, one in so many is made for it; for cpu:x86-64-v3 all are, and with
 # EVERYTHING for every one.
-SHARES = {"cpu:x86-64-v2": 3, "cpu:x86-64-v4": 3, "cuda": 2, "opencl": 2, "hip": 2, "webgpu": 2}
+SHARES = {"cpu:x86-64-v2": 4, "cpu:x86-64-v4": 4, "cuda": 3, "opencl": 4, "hip": 3, "webgpu": 3}
+ALIKE = (TESTS / "targets", TESTS / "targets" / "storage")  # where they are
+# Of the tests of a file that differ by their parameters alone.
+PARTS = {TESTS / "targets" / "opencl" / "test_blocks.py": 3}
 
 
 def is_left_out(item):
-    """Whether a test is one of those that its target is not tried with here. Which, follows from its name alone."""
-    target = getattr(item, "callspec", None) and item.callspec.params.get("target")
-    if not isinstance(target, str) or item.path.parent != TESTS / "targets":
+    """Whether a test is one of those that are not made here. Which, follows from its name alone."""
+    parameters = getattr(item, "callspec", None) and item.callspec.params
+    if not parameters:
         return False
-    share = SHARES.get(target, SHARES.get(target.partition(":")[0], 1))
+    share, target = PARTS.get(item.path, 1), parameters.get("target")
+    if isinstance(target, str) and item.path.parent in ALIKE:
+        share = SHARES.get(target, SHARES.get(target.partition(":")[0], 1))
     return zlib.crc32(item.nodeid.encode()) % share != 0
 
 
