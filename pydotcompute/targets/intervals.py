@@ -175,7 +175,10 @@ class Intervals:
                 return self.of(d.value)
             case For():
                 start, stop = self.of(d.start), self.of(d.stop)
-                return _union([start, stop])
+                either = _union([start, stop])
+                if start and either and isinstance(d.step, Const) and d.step.whole > 0:
+                    return start[0], either[1]  # it does not run down to a stop below
+                return either
             case Count():
                 most = self.of(d.number)
                 if most:

@@ -43,6 +43,7 @@ from ..sites import SHORT, is_short
 
 Loop = For | While
 _FEW = 1 << 10  # iterations
+_MOST = 2**63 - 1  # what a dimension may be
 PIECE = 1 << 16  # iterations of a loop without loops inside, between two looks
 
 
@@ -132,7 +133,9 @@ class Interruptions:
         self.writer, self.write = writer, write
         self.helpers: dict[str, Helper] = {h.name: h for h in tree.helpers}
         self._known = {*tree.symbols, *(p.name for p in tree.parameters if not p.in_memory)}
-        self.lengths, self.intervals = lengths(tree), Intervals(tree, tree.body, most=2**63 - 1)
+        self.lengths = lengths(tree)
+        helpers, given = [s for h in tree.helpers for s in h.body], [p.name for h in tree.helpers for p in h.parameters]
+        self.intervals = Intervals(tree, tree.body, most=_MOST), Intervals(tree, helpers, given, most=_MOST)
         self.in_helper = False  # whose names are its own
         self.off = self.long = False  # in code for phases of which each iteration ends soon, or does not
         self.around: list[_Watch] = []
@@ -262,11 +265,10 @@ class Interruptions:
 
     def _interval(self, e: Expr) -> Interval:
         """What follows from the text alone."""
-        if self.in_helper and not isinstance(e, Const):
-            return None
-        self.intervals.assumed.clear()
-        interval = self.intervals.of(e)
-        return None if self.intervals.assumed else interval
+        intervals = self.intervals[self.in_helper]
+        intervals.assumed.clear()
+        interval = intervals.of(e)
+        return None if intervals.assumed else interval
 
     def _at_most(self, count: Expr) -> int | None:
         interval = self._interval(count)
