@@ -98,9 +98,9 @@ class Code:
         )  # fmt: skip
 
     def head(self, s: For | While) -> None:
-        """At the beginning of the body of a sequential loop. One that is counted ends, soon after a fault, and where a
-        loop looks whether the call is to end, it sees the fault."""
-        if isinstance(s, While) and not self.interruptions.looks:
+        """At the beginning of the body of a sequential loop. One that is counted ends, soon after a fault; another one
+        is left at once, since indices that its condition looked at are not looked at again (`inside.marked`)."""
+        if isinstance(s, While):
             self.faults.leave(s)
         self.interruptions.head()
 

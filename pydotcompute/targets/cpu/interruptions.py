@@ -204,15 +204,10 @@ class Interruptions:
             leave_if_interrupted(self.writer)
             self.writer.assign(spent, "int64(0)")
 
-    @property
-    def looks(self) -> bool:
-        """Whether the loop that is being written looks in its head."""
-        return bool(self.around[-1].spent) and not self.around[-1].part
-
     def head(self) -> None:
         """At the beginning of the body of a loop."""
         watch, writer = self.around[-1], self.writer
-        if self.looks:
+        if watch.spent and not watch.part:
             writer.assign(watch.spent, f"add({watch.spent}, {watch.cost})")
             self.look(watch.spent, LOOK)
 
