@@ -59,6 +59,7 @@ class Intervals:
         self.found: dict[str, list[object]] = {name: [None] for name in parameters}
         self.open: set[str] = set()
         self.cut = 0  # how often a name was met while it was open
+        self.unsure: set[str] = set()  # what is known by names that were open
         self.known: dict[str, tuple[Interval, set[str]]] = {}  # with what was assumed for it
         self.assumed: set[str] = set()  # what `of` took for small, which only a call can know
         for s in body:
@@ -162,9 +163,15 @@ class Intervals:
             interval, assumed = _union([self._of_definition(d) for d in self.found[name]]), self.assumed
             self.open.discard(name)
             self.assumed = before | assumed
-            if self.cut > cut:  # by what is open it may be another one elsewhere
-                return interval
             self.known[name] = interval, assumed
+            if self.cut > cut:  # by what is open it may be another one elsewhere: it is kept for this question alone
+                self.unsure.add(name)
+            if not self.open:
+                for other in self.unsure:
+                    del self.known[other]
+                self.unsure.clear()
+                self.assumed |= assumed
+                return interval
         interval, assumed = self.known[name]
         self.assumed |= assumed
         return interval
