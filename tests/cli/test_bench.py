@@ -188,7 +188,7 @@ def test_declared_sizes_and_what_they_took_before(tmp_path, capsys):
     then = tmp_path / "then.json"
 
     def compared(change, *more):
-        before = [{**row, "µs": row["µs"] * change} for row in rows[:1]]
+        before = [{**row, "µs": row["µs"] * change, "bound by": "it was another thing then"} for row in rows[:1]]
         then.write_text(json.dumps({"version": 1, "subject": "declared", "figures": before}))
         return call(capsys, "--subject", "declared", *where, "--compare", str(then), *more)
 
