@@ -122,6 +122,16 @@ kernels:
                   c += 1 + (c & 1)
               s += c
           out[i] = s
+  apart:
+    signature: "(x: float64[n], steps: int64) -> (out: float64[n])"
+    body: |
+      for i in grid(n):
+          s = x[i]
+          k = 0
+          while k < steps and s < 1e9:
+              s = s * 0.999 + i
+              k += 1
+          out[i] = s
   back:
     signature: "(x: float64[n], steps: int64) -> (out: float64[n])"
     body: |
@@ -226,7 +236,7 @@ GO
 BOTH = ["turns", "endless", "nested", "ragged", "phases", "slices", "checked", "counted", "many"]
 # of one thread's own: as on several
 ONE = ["calls", "rows", "within_blocks", "short_rows", "of_blocks", "of_items", "sums", "extremes", "lanes", "tallied",
-       "back", "counting", "inner", "parts", "within"]  # fmt: skip
+       "back", "counting", "inner", "parts", "within", "apart"]  # fmt: skip
 
 PROGRAM = r"""
 import os, signal, sys, threading, time

@@ -48,6 +48,7 @@ from ...ir.tree import (
 from ..running import number
 from .bodies import adds_rows, assigned, executed, exposed, is_extreme, is_slow, jumps, read, renamed, turns_of_nest
 from .common_loads import once_for_all
+from .lane_blocks import Block
 from .made import Made
 from .narrowed_ranges import narrowed
 from .sums_in_lanes import as_loops, lies_across
@@ -71,7 +72,6 @@ class InLanes:
         self.stored = {n.array for s in loop.body for n in walk(s) if isinstance(n, Store)}
         self.of_all: set[str] = set()  # scalars that are the same for all lanes
         self.own: dict[int, dict[str, str]] = {}
-        self.arrays: dict[str, NewArray] = {}  # of the scalars that lanes keep from one part to the next
         self.tiles: list[NewArray] = []  # of what lanes read apart
 
     def blocks(self) -> Parallel | None:
@@ -95,7 +95,7 @@ class InLanes:
         if not (slow or any(isinstance(s, For) and self._is_shared(s) for s in rest)):
             return None
         made, known = self.made, -1
-        block, self.first, self.lane, other = map(made.local, ("_block", "_first", "_lane", "_lane_of_few"))
+        self.block = block = Block(loop, made, self.indices)
         while known < len(self.of_all):  # what is the same may bound a loop in which more is
             known = len(self.of_all)
             self._find_same(rest)
@@ -111,34 +111,18 @@ class InLanes:
         self._keep(rest)
         self._keep_in_arrays(self.tail)
         if self.apart:
-            self.arrays = {}
+            block.arrays.clear()
         together = (*self._together(rest, lanes), *self._in_turn(lanes))
         some = [self._some(n, rest) for n in (lanes // 2, lanes // 4) if n >= _LEAST]
-        of_block = [*self.arrays.values(), *self.tiles]
-        made.arrays |= {a.name: a for a in of_block}
-        left, each = Binary("-", count, self.first, "int64"), (self._index(other), *loop.body, *self.tail)
-        one = For(other.name, number(0), left, number(1), each, at=loop.at)
-        few = one if self.tail else Parallel("threads", (other.name,), (left,), each, at=loop.at)
-        body: tuple[Stmt, ...] = (
-            *of_block,
-            Assign(self.first.name, Binary("*", block, number(lanes), "int64"), at=loop.at),
-            self._if_there_are(lanes, together, (*some, few)),
-        )
-        blocks = Binary("//", _sum(count, number(lanes - 1)), number(lanes), "int64")
-        names, counts = (*loop.names[:-1], block.name), (*loop.counts[:-1], blocks)
-        return replace(loop, kind="blocks", names=names, counts=counts, body=body)
-
-    def _if_there_are(self, lanes: int, body: tuple[Stmt, ...], orelse: tuple[Stmt, ...] = ()) -> If:
-        """So many iterations, from the first of a block."""
-        return If(Compare("<=", _sum(self.first, number(lanes)), self.loop.counts[-1]), body, orelse, at=self.loop.at)
+        made.arrays |= {tile.name: tile for tile in self.tiles}
+        left, each = Binary("-", count, block.first, "int64"), (block.index(block.other), *loop.body, *self.tail)
+        one = For(block.other.name, number(0), left, number(1), each, at=loop.at)
+        few = one if self.tail else Parallel("threads", (block.other.name,), (left,), each, at=loop.at)
+        return block.written(lanes, (*self.tiles,), together, (*some, few))
 
     def _some(self, lanes: int, body: Sequence[Stmt]) -> If:
         """So many iterations, if they are left; then those after them are."""
-        after = Assign(self.first.name, _sum(self.first, number(lanes)), at=self.loop.at)
-        return self._if_there_are(lanes, (*self._together(body, lanes), *self._in_turn(lanes), after))
-
-    def _index(self, lane: Expr) -> Assign:
-        return Assign(self.loop.names[-1], _sum(self.first, lane), at=self.loop.at)
+        return self.block.some(lanes, (*self._together(body, lanes), *self._in_turn(lanes)))
 
     def _names(self, lane: int) -> dict[str, str]:
         """The scalars of a lane that has its own."""
@@ -176,8 +160,9 @@ class InLanes:
         tiles = {n: NewArray("private", made.name(f"_tile_of_{n.array}"), (turns.whole, lanes), n.type) for n in loads}
         self.tiles += tiles.values()
         piece, first, turn = map(made.local, ("_piece", "_first_turn", "_turn_of_piece"))
-        fill = [filled(tile, n, loop.name, first, turn, self.lane, self._index(self.lane)) for n, tile in tiles.items()]
-        body = [from_tiles(s, tiles, turn, self.lane) for s in loop.body]
+        lane, at_lane = self.block.lane, self.block.index(self.block.lane)
+        fill = [filled(tile, n, loop.name, first, turn, lane, at_lane) for n, tile in tiles.items()]
+        body = [from_tiles(s, tiles, turn, lane) for s in loop.body]
         together = self._together(body, lanes, outer | {loop.name})
         of_turn: tuple[Stmt, ...] = (Assign(loop.name, _sum(first, turn), at=loop.at), *together)
         begin = Assign(first.name, Binary("*", piece, turns, "int64"), at=loop.at)
@@ -201,14 +186,14 @@ class InLanes:
         rows = {n: NewArray("private", made.name(f"_rows_of_{n.array}"), (_SHORT, lanes), n.type) for n in loads}
         self.tiles += rows.values()
         at: Any = {"inside": True, "known": True, "at": inner.at}
-        place = Var(inner.name, "int64"), self.lane
+        place = Var(inner.name, "int64"), self.block.lane
         fill = tuple(Store(rows[n].name, place, n, **at) for n in loads)
 
         def filling() -> Iterator[Stmt]:
             rest = yield from self._pieces(replace(inner, body=fill), loads, lanes, outer)
             yield replace(rest, body=self._together(fill, lanes, outer | {inner.name}))
 
-        within = replace(inner, body=tuple(from_tiles(s, rows, place[0], self.lane) for s in inner.body))
+        within = replace(inner, body=tuple(from_tiles(s, rows, place[0], self.block.lane) for s in inner.body))
         body = [within if s is inner else s for s in loop.body]
         whole = replace(loop, body=self._together(body, lanes, outer | {loop.name}))
         turns = Compare("<", loop.start, loop.stop)
@@ -216,9 +201,9 @@ class InLanes:
 
     def _narrowed(self, loop: For, lanes: int, outer: frozenset[str]) -> For:
         """Such a loop over the turns in which some lane does something."""
-        ends = self.first, _sum(self.first, number(lanes - 1))
+        ends = self.block.first, _sum(self.block.first, number(lanes - 1))
         own, known = self.set - self.of_all - outer, tuple(self.indices.values())
-        return narrowed(loop, self.arrays.keys() | self.of_all, own, self.loop.names[-1], ends, known)
+        return narrowed(loop, self.block.arrays.keys() | self.of_all, own, self.loop.names[-1], ends, known)
 
     # ----------------------------------------------------------------------------------------- what is in lanes
 
@@ -331,24 +316,21 @@ class InLanes:
 
     def _keep_in_arrays(self, part: Sequence[Stmt]) -> None:
         """An array for each scalar that a part has from elsewhere."""
-        others = (exposed(part)[0] & self.set) - self.indices.keys() - self.of_all
-        for name in sorted(others - self.arrays.keys()):
-            array = self.made.name(f"_{name}_of_lanes")
-            self.arrays[name] = NewArray("private", array, (self.lanes,), self.types[name])
+        self.block.keep((exposed(part)[0] & self.set) - self.indices.keys() - self.of_all, self.lanes)
 
     def _in_turn(self, lanes: int) -> tuple[Stmt, ...]:
         """The tail of so many lanes, one after the other."""
         if not self.tail:
             return ()
         if self.apart:
-            own = ((self._index(number(k)), *self.indices.values(), *self.tail) for k in range(lanes))
+            own = ((self.block.index(number(k)), *self.indices.values(), *self.tail) for k in range(lanes))
             return tuple(renamed(s, self._names(k)) for k, part in enumerate(own) for s in part)
         loads = [
-            Assign(name, Load(array.name, (self.lane,), array.dtype, inside=True, known=True), at=self.loop.at)
-            for name, array in self.arrays.items() if name in exposed(self.tail)[0]
+            Assign(name, Load(array.name, (self.block.lane,), array.dtype, inside=True, known=True), at=self.loop.at)
+            for name, array in self.block.arrays.items() if name in exposed(self.tail)[0]
         ]  # fmt: skip
-        body = (self._index(self.lane), *self.indices.values(), *loads, *self.tail)
-        return (For(self.lane.name, number(0), number(lanes), number(1), body, at=self.loop.at),)
+        body = (self.block.index(self.block.lane), *self.indices.values(), *loads, *self.tail)
+        return (For(self.block.lane.name, number(0), number(lanes), number(1), body, at=self.loop.at),)
 
     def _together(self, body: Iterable[Stmt], lanes: int, outer: frozenset[str] = frozenset()) -> tuple[Stmt, ...]:
         """What so many lanes do."""
@@ -370,24 +352,12 @@ class InLanes:
                 continue
             if self.apart:
                 for k in range(lanes):
-                    own = (self._index(number(k)), *self.indices.values(), *part)
+                    own = (self.block.index(number(k)), *self.indices.values(), *part)
                     yield from (renamed(s, self._names(k)) for s in own)
                 continue
             inside, condition, part = yield from once_for_all(part, self.made.extents, self.made.local, self._is_same)
-            made = self._threads(part, lanes)
-            yield If(condition, (self._threads(inside, lanes),), (made,), at=made.at) if condition else made
-
-    def _threads(self, part: list[Stmt], lanes: int) -> Parallel:
-        (before_set, certain), set_, at = exposed(part), assigned(part), part[0].at
-        before, after = [], []
-        for name, array in self.arrays.items():
-            place: Any = {"array": array.name, "indices": (self.lane,), "inside": True, "known": True, "at": at}
-            if name in before_set or name in set_ - certain:
-                before.append(Assign(name, Load(type=array.dtype, **place), at=at))
-            if name in set_:
-                after.append(Store(value=Var(name, array.dtype), **place))
-        body = (self._index(self.lane), *self.indices.values(), *before, *part, *after)
-        return Parallel("threads", (self.lane.name,), (number(lanes),), body, at=at)
+            made = self.block.threads(part, lanes)
+            yield If(condition, (self.block.threads(inside, lanes),), (made,), at=made.at) if condition else made
 
 
 def _is_small(loop: Stmt) -> bool:

@@ -34,6 +34,7 @@ from ...ir.tree import (
     Load,
     Parallel,
     Reduce,
+    Return,
     Stmt,
     Store,
     Var,
@@ -44,6 +45,7 @@ from ..sites import Sites
 from .bodies import assigned, exposed, jumps, read
 from .grid_lanes import InLanes
 from .made import Made
+from .while_lanes import UntilDone
 
 _NONE, _ONE = Const(0, "int64"), Const(1, "int64")
 _SHORTEST = 10  # elements of a row that is worth lanes of its own
@@ -70,6 +72,15 @@ class _Loops:
         self.checks_in_helpers = any(self._is_checked(n) for h in tree.helpers for s in h.body for n in walk(s))
 
     @cached_property
+    def straight(self) -> set[str]:
+        """The helpers that take one way, and read no memory."""
+        return {
+            h.name for h in self.tree.helpers
+            if all(isinstance(s, (Assign, Return)) for s in h.body)
+            and not any(isinstance(n, (Load, CallHelper)) for s in h.body for n in walk(s))
+        }  # fmt: skip
+
+    @cached_property
     def found(self) -> Any:
         return collect(self.tree)
 
@@ -85,7 +96,8 @@ class _Loops:
         if isinstance(s, If):
             return replace(s, body=self.of(s.body, after), orelse=self.of(s.orelse, after))
         if isinstance(s, Parallel) and s.kind != "threads":
-            return self._along_rows(s) or self._iterations(s) or replace(s, body=self.of(s.body, exposed(s.body)[0]))
+            lanes = self._along_rows(s) or self._iterations(s) or self._until_done(s)
+            return lanes or replace(s, body=self.of(s.body, exposed(s.body)[0]))
         if not isinstance(s, (For, While)):
             return s
         if isinstance(s, For) and _fills_row(s) and (row := self._turns(s, after)):
@@ -125,6 +137,14 @@ class _Loops:
         lanes = InLanes(replace(loop, body=head, reductions=()), self.made, tail).blocks()
         return lanes and replace(lanes, reductions=loop.reductions)
 
+    def _until_done(self, loop: Parallel) -> Parallel | None:
+        """A parallel loop, the iterations of which each go round a loop until they are done, in lanes; None where it
+        is as good as it is."""
+        nodes = [n for s in loop.body for n in walk(s)]
+        if loop.reductions or any(self._is_checked(n) for n in nodes):
+            return None
+        return UntilDone(loop, self.made, self.straight).blocks()
+
     def _turns(self, loop: For, after: set[str]) -> For | None:
         """A loop over a range in lanes; None where it is as good as it is."""
         head, tail = _parts(loop)
@@ -136,7 +156,10 @@ class _Loops:
             index = turn.name
             turns = Binary("-", Call("max", (loop.stop, loop.start), "int64"), loop.start, "int64")
             head = (Assign(loop.name, Binary("+", turn, loop.start, "int64"), at=loop.at), *head)
-        lanes = InLanes(Parallel("grid", (index,), (turns,), head, at=loop.at), self.made, tail).blocks()
+        grid = Parallel("grid", (index,), (turns,), head, at=loop.at)
+        lanes = InLanes(grid, self.made, tail).blocks()
+        if lanes is None and not tail:
+            lanes = UntilDone(grid, self.made, self.straight).blocks()
         if lanes is None:
             return None
         return For(lanes.names[0], _NONE, lanes.counts[0], _ONE, lanes.body, at=loop.at)
