@@ -79,6 +79,11 @@ def apart_in_turns(tree: t.KernelTree, found: Accesses, loop: t.For) -> bool:
     )
 
 
+def apart_anyhow(found: Accesses, scope: Scope, a: Access, b: Access) -> bool:
+    """Is it proved that `a` and `b` touch different elements, in whatever turns of a loop that both are in?"""
+    return not may_meet(found, a, b, _outer(scope, a), [ANYHOW])
+
+
 def _line(at: Position | None, seen_from: Position | None) -> str:
     if at is None or seen_from is None or at.path == seen_from.path:
         same = at is not None and seen_from is not None and at.line == seen_from.line

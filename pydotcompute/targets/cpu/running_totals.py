@@ -5,17 +5,21 @@
                                              s += a[i, k] * x[k]
                                          y[i] = s
 
-The element is read and written where the loop has no turns too: so the tree is only taken if it is proved again that
-indices are inside, and that iterations of parallel loops are apart.
+What the loop reads of that array besides has to be proved to be other elements, as in `A[i, j] -= A[i, k] * A[j, k]`
+for j < i and k < j. The element is read and written where the loop has no turns too: so the tree is only taken if it is
+proved again that indices are inside, and that iterations of parallel loops are apart.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
-from ...analysis.races import check
+from ...analysis.accesses import Accesses
+from ...analysis.races import apart_anyhow, check
+from ...analysis.symbolic import collect
 from ...errors import DeclarationError
 from ...ir.names import all_names
 from ...ir.tree import (
@@ -92,12 +96,17 @@ class _Totals:
                 self.locals |= {v.name: v.type for v in held.values()}
                 for (array, indices), v in held.items():
                     yield Assign(v.name, Load(array, indices, v.type, at=s.at), at=s.at)
-                inside = tuple(_with(held, statement) for statement in s.body)
-                yield replace(s, body=self.of(inside))
+                inside = tuple(_with(held, statement) for statement in s.body) if held else s.body
+                done = self.of(inside)
+                yield s if done == s.body else replace(s, body=done)
                 for (array, indices), v in held.items():
                     yield Store(array, indices, v, at=s.at)
             case _:
                 yield s
+
+    @cached_property
+    def found(self) -> Accesses:
+        return collect(self.tree)
 
     def _elements(self, loop: For) -> Iterable[Element]:
         """What the loop adds up in."""
@@ -109,15 +118,30 @@ class _Totals:
         for n in accesses:
             touched.setdefault(n.array, []).append(n)
         return [
-            (array, own[0].indices)
+            (array, place)
             for array, own in touched.items()
-            if any(isinstance(n, Store) for n in own)
-            and any(isinstance(n, Load) for n in own)
-            and all(self._is_plain(n, own[0].indices) for n in own)
-            and not read(*own[0].indices) & changes
-            and not any(isinstance(n, (Load, CallHelper)) for e in own[0].indices for n in walk(e))
+            if (place := next((n.indices for n in own if isinstance(n, Store)), None)) is not None
+            and any(isinstance(n, Load) and n.indices == place for n in own)
+            and all(self._is_plain(n, place) for n in own if n.indices == place or not isinstance(n, Load))
+            and not read(*place) & changes
+            and not any(isinstance(n, (Load, CallHelper)) for e in place for n in walk(e))
             and not self.partners.get(array, set()) & touched.keys()
+            and self._are_apart(loop, array, sum(isinstance(n, Load) and n.indices == place for n in own), own)
         ]
+
+    def _are_apart(self, loop: For, array: str, here: int, own: Sequence[Access]) -> bool:
+        """Whether all loads of it but so many read other elements than its stores write, in whatever turn."""
+        if here == sum(isinstance(n, Load) for n in own):
+            return True
+        scope = next((scope for one in self.found.all for scope in one.scopes if scope.node is loop), None)
+        if scope is None:
+            return False
+        every = [one for one in self.found.all if one.array == array and scope in one.scopes]
+        stores, loads = ([one for one in every if one.kind == kind] for kind in ("store", "load"))
+        others = [one for one in loads if one.indices != stores[0].indices]
+        return len(loads) - len(others) == here and all(
+            apart_anyhow(self.found, scope, store, other) for store in stores for other in others
+        )
 
     def _is_plain(self, n: Access, indices: tuple[Any, ...]) -> bool:
         dtype = self.types[n.array]

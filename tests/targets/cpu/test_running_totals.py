@@ -28,6 +28,33 @@ HELD = {
                     out[i] = out[i] * float32(0.5) + x[k, i]
                     total[i] -= x[k, i]
     """),
+    "beside others of the same array": ("(x: float64[n, n]) -> (out: float64[n])", """
+        for i in range(n):
+            out[i] = x[i, i]
+            for j in range(i):
+                out[i] -= x[i, j] * out[j]
+    """),
+    "in place, as Cholesky's": ("(A: inout float64[n, n], m: int64) -> (out: float64)", """
+        for i in range(n):
+            for j in range(i):
+                for k in range(j):
+                    A[i, j] -= A[i, k] * A[j, k]
+                A[i, j] *= 0.5 + abs(A[j, j])
+            for k in range(i):
+                A[i, i] -= A[i, k] * A[i, k]
+        out[()] = 0.0 * m
+    """),
+    "in place, as Gauss's": ("(A: inout float64[n, n], b: inout float64[n]) -> (out: float64)", """
+        for i in range(n):
+            for j in range(i, n):
+                for k in range(i):
+                    A[i, j] -= A[i, k] * A[k, j]
+                    A[i, j] *= 0.5
+        for i in range(n - 1, -1, -1):
+            for j in range(i + 1, n):
+                b[i] -= A[i, j] * b[j]
+        out[()] = 0.0
+    """),
     "in loops in loops": ("(x: float64[n, m]) -> (out: float64[n] = 0)", """
         for i in range(n):
             for p in range(2):
@@ -53,11 +80,27 @@ HELD = {
 }  # fmt: skip
 
 LEFT = {
-    "elements that the loop reads elsewhere": ("(x: float64[n, n]) -> (out: float64[n])", """
+    "one of the elements that the loop reads": ("(x: float64[n, n]) -> (out: float64[n])", """
         for i in range(n):
             out[i] = x[i, i]
-            for j in range(i):
+            for j in range(i + 1):
                 out[i] -= x[i, j] * out[j]
+    """),
+    "one that another turn may read": ("(A: inout float64[n, n], m: int64) -> (out: float64)", """
+        for i in range(n):
+            for j in range(n):
+                for k in range(n):
+                    A[i, j] -= A[i, k] * 0.25
+        out[()] = 0.0 * m
+    """),
+    "one that is read under another name": ("(A: inout float64[n, n], m: int64) -> (out: float64)", """
+        for i in range(n):
+            for j in range(i):
+                q = j
+                for k in range(j + 1):
+                    A[i, j] = A[i, j] * 0.5 + A[i, q]
+                    q = k
+        out[()] = 0.0 * m
     """),
     "inside under a condition alone": ("(x: float64[n, m]) -> (out: float64[n])", """
         for i in range(n):
@@ -107,9 +150,10 @@ def test_totals_are_what_they_were(name):
     assert held == (name in HELD)
     for n in (0, 1, 5, 17, 40):
         for m in (1, 2, 9):
-            shapes = [[{"n": n, "m": m}[d] for d in p.dims] for p in kernel.specialisation.parameters if p.role != "out"]
-            agree(kernel, *(draw(*shape, dtype=p.dtype, seed=k) for k, (shape, p) in enumerate(
-                zip(shapes, kernel.specialisation.parameters))))  # fmt: skip
+            given = [p for p in kernel.specialisation.parameters if p.role != "out"]
+            shapes = [[{"n": n, "m": m}[d] for d in p.dims or ()] for p in given]
+            agree(kernel, *(draw(*shape, dtype=p.dtype, seed=k) if shape else m for k, (shape, p) in enumerate(
+                zip(shapes, given))))  # fmt: skip
 
 
 def test_nothing_is_touched_where_a_condition_forbids_it():
