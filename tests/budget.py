@@ -45,10 +45,23 @@ SLOW = (
 
 # Of the tests that are the same for every target, one in so many is made for it; for cpu:x86-64-v3 all are, and with
 # EVERYTHING for every one.
-SHARES = {"cpu:x86-64-v2": 4, "cpu:x86-64-v4": 4, "cuda": 3, "opencl": 4, "hip": 3, "webgpu": 3}
+SHARES = {"cpu:x86-64-v2": 6, "cpu:x86-64-v4": 6, "cuda": 4, "opencl": 6, "hip": 4, "webgpu": 4}
 ALIKE = (TESTS / "targets", TESTS / "targets" / "storage")  # where they are
-# Of the tests of a file that differ by their parameters alone.
-PARTS = {TESTS / "targets" / "opencl" / "test_blocks.py": 3}
+# Of the tests of a file that take long and differ by their parameters alone.
+PARTS = {
+    TESTS / folder / f"test_{name}.py": share
+    for share, folder, names in (
+        (2, "check", "body_mutants"),
+        (2, "kernels", "sass"),
+        (2, "targets", "arithmetic ordering reductions scans"),
+        (2, "targets/cpu", "periodic same_bits short_forms turned_tiles"),
+        (2, "targets/cuda", "kept_rows teams thread_coarsening views"),
+        (2, "targets/hip", "code_objects"),
+        (3, "targets/opencl", "mathematics"),
+        (6, "targets/opencl", "blocks"),
+    )
+    for name in names.split()
+}
 
 
 def is_left_out(item):
@@ -58,7 +71,7 @@ def is_left_out(item):
         return False
     share, target = PARTS.get(item.path, 1), parameters.get("target")
     if isinstance(target, str) and item.path.parent in ALIKE:
-        share = SHARES.get(target, SHARES.get(target.partition(":")[0], 1))
+        share = max(share, SHARES.get(target, SHARES.get(target.partition(":")[0], 1)))
     return zlib.crc32(item.nodeid.encode()) % share != 0
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from tests.analysis.test_inside import unproved
+from tests.budget import EVERYTHING
 from tests.random_programs.test_indices import Watched
 from tests.targets.cpu.compiled import tree_of
 
@@ -41,7 +42,7 @@ def bodies(draw):
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300 if EVERYTHING else 150, deadline=None)
 @given(drawn=bodies())
 def test_what_is_proved_is_inside(drawn):
     dtype, body = drawn

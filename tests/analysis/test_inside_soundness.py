@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from tests.budget import EVERYTHING
 from tests.random_programs.test_indices import Watched
 from tests.targets.cpu.compiled import tree_of
 
@@ -70,7 +71,7 @@ def bodies(draw):
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300 if EVERYTHING else 120, deadline=None)
 @given(body=bodies())
 def test_what_is_proved_is_inside(body):
     """Elements of x go up and down, so that conditions hold and do not."""
