@@ -26,6 +26,7 @@ import numpy as np
 
 from ..artifact.dtypes import STORED, bfloat16_bits, numpy_dtype
 from ..ir.dtypes import COMPLEX, FLOATS, INTEGER_BITS, integer_range
+from ..ir.integers import COMPARISONS, operations, wrapping
 from . import elementary
 
 
@@ -42,7 +43,7 @@ def binary(op: str, dtype: str) -> Callable:
     if dtype == "bool":
         return _BOOL[op]
     if dtype in INTEGER_BITS:
-        return _integer_operations(dtype)[op]
+        return operations(dtype)[op]
     if op == "**":
         return elementary.function("pow", dtype)
     return {**_REAL, **({} if dtype in COMPLEX else _FLOOR)}[op]
@@ -62,7 +63,7 @@ def unary(op: str, dtype: str) -> Callable:
 @cache
 def comparison(op: str) -> Callable:
     """The function of `left op right` for two values of one dtype: a Python bool, False for NaN but for "!="."""
-    compare = _COMPARISONS[op]
+    compare = COMPARISONS[op]
     return lambda a, b: bool(compare(a, b))
 
 
@@ -110,47 +111,6 @@ def function(name: str, dtype: str) -> Callable:
 # ------------------------------------------------------------------------------------------------- integers
 
 
-def wrapping(compute: Callable, dtype: str, operands: int = 2) -> Callable:
-    """`compute` of one or two Python ints, its result reduced to the range of `dtype` (two's complement)."""
-    low, high = integer_range(dtype)
-    mask = high - low
-
-    def wrapped1(a):
-        exact = compute(a)
-        return exact if low <= exact <= high else ((exact - low) & mask) + low
-
-    def wrapped2(a, b):
-        exact = compute(a, b)
-        return exact if low <= exact <= high else ((exact - low) & mask) + low
-
-    return wrapped1 if operands == 1 else wrapped2
-
-
-@cache
-def _integer_operations(dtype: str) -> dict[str, Callable]:
-    bits = INTEGER_BITS[dtype]
-    modulus = 2**bits
-
-    def power(a: int, b: int) -> int:
-        if b < 0:
-            return 0 if a not in (1, -1) else a if b % 2 else 1
-        return pow(a, b, modulus)
-
-    return {
-        "+": wrapping(operator.add, dtype),
-        "-": wrapping(operator.sub, dtype),
-        "*": wrapping(operator.mul, dtype),
-        "//": wrapping(lambda a, b: a // b if b else 0, dtype),
-        "%": lambda a, b: a % b if b else 0,
-        "**": wrapping(power, dtype),
-        "&": operator.and_,
-        "|": operator.or_,
-        "^": operator.xor,
-        "<<": wrapping(lambda a, b: a << b if 0 <= b < bits else 0, dtype),
-        ">>": lambda a, b: a >> b if 0 <= b < bits else -(a < 0),
-    }
-
-
 @cache
 def _integer_functions(dtype: str) -> dict[str, Callable]:
     bits = INTEGER_BITS.get(dtype, 1)
@@ -181,7 +141,7 @@ def _integer_functions(dtype: str) -> dict[str, Callable]:
         functions |= {
             "abs": wrapping(abs, dtype, 1),
             "sign": lambda a: (a > 0) - (a < 0),
-            "pow": _integer_operations(dtype)["**"],
+            "pow": operations(dtype)["**"],
         }
     return functions
 
@@ -204,11 +164,3 @@ def _saturating(dtype: str) -> Callable:
 _BOOL = {"+": operator.or_, "|": operator.or_, "*": operator.and_, "&": operator.and_, "^": operator.xor}
 _REAL = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
 _FLOOR = {"//": operator.floordiv, "%": operator.mod}
-_COMPARISONS = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
-}

@@ -50,6 +50,7 @@ from .periodic import periodic
 from .running_totals import in_scalars
 from .scratch import Scratch
 from .streaming import Streamed, streamed
+from .written_out import written_out
 
 CHUNKS = 256
 SCANNED = Chunks(most=CHUNKS, least=4096, of_block=None, wide=True)
@@ -97,7 +98,7 @@ class _Phase:
 
 def lower(tree: KernelTree, bounds: bool = False) -> CpuSource:
     """Generated Python for one specialisation."""
-    tree = in_scalars(without_conditions(tree))
+    tree = in_scalars(written_out(without_conditions(tree)))
     bodies = (tree.body, *(h.body for h in tree.helpers))
     if any(isinstance(n, While) for body in bodies for s in body for n in walk(s)):
         tree = inside.marked(tree, leaves=True)
