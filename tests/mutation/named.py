@@ -209,6 +209,25 @@ NAMED = {
         "if op in ('**', '<<') and b > 64:\n        return None\n    if (bits := _bits(op, a, b)) > _MOST_BITS:",
         ("targets/test_powers.py", "-k=whole and x86-64-v3"),
     ),
+    "the count of a loop as of those that go on, where one has left": Named(
+        "pydotcompute/targets/cpu/while_lanes.py", "if isinstance(loop, For):  # whose count goes on", "if False:",
+        ("targets/cpu/test_while_lanes.py",),
+    ),
+    "what a lane has as it leaves, changed by those that go on": Named(
+        "pydotcompute/targets/cpu/while_lanes.py", "self.kept |= exposed(s.body[:-1])[0]", "pass",
+        ("targets/cpu/test_while_lanes.py",),
+    ),
+    "elements that the loop reads, in a register": Named(
+        "pydotcompute/analysis/races.py", "return not may_meet(found, a, b, _outer(scope, a), [ANYHOW])", "return True",
+        ("targets/cpu/test_running_totals.py",),
+    ),
+    "numbers of the text that data have replaced": Named(
+        "pydotcompute/targets/cpu/written_out.py", "    known.pop(name, None)\n    if isinstance", "    if isinstance",
+        ("targets/cpu/test_written_out.py",),
+    ),
+    "figures that fell behind, taken for new ones": Named(
+        "pydotcompute/bench/compare.py", ', "bound by")', ")", ("cli/test_bench.py", "-k=declared_sizes"),
+    ),
     # ---------------------------------------------------------------------------------------------- plain functions
     "machine code of another processor": Named(
         "pydotcompute/jit/cpu.py", ", llvm.get_host_cpu_features().flatten(), *told)", ", *told)",
