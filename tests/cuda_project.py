@@ -34,8 +34,9 @@ def project(tmp_path_factory):
             shutil.copytree(ROOT / "templates", root / "templates")
             shutil.copy(ROOT / "kernels.yaml", root)
             _build(root, ["cuda:compute_80"])
+            names = list(declare.load(root).kernels)
             for arch in EVERY:
-                if chosen := [name for name in declare.load(root).kernels if arch in architectures(name)]:
+                if chosen := [name for name in names if arch in architectures(name)]:
                     _build(root, [f"cuda:sm_{arch}"], chosen)
             (root / "done").touch()
     return str(root)

@@ -143,7 +143,8 @@ def test_every_rank_on_an_emulated_cuda_device(project, tmp_path):
     chosen = list(declare.load(ROOT).kernels)[:: 1 if EVERYTHING else 3]
     told = run(project, "cuda:compute_80", "cuda", "", *chosen, env=environment(str(tmp_path)))
     calls, refused, interpreted, again = told
-    assert calls > 8_000 and refused > 1_000 and 10 < interpreted < again
+    least = (30_000, 5_000, 50) if EVERYTHING else (8_000, 1_000, 10)
+    assert calls > least[0] and refused > least[1] and least[2] < interpreted < again
 
 
 @pytest.mark.slow

@@ -45,7 +45,7 @@ from ...ir.tree import (
 )  # fmt: skip
 from .bodies import assigned, jumps
 
-_MOST_TURNS, _MOST_NODES = 1 << 10, 4000
+_MOST = 1 << 13  # nodes that are done, turn after turn
 Known = dict[str, Const]  # the scalars that hold a number of the text
 
 
@@ -94,60 +94,64 @@ def _with(body: Sequence[Stmt], known: Known) -> tuple[Stmt, ...]:
 
 def _turns(loop: While, known: Known) -> list[Stmt]:
     """The turns of a loop, one after the other. `known` is changed only if they are known."""
-    own, done = {**known}, list[Stmt]()
-    _run((loop,), own, done)
-    done += [Assign(name, own[name], at=loop.at) for name in sorted(assigned((loop,)) & own.keys())]
+    turns = _Turns(known)
+    turns.run((loop,))
+    own = turns.known
     known.clear()
     known.update(own)
-    return done
+    return [*turns.done, *(Assign(name, own[name], at=loop.at) for name in sorted(assigned((loop,)) & own.keys()))]
 
 
-def _run(body: Iterable[Stmt], known: Known, done: list[Stmt]) -> None:
-    """Do statements, of which what the text does not decide is left. A scalar that is known is set nowhere."""
-    for s in body:
-        match s:
-            case Assign():
-                value = _folded(s.value, known)
-                _set(known, s.name, value)
-                if s.name not in known:
-                    done.append(replace(s, value=value))
-            case While():
-                for _ in range(_MOST_TURNS):
-                    if not _number(_folded(s.condition, known)):
-                        break
-                    _run(s.body, known, done)
-                else:
+class _Turns:
+    """What is left to do of statements that are done as far as the text decides them. A scalar that is known is set
+    nowhere."""
+
+    def __init__(self, known: Known):
+        self.known, self.done, self.left = {**known}, list[Stmt](), _MOST
+
+    def run(self, body: Iterable[Stmt]) -> None:
+        for s in body:
+            match s:
+                case Assign():
+                    self._spend(s)
+                    value = _folded(s.value, self.known)
+                    _set(self.known, s.name, value)
+                    if s.name not in self.known:
+                        self.done.append(replace(s, value=value))
+                case While():
+                    while _number(_folded(s.condition, self.known)):
+                        self._spend(s.condition)
+                        self.run(s.body)
+                case If() if isinstance(decided := _folded(s.condition, self.known), Const):
+                    self._spend(s.condition)
+                    self.run(s.body if decided.value else s.orelse)
+                case For() if not jumps(s.body) and s.name not in assigned(s.body):
+                    start, stop, step = (_number(_folded(e, self.known)) for e in (s.start, s.stop, s.step))
+                    for k in range(start, stop, step) if step else ():
+                        self._spend(s.stop)
+                        self.known[s.name] = Const(k, "int64")
+                        self.run(s.body)
+                case If() if not jumps((s,)):
+                    self._leave(s)
+                case Store() | Atomic() | Scatter():
+                    self._leave(s)
+                case _:
                     raise _Unknown
-            case If() if isinstance(decided := _folded(s.condition, known), Const):
-                _run(s.body if decided.value else s.orelse, known, done)
-            case For():
-                start, stop, step = (_number(_folded(e, known)) for e in (s.start, s.stop, s.step))
-                turns = range(start, stop, step) if step else range(0)
-                if jumps(s.body) or s.name in assigned(s.body) or len(turns) > _MOST_TURNS:
-                    raise _Unknown
-                for k in turns:
-                    known[s.name] = Const(k, "int64")
-                    _run(s.body, known, done)
-            case If() if not jumps((s,)):
-                _leave(s, known, done)
-            case Store() | Atomic() | Scatter():
-                _leave(s, known, done)
-            case _:
-                raise _Unknown
-        if len(done) > _MOST_NODES:
+
+    def _spend(self, node: Any) -> None:
+        self.left -= sum(1 for _ in walk(node))
+        if self.left < 0:
             raise _Unknown
-    if sum(1 for s in done for _ in walk(s)) > _MOST_NODES:
-        raise _Unknown
 
-
-def _leave(s: Stmt, known: Known, done: list[Stmt]) -> None:
-    """Leave a statement, with what is known in it."""
-    if any(isinstance(n, (While, For, Reduce, Parallel)) for n in walk(s)):
-        raise _Unknown
-    own = assigned((s,))
-    done += [Assign(name, known[name], at=s.at) for name in sorted(own & known.keys())]
-    _forget(known, own)
-    done.append(_folded(s, known))
+    def _leave(self, s: Stmt) -> None:
+        """Leave a statement, with what is known in it."""
+        self._spend(s)
+        if any(isinstance(n, (While, For, Reduce, Parallel)) for n in walk(s)):
+            raise _Unknown
+        own = assigned((s,))
+        self.done += [Assign(name, self.known[name], at=s.at) for name in sorted(own & self.known.keys())]
+        _forget(self.known, own)
+        self.done.append(_folded(s, self.known))
 
 
 def _set(known: Known, name: str, value: Expr) -> None:

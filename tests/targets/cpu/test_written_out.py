@@ -119,6 +119,16 @@ LEFT = {
                 k += 1
             out[i] = s + k
     """),
+    "too many turns of loops in loops, which do nothing else": ("(x: float64[n, 9], m: int64) -> (out: float64[n])", """
+        for i in grid(n):
+            k = 0
+            while k < 900:
+                for a in range(90):
+                    for b in range(90):
+                        m_ = a + b
+                k += 900
+            out[i] = x[i, 0] + k
+    """),
     "too many turns": ("(x: float64[n, 9], m: int64) -> (out: float64[n])", """
         for i in grid(n):
             s = 0.0
