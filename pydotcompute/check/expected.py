@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from functools import cached_property
-from time import perf_counter
 from types import FunctionType
 from typing import Any, Callable
 
@@ -75,12 +74,12 @@ class Expected:
         """Order → the written arrays by name, or what the interpreter raised. Empty where the case is too large."""
         if not self.is_interpreted:
             return {}
-        since = perf_counter()
+        since = self.pace.clock()
         orders = ORDERS if self.elements <= REORDERED else ORDERS[:1]
         try:
             return {order: self._interpret(order) for order in orders}
         finally:
-            self.pace.note(self.size * all(self.case.dims.values()), perf_counter() - since)
+            self.pace.note(self.size * all(self.case.dims.values()), self.pace.clock() - since)
 
     def _interpret(self, order: str) -> dict[str, np.ndarray] | str:
         arguments = {name: copy(value) for name, value in self.case.arguments.items()}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from functools import cache, partial
-from time import perf_counter
 from typing import Any, Callable, Iterator, NamedTuple, Sequence
 
 import numpy as np
@@ -22,7 +21,7 @@ from .cases import STREWN, Chosen, growing, is_for_reference, is_quick, leaves_r
 from .expected import Expected
 from .isolate import Death, Tell, Unit, isolated
 from .judge import Found, cannot_run, findings, served_by_vendor
-from .pace import BUDGET, Pace
+from .pace import BUDGET, Pace, clock
 from .places import Places
 from .scattered import scattered
 from .select import VENDOR, Selection, vendor_of
@@ -99,7 +98,8 @@ class _Plan(NamedTuple):
         tallies = {target: _Tally() for target in targets}
         _, tree = rendered_tree(kernel, specialisation, self.declaration.root)
         extremes, loose = "small" if leaves_rounding_open(tree) else "all", scattered(tree)
-        pace, slow, asked_for = Pace(BUDGET * len(targets)), Pace(BUDGET), declared(kernel)
+        now, asked_for = clock(targets), declared(kernel)
+        pace, slow = Pace(BUDGET * len(targets), now), Pace(BUDGET, now)
         for case in growing(kernel, specialisation, self.seed):
             label, kind = case.label, case.kind
             if self.only is not None and self.only != label or self.quick and not is_quick(kernel, case.dims, kind):
@@ -113,13 +113,13 @@ class _Plan(NamedTuple):
             drawn = partial(self._drawn, unit, case.dims, self.seed * SEEDS + case.number, label, looks)
             residues = kind in STREWN and extremes == "small"
             expected = cache(partial(self._expected, unit, drawn, calls[targets[0]], slow, loose, residues))
-            since, interpreted = perf_counter(), slow.spent
+            since, interpreted = now(), slow.spent
             for target, tally in tallies.items():
                 tell("begins", target, label)
                 for found in _found(calls[target], target, unit, drawn, case, asked, expected, tally):
                     tally.failures.append(self._failure(unit, target, label, found))
                     tell("found", target, tally.failures[-1])
-            pace.note(case.size * all(case.dims.values()), perf_counter() - since - (slow.spent - interpreted))
+            pace.note(case.size * all(case.dims.values()), now() - since - (slow.spent - interpreted))
         for target, tally in tallies.items():
             idle = tally.not_run or ("" if tally.cases or tally.failures else self._no_case(tally))
             told = (tally.cases, tally.worst, tuple(tally.failures), idle)

@@ -3,6 +3,7 @@
 import itertools
 import subprocess
 import sys
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 from pydotcompute import declare
 from pydotcompute.bench.declared_cases import cases_of
-from pydotcompute.check import draw, run, sizes
+from pydotcompute.check import draw, pace, run, sizes
 from pydotcompute.check.expected import Expected
 from pydotcompute.check.pace import Pace
 from pydotcompute.errors import DeclarationError
@@ -115,15 +116,23 @@ def test_the_work_of_a_size_is_the_larger_of_its_elements_and_the_product_of_its
         ([(1, 0.001), (1000, 9.0)], 1000, False),  # more than all
         ([(10, 0.001), (20, 0.05), (1000, 0.002)], 300_000, True),  # 0.3 s: the second one was interrupted
         ([(10, 0.001), (900, 0.009), (1000, 0.05)], 300_000, True),  # 2.7 s: so was the third
+        ([(1, 0.001), (66_000, 0.023), (127_000, 0.031), (280_000, 0.1), (590_000, 1.2)], 2_100_000, True),  # so was the last
         ([(0, 3.0), (1, 0.01)], 1000, True),  # one that is empty tells nothing of others,
         ([(0, 9.0), (1, 0.01)], 1, False),  # but takes its time
     ],
 )  # fmt: skip
 def test_what_is_worth_trying_within_eight_seconds(took, size, allowed):
-    pace = Pace(8.0)
+    told = Pace(8.0)
     for case in took:
-        pace.note(*case)
-    assert pace.allows(size) is allowed
+        told.note(*case)
+    assert told.allows(size) is allowed
+
+
+def test_other_programs_do_not_count_as_time_of_a_case_where_the_processor_computes_it():
+    began = [now() for now in (pace.clock(("cpu:x86-64-v2", "cpu:vendor")), pace.clock(("cpu:x86-64-v2", "cuda:sm_90")))]
+    time.sleep(0.2)  # as if another had the processor
+    took = [pace.clock(targets)() - since for targets, since in zip([("cpu:x86-64-v2",), ("cuda:sm_90",)], began)]
+    assert took[0] < 0.1 and took[1] >= 0.2
 
 
 def test_without_time_only_what_is_declared_and_the_first_cases_run(project, monkeypatch):
