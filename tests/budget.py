@@ -45,7 +45,7 @@ SLOW = (
 
 # Of the tests that are the same for every target, one in so many is made for it; for cpu:x86-64-v3 all are, and with
 # EVERYTHING for every one.
-SHARES = {"cpu:x86-64-v2": 6, "cpu:x86-64-v4": 6, "cuda": 4, "opencl": 6, "hip": 4, "webgpu": 4}
+SHARES = {"cpu:x86-64-v2": 8, "cpu:x86-64-v4": 8, "cuda": 5, "opencl": 8, "hip": 6, "webgpu": 6}
 ALIKE = (TESTS / "targets", TESTS / "targets" / "storage")  # where they are
 # Of the tests of a file that take long and differ by their parameters alone.
 PARTS = {
