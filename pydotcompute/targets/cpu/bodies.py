@@ -34,6 +34,7 @@ from ...ir.tree import (
     walk,
 )  # fmt: skip
 
+_LOOPS = (For, While, Parallel)
 _QUICK = ("abs", "min", "max", "where", "fma")
 
 
@@ -154,8 +155,8 @@ def moves_on(s: If, loop: For | While) -> bool:
 
 
 def decides_for_all(loop: object) -> bool:
-    """Whether a loop has a condition inside that is the same in all turns."""
-    if not isinstance(loop, (For, While, Parallel)):
+    """Whether a loop that has none inside has a condition that is the same in all turns."""
+    if not isinstance(loop, _LOOPS) or any(isinstance(n, _LOOPS) for s in loop.body for n in walk(s)):
         return False
     own = assigned(loop.body) | ({loop.names[-1]} if isinstance(loop, Parallel) else set())
     own |= {loop.name} if isinstance(loop, For) else set()
