@@ -45,19 +45,25 @@ SLOW = (
 
 # Of the tests that are the same for every target, one in so many is made for it; for cpu:x86-64-v3 all are, and with
 # EVERYTHING for every one.
-SHARES = {"cpu:x86-64-v2": 8, "cpu:x86-64-v4": 8, "cuda": 5, "opencl": 8, "hip": 6, "webgpu": 6}
+SHARES = {"cpu:x86-64-v2": 12, "cpu:x86-64-v4": 12, "cuda": 6, "opencl": 10, "hip": 8, "webgpu": 8}
 ALIKE = (TESTS / "targets", TESTS / "targets" / "storage")  # where they are
 # Of the tests of a file that take long and differ by their parameters alone.
 PARTS = {
     TESTS / folder / f"test_{name}.py": share
     for share, folder, names in (
-        (2, "check", "body_mutants"),
+        (2, "builder", "key_reads changes"),
+        (2, "check", "body_mutants found"),
+        (2, "cli", "debug_info"),
+        (2, "jit", "compile_kernel edits"),
         (2, "kernels", "sass"),
-        (2, "targets", "arithmetic ordering reductions scans"),
-        (2, "targets/cpu", "periodic same_bits short_forms turned_tiles"),
-        (2, "targets/cuda", "kept_rows teams thread_coarsening views"),
-        (2, "targets/hip", "code_objects"),
-        (3, "targets/opencl", "mathematics"),
+        (2, "docs", "programs"),
+        (2, "programs", "programs"),
+        (2, "runtime", "changed_records entry interrupted"),
+        (3, "targets", "arithmetic ordering reductions scans"),
+        (2, "targets/cpu", "fastmath grid_lanes periodic range_lanes reductions same_bits short_forms turned_tiles"),
+        (2, "targets/cuda", "kept_rows kernels teams thread_coarsening views"),
+        (3, "targets/hip", "code_objects kernels"),
+        (3, "targets/opencl", "kernels mathematics"),
         (6, "targets/opencl", "blocks"),
     )
     for name in names.split()

@@ -24,7 +24,7 @@ from .freed import FLAGS
 from .program import Program, drawn, freed
 
 BATCH = 5  # programs in one declaration
-FIXED, FRESH = range(0, 16), 4
+FIXED, FRESH = range(0, 11), 4
 REORDERED = 1, 14, 79, 88  # among them sums that LLVM orders, and sums that lanes of a grid add up together
 CAMPAIGN = bool(os.environ.get("PYDOTCOMPUTE_RANDOM_PROGRAMS"))
 
