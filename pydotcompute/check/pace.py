@@ -6,6 +6,8 @@ import math
 from time import perf_counter, process_time
 from typing import Callable, Sequence
 
+from ..artifact.targets import backend_of
+
 BUDGET = 8.0  # seconds
 APART = 2.0  # how many times as large two cases are at least that tell how their time grows
 STEEPEST = 3.0  # the power of the size with which it is taken to grow at most; at least it is the first
@@ -15,7 +17,7 @@ ASKED = 3  # of the largest cases: a machine that did something else makes one o
 def clock(targets: Sequence[str]) -> Callable[[], float]:
     """What tells how long cases on these targets take. The processor's time where nothing else computes: what other
     programs do at that time makes no case slower then."""
-    return process_time if all(target.startswith("cpu:") for target in targets) else perf_counter
+    return process_time if {*map(backend_of, targets)} <= {"cpu"} else perf_counter
 
 
 class Pace:

@@ -34,7 +34,6 @@ from ...ir.tree import (
     walk,
 )  # fmt: skip
 
-_LOOPS = (For, While, Parallel)
 _QUICK = ("abs", "min", "max", "where", "fma")
 
 
@@ -154,9 +153,14 @@ def moves_on(s: If, loop: For | While) -> bool:
     return bool(places & chosen & exposed(loop.body)[0])
 
 
+def has_loops(*nodes: Any) -> bool:
+    """Whether one of them is a loop, or has one inside."""
+    return any(isinstance(n, (For, While, Parallel, Reduce)) for node in nodes for n in walk(node))
+
+
 def decides_for_all(loop: object) -> bool:
     """Whether a loop that has none inside has a condition that is the same in all turns."""
-    if not isinstance(loop, _LOOPS) or any(isinstance(n, _LOOPS) for s in loop.body for n in walk(s)):
+    if not isinstance(loop, (For, While, Parallel)) or has_loops(*loop.body):
         return False
     own = assigned(loop.body) | ({loop.names[-1]} if isinstance(loop, Parallel) else set())
     own |= {loop.name} if isinstance(loop, For) else set()

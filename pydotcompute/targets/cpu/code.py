@@ -35,7 +35,7 @@ from ..llvm.writer import Writer
 from ..names import Names
 from ..sites import Sites
 from .arrays import Array
-from .bodies import moves_on
+from .bodies import has_loops, moves_on
 from .common_stores import common_store
 from .elements import Elements
 from .innermost_loops import InnermostLoops
@@ -108,8 +108,7 @@ class Code:
         """A sequential loop over a range."""
         if self.staging.sequential(s, self.for_):
             return
-        inside = (n for statement in s.body for n in walk(statement))
-        if s.step != Const(1, "int64") or any(isinstance(n, (For, While, Parallel, Reduce)) for n in inside):
+        if s.step != Const(1, "int64") or has_loops(*s.body):
             return self._loop(s)
         whole = replace(s, start=self._held(s.start), stop=self._held(s.stop))
         ranges = () if s.start == Const(0, "int64") else (Range(whole.start, whole.stop, s.step),)

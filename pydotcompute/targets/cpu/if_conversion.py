@@ -40,7 +40,6 @@ from ...ir.tree import (
     KernelTree,
     Load,
     Parallel,
-    Reduce,
     Stmt,
     Store,
     Unary,
@@ -51,7 +50,7 @@ from ...ir.tree import (
 )  # fmt: skip
 from ..llvm.expressions import is_cheap, without_loads
 from ..names import Names
-from .bodies import assigned, exposed, jumps
+from .bodies import assigned, exposed, has_loops, jumps
 from .index_set_splitting import index_conditions
 
 _MOST = 200  # nodes of a loop's body
@@ -97,7 +96,7 @@ def _innermost(body: Iterable[Stmt], within: tuple[str, ...]) -> Iterator[tuple[
         if isinstance(s, (For, Parallel)):
             several = [n for n, count in zip(s.names, s.counts) if count != _ONE] if isinstance(s, Parallel) else ()
             own = (*within, *several)
-            if any(isinstance(n, (For, While, Parallel, Reduce)) for inner in s.body for n in walk(inner)):
+            if has_loops(*s.body):
                 yield from _innermost(s.body, own)
             else:
                 yield s, own

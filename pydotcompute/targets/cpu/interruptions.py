@@ -40,6 +40,7 @@ from ..llvm.faults import FAULTS
 from ..llvm.writer import Writer
 from ..phases import phases_of
 from ..sites import SHORT, is_short
+from .bodies import has_loops
 
 Loop = For | While
 _FEW = 1 << 10  # iterations
@@ -156,7 +157,7 @@ class Interruptions:
             settled = not unknown
             if isinstance(s, For) and all(map(self._looks_alone, unknown)):
                 part = self.writer.held("_part", f"maximum(floordiv_integer(int64({LOOK}), {cost}), int64(1))")
-                alone = not any(isinstance(n, (For, While, Parallel, Reduce)) for n in walk_body(s))
+                alone = not has_loops(*s.body)
                 counts = "" if settled and not self.around else spent
                 watch = _Watch(counts, cost, part, settled, alone and not self.long)
             else:

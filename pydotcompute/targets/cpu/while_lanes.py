@@ -35,7 +35,6 @@ from ...ir.tree import (
     If,
     Load,
     Parallel,
-    Reduce,
     Select,
     Stmt,
     Store,
@@ -46,12 +45,11 @@ from ...ir.tree import (
     walk,
 )  # fmt: skip
 from ..running import number
-from .bodies import assigned, exposed, is_slow, jumps, read
+from .bodies import assigned, exposed, has_loops, is_slow, jumps, read
 from .lane_blocks import Block
 from .made import Made
 
 LANES = {True: 8, False: 16}  # where floats of 64 bits are computed; elsewhere
-_LOOPS = (For, While, Reduce, Parallel)
 _CHOICES = (Select, BoolOp)
 _OF_A_TURN = (Assign, If, Break, Var, Const, Unary, Binary, Compare, *_CHOICES, Convert, Call, Load)
 _OF_INTEGERS = {(op, dtype) for op in "+-&|^" for dtype in ("bool", "int32", "int64")}  # of which there are vectors
@@ -68,7 +66,7 @@ class UntilDone:
     def blocks(self) -> Parallel | None:
         """The loop in lanes; None where it is as good as it is."""
         loop, made = self.loop, self.made
-        count, inner = loop.counts[-1], [s for s in loop.body if any(isinstance(n, _LOOPS) for n in walk(s))]
+        count, inner = loop.counts[-1], [s for s in loop.body if has_loops(s)]
         if loop.kind != "grid" or len(inner) != 1 or jumps(loop.body) or self.set & set(loop.names):
             return None
         if any(isinstance(n, Load) for n in walk(count)) or read(count) & self.set:

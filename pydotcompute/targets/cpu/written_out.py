@@ -32,7 +32,6 @@ from ...ir.tree import (
     If,
     KernelTree,
     Parallel,
-    Reduce,
     Scatter,
     Select,
     Stmt,
@@ -43,7 +42,7 @@ from ...ir.tree import (
     rebuilt,
     walk,
 )  # fmt: skip
-from .bodies import assigned, jumps
+from .bodies import assigned, has_loops, jumps
 
 _MOST = 1 << 13  # nodes that are done, turn after turn
 Known = dict[str, Const]  # the scalars that hold a number of the text
@@ -146,7 +145,7 @@ class _Turns:
     def _leave(self, s: Stmt) -> None:
         """Leave a statement, with what is known in it."""
         self._spend(s)
-        if any(isinstance(n, (While, For, Reduce, Parallel)) for n in walk(s)):
+        if has_loops(s):
             raise _Unknown
         own = assigned((s,))
         self.done += [Assign(name, self.known[name], at=s.at) for name in sorted(own & self.known.keys())]
