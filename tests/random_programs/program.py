@@ -19,8 +19,9 @@ _FORMS = (
 
 
 def drawn(seed: int, name: str = "k") -> Program:
-    """The program of a campaign's seed: one of five has loops in the iterations of its loops."""
-    return vouched(Program(seed, name, form="turns" if seed % 5 == 4 else ""))
+    """The program of a campaign's seed: one of five has loops in the iterations of its loops, one of ten such as these
+    end themselves."""
+    return vouched(Program(seed, name, form="turns" if seed % 5 == 4 else "until" if seed % 10 == 7 else ""))
 
 
 def vouched(program: Program) -> Program:

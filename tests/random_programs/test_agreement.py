@@ -75,6 +75,11 @@ def test_programs_whose_arithmetic_may_be_reordered_agree(tmp_path, number):
     assert sum(check_all(programs, tmp_path, check_program)) >= 4 * len(programs)
 
 
+def test_iterations_that_end_themselves_agree(tmp_path):
+    programs = [Program(seed, f"k{seed}", form="until") for seed in range(2, 14)]
+    assert sum(check_all(programs, tmp_path, check_program)) >= 4 * len(programs)
+
+
 def test_code_with_bounds_raises_where_the_interpreter_does(tmp_path):
     programs = [Program(seed, f"k{seed}", style="wild") for seed in (6020, 6022, 6023, 6024, 6025, 6026)]
     within, outside = map(sum, zip(*check_all(programs, tmp_path, check_faults, bounds=True)))
@@ -132,7 +137,8 @@ def test_the_generator_makes_sequential_programs_and_phases():
 @pytest.mark.slow
 def test_the_generator_makes_loops_that_iterations_take_together(tmp_path):
     """What the CPU's code is then written as, by what its text holds."""
-    write([Program(seed, f"k{seed}", form="turns") for seed in range(60)], tmp_path)
+    drawn = [Program(seed, f"k{seed}", form="turns" if seed < 60 else "until") for seed in range(75)]
+    write(drawn, tmp_path)
     found = Counter()
     for kernel in declare.load(tmp_path).kernels.values():
         rendered = declare.render(kernel, kernel.specialisations[0], "cpu", tmp_path)
@@ -141,7 +147,7 @@ def test_the_generator_makes_loops_that_iterations_take_together(tmp_path):
     assert [word for word in WRITTEN if found[word] < 2] == []
 
 
-WRITTEN = ("_of_lanes", r"\bsame(_\d+)? = load", r"\bi_7 = ", r"if le\(_row")  # lanes, what all load, lanes apart, rows
+WRITTEN = ("_of_lanes", "going_of_lanes", r"\bsame(_\d+)? = load", r"\bi_7 = ", r"if le\(_row")  # lanes, what all load, lanes apart, rows
 
 SWAP = re.compile(r" *([aqty]\d+)(, [aqty]\d+)+ = [aqty]\d+(, [aqty]\d+)+$")
 

@@ -14,6 +14,7 @@ neighbours; what is left of the last block goes as it was.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeGuard
@@ -80,7 +81,8 @@ class UntilDone:
         assert isinstance(turns, (While, For))
         if not self._is_worth_it(turns):
             return None
-        wide = any(getattr(n, "type", "") == "float64" for n in walk(turns))
+        in_turns = [s.condition if _is_done_last(s) else s for s in turns.body]
+        wide = any(isinstance(n, (Binary, Call, CallHelper)) and n.type == "float64" for s in in_turns for n in walk(s))
         lanes, dtype = LANES[wide], "int64" if wide else "int32"
         if isinstance(count, Const) and count.whole < lanes:
             return None
@@ -144,10 +146,33 @@ class UntilDone:
         self.alive = self.made.local("_alive", "bool")
         turn = [set_mask, Assign(self.alive.name, mask, at=loop.at)]
         turn += map(held, self._straight(loop.body, mask, at_top=True))
-        last = BoolOp("and", self.alive, loop.condition) if isinstance(loop, While) else self.alive
+        stays = self._flag(BoolOp("and", self.alive, loop.condition) if isinstance(loop, While) else self.alive)
+        if isinstance(loop, While) and not jumps(loop.body):
+            stays = self._flag(loop.condition)  # of AVX-512's masks each that is joined takes four cycles of the turn
+            stays = replace(stays, value=Binary("&", self.going, stays.value, self.going.type))
         stay = [Assign(gone.name, self.none, at=loop.at) for gone, _ in self.last]
         ends = [If(Compare("<", gone, self.none), s.body[:-1], at=s.at) for gone, s in self.last]
-        return [*before, begin, flag, *first, *stay], [*turn, self._flag(last)], [*ends, *after]
+        return [*before, begin, flag, *first, *stay], [*self._ahead([*turn, stays], loop)], [*ends, *after]
+
+    def _ahead(self, turn: Sequence[Stmt], loop: While | For) -> Iterator[Stmt]:
+        """A turn that reads the floats all compute before those lanes keep them that go on: it does not wait for the
+        mask, and nobody reads what others have."""
+        times = Counter(s.name for s in turn if isinstance(s, Assign))
+        of_all = {s.name for s in loop.body if isinstance(s, Assign) and times[s.name] == 1}
+        new: dict[str, Var] = {}
+
+        def changed(node: Any) -> Any:
+            return new.get(node.name, node) if isinstance(node, Var) else rebuilt(node, changed)
+
+        for s in turn:
+            assert isinstance(s, Assign)
+            s = replace(s, value=changed(s.value))
+            match s.value:
+                case Call("where", (mask, value, Var(s.name, dtype) as old)) if dtype in FLOATS and s.name in of_all:
+                    new[s.name] = self.made.local(f"_new_{s.name}", dtype)
+                    yield replace(s, name=new[s.name].name, value=value)
+                    s = replace(s, value=Call("where", (mask, new[s.name], old), dtype))
+            yield s
 
     def _mask(self, e: Expr) -> tuple[Assign, Var]:
         mask = self.made.local("_mask", "bool")

@@ -12,6 +12,7 @@ from pydotcompute.ir.from_zero import from_zero
 from pydotcompute.targets.cpu.compiler import kernel_ir, optimised
 from pydotcompute.targets.cpu.lanes import in_lanes
 from pydotcompute.targets.cpu.lowering import lower
+from pydotcompute.targets.cpu.while_lanes import LANES
 from tests.targets.built import agree, draw, loop, marked
 
 TARGET = "cpu:x86-64-v3"
@@ -150,6 +151,19 @@ TOGETHER = {
                 k += 1
             out[i] = s
     """),
+    "what only some set, and all read": ("(x: float64[n], y: float64[n]) -> (out: float64[n], more: float64[n])", """
+        for i in grid(n):
+            s = x[i]
+            t = y[i]
+            for k in range(12):
+                if t > 0.1:
+                    s = s * 0.75 + 0.05
+                t = t * 0.5 + s
+                if t > 0.9:
+                    break
+            out[i] = s
+            more[i] = t
+    """),
     "memory that none may read": ("(x: float64[n], m: int64) -> (out: float64[n])", """
         far = m * 1099511627776
         for i in grid(n):
@@ -256,6 +270,12 @@ def _given(kernel, n: int, m: int, special: bool):
             yield x
 
 
+def _loop_with(instruction: str, assembly: str) -> str:
+    """The shortest loop of an assembly that has an instruction."""
+    loops = re.findall(r"(?ms)^(\.L\w+):(?=(.*?^\s+j\w+\s+\1$))", assembly)
+    return min((body for _, body in loops if instruction in body), key=len)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("target", [marked(f"cpu:x86-64{level}") for level in ("-v2", "-v3", "-v4")])
 @pytest.mark.parametrize("name", [*TOGETHER, *ALONE])
@@ -275,3 +295,30 @@ def test_turns_are_vectors(name):
     module, machine = optimised(kernel_ir(lower(kernel.tree, False), "f.py"), TARGET, "f")
     text = machine.emit_assembly(module)
     assert re.search(r"\bvcmp\w*p[sd]\s", text) and not re.search(r"\bvmaskmov\w+\s+%", text), text
+
+
+def test_flags_are_as_wide_as_what_turns_compute():
+    """What an iteration computes once, as it leaves, does not halve the lanes of its turns."""
+    body = """
+        for i in grid(n):
+            s = x[i]
+            for k in range(9):
+                s = s * 0.5 + float32(0.25)
+                if s < 0.75:
+                    e = exp(float64(s))
+                    s = float32(e)
+                    break
+            out[i] = s
+    """
+    tree = in_lanes(from_zero(loop(TARGET, "(x: float32[n]) -> (out: float32[n])", body, EXACT).tree))
+    (flags,) = (array for name, array in tree.arrays.items() if "_going" in name)
+    assert (flags.dtype, flags.shape) == ("int32", (LANES[False],))
+
+
+def test_flags_wait_for_no_more_masks_than_they_need():
+    """With AVX-512 comparisons give masks: who goes on is kept as a vector, which waits for one of them."""
+    target = "cpu:x86-64-v4"
+    kernel = loop(target, *TOGETHER["how far a series goes"], EXACT)
+    module, machine = optimised(kernel_ir(lower(kernel.tree, False), "f.py"), target, "f")
+    turns = _loop_with("vcmple", machine.emit_assembly(module))
+    assert "vpmovm2" not in turns, turns
