@@ -239,7 +239,8 @@ def _with_short_forms(module: llvm.ModuleRef, builder: llvm.PassBuilder, target:
         return module
     text = str(module)
     rounds, masks = has("sse4.1", target), has("avx512vl", target)
-    changed = converted(in_short_forms(text if rounds else by_conversion(text), masks, blends=rounds))
+    changed = in_short_forms(text if rounds else by_conversion(text), masks, blends=rounds)
+    changed = converted(changed, to_64_bits=masks)
     if masks:
         changed = with_scalings(changed)
     if changed == text:

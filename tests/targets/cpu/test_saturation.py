@@ -53,8 +53,39 @@ def test_every_pair(target, source):
 def test_none_is_done_element_by_element(level, register, source, dtype):
     if dtype.endswith("64") and level != "v4":  # which have no instruction for it
         return
-    tree = tree_of("for i in grid(size):\n    out[i] = x[i]", f"(x: {source}[...]) -> (out: {dtype}[...])", "")
-    module, machine = optimised(kernel_ir(lower(tree, False), "f.py"), f"cpu:x86-64-{level}", "f")
-    text = machine.emit_assembly(module)
+    signature = f"(x: {source}[...]) -> (out: {dtype}[...])"
+    text = _assembly(signature, "for i in grid(size):\n    out[i] = x[i]", level)
     assert re.search(rf"cvttp[sd]2u?[dq]q\w*\s.*%{register}", text), text
     assert len(re.findall(r"cvtts[sd]2", text)) <= 2  # of the rest
+
+
+# LLVM makes vectors of it for what else it computes.
+BESIDE = """
+    for i in grid(n):
+        whole[i] = x[i]
+        beside[i] = x[i] * 3 / 7 + sqrt(x[i] * 2) + sqrt(x[i] + 1) + sqrt(x[i] * 5 + 2) - floor(x[i] + x[i] ** 2)
+"""
+
+
+@pytest.mark.parametrize("target", LEVELS)
+@pytest.mark.parametrize("source", FLOATS)
+def test_vectors_of_which_all_or_some_are_within_32_bits(target, source):
+    x = samples(source)
+    x = np.concatenate([x, np.repeat(x, 16), x[np.abs(x) < 2.0**33]])
+    whole, _ = loop(target, _signature(source), BESIDE).call(x)
+    np.testing.assert_array_equal(whole, wanted(x, "int64"))
+
+
+@pytest.mark.parametrize("level", ["v2", "v3"])
+@pytest.mark.parametrize("source", FLOATS)
+def test_those_are_converted_together(level, source):
+    assert re.search(r"cvttp[sd]2dq\s", _assembly(_signature(source), BESIDE, level))
+
+
+def _signature(source: str) -> str:
+    return f"(x: {source}[n]) -> (whole: int64[n], beside: {source}[n])"
+
+
+def _assembly(signature: str, body: str, level: str) -> str:
+    module, machine = optimised(kernel_ir(lower(tree_of(body, signature, ""), False), "f.py"), f"cpu:x86-64-{level}", "f")
+    return machine.emit_assembly(module)
