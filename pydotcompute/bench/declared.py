@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Iterator
 
 from ..artifact.targets import backend_of
 from ..backends.names import HOST
-from .declared_cases import cases_of, named_params, placed, runnable, timed_on
+from .declared_cases import cases_of, named_params, placed, placing_faults, runnable, timed_on
 from .own import built, copy
 
 if TYPE_CHECKING:
@@ -69,11 +69,14 @@ def _rows(
     kernel: Kernel, one: Specialisation, case: Case, place: _Place, libraries: Mapping[str, KernelLibrary], root: str
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
     """One call on each of a place's targets, beside what its peers take."""
-    from ..check import expected
+    from ..check import expected, faults
 
     given = placed(place.backend, {**case.arguments, **case.outputs, **named_params(kernel, one)})
     moved, operations = work(kernel, {**dict(one.params), **case.dims}, case)
     reference, first = partial(expected.evaluation, kernel, one, case.dims), next(iter(libraries.values()))
+    with placing_faults(kernel), faults.of("reference", kernel.reference):
+        if (once := reference(case.arguments, root)) is not None:
+            once()
     theirs = place.peers(reference, case.arguments, root, first[kernel.name], given)
     peers = {f"{name} µs": place.timed(call)[0] * 1e6 for name, call in theirs.items()}
     sizes = ", ".join(f"{name}={n}" for name, n in case.dims.items())

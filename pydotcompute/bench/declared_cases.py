@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from math import prod
 from typing import TYPE_CHECKING, Any, Callable, Iterator
 
@@ -45,7 +46,7 @@ def cases_of(kernel: Kernel, one: Specialisation, directory: str) -> Iterator[Ca
     DeclarationError where there are no arguments for one, or no such sizes."""
     import numpy as np
 
-    from ..check import draw, faults
+    from ..check import draw
     from ..errors import DeclarationError
 
     sizes = kernel.sizes.get("bench") or [*_by_class(kernel, one).values()]
@@ -54,12 +55,23 @@ def cases_of(kernel: Kernel, one: Specialisation, directory: str) -> Iterator[Ca
             f"no call of '{kernel.name}' with all dimensions alike is allowed", kernel.at, "add sizes: {bench: […]}"
         )
     for dims in sizes:
-        try:
-            yield draw.draw(kernel, one, dims, np.random.default_rng(0), directory)
-        except faults.Unmet as unmet:
-            raise DeclarationError(unmet.why, kernel.positions[unmet.key], unmet.hint) from None
-        except faults.FaultyDeclaration as fault:
-            raise DeclarationError(fault.args[0], kernel.positions[fault.key]) from fault
+        with placing_faults(kernel):
+            case = draw.draw(kernel, one, dims, np.random.default_rng(0), directory)
+        yield case
+
+
+@contextmanager
+def placing_faults(kernel: Kernel) -> Iterator[None]:
+    """Raises as DeclarationError what is raised inside of what the declaration gives for checks."""
+    from ..check import faults
+    from ..errors import DeclarationError
+
+    try:
+        yield
+    except faults.Unmet as unmet:
+        raise DeclarationError(unmet.why, kernel.positions[unmet.key], unmet.hint) from None
+    except faults.FaultyDeclaration as fault:
+        raise DeclarationError(fault.args[0], kernel.positions[fault.key]) from fault
 
 
 def _by_class(kernel: Kernel, one: Specialisation) -> dict[int, dict[str, int]]:

@@ -162,10 +162,15 @@ def _values(
         return rng.integers(0, 2, shape).astype(dtype)
     if dtype.kind in "iu":
         low, high = int(limits.get("low", 0 if dtype.kind == "u" else -100)), int(limits.get("high", 101))
-        if high <= low and np.prod(shape) > 0:
-            why = f"no integer for '{p.name}' is from {low} on and below {high}"
+        held = np.iinfo(dtype)
+        first, end = max(low, int(held.min)), min(high, int(held.max) + 1)
+        if end <= first and np.prod(shape) > 0:
+            if all(isinstance(value, (int, float)) for value in declared.values()):  # none at any sizes
+                raise faults.fault("inputs", p.name, f"hold no {dtype} from {low} on and below {high}")
+            why = f"no {dtype} for '{p.name}' is from {low} on and below {high}"
             raise faults.Unmet(why, "inputs", "give it a wider range, or say in `requires` which sizes there are")
-        return rng.integers(low, max(high, low + 1), shape).astype(dtype)
+        drawn_as = np.uint64 if end > 2**63 else np.int64
+        return rng.integers(first, max(end, first + 1), shape, drawn_as).astype(dtype)
     if dtype.kind == "c":
         return (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(dtype)
     if not limits:

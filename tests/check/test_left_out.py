@@ -13,6 +13,7 @@ from pydotcompute import declare
 from pydotcompute.bench.declared_cases import cases_of
 from pydotcompute.check import draw, pace, run, sizes
 from pydotcompute.check.expected import Expected
+from pydotcompute.check.faults import FaultyDeclaration
 from pydotcompute.check.pace import Pace
 from pydotcompute.errors import DeclarationError
 
@@ -50,6 +51,14 @@ KERNELS = {
           out[i] = i
 """,
     "double": DOUBLE,
+    "ends": """
+    signature: "(x: T[n]) -> (out: T[n])"
+    types: {T: [uint64, uint8, int8]}
+    inputs: {x: {low: 0, high: 9}}
+    body: |
+      for i in grid(n):
+          out[i] = x[i]
+""",
     "into": """
     signature: "(place: int64[k], x: float64[k], m: int64) -> (out: float64[m] = 0)"
     inputs: {place: {low: 0, high: m}}
@@ -191,7 +200,7 @@ def test_a_call_without_memory_is_no_failure(project, monkeypatch):
 def test_sizes_whose_range_holds_no_integer_are_not_drawn(project):
     found = verdict(project, "into")
     wider = "give it a wider range, or say in `requires` which sizes there are"
-    said = f"no integer for 'place' is from 0 on and below 0; {wider}"
+    said = f"no int64 for 'place' is from 0 on and below 0; {wider}"
     assert not found.failures and found.left_out == (("k=4,m=0", said),)
     assert verdict(project, "into", only="k=0,m=0").cases == 1  # there is nothing to draw
 
@@ -202,10 +211,38 @@ def test_a_range_of_one_integer_is_one(project):
     assert case.arguments["place"].tolist() == [0] * 9
 
 
+@pytest.mark.parametrize(
+    "dtype, low, high, least, most",
+    [
+        ("uint64", 2**63, 2**64, 2**63, 2**64 - 1),
+        ("uint64", -5, 2**65, 0, 2**64 - 1),
+        ("uint8", 250, 300, 250, 255),
+        ("int8", -200, -126, -128, -127),
+    ],
+)
+def test_ranges_end_where_their_type_does(project, dtype, low, high, least, most):
+    """No value is drawn beyond it, which would be another one within the type."""
+    drawn = _drawn(project, dtype, low, high)
+    assert drawn.dtype == dtype and least <= drawn.min() and drawn.max() <= most and len(set(drawn.tolist())) > 1
+
+
+@pytest.mark.parametrize("dtype, low, high", [("int8", 200, 300), ("uint8", -9, 0), ("uint64", 5, 5)])
+def test_ranges_without_a_value_are_mistakes(project, dtype, low, high):
+    with pytest.raises(FaultyDeclaration, match=rf"its inputs \(x\) hold no {dtype} from {low} on and below {high}"):
+        _drawn(project, dtype, low, high)
+
+
+def _drawn(project, dtype: str, low: int, high: int) -> np.ndarray:
+    kernel = declare.load(str(project)).kernels["ends"]
+    kernel = replace(kernel, inputs={"x": {"low": low, "high": high}})
+    (one,) = (s for s in kernel.specialisations if dict(s.types)["T"] == dtype)
+    return draw.draw(kernel, one, {"n": 90}, np.random.default_rng(0), str(project)).arguments["x"]
+
+
 def test_bench_says_where_a_range_holds_no_integer(project):
     kernel = declare.load(str(project)).kernels["into"]
     sized = replace(kernel, sizes={"bench": ({"k": 4, "m": 0},)})
-    with pytest.raises(DeclarationError, match=r"^\S+/kernels.yaml:\d+:\d+: no integer for 'place' is from 0 on and below 0"):
+    with pytest.raises(DeclarationError, match=r"^\S+/kernels.yaml:\d+:\d+: no int64 for 'place' is from 0 on and below 0"):
         list(cases_of(sized, kernel.specialisations[0], str(project)))
     faulty = replace(kernel, inputs="nowhere.py:none")
     with pytest.raises(DeclarationError, match=r"kernels.yaml:\d+:\d+: its inputs \(nowhere.py:none\) raised FileNotFound"):

@@ -295,6 +295,16 @@ def test_a_project_that_declares_no_sizes(tmp_path, capsys):
     assert all(("Numba µs" in row) == row["target"].startswith("cpu:") and row["µs"] > 0 for row in rows)
 
 
+@pytest.mark.slow
+def test_a_reference_that_raises(tmp_path, capsys):
+    """Is a mistake of the declaration, told with its place."""
+    (tmp_path / "kernels.yaml").write_text(SAXPY + "    reference: np.linalg.inv(x)\n")
+    code, out, err = call(capsys, "--subject", "declared", "-C", str(tmp_path), "--rounds", "1")
+    line = SAXPY.count("\n") + 1
+    assert (code, out) == (1, "") and "Traceback" not in err
+    assert f"kernels.yaml:{line}:" in err and "its reference (np.linalg.inv(x)) raised LinAlgError" in err
+
+
 def test_a_project_none_of_whose_targets_runs_here(tmp_path, capsys):
     (tmp_path / "kernels.yaml").write_text(SAXPY.replace("[cpu:x86-64-v3]", '["hip:gfx942"]'))
     code, out, err = call(capsys, "--subject", "declared", "-C", str(tmp_path))

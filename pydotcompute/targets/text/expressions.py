@@ -9,7 +9,7 @@ from ...artifact.dimensions import Tree
 from ...artifact.launch import MOST_INDEX
 from ...errors import DeclarationError
 from ...ir.contraction import multiply_add
-from ...ir.dtypes import FLOATS, INTEGER_BITS
+from ...ir.dtypes import FLOATS, INTEGER_BITS, integer_range
 from ...ir.tree import (
     Access,
     ArrayName,
@@ -31,7 +31,7 @@ from ..intervals import Intervals
 from ..names import Names
 from .arrays import Array
 from .faults import Faults
-from .scalars import Scalars, limits
+from .scalars import Scalars
 from .writer import Writer
 
 CallOf = Callable[[CallHelper, "Expressions"], str]
@@ -164,7 +164,7 @@ class Expressions:
             return self.text(e)
         match e:
             case Const(value=int() as value):
-                low, high = limits(s.index)
+                low, high = integer_range(s.index)
                 return s.constant((value - low) % (high - low + 1) + low, s.index)
             case Binary(op="+" | "-" | "*" as op):
                 return f"({self.index(e.left)} {op} {self.index(e.right)})"

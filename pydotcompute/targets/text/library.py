@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...artifact.launch import VIEW_LEVELS
-from ...ir.dtypes import COMPLEX, FLOATS
+from ...ir.dtypes import COMPLEX, FLOATS, integer_range
 from .dialect import Template
-from .scalars import Scalars, limits
+from .scalars import Scalars
 
 LIBRARY: dict[str, Template] = {}
 
@@ -71,7 +71,7 @@ def _division(
 
 @_entry("shl")
 def _shl(s: Scalars, dtype: str, name: str) -> list[str]:
-    t, low, high = s.type(dtype), *limits(dtype)
+    t, low, high = s.type(dtype), *integer_range(dtype)
     bits = (high - low).bit_length()
     count = f"y >= 0 && y < {bits}" if _signed(dtype) else f"y < {bits}"
     shifted = s.wrapped(dtype, f"{s.unsigned(dtype, 'x')} << {s.dialect.cast('uint32', 'y', dtype)}")
@@ -80,7 +80,7 @@ def _shl(s: Scalars, dtype: str, name: str) -> list[str]:
 
 @_entry("shr")
 def _shr(s: Scalars, dtype: str, name: str) -> list[str]:
-    t, low, high = s.type(dtype), *limits(dtype)
+    t, low, high = s.type(dtype), *integer_range(dtype)
     bits = (high - low).bit_length()
     if not _signed(dtype):
         return _function(t, name, f"{t} x, {t} y", f"return y < {bits} ? ({t})(x >> y) : ({t})0;")
@@ -137,7 +137,7 @@ def _popcount(s: Scalars, dtype: str, name: str) -> list[str]:
 
 @_entry("clz")
 def _clz(s: Scalars, dtype: str, name: str) -> list[str]:
-    t, u, low, high = s.type(dtype), s.type(_same_size(dtype)), *limits(dtype)
+    t, u, low, high = s.type(dtype), s.type(_same_size(dtype)), *integer_range(dtype)
     bits = (high - low).bit_length()
     return _function(
         t, name, f"{t} x",
@@ -220,7 +220,7 @@ def _float_floordiv(s: Scalars, dtype: str, name: str) -> list[str]:
 def _saturating(target: str) -> Template:
     def template(s: Scalars, dtype: str, name: str) -> list[str]:
         """Truncated to what the integer holds; NaN gives 0."""
-        t, result, (low, high) = s.type(dtype), s.type(target), limits(target)
+        t, result, (low, high) = s.type(dtype), s.type(target), integer_range(target)
         above = s.constant(float(high + 1), dtype)  # a power of two, so exact
         smallest, largest = s.constant(low, target), s.constant(high, target)
         return _function(

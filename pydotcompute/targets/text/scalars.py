@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...ir.dtypes import COMPLEX, FLOATS, INTEGER_BITS, integer_range
+from ...ir.dtypes import COMPLEX, FLOATS, INTEGER_BITS
 from ..names import Names
 from .dialect import Dialect
 from .layout import Layout
@@ -230,9 +230,3 @@ class Scalars:
             return self.function(op, dtype, dtype, [x, y])
         symbol = {"sum": "+", "prod": "*", "any": "|", "all": "&", "and": "&", "or": "|", "xor": "^"}[op]
         return self.binary(symbol, dtype, x, y)
-
-
-
-def limits(dtype: str) -> tuple[int, int]:
-    """The smallest and the largest integer of a dtype."""
-    return integer_range(dtype)

@@ -3,8 +3,9 @@ remainders, and conversions to integers of up to 32 bits."""
 
 from __future__ import annotations
 
+from ...ir.dtypes import integer_range
 from ..text.dialect import Template
-from ..text.scalars import Scalars, limits
+from ..text.scalars import Scalars
 from .heads import function, one_of, two_of
 
 FLOATS: dict[str, Template] = {}
@@ -180,7 +181,7 @@ def float_floordiv(s: Scalars, dtype: str, name: str) -> list[str]:
 def _saturating(target: str) -> Template:
     def template(s: Scalars, dtype: str, name: str) -> list[str]:
         """Truncated to what the integer holds; NaN gives 0."""
-        low, high = limits(target)
+        low, high = integer_range(target)
         smallest, largest, zero = (s.constant(k, target) for k in (low, high, 0))
         above, below = s.constant(float(high + 1), dtype), s.constant(float(low), dtype)  # powers of two, so exact
         return function(
