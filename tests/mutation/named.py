@@ -217,6 +217,22 @@ NAMED = {
         "pydotcompute/targets/cpu/while_lanes.py", "self.kept |= exposed(s.body[:-1])[0]", "pass",
         ("targets/cpu/test_while_lanes.py",),
     ),
+    "what only some lanes compute, read by all": Named(
+        "pydotcompute/targets/cpu/while_lanes.py", "if dtype in FLOATS and s.name in of_all", "if dtype in FLOATS and times[s.name] == 1",
+        ("targets/cpu/test_while_lanes.py",),
+    ),
+    "turns together whose loops are not alike": Named(
+        "pydotcompute/targets/cpu/unroll_and_jam.py", "return alike and at_top", "return at_top",
+        ("targets/cpu/test_unroll_and_jam.py",),
+    ),
+    "turns together that may not change their order": Named(
+        "pydotcompute/targets/cpu/lanes.py", "return not tail and self._is_free(", "return self._is_free(",
+        ("targets/cpu/test_unroll_and_jam.py",),
+    ),
+    "turns that are left": Named(
+        "pydotcompute/targets/cpu/unroll_and_jam.py", "replace(loop, start=begin), names", "loop, names",
+        ("targets/cpu/test_unroll_and_jam.py",),
+    ),
     "elements that the loop reads, in a register": Named(
         "pydotcompute/analysis/races.py", "return not may_meet(found, a, b, _outer(scope, a), [ANYHOW])", "return True",
         ("targets/cpu/test_running_totals.py",),

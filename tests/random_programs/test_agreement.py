@@ -75,8 +75,10 @@ def test_programs_whose_arithmetic_may_be_reordered_agree(tmp_path, number):
     assert sum(check_all(programs, tmp_path, check_program)) >= 4 * len(programs)
 
 
-def test_iterations_that_end_themselves_agree(tmp_path):
-    programs = [Program(seed, f"k{seed}", form="until") for seed in range(2, 14)]
+@pytest.mark.parametrize("form", ["until", "filled"])
+def test_iterations_with_loops_agree(tmp_path, form):
+    """Those that end themselves, and those that fill a matrix."""
+    programs = [Program(seed, f"k{seed}", form=form) for seed in range(2, 14)]
     assert sum(check_all(programs, tmp_path, check_program)) >= 4 * len(programs)
 
 
@@ -137,8 +139,8 @@ def test_the_generator_makes_sequential_programs_and_phases():
 @pytest.mark.slow
 def test_the_generator_makes_loops_that_iterations_take_together(tmp_path):
     """What the CPU's code is then written as, by what its text holds."""
-    drawn = [Program(seed, f"k{seed}", form="turns" if seed < 60 else "until") for seed in range(75)]
-    write(drawn, tmp_path)
+    forms = ["turns"] * 60 + ["until"] * 15 + ["filled"] * 25
+    write([Program(seed, f"k{seed}", form=form) for seed, form in enumerate(forms)], tmp_path)
     found = Counter()
     for kernel in declare.load(tmp_path).kernels.values():
         rendered = declare.render(kernel, kernel.specialisations[0], "cpu", tmp_path)
@@ -147,7 +149,7 @@ def test_the_generator_makes_loops_that_iterations_take_together(tmp_path):
     assert [word for word in WRITTEN if found[word] < 2] == []
 
 
-WRITTEN = ("_of_lanes", "going_of_lanes", r"\bsame(_\d+)? = load", r"\bi_7 = ", r"if le\(_row")  # lanes, what all load, lanes apart, rows
+WRITTEN = ("_of_lanes", "going_of_lanes", "_together", r"\bsame(_\d+)? = load", r"\bi_7 = ", r"if le\(_row")  # lanes, what all load, lanes apart, rows
 
 SWAP = re.compile(r" *([aqty]\d+)(, [aqty]\d+)+ = [aqty]\d+(, [aqty]\d+)+$")
 

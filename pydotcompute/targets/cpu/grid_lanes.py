@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeGuard
 
 from ...ir.dtypes import FLOATS
 from ...ir.tree import (
@@ -53,6 +53,7 @@ from .made import Made
 from .narrowed_ranges import narrowed
 from .sums_in_lanes import as_loops, lies_across
 from .turned_tiles import ROWS, filled, from_tiles, loads_along, turns_of
+from .unroll_and_jam import chains_of, in_rows, jammed, may_be_jammed
 
 LANES = {True: 16, False: 32}  # where something is computed in 64 bits; elsewhere
 _LEAST = ROWS // 2  # in the last block half and a quarter of the lanes too, but no fewer
@@ -64,15 +65,17 @@ _NEVER = (Atomic, Scatter, NewArray, Parallel, Return, AssignTuple)
 
 
 class InLanes:
-    """One loop over a grid. tail: what each iteration does at its end, in their order, alone."""
+    """One loop over a grid. tail: what each iteration does at its end, in their order, alone. free: the indices of the
+    loops in an iteration whose turns could come in any order."""
 
-    def __init__(self, loop: Parallel, made: Made, tail: tuple[Stmt, ...] = ()):
-        self.loop, self.made, self.types, self.tail = loop, made, made.locals, tail
+    def __init__(self, loop: Parallel, made: Made, tail: tuple[Stmt, ...] = (), free: frozenset[str] = frozenset()):
+        self.loop, self.made, self.types, self.tail, self.free = loop, made, made.locals, tail, free
         self.set = assigned(loop.body)
         self.stored = {n.array for s in loop.body for n in walk(s) if isinstance(n, Store)}
         self.of_all: set[str] = set()  # scalars that are the same for all lanes
         self.own: dict[int, dict[str, str]] = {}
         self.tiles: list[NewArray] = []  # of what lanes read apart
+        self.jams: dict[str, tuple[For, For]] = {}  # several turns together and those that are left, by the index
 
     def blocks(self) -> Parallel | None:
         """The loop in lanes; None where it is as good as it is."""
@@ -88,7 +91,8 @@ class InLanes:
             return None
         if any(lies_across(s, self._is_same) for s in loop.body):
             parts = (as_loops(s, self.made.local) if lies_across(s, self._is_same) else (s,) for s in loop.body)
-            return InLanes(replace(loop, body=tuple(s for part in parts for s in part)), self.made, self.tail).blocks()
+            body = tuple(s for part in parts for s in part)
+            return InLanes(replace(loop, body=body), self.made, self.tail, self.free).blocks()
         self.indices, self.rest = self._indices(loop.body)
         rest = self.rest
         slow = self.tail and any(is_slow(node) for s in rest for node in walk(s))
@@ -103,11 +107,19 @@ class InLanes:
         if self.apart and sum(1 for s in rest for _ in walk(s)) > _SMALL:
             return None  # each lane has code of its own
         along = [] if self.apart else list(filter(self._along, self._shared(rest)))
+        adding = [s for s in self._shared(rest) if self._goes_on(s)]
+        if not (self.apart or self.tail) and (rows := in_rows(loop, adding, made)):
+            return InLanes(rows, made, free=frozenset((loop.names[-2],))).blocks()
         sums = [s for s in rest if isinstance(s, For) and self._goes_on(s)]
         if made.reorders and all(map(self._along, sums)) and any(adds_rows(s, self._goes_on(s)) for s in sums):
             return None  # terms of a row are vectors themselves
         chains = sum(len(self._goes_on(part)) for part in along)  # of additions: where there is one, two are kept going
-        self.lanes = lanes = lanes // 2 if chains == 1 else ROWS if self.apart or along else lanes
+        several = max((chains_of(s) for s in rest if self._may_be_jammed(s)), default=0)
+        if self.apart or along and chains != 1:
+            lanes = ROWS
+        elif several or chains == 1:
+            lanes //= max(2 * several, 2)  # else they take more registers than there are
+        self.lanes = lanes
         self._keep(rest)
         self._keep_in_arrays(self.tail)
         if self.apart:
@@ -115,7 +127,8 @@ class InLanes:
         together = (*self._together(rest, lanes), *self._in_turn(lanes))
         some = [self._some(n, rest) for n in (lanes // 2, lanes // 4) if n >= _LEAST]
         made.arrays |= {tile.name: tile for tile in self.tiles}
-        left, each = Binary("-", count, block.first, "int64"), (block.index(block.other), *loop.body, *self.tail)
+        turns = (n for s in loop.body for n in (self._jammed(s) if self._may_be_jammed(s) else (s,)))
+        left, each = Binary("-", count, block.first, "int64"), (block.index(block.other), *turns, *self.tail)
         one = For(block.other.name, number(0), left, number(1), each, at=loop.at)
         few = one if self.tail else Parallel("threads", (block.other.name,), (left,), each, at=loop.at)
         return block.written(lanes, (*self.tiles,), together, (*some, few))
@@ -198,6 +211,20 @@ class InLanes:
         whole = replace(loop, body=self._together(body, lanes, outer | {loop.name}))
         turns = Compare("<", loop.start, loop.stop)
         return If(BoolOp("and", turns, Compare("<=", inner.stop, number(_SHORT))), (*filling(), whole), at=loop.at)
+
+    def _may_be_jammed(self, s: Stmt) -> TypeGuard[For]:
+        return not self.apart and isinstance(s, For) and s.name in self.free and may_be_jammed(s)
+
+    def _jammed(self, loop: For) -> tuple[For, For]:
+        """Several turns of such a loop together, and those that are left."""
+        if loop.name not in self.jams:
+            together, left, copies = jammed(loop, self.made)
+            names = [(old, new) for each in copies for old, new in each.items()]
+            self.set |= {together.name, *(new for _, new in names)}
+            self.of_all |= {together.name, *(new for old, new in names if old in self.of_all)}
+            self._keep((together,))
+            self.jams[loop.name] = together, left
+        return self.jams[loop.name]
 
     def _narrowed(self, loop: For, lanes: int, outer: frozenset[str]) -> For:
         """Such a loop over the turns in which some lane does something."""
@@ -339,6 +366,9 @@ class InLanes:
     def _parts(self, body: Iterable[Stmt], lanes: int, outer: frozenset[str]) -> Iterator[Stmt]:
         for part in self._split(body, outer):
             if isinstance(part, For):
+                if self._may_be_jammed(part):
+                    together, part = self._jammed(part)
+                    yield from self._parts((together,), lanes, outer)
                 if not self.apart and (loads := self._along(part)):
                     part = yield from self._pieces(part, loads, lanes, outer)
                 else:

@@ -134,8 +134,23 @@ class _Loops:
         head, tail = _cut(loop.body, lambda s: any(isinstance(n, Accumulate) and n.name in names for n in walk(s)))
         if any(r.scan or r.op in ("argmin", "argmax") for r in loop.reductions) or _has_loops(tail) or jumps(tail):
             return None
-        lanes = InLanes(replace(loop, body=head, reductions=()), self.made, tail).blocks()
+        free = self._free(head, exposed(tail)[0])
+        lanes = InLanes(replace(loop, body=head, reductions=()), self.made, tail, free).blocks()
         return lanes and replace(lanes, reductions=loop.reductions)
+
+    def _free(self, body: Sequence[Stmt], after: set[str]) -> frozenset[str]:
+        """The indices of the loops in an iteration whose turns could come in any order."""
+        found = set[str]()
+        names = [n.name for s in body for n in walk(s) if isinstance(n, For)]
+        for s in reversed(body):
+            if isinstance(s, For) and names.count(s.name) == 1 and self._comes_in_any_order(s, after):
+                found.add(s.name)
+            after = after | exposed((s,))[0]
+        return frozenset(found)
+
+    def _comes_in_any_order(self, loop: For, after: set[str]) -> bool:
+        head, tail = _parts(loop)
+        return not tail and self._is_free(loop, head, tail, after) and apart_in_turns(self.tree, self.found, loop)
 
     def _until_done(self, loop: Parallel) -> Parallel | None:
         """A parallel loop, the iterations of which each go round a loop until they are done, in lanes; None where it
@@ -157,7 +172,7 @@ class _Loops:
             turns = Binary("-", Call("max", (loop.stop, loop.start), "int64"), loop.start, "int64")
             head = (Assign(loop.name, Binary("+", turn, loop.start, "int64"), at=loop.at), *head)
         grid = Parallel("grid", (index,), (turns,), head, at=loop.at)
-        lanes = InLanes(grid, self.made, tail).blocks()
+        lanes = InLanes(grid, self.made, tail, self._free(head, exposed(tail)[0])).blocks()
         if lanes is None and not tail:
             lanes = UntilDone(grid, self.made, self.straight).blocks()
         if lanes is None:

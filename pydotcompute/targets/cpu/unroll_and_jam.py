@@ -1,0 +1,94 @@
+"""Turns of a loop that each go round loops of their own, several turns together (Allen and Cocke's unroll-and-jam):
+what these loops read in all of the turns is loaded once, and more sums are under way.
+
+    for j in range(n):                     for q in range(n // 4):
+        s = 0.0                                s_0, …, s_3 = 0.0, …, 0.0
+        for k in range(m):           ⟶         for k in range(m):
+            s += a[i, k] * b[j, k]                 s_0 += a[i, k] * b[4 * q, k]; …; s_3 += a[i, k] * b[4 * q + 3, k]
+        c[i, j] = s                            c[i, 4 * q], …, c[i, 4 * q + 3] = s_0, …, s_3
+                                           for j in range(n // 4 * 4, n):
+                                               …
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from ...ir.tree import Assign, Binary, Call, CallHelper, Const, Expr, For, Load, Parallel, Stmt, Store, walk
+from ..running import number
+from .bodies import assigned, exposed, read, renamed
+from .made import Made
+
+TURNS = 4
+_MOST = 120  # nodes of a turn
+_CHAINS = 2  # of sums that go on in a turn's loops
+
+
+def may_be_jammed(loop: For) -> bool:
+    """Whether a loop, whose turns could come in any order, has turns short enough, with loops that are alike in all."""
+    inner = [n for s in loop.body for n in walk(s) if isinstance(n, For)]
+    changing = assigned(loop.body) - {n.name for n in inner} | {loop.name}
+    alike = not any(read(n.start, n.stop, n.step) & changing for n in inner)
+    at_top = all(isinstance(s, (Assign, Store, For)) or not any(isinstance(n, For) for n in walk(s)) for s in loop.body)
+    short = sum(1 for s in loop.body for _ in walk(s)) <= _MOST
+    return alike and at_top and short and 1 <= chains_of(loop) <= _CHAINS
+
+
+def chains_of(loop: For) -> int:
+    """How many scalars go on from turn to turn in the innermost loops of a turn."""
+    inner = [n for s in loop.body for n in walk(s) if isinstance(n, For)]
+    last = [n for n in inner if not any(isinstance(m, For) for s in n.body for m in walk(s))]
+    return max((len(exposed(n.body)[0] & assigned(n.body)) for n in last), default=0)
+
+
+def jammed(loop: For, made: Made) -> tuple[For, For, list[dict[str, str]]]:
+    """So many turns together; the turns that are left; and, for each of those together, the names of its own scalars by
+    those that they stand for."""
+    inner = {n.name for s in loop.body for n in walk(s) if isinstance(n, For)}
+    own = sorted(assigned(loop.body) - inner | {loop.name})
+    names = [{name: made.local(f"{name}_{k}", made.locals[name]).name for name in own} for k in range(TURNS)]
+    together, at = made.local(f"_{loop.name}_together"), loop.at
+    count = Binary("//", Call("max", (_difference(loop.stop, loop.start), number(0)), "int64"), number(TURNS), "int64")
+    first = _sum(loop.start, Binary("*", together, number(TURNS), "int64"))
+    turns = [Assign(names[k][loop.name], _sum(first, number(k)), at=at) for k in range(TURNS)]
+    body = (*turns, *_side_by_side([[renamed(s, each) for s in loop.body] for each in names]))
+    begin = _sum(loop.start, Binary("*", count, number(TURNS), "int64"))
+    return For(together.name, number(0), count, number(1), body, at=at), replace(loop, start=begin), names
+
+
+def in_rows(loop: Parallel, adding: Iterable[For], made: Made) -> Parallel | None:
+    """The loop over a grid with a loop inside over several of its rows, where their neighbours read what one of them
+    reads; None: they do not. adding: the loops in an iteration in which sums go on."""
+    if len(loop.names) < 2:
+        return None
+    (row, lane), count = loop.names[-2:], loop.counts[-2]
+    read_in = [read(n) for s in adding for part in s.body for n in walk(part) if isinstance(n, Load)]
+    again = any(lane in names and row not in names for names in read_in) and any(row in names for names in read_in)
+    few = isinstance(count, Const) and count.whole < TURNS
+    changes = read(count) & assigned(loop.body) or any(isinstance(n, (Load, CallHelper)) for n in walk(count))
+    if not again or few or changes:
+        return None
+    rows = made.local(f"_rows_of_{row}")
+    first = Binary("*", rows, number(TURNS), "int64")
+    last = Call("min", (_sum(first, number(TURNS)), count), "int64")
+    turns = For(row, first, last, number(1), loop.body, at=loop.at)
+    blocks = Binary("//", _sum(count, number(TURNS - 1)), number(TURNS), "int64")
+    names, counts = (*loop.names[:-2], rows.name, lane), (*loop.counts[:-2], blocks, loop.counts[-1])
+    return replace(loop, names=names, counts=counts, body=(turns,)) if may_be_jammed(turns) else None
+
+
+def _side_by_side(copies: Sequence[Sequence[Stmt]]) -> Iterator[Stmt]:
+    for same in zip(*copies):
+        if isinstance(same[0], For):
+            yield replace(same[0], body=tuple(_side_by_side([s.body for s in same if isinstance(s, For)])))
+        else:
+            yield from same
+
+
+def _sum(a: Expr, b: Expr) -> Binary:
+    return Binary("+", a, b, "int64")
+
+
+def _difference(a: Expr, b: Expr) -> Binary:
+    return Binary("-", a, b, "int64")

@@ -1,0 +1,60 @@
+"""Random loops that fill a matrix by loops inside: turns that could come in any order, and others that only look so."""
+
+from __future__ import annotations
+
+from .scope import Array
+from .until import Until
+
+
+class Filled(Until):
+    def write_filled(self) -> None:
+        self.main, self.leading, self.extents = ("m", "n"), "", []
+        self.fastmath, self.dtype = "[]", self.rng.choice(("float32", "float64"))
+        self.params, self.type_variables = {}, {"T": self.dtype} if self.type_variables else {}
+        layout = self.rng.choice((*["C"] * 7, "strided"))
+        shapes = {"a": ("m", "k"), "b": ("n", "k"), "d": ("k", "n"), "e": ("m", "n")}
+        self.given = {letter: self.name(letter) for letter in shapes}
+        self.arrays += [Array(self.given[name], self.dtype, shape, layout=layout) for name, shape in shapes.items()]
+        self.filled = [Array(self.name("o"), self.dtype, ("m", "n"), "out", fill=self.rng.choice(("0", "1"))) for _ in range(2)]
+        self.filled[1].role = self.rng.choice(("out", "inout"))
+        self.filled[1].fill = "" if self.filled[1].role == "inout" else "1"
+        last = Array(self.name("o"), self.dtype, ("m",), "out", fill="0")
+        self.arrays += [*self.filled, last]
+        form = self.rng.randrange(4)
+        if form < 1:
+            with self.block("for i, j in grid(m, n):"):
+                self.fill()
+        else:
+            with self.block("for i in range(m):" if form == 1 else "for i in grid(m):"):
+                self.line(f"p = {self.dtype}(1)")
+                self.line(f"best = {self.dtype}(0)")
+                with self.block(f"for j in range({self.rng.choice(('n', 'n', '1, n', 'n - 1'))}):"):
+                    self.fill(goes_on=True)
+                if self.chance(0.4):
+                    self.line(f"{last.name}[i] = {self.rng.choice(('p', 'best', 'p'))}")
+        self.bind_symbols()
+
+    def fill(self, goes_on: bool = False) -> None:
+        """A turn. goes_on: whether it may have something from the turn before."""
+        a, b, d, e = (f"{self.given[name]}[{at}]" for name, at in zip("abde", ("i, z", "j, z", "z, j", "i, j")))
+        own = [f"{o.name}[i, j]" for o in self.filled]
+        starts = [f"{self.dtype}(0)", f"{self.dtype}(0.5)", f"{self.dtype}(j)"] + [e, own[1]] * self.chance(0.3)
+        starts += [f"{self.filled[0].name}[i, max(j - 1, 0)]"] if goes_on and self.chance(0.3) else []
+        carries = goes_on and self.chance(0.3)
+        self.line(f"s = {'p' if carries else self.rng.choice(starts)}")
+        self.line(f"q = {self.rng.choice((f'{self.dtype}(1)', e))}")
+        if self.chance(0.3):
+            with self.block(f"if {self.rng.choice(('j > 1', 's > 0.5', 'j % 3 == 0'))}:"):
+                self.line("s = s + 1")
+        for _ in range(self.rng.choice((1, 1, 1, 2))):
+            counts = (*["k"] * 9, "1, k", "min(j, k)", "k - 1, -1, -1")
+            with self.block(f"for z in range({self.rng.choice(counts)}):"):
+                self.line(f"t = {self.rng.choice((f'{a} - {b}', f'{a} * {d}', f'{a} + s'))}")
+                for _ in range(self.rng.choice((1, 1, 2))):
+                    steps = (f"s += {a} * {b}", f"s += {a} * {d}", f"s = s * 0.5 + {d}", "s += t * t", "s = max(s, t)", f"q = q * 0.5 + {b}")
+                    self.line(self.rng.choice(steps))
+        if carries or goes_on and self.chance(0.1):
+            self.line(self.rng.choice(("p = s * 0.5", "p += q" if carries else "best = max(best, s)")))
+        self.line(f"{own[0]} = {self.rng.choice(('s', 's + q', 'sqrt(abs(s))'))}")
+        if self.chance(0.5):
+            self.line(f"{own[1]} = q" if self.chance(0.7) else f"{own[1]} = {own[0]}")
