@@ -38,10 +38,11 @@ SLOW = (
     "targets/cpu/test_saturation.py", "targets/cpu/test_scatter.py", "targets/cpu/test_staged_updates.py",
     "targets/cpu/test_steady.py", "targets/cpu/test_streaming.py", "targets/cpu/test_threads.py",
     "targets/cpu/test_turned_tiles.py", "targets/cpu/test_unroll_and_jam.py", "targets/cpu/test_views.py",
-    "targets/cpu/test_while_lanes.py", "targets/cpu/test_written_out.py", "targets/cuda/", "targets/hip/", "targets/metal/", "targets/opencl/",
-    "targets/storage/", "targets/test_arithmetic.py", "targets/test_complex", "targets/test_index_checks.py",
-    "targets/test_language.py", "targets/test_ordering.py", "targets/test_parallel_counts.py",
-    "targets/test_powers", "targets/test_random_programs.py", "targets/test_ranges", "targets/test_reductions",
+    "targets/cpu/test_while_lanes.py", "targets/cpu/test_written_out.py", "targets/cuda/", "targets/hip/",
+    "targets/metal/", "targets/opencl/", "targets/storage/", "targets/test_arithmetic.py",
+    "targets/test_complex", "targets/test_index_checks.py", "targets/test_language.py",
+    "targets/test_ordering.py", "targets/test_parallel_counts.py", "targets/test_powers",
+    "targets/test_random_programs.py", "targets/test_ranges", "targets/test_reductions",
     "targets/test_scatter.py", "targets/webgpu/",
 )  # fmt: skip
 

@@ -45,7 +45,7 @@ from ...ir.tree import (
     children,
     walk,
 )  # fmt: skip
-from ..running import number
+from ..running import integer, number
 from .bodies import adds_rows, assigned, executed, exposed, is_extreme, is_slow, jumps, read, renamed, turns_of_nest
 from .common_loads import once_for_all
 from .lane_blocks import Block
@@ -177,7 +177,7 @@ class InLanes:
         fill = [filled(tile, n, loop.name, first, turn, lane, at_lane) for n, tile in tiles.items()]
         body = [from_tiles(s, tiles, turn, lane) for s in loop.body]
         together = self._together(body, lanes, outer | {loop.name})
-        of_turn: tuple[Stmt, ...] = (Assign(loop.name, _sum(first, turn), at=loop.at), *together)
+        of_turn: tuple[Stmt, ...] = (Assign(loop.name, integer("+", first, turn), at=loop.at), *together)
         begin = Assign(first.name, Binary("*", piece, turns, "int64"), at=loop.at)
         each: tuple[Stmt, ...] = (begin, *fill, For(turn.name, number(0), turns, number(1), of_turn, at=loop.at))
         pieces = Binary("//", Call("max", (loop.stop, number(0)), "int64"), turns, "int64")
@@ -228,7 +228,7 @@ class InLanes:
 
     def _narrowed(self, loop: For, lanes: int, outer: frozenset[str]) -> For:
         """Such a loop over the turns in which some lane does something."""
-        ends = self.block.first, _sum(self.block.first, number(lanes - 1))
+        ends = self.block.first, integer("+", self.block.first, number(lanes - 1))
         own, known = self.set - self.of_all - outer, tuple(self.indices.values())
         return narrowed(loop, self.block.arrays.keys() | self.of_all, own, self.loop.names[-1], ends, known)
 
@@ -393,7 +393,3 @@ class InLanes:
 def _is_small(loop: Stmt) -> bool:
     """Whether LLVM writes all turns of a loop one after the other."""
     return isinstance(loop, For) and turns_of_nest(loop) * sum(1 for _ in walk(loop)) <= _SMALL
-
-
-def _sum(a: Expr, b: Expr) -> Binary:
-    return Binary("+", a, b, "int64")

@@ -42,7 +42,7 @@ from ...ir.tree import (
     walk,
 )  # fmt: skip
 from ..sites import Sites
-from .bodies import assigned, exposed, jumps, read
+from .bodies import assigned, exposed, has_loops, jumps, read
 from .grid_lanes import InLanes
 from .made import Made
 from .while_lanes import UntilDone
@@ -132,7 +132,7 @@ class _Loops:
         reduction."""
         names = {r.name for r in loop.reductions}
         head, tail = _cut(loop.body, lambda s: any(isinstance(n, Accumulate) and n.name in names for n in walk(s)))
-        if any(r.scan or r.op in ("argmin", "argmax") for r in loop.reductions) or _has_loops(tail) or jumps(tail):
+        if any(r.scan or r.op in ("argmin", "argmax") for r in loop.reductions) or has_loops(*tail) or jumps(tail):
             return None
         free = self._free(head, exposed(tail)[0])
         lanes = InLanes(replace(loop, body=head, reductions=()), self.made, tail, free).blocks()
@@ -186,7 +186,7 @@ class _Loops:
             return False
         if not any(isinstance(n, (For, Reduce)) for n in nodes) and not tail:
             return False  # what has none LLVM makes vectors of
-        if _has_loops(tail):
+        if has_loops(*tail):
             return False
         if any(self._is_checked(n) or isinstance(n, CallHelper) and self.checks_in_helpers for n in nodes):
             return False
@@ -209,10 +209,6 @@ def _fills_row(loop: For) -> bool:
     lasts = (n.indices[-1] for n in nodes if isinstance(n, Store) and n.indices)
     parts = ((e.left, e.right) if isinstance(e, Binary) and e.op == "+" else (e,) for e in lasts)
     return any(isinstance(part, Var) and part.name == loop.name for each in parts for part in each)
-
-
-def _has_loops(body: tuple[Stmt, ...]) -> bool:
-    return any(isinstance(n, (For, While, Reduce)) for s in body for n in walk(s))
 
 
 def _parts(loop: For) -> tuple[tuple[Stmt, ...], tuple[Stmt, ...]]:

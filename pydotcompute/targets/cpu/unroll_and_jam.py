@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from ...ir.tree import Assign, Binary, Call, CallHelper, Const, Expr, For, Load, Parallel, Stmt, Store, walk
-from ..running import number
+from ...ir.tree import Assign, Call, CallHelper, Const, For, Load, Parallel, Stmt, walk
+from ..running import integer, number
 from .bodies import assigned, exposed, read, renamed
 from .made import Made
 
@@ -27,33 +27,32 @@ _CHAINS = 2  # of sums that go on in a turn's loops
 
 def may_be_jammed(loop: For) -> bool:
     """Whether a loop, whose turns could come in any order, has turns short enough, with loops that are alike in all."""
-    inner = [n for s in loop.body for n in walk(s) if isinstance(n, For)]
+    inner = _loops_in(*loop.body)
     changing = assigned(loop.body) - {n.name for n in inner} | {loop.name}
     alike = not any(read(n.start, n.stop, n.step) & changing for n in inner)
-    at_top = all(isinstance(s, (Assign, Store, For)) or not any(isinstance(n, For) for n in walk(s)) for s in loop.body)
+    at_top = all(isinstance(s, For) or not _loops_in(s) for s in loop.body)
     short = sum(1 for s in loop.body for _ in walk(s)) <= _MOST
     return alike and at_top and short and 1 <= chains_of(loop) <= _CHAINS
 
 
 def chains_of(loop: For) -> int:
     """How many scalars go on from turn to turn in the innermost loops of a turn."""
-    inner = [n for s in loop.body for n in walk(s) if isinstance(n, For)]
-    last = [n for n in inner if not any(isinstance(m, For) for s in n.body for m in walk(s))]
+    last = [n for n in _loops_in(*loop.body) if not _loops_in(*n.body)]
     return max((len(exposed(n.body)[0] & assigned(n.body)) for n in last), default=0)
 
 
 def jammed(loop: For, made: Made) -> tuple[For, For, list[dict[str, str]]]:
     """So many turns together; the turns that are left; and, for each of those together, the names of its own scalars by
     those that they stand for."""
-    inner = {n.name for s in loop.body for n in walk(s) if isinstance(n, For)}
+    inner = {n.name for n in _loops_in(*loop.body)}
     own = sorted(assigned(loop.body) - inner | {loop.name})
     names = [{name: made.local(f"{name}_{k}", made.locals[name]).name for name in own} for k in range(TURNS)]
     together, at = made.local(f"_{loop.name}_together"), loop.at
-    count = Binary("//", Call("max", (_difference(loop.stop, loop.start), number(0)), "int64"), number(TURNS), "int64")
-    first = _sum(loop.start, Binary("*", together, number(TURNS), "int64"))
-    turns = [Assign(names[k][loop.name], _sum(first, number(k)), at=at) for k in range(TURNS)]
+    count = integer("//", Call("max", (integer("-", loop.stop, loop.start), number(0)), "int64"), number(TURNS))
+    first = integer("+", loop.start, integer("*", together, number(TURNS)))
+    turns = [Assign(names[k][loop.name], integer("+", first, number(k)), at=at) for k in range(TURNS)]
     body = (*turns, *_side_by_side([[renamed(s, each) for s in loop.body] for each in names]))
-    begin = _sum(loop.start, Binary("*", count, number(TURNS), "int64"))
+    begin = integer("+", loop.start, integer("*", count, number(TURNS)))
     return For(together.name, number(0), count, number(1), body, at=at), replace(loop, start=begin), names
 
 
@@ -70,12 +69,16 @@ def in_rows(loop: Parallel, adding: Iterable[For], made: Made) -> Parallel | Non
     if not again or few or changes:
         return None
     rows = made.local(f"_rows_of_{row}")
-    first = Binary("*", rows, number(TURNS), "int64")
-    last = Call("min", (_sum(first, number(TURNS)), count), "int64")
+    first = integer("*", rows, number(TURNS))
+    last = Call("min", (integer("+", first, number(TURNS)), count), "int64")
     turns = For(row, first, last, number(1), loop.body, at=loop.at)
-    blocks = Binary("//", _sum(count, number(TURNS - 1)), number(TURNS), "int64")
+    blocks = integer("//", integer("+", count, number(TURNS - 1)), number(TURNS))
     names, counts = (*loop.names[:-2], rows.name, lane), (*loop.counts[:-2], blocks, loop.counts[-1])
     return replace(loop, names=names, counts=counts, body=(turns,)) if may_be_jammed(turns) else None
+
+
+def _loops_in(*body: Stmt) -> list[For]:
+    return [n for s in body for n in walk(s) if isinstance(n, For)]
 
 
 def _side_by_side(copies: Sequence[Sequence[Stmt]]) -> Iterator[Stmt]:
@@ -84,11 +87,3 @@ def _side_by_side(copies: Sequence[Sequence[Stmt]]) -> Iterator[Stmt]:
             yield replace(same[0], body=tuple(_side_by_side([s.body for s in same if isinstance(s, For)])))
         else:
             yield from same
-
-
-def _sum(a: Expr, b: Expr) -> Binary:
-    return Binary("+", a, b, "int64")
-
-
-def _difference(a: Expr, b: Expr) -> Binary:
-    return Binary("-", a, b, "int64")

@@ -6,7 +6,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-
 from pydotcompute.targets.cpu.lowering import lower
 from tests.targets.built import agree, draw, loop, marked
 
@@ -153,10 +152,8 @@ def test_turns_together(name, target):
     kernel = loop(target, *(TOGETHER | ALONE)[name], EXACT)
     together = "_together" in lower(kernel.tree, False).text
     assert together == (name in TOGETHER)
-    for sizes in SIZES:
-        known = dict(zip("mnl", sizes))
-        for m, n in ((known["m"], known["n"]), (known["n"], known["m"])):
-            dims = {"m": m, "n": n, "l": known["l"]}
+    for one, other, terms in SIZES:
+        for dims in ({"m": one, "n": other, "l": terms}, {"m": other, "n": one, "l": terms}):
             arrays = [p for p in kernel.specialisation.parameters if p.role in ("in", "inout")]
             shapes = [[dims.get(d, d) for d in p.dims] for p in arrays]
             given = [draw(*shape, dtype=p.dtype, seed=k) for k, (p, shape) in enumerate(zip(arrays, shapes))]
