@@ -179,11 +179,13 @@ def build(project: Project, request: Request, report: Callable[[Any], None]) -> 
             make_folders(project.cache)
             with locked(project.cache, project.say):
                 plan = _build_locked(project, request, plan, outcome, report)
+                if _is_all_current(plan, outcome):
+                    sources.record(project.root, project.sources)
+        elif _is_all_current(plan, outcome):
+            _record(project)
         if request.cache_size and is_above(project.cache, request.cache_size):
             _limit(project, request.cache_size)
         note(project.cache, plan, outcome)
-        if _is_all_current(plan, outcome):
-            sources.record(project.root, project.sources)
         with contextlib.suppress(OSError):  # a cache that may only be read
             project.objects.save()
     except OSError as error:
@@ -206,6 +208,15 @@ def _is_all_current(plan: Plan, outcome: Outcome) -> bool:
     """Whether everything in the cache, asked for or not, is what the sources say."""
     old = [item for item in plan.items if item.reasons and item.name not in outcome.made]
     return not (old or plan.failures or plan.refused)
+
+
+def _record(project: Project) -> None:
+    """Say that all is built from the sources as they are, where it was found so without the lock and is still so."""
+    if sources.recorded(project.root) == project.sources:
+        return
+    with locked(project.cache, project.say):
+        if project.is_as_planned:  # else who wrote the manifest has said what it is made of
+            sources.record(project.root, project.sources)
 
 
 def _build_locked(

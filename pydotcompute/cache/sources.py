@@ -36,7 +36,8 @@ def digests(project: str) -> dict[str, str]:
 
 
 def record(project: str, found: dict[str, str]) -> None:
-    """Say that everything is built from these. Written only if it says something else; may raise OSError."""
+    """Say that everything is built from these. Written only if it says something else; may raise OSError. Only under
+    the lock."""
     if recorded(project) != found:
         text = json.dumps(found, indent=1, sort_keys=True)
         replace_file(make_way(os.path.join(project, *PROJECT_CACHE), SOURCES), text.encode(), sync=False)
@@ -44,7 +45,7 @@ def record(project: str, found: dict[str, str]) -> None:
 
 def doubt(project: str, found: dict[str, str]) -> None:
     """Say, before something is built from these, that it is not known of those that changed what is built from them:
-    a build that fails, or is of some kernels alone, leaves it so. May raise OSError."""
+    a build that fails, or is of some kernels alone, leaves it so. May raise OSError. Only under the lock."""
     before = recorded(project) or {}
     paths = {*before, *found}
     record(project, {path: found[path] if before.get(path) == found.get(path) else UNKNOWN for path in paths})

@@ -110,6 +110,10 @@ NAMED = {
         "pydotcompute/builder/plan.py", "for t in base_targets if get(t).has_bounds)", "for t in base_targets)",
         ("builder/test_incremental.py",),
     ),
+    "sources said to be current without the lock": Named(
+        "pydotcompute/builder/build.py", "if project.is_as_planned:  # else who", "if True:  # else who",
+        ("builder/test_two_builders.py",),
+    ),
     # ---------------------------------------------------------------------------------------------- the analysis
     "continue in an inner loop": Named(
         BARRIERS, "self.leaving[-1][1].update", "self.leaving[1][1].update", ("analysis/test_barriers.py",)
