@@ -114,6 +114,26 @@ NAMED = {
         "pydotcompute/builder/build.py", "if project.is_as_planned:  # else who", "if True:  # else who",
         ("builder/test_two_builders.py",),
     ),
+    "ways out of loops inside, of several turns together": Named(
+        "pydotcompute/targets/cpu/unroll_and_jam.py", "if any(jumps(n.body) for n in inner):", "if False:",
+        ("targets/cpu/test_own_indices.py",),
+    ),
+    "how many turns there are, of bounds far apart": Named(
+        "pydotcompute/targets/cpu/unroll_and_jam.py", 'Call("max", (loop.stop, loop.start), "int64"), loop.start)',
+        "loop.stop, loop.start)", ("targets/cpu/test_unroll_and_jam.py",),
+    ),
+    "what the end of a turn changes, as the same for all lanes": Named(
+        "pydotcompute/targets/cpu/grid_lanes.py", "if name in assigned(self.tail):", "if False:",
+        ("targets/cpu/test_own_indices.py",),
+    ),
+    "indices that are scalars besides": Named(
+        "pydotcompute/targets/cpu/own_indices.py", "beside = {name for name in several if sets[name] > loops[name]}",
+        "beside = set()", ("targets/cpu/test_own_indices.py",),
+    ),
+    "choices of the kernel's own, as those of lanes that go on": Named(
+        "pydotcompute/targets/cpu/while_lanes.py", "mask in self.masks and dtype", "dtype",
+        ("targets/cpu/test_while_lanes.py",),
+    ),
     # ---------------------------------------------------------------------------------------------- the analysis
     "continue in an inner loop": Named(
         BARRIERS, "self.leaving[-1][1].update", "self.leaving[1][1].update", ("analysis/test_barriers.py",)

@@ -18,6 +18,8 @@ class Filled(Until):
         self.filled = [Array(self.name("o"), self.dtype, ("m", "n"), "out", fill=self.rng.choice(("0", "1"))) for _ in range(2)]
         self.filled[1].role = self.rng.choice(("out", "inout"))
         self.filled[1].fill = "" if self.filled[1].role == "inout" else "1"
+        low, high = (Array(self.name("a"), "int64", None) for _ in "lh")
+        self.arrays += [low, high]
         last = Array(self.name("o"), self.dtype, ("m",), "out", fill="0")
         self.arrays += [*self.filled, last]
         form = self.rng.randrange(4)
@@ -28,7 +30,8 @@ class Filled(Until):
             with self.block("for i in range(m):" if form == 1 else "for i in grid(m):"):
                 self.line(f"p = {self.dtype}(1)")
                 self.line(f"best = {self.dtype}(0)")
-                with self.block(f"for j in range({self.rng.choice(('n', 'n', '1, n', 'n - 1'))}):"):
+                bounds = ("n", "n", "1, n", "n - 1", f"max({low.name}, 0), min({high.name}, n)")
+                with self.block(f"for j in range({self.rng.choice(bounds)}):"):
                     self.fill(goes_on=True)
                 if self.chance(0.4):
                     self.line(f"{last.name}[i] = {self.rng.choice(('p', 'best', 'p'))}")
@@ -43,6 +46,9 @@ class Filled(Until):
         carries = goes_on and self.chance(0.3)
         self.line(f"s = {'p' if carries else self.rng.choice(starts)}")
         self.line(f"q = {self.rng.choice((f'{self.dtype}(1)', e))}")
+        self.line(f"r = {self.rng.choice((f'{self.dtype}(3)', f'{self.dtype}(j)'))}")
+        if again := self.chance(0.2):  # the index of a loop, as a scalar beside
+            self.line(f"z = {self.rng.choice(('j', '2'))}")
         if self.chance(0.3):
             with self.block(f"if {self.rng.choice(('j > 1', 's > 0.5', 'j % 3 == 0'))}:"):
                 self.line("s = s + 1")
@@ -51,10 +57,35 @@ class Filled(Until):
             with self.block(f"for z in range({self.rng.choice(counts)}):"):
                 self.line(f"t = {self.rng.choice((f'{a} - {b}', f'{a} * {d}', f'{a} + s'))}")
                 for _ in range(self.rng.choice((1, 1, 2))):
-                    steps = (f"s += {a} * {b}", f"s += {a} * {d}", f"s = s * 0.5 + {d}", "s += t * t", "s = max(s, t)", f"q = q * 0.5 + {b}")
+                    steps = (f"s += {a} * {b}", f"s += {a} * {d}", f"s = s * 0.5 + {d}", "s += t * t", "s = max(s, t)", f"s = s * 0.5 + {d} * r", f"q = q * 0.5 + {b}")
                     self.line(self.rng.choice(steps))
+            if self.chance(0.4):
+                self.fill_again(self.rng.choice((a, b, d)), own[1] if again else "")
         if carries or goes_on and self.chance(0.1):
             self.line(self.rng.choice(("p = s * 0.5", "p += q" if carries else "best = max(best, s)")))
-        self.line(f"{own[0]} = {self.rng.choice(('s', 's + q', 'sqrt(abs(s))'))}")
+            if self.chance(0.5):
+                with self.block("if p > 0.5:" if carries else "if best > 0.5:"):
+                    self.line("r = s")
+        self.line(f"{own[0]} = {self.rng.choice(('s', 's + q', 's + r', 'sqrt(abs(s))'))}")
         if self.chance(0.5):
             self.line(f"{own[1]} = q" if self.chance(0.7) else f"{own[1]} = {own[0]}")
+
+    def fill_again(self, term: str, index: str) -> None:
+        """After a loop of a turn, another one over the same index: of the turn's own, or that it leaves. index: where
+        it is kept before that, where it may be set besides."""
+        if index:
+            self.line(f"{index} = {self.dtype}(z)")
+        form = self.rng.randrange(5)
+        condition = "if s > 0.5:" if form == 0 else "if j >= 0:"
+        with self.block(condition), self.block(f"for z in range({('k', 'j % 3', '5', '4', 'min(k, 3)')[form]}):"):
+            if index and self.chance(0.5):
+                self.line("z = z * 2 + 1")
+            if form == 0:
+                self.line(f"s = s * 0.5 + {term}")
+            elif form == 1:
+                self.line(f"r = {self.dtype}(2)")
+            else:
+                self.line("s = s * 0.5 + 0.3")
+                with self.block(f"if {self.rng.choice(('s > 0.4', 'z == j', 's < q'))}:"):
+                    self.line(self.rng.choice(("break", "continue")))
+                self.line("s = s + r * 0.25")

@@ -51,7 +51,8 @@ class Until(Turns):
         for _ in range(self.rng.randint(1, 3)):
             form = self.rng.random()
             if form < 0.4:
-                self.line(f"{self.rng.choice('sst')} = {self.next_value()}")
+                name, value = self.rng.choice("sst"), self.next_value()
+                self.line(f"{name} = {f'where({self.end()}, {value}, {name})' if self.chance(0.15) else value}")
             elif form < 0.5:
                 self.line(f"c += {self.rng.choice(('1', step))}")
             elif form < 0.8 and depth < 2:

@@ -327,7 +327,10 @@ class InLanes:
                 self._find_same(s.body, outer | {s.name})
 
     def _are_same(self, name: str) -> bool:
-        """Whether a scalar is set to what has one value for all lanes, by all of them, and nothing reads it before."""
+        """Whether a scalar is set to what has one value for all lanes, by all of them alone, and nothing reads it
+        before."""
+        if name in assigned(self.tail):
+            return False
         sets = [n for s in self.loop.body for n in walk(s) if name in assigned((n,), into=lambda s: False)]
         together = sum(n is s for n in executed(self.rest, self.of_all) for s in sets)
         same = all(isinstance(n, Assign) and self._is_same(n.value) for n in sets)

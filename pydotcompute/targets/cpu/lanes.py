@@ -45,6 +45,7 @@ from ..sites import Sites
 from .bodies import assigned, exposed, has_loops, jumps, read
 from .grid_lanes import InLanes
 from .made import Made
+from .own_indices import with_own_indices
 from .while_lanes import UntilDone
 
 _NONE, _ONE = Const(0, "int64"), Const(1, "int64")
@@ -53,6 +54,7 @@ _SHORTEST = 10  # elements of a row that is worth lanes of its own
 
 def in_lanes(tree: KernelTree) -> KernelTree:
     """The tree with such loops in lanes; of a tree whose loops count from 0."""
+    tree = with_own_indices(tree)
     extents = {
         p.name: p.dims for p in tree.parameters
         if p.dims and not p.ellipsis and all(isinstance(n, int) or n in tree.symbols for n in p.dims)

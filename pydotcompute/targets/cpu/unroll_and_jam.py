@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from ...ir.tree import Assign, Call, CallHelper, Const, For, Load, Parallel, Stmt, walk
 from ..running import integer, number
-from .bodies import assigned, exposed, read, renamed
+from .bodies import assigned, exposed, jumps, read, renamed
 from .made import Made
 
 TURNS = 4
@@ -32,6 +32,8 @@ def may_be_jammed(loop: For) -> bool:
     alike = not any(read(n.start, n.stop, n.step) & changing for n in inner)
     at_top = all(isinstance(s, For) or not _loops_in(s) for s in loop.body)
     short = sum(1 for s in loop.body for _ in walk(s)) <= _MOST
+    if any(jumps(n.body) for n in inner):
+        return False  # out of all turns together
     return alike and at_top and short and 1 <= chains_of(loop) <= _CHAINS
 
 
@@ -48,7 +50,8 @@ def jammed(loop: For, made: Made) -> tuple[For, For, list[dict[str, str]]]:
     own = sorted(assigned(loop.body) - inner | {loop.name})
     names = [{name: made.local(f"{name}_{k}", made.locals[name]).name for name in own} for k in range(TURNS)]
     together, at = made.local(f"_{loop.name}_together"), loop.at
-    count = integer("//", Call("max", (integer("-", loop.stop, loop.start), number(0)), "int64"), number(TURNS))
+    several = integer("-", Call("max", (loop.stop, loop.start), "int64"), loop.start)  # more than fit in 64 bits: none
+    count = integer("//", Call("max", (several, number(0)), "int64"), number(TURNS))
     first = integer("+", loop.start, integer("*", together, number(TURNS)))
     turns = [Assign(names[k][loop.name], integer("+", first, number(k)), at=at) for k in range(TURNS)]
     body = (*turns, *_side_by_side([[renamed(s, each) for s in loop.body] for each in names]))

@@ -63,6 +63,7 @@ class UntilDone:
     def __init__(self, loop: Parallel, made: Made, straight: Collection[str]):
         self.loop, self.made, self.straight = loop, made, straight
         self.set = assigned(loop.body)
+        self.masks: set[str] = set()
 
     def blocks(self) -> Parallel | None:
         """The loop in lanes; None where it is as good as it is."""
@@ -168,14 +169,17 @@ class UntilDone:
             assert isinstance(s, Assign)
             s = replace(s, value=changed(s.value))
             match s.value:
-                case Call("where", (mask, value, Var(s.name, dtype) as old)) if dtype in FLOATS and s.name in of_all:
+                case Call("where", (Var(mask), value, Var(s.name, dtype) as old)) if (
+                    mask in self.masks and dtype in FLOATS and s.name in of_all
+                ):
                     new[s.name] = self.made.local(f"_new_{s.name}", dtype)
                     yield replace(s, name=new[s.name].name, value=value)
-                    s = replace(s, value=Call("where", (mask, new[s.name], old), dtype))
+                    s = replace(s, value=Call("where", (Var(mask, "bool"), new[s.name], old), dtype))
             yield s
 
     def _mask(self, e: Expr) -> tuple[Assign, Var]:
         mask = self.made.local("_mask", "bool")
+        self.masks.add(mask.name)
         return Assign(mask.name, e, at=self.loop.at), mask
 
     def _flag(self, goes: Expr) -> Assign:

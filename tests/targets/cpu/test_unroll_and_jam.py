@@ -160,3 +160,17 @@ def test_turns_together(name, target):
             if "sum(" in TOGETHER.get(name, ("", ""))[1]:  # of which the order is open
                 given = [np.round(x * 8) / 8 for x in given]
             agree(kernel, *given)
+
+
+@pytest.mark.parametrize(("p", "q"), [(5, 2), (2**63 - 1, -2), (5, -(2**63)), (-(2**63), 2**63 - 1), (2, 2**63 - 1)])
+def test_bounds_that_lie_farther_apart_than_a_number_tells(p, q):
+    body = """
+        for i in grid(m):
+            for j in range(max(p, 0), min(q, n)):
+                s = 0.0
+                for k in range(l):
+                    s = s * 0.5 + a[i, k] * b[j, k]
+                out[i, j] = s
+    """
+    signature = "(a: float64[m, l], b: float64[n, l], p: int64, q: int64) -> (out: float64[m, n] = 3)"
+    agree(loop("cpu:x86-64-v3", signature, body, EXACT), draw(4, 3, dtype="f8"), draw(6, 3, dtype="f8"), p, q)

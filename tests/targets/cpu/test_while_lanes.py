@@ -40,6 +40,15 @@ TOGETHER = {
                 k += 1
             out[h, i] = k
     """),
+    "a choice of the kernel's own": ("(x: float64[n]) -> (out: float64[n])", """
+        for i in grid(n):
+            s = x[i]
+            t = 0.0
+            while t < 4.0:
+                s = where(t > 2.0, s * 0.5, s)
+                t = t + abs(s) + 0.1
+            out[i] = t
+    """),
     "a for loop that is left": ("(x: float64[n], y: float64[n]) -> (out: float64[n], turns: int32[n])", """
         for i in grid(n):
             s = abs(x[i]) + 0.5
