@@ -127,8 +127,8 @@ NAMED = {
         ("targets/cpu/test_own_indices.py",),
     ),
     "indices that are scalars besides": Named(
-        "pydotcompute/targets/cpu/own_indices.py", "beside = {name for name in several if sets[name] > loops[name]}",
-        "beside = set()", ("targets/cpu/test_own_indices.py",),
+        "pydotcompute/targets/cpu/own_indices.py", "into=lambda s: False) - _indices(n)}",
+        "into=lambda s: False) & set()}", ("targets/cpu/test_own_indices.py",),
     ),
     "choices of the kernel's own, as those of lanes that go on": Named(
         "pydotcompute/targets/cpu/while_lanes.py", "mask in self.masks and dtype", "dtype",
@@ -242,7 +242,8 @@ NAMED = {
         ("targets/cpu/test_while_lanes.py",),
     ),
     "what only some lanes compute, read by all": Named(
-        "pydotcompute/targets/cpu/while_lanes.py", "if dtype in FLOATS and s.name in of_all", "if dtype in FLOATS and times[s.name] == 1",
+        "pydotcompute/targets/cpu/while_lanes.py", "mask in self.masks and dtype in FLOATS and s.name in of_all",
+        "mask in self.masks and dtype in FLOATS and times[s.name] == 1",
         ("targets/cpu/test_while_lanes.py",),
     ),
     "turns together whose loops are not alike": Named(

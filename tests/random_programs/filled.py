@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from .scope import Array
 from .until import Until
 
@@ -47,8 +49,9 @@ class Filled(Until):
         self.line(f"s = {'p' if carries else self.rng.choice(starts)}")
         self.line(f"q = {self.rng.choice((f'{self.dtype}(1)', e))}")
         self.line(f"r = {self.rng.choice((f'{self.dtype}(3)', f'{self.dtype}(j)'))}")
-        if again := self.chance(0.2):  # the index of a loop, as a scalar beside
-            self.line(f"z = {self.rng.choice(('j', '2'))}")
+        index = self.rng.choice("zy")
+        if beside := self.chance(0.2):  # the index of a loop, as a scalar
+            self.line(f"{index} = {self.rng.choice(('j', '2'))}")
         if self.chance(0.3):
             with self.block(f"if {self.rng.choice(('j > 1', 's > 0.5', 'j % 3 == 0'))}:"):
                 self.line("s = s + 1")
@@ -60,7 +63,7 @@ class Filled(Until):
                     steps = (f"s += {a} * {b}", f"s += {a} * {d}", f"s = s * 0.5 + {d}", "s += t * t", "s = max(s, t)", f"s = s * 0.5 + {d} * r", f"q = q * 0.5 + {b}")
                     self.line(self.rng.choice(steps))
             if self.chance(0.4):
-                self.fill_again(self.rng.choice((a, b, d)), own[1] if again else "")
+                self.fill_again(index, self.rng.choice((a, b, d)).replace("z", index), own[1] if beside else "")
         if carries or goes_on and self.chance(0.1):
             self.line(self.rng.choice(("p = s * 0.5", "p += q" if carries else "best = max(best, s)")))
             if self.chance(0.5):
@@ -70,22 +73,26 @@ class Filled(Until):
         if self.chance(0.5):
             self.line(f"{own[1]} = q" if self.chance(0.7) else f"{own[1]} = {own[0]}")
 
-    def fill_again(self, term: str, index: str) -> None:
-        """After a loop of a turn, another one over the same index: of the turn's own, or that it leaves. index: where
-        it is kept before that, where it may be set besides."""
-        if index:
-            self.line(f"{index} = {self.dtype}(z)")
+    def fill_again(self, index: str, term: str, kept: str) -> None:
+        """After a loop of a turn, another one: of the turn's own, or that it leaves. kept: where its index is kept
+        before that, where it is a scalar besides."""
+        if kept:
+            self.line(f"{kept} = {self.dtype}({index})")
         form = self.rng.randrange(5)
         condition = "if s > 0.5:" if form == 0 else "if j >= 0:"
-        with self.block(condition), self.block(f"for z in range({('k', 'j % 3', '5', '4', 'min(k, 3)')[form]}):"):
-            if index and self.chance(0.5):
-                self.line("z = z * 2 + 1")
+        loop = f"for {index} in range({('k', 'j % 3', '5', '4', 'min(k, 3)')[form]}):"
+        with contextlib.ExitStack() as blocks:
+            for head in (condition, loop) if form == 0 or self.chance(0.3) else (loop,):
+                blocks.enter_context(self.block(head))
             if form == 0:
                 self.line(f"s = s * 0.5 + {term}")
-            elif form == 1:
+                return
+            if kept and self.chance(0.5):
+                self.line(f"{index} = {index} * 2 + 1")
+            if form == 1:
                 self.line(f"r = {self.dtype}(2)")
-            else:
-                self.line("s = s * 0.5 + 0.3")
-                with self.block(f"if {self.rng.choice(('s > 0.4', 'z == j', 's < q'))}:"):
-                    self.line(self.rng.choice(("break", "continue")))
-                self.line("s = s + r * 0.25")
+                return
+            self.line(f"s = s * 0.5 + {self.dtype}({index})")
+            with self.block(f"if {self.rng.choice(('s > 0.4', f'{index} == j', 's < q'))}:"):
+                self.line(self.rng.choice(("break", "continue")))
+            self.line("s = s + r * 0.25")

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...analysis.cost import EXACT
+from ...ir.dtypes import FLOATS
 from ...ir.tree import (
     Accumulate,
     Assign,
@@ -34,6 +35,7 @@ from ...ir.tree import (
     walk,
 )  # fmt: skip
 
+SMALL = 500  # nodes of what is written several times, as by LLVM, which then makes vectors of the loop around
 _QUICK = ("abs", "min", "max", "where", "fma")
 
 
@@ -189,6 +191,25 @@ def turns_of_nest(loop: For) -> int:
     inner = [turns_of_nest(n) for s in loop.body for n in walk(s) if isinstance(n, For)]
     start, stop, step = bounds
     return max(-((start - stop) // step), 0) * max(inner, default=1)
+
+
+def is_small(loop: Stmt) -> bool:
+    """Whether LLVM writes all turns of a loop one after the other."""
+    return isinstance(loop, For) and turns_of_nest(loop) * sum(1 for _ in walk(loop)) <= SMALL
+
+
+def told_by_data(body: Sequence[Stmt]) -> set[str]:
+    """The scalars that a body sets to what it loads or computes of floats, or to what follows from such ones."""
+    sets = [n for s in body for n in walk(s) if isinstance(n, Assign)]
+    found: set[str] = set()
+
+    def is_data(n: Any) -> bool:
+        of_data = isinstance(n, Var) and n.name in found
+        return of_data or isinstance(n, (Load, CallHelper)) or getattr(n, "type", "") in FLOATS
+
+    while more := {s.name for s in sets if any(map(is_data, walk(s.value)))} - found:
+        found |= more
+    return found
 
 
 def is_extreme(body: Iterable[Stmt], name: str) -> bool:

@@ -42,11 +42,24 @@ from ...ir.tree import (
     Store,
     Var,
     While,
-    children,
     walk,
 )  # fmt: skip
 from ..running import integer, number
-from .bodies import adds_rows, assigned, executed, exposed, is_extreme, is_slow, jumps, read, renamed, turns_of_nest
+from .bodies import (
+    SMALL,
+    adds_rows,
+    assigned,
+    executed,
+    exposed,
+    is_extreme,
+    is_slow,
+    is_small,
+    jumps,
+    read,
+    renamed,
+    told_by_data,
+    turns_of_nest,
+)  # fmt: skip
 from .common_loads import once_for_all
 from .lane_blocks import Block
 from .made import Made
@@ -59,7 +72,6 @@ LANES = {True: 16, False: 32}  # where something is computed in 64 bits; elsewhe
 _LEAST = ROWS // 2  # in the last block half and a quarter of the lanes too, but no fewer
 _SHORT = 128  # elements of rows that are turned whole
 _FEW = 8  # turns of a loop in another one
-_SMALL = 500  # nodes of what is written several times, as by LLVM, which then makes vectors of the grid's iterations
 _WIDE = {"float64", "complex64", "complex128"}
 _NEVER = (Atomic, Scatter, NewArray, Parallel, Return, AssignTuple)
 
@@ -104,7 +116,7 @@ class InLanes:
             known = len(self.of_all)
             self._find_same(rest)
         self.apart = self._is_apart(rest)
-        if self.apart and sum(1 for s in rest for _ in walk(s)) > _SMALL:
+        if self.apart and sum(1 for s in rest for _ in walk(s)) > SMALL:
             return None  # each lane has code of its own
         along = [] if self.apart else list(filter(self._along, self._shared(rest)))
         adding = [s for s in self._shared(rest) if self._goes_on(s)]
@@ -113,6 +125,8 @@ class InLanes:
         sums = [s for s in rest if isinstance(s, For) and self._goes_on(s)]
         if made.reorders and all(map(self._along, sums)) and any(adds_rows(s, self._goes_on(s)) for s in sums):
             return None  # terms of a row are vectors themselves
+        if made.reorders and self._gathers(sums):
+            return None  # so does each iteration, whose terms may be vectors too
         chains = sum(len(self._goes_on(part)) for part in along)  # of additions: where there is one, two are kept going
         several = max((chains_of(s) for s in rest if self._may_be_jammed(s)), default=0)
         if self.apart or along and chains != 1:
@@ -160,11 +174,15 @@ class InLanes:
                     return True
         return False
 
+    def _gathers(self, sums: Iterable[For]) -> bool:
+        """Whether whatever lanes read apart in these loops lies where data says."""
+        told = told_by_data(self.loop.body) - self.of_all
+        loads = [n for s in sums for n in walk(s) if isinstance(n, Load) and not self._is_same(n)]
+        return bool(loads) and all(read(*n.indices) & told for n in loads)
+
     def _along(self, loop: For) -> list[Load]:
         """What a loop that all lanes go through reads by tiles."""
-        if loop.start != number(0):
-            return []
-        loads = loads_along(loop, self.loop.names[-1], self.set - self.of_all)
+        loads = loads_along(loop, self.loop.names[-1], self.set - self.of_all) if loop.start == number(0) else []
         return [load for load in loads if load.array not in self.made.strided]
 
     def _pieces(self, loop: For, loads: list[Load], lanes: int, outer: frozenset[str]) -> Generator[Stmt, None, For]:
@@ -254,15 +272,13 @@ class InLanes:
         flag by what is the same for all lanes, and nothing else takes longer."""
         if not all(self._is_same(bound, outer) for bound in (loop.start, loop.stop, loop.step)):
             return False
-        if jumps(loop.body) or not outer and _is_small(loop):
-            return False
-        if loop.name in assigned(loop.body) or not self._only_inside(loop.name):
+        if jumps(loop.body) or not outer and is_small(loop):
             return False
         inside = outer | {loop.name}
         long = [s for s in loop.body if any(isinstance(n, (For, While, Reduce)) for n in walk(s))]
         if any(not isinstance(s, For) or not self._is_shared(s, inside) and turns_of_nest(s) > _FEW for s in long):
             return False
-        if not all(map(_is_small, long)) or any(not is_extreme(loop.body, name) for name in self._goes_on(loop)):
+        if not all(map(is_small, long)) or any(not is_extreme(loop.body, name) for name in self._goes_on(loop)):
             return True
         loads = [n for s in loop.body for n in walk(s) if isinstance(n, Load) and read(n) & inside]
         return bool(self._goes_on(loop, {"bool"})) and all(self._is_same(n, inside) for n in loads)
@@ -278,17 +294,6 @@ class InLanes:
         if any(isinstance(n, CallHelper) or isinstance(n, Load) and n.array in self.stored for n in nodes):
             return False
         return not any(isinstance(n, Var) and n.name in own for n in nodes)
-
-    def _only_inside(self, name: str) -> bool:
-        """Whether an index is read and set in loops over it alone."""
-
-        def outside(node: Any) -> bool:
-            if isinstance(node, (Var, Assign)) and node.name == name:
-                return True
-            inside = node.body if isinstance(node, (For, Reduce)) and node.name == name else ()
-            return any(outside(child) for child in children(node) if not any(child is s for s in inside))
-
-        return not any(outside(s) for s in (*self.loop.body, *self.tail))
 
     # -------------------------------------------------------------------------------------------------- parts
 
@@ -391,8 +396,3 @@ class InLanes:
             inside, condition, part = yield from once_for_all(part, self.made.extents, self.made.local, self._is_same)
             made = self.block.threads(part, lanes)
             yield If(condition, (self.block.threads(inside, lanes),), (made,), at=made.at) if condition else made
-
-
-def _is_small(loop: Stmt) -> bool:
-    """Whether LLVM writes all turns of a loop one after the other."""
-    return isinstance(loop, For) and turns_of_nest(loop) * sum(1 for _ in walk(loop)) <= _SMALL

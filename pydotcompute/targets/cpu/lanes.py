@@ -143,9 +143,8 @@ class _Loops:
     def _free(self, body: Sequence[Stmt], after: set[str]) -> frozenset[str]:
         """The indices of the loops in an iteration whose turns could come in any order."""
         found = set[str]()
-        names = [n.name for s in body for n in walk(s) if isinstance(n, For)]
         for s in reversed(body):
-            if isinstance(s, For) and names.count(s.name) == 1 and self._comes_in_any_order(s, after):
+            if isinstance(s, For) and self._comes_in_any_order(s, after):
                 found.add(s.name)
             after = after | exposed((s,))[0]
         return frozenset(found)
