@@ -254,7 +254,10 @@ class Entry:
                 for name in symbols:
                     # Behind `...` and `..., n` stands one shape: its number of rows is its number of elements.
                     if name not in size.value and (name, "rows" in size.value) != ("size", True):
-                        raise self.document.error(size, f"these sizes do not say '{name}'", f"add {name}: 1000")
+                        hint = f"add {name}: 1000"
+                        if any(p.name == name for p in self.signature.parameters):
+                            hint = f"add {name}: 3; of what says a dimension the value is here, not in 'inputs'"
+                        raise self.document.error(size, f"these sizes do not say '{name}'", hint)
         return {
             key: tuple({n: int(v.value) for n, v in size.value.items()} for size in choices.value)
             for key, choices in node.value.items()
