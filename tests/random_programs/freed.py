@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from .elements import bare
 from .scope import Array, Extent
-from .filled import Filled
+from .nested import Nested
 from .values import COMPLEX, EVERY, Expr, Retry, Table, common, literal, rank
 
 FREED = Table(tuple(d for d in EVERY.dtypes if d not in COMPLEX), is_exact=False)
@@ -27,7 +27,7 @@ _PRODUCTS = (
 )  # fmt: skip
 
 
-class Freed(Filled):
+class Freed(Nested):
     tinies: set[str]  # names
     of_integers: bool  # what is drawn of any kind
     has_row_sums: bool  # there are turns in proportion to the square of a dimension

@@ -20,8 +20,8 @@ _FORMS = (
 
 def drawn(seed: int, name: str = "k") -> Program:
     """The program of a campaign's seed: one of five has loops in the iterations of its loops, one of ten such as these
-    end themselves, one of ten such as fill a matrix."""
-    return vouched(Program(seed, name, form={4: "turns", 9: "turns", 7: "until", 2: "filled"}.get(seed % 10, "")))
+    end themselves, one of ten such as fill a matrix, one of ten several, of one index."""
+    return vouched(Program(seed, name, form={4: "turns", 9: "turns", 7: "until", 2: "filled", 6: "nested"}.get(seed % 10, "")))
 
 
 def vouched(program: Program) -> Program:

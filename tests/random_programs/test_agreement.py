@@ -75,9 +75,9 @@ def test_programs_whose_arithmetic_may_be_reordered_agree(tmp_path, number):
     assert sum(check_all(programs, tmp_path, check_program)) >= 4 * len(programs)
 
 
-@pytest.mark.parametrize("form", ["until", "filled"])
+@pytest.mark.parametrize("form", ["until", "filled", "nested"])
 def test_iterations_with_loops_agree(tmp_path, form):
-    """Those that end themselves, and those that fill a matrix."""
+    """Those that end themselves, those that fill a matrix, and several of one index."""
     programs = [Program(seed, f"k{seed}", form=form) for seed in range(2, 14)]
     assert sum(check_all(programs, tmp_path, check_program)) >= 4 * len(programs)
 
