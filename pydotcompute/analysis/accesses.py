@@ -57,6 +57,7 @@ class Value:
     falsity: tuple[Constraint, ...] = ()  # and if it is False;
     always: bool = False  # and whether it is known to be True
     modular: tuple[Poly, int] | None = None  # where `poly` is unknown, (p, bits): it is p modulo 2 ** bits
+    here: bool = False  # whether it is `poly` only where the conditions around it hold, which keep that from wrapping
 
 
 @dataclass(eq=False)

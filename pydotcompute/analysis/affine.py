@@ -128,6 +128,10 @@ def at_least(a: Poly, b: Poly) -> Constraint:
     return Constraint(((((">=", add(a, b, -1))),),))
 
 
+def between(poly: Poly, least: int, most: int) -> tuple[Constraint, Constraint]:
+    return at_least(poly, constant(least)), at_least(constant(most), poly)
+
+
 def equal(a: Poly, b: Poly) -> Constraint:
     return Constraint(((("==", add(a, b, -1)),),))
 

@@ -111,3 +111,13 @@ class Ranges:
                 found.append(affine.at_least(affine.constant(high), {monomial: 1}))
                 found.append(affine.at_least({monomial: 1}, affine.constant(low)))
         return found
+
+
+def widens(source: str, target: str) -> bool:
+    """Every value of the one integer type is a value of the other."""
+    if not (source.startswith(("int", "uint")) and target.startswith(("int", "uint"))):
+        return False
+    from_bits, to_bits = (int(name.lstrip("uint")) for name in (source, target))
+    if source.startswith("u") == target.startswith("u"):
+        return from_bits <= to_bits
+    return source.startswith("u") and from_bits < to_bits

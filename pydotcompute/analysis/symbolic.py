@@ -14,7 +14,6 @@ from .earlier import assigned
 from .ranges import bits_of, is_integer
 from .symbolic_locals import Locals
 from .symbolic_state import Environment
-from .symbolic_values import alternatives
 
 
 def collect(tree: t.KernelTree) -> Accesses:
@@ -87,7 +86,7 @@ class Walk(Locals):
         """A value that is only set under conditions depends on them, too."""
         guards = self.guards()
         return Value(value.poly, value.varies | guards.varies, value.loads | guards.loads, value.truth, value.falsity,
-                     value.always, value.modular)  # fmt: skip
+                     value.always, value.modular, value.here)  # fmt: skip
 
     def store(self, s: t.Store | t.Atomic | t.Scatter) -> None:
         outside = not any(scope.kind in ("threads", "grid") for scope in self.scopes)
@@ -188,12 +187,13 @@ class Walk(Locals):
                 poly = affine.unknown(atom)
                 if a and b and is_integer(self.local_type(name)):
                     then, otherwise = affine.equal(poly, a.poly), affine.equal(poly, b.poly)
-                    atom.facts += alternatives((*condition.truth, then), (*condition.falsity, otherwise))
+                    atom.facts += self.facts((a, b), (*condition.truth, then), (*condition.falsity, otherwise))
                     self.bounded(atom, min, max, a.poly, b.poly)
             result[name] = Value(
                 poly,
                 condition.varies.union(*(v.varies for v in both)),
                 condition.loads.union(*(v.loads for v in both)),
+                here=len(both) > 1 and poly == both[0].poly and any(v.here for v in both),
             )
         return result
 

@@ -43,6 +43,8 @@ class Locals(Values):
         found = {}
         before, conditions = self.environment, len(self.conditions)
         for name in filter(before.__contains__, settings):
+            if before[name].here:
+                continue
             values: list[Held] = [(before[name].poly, ())]
             for loops, value in settings[name]:
                 self.environment = dict(before)
@@ -53,10 +55,11 @@ class Locals(Values):
                     scope = Scope("for", loop)
                     self.environment[loop.name] = self.counted(loop, scope, *bounds)
                     counters += scope.indices
-                values.append((self.value(value).poly, tuple(fact for c in counters for fact in c.facts)))
+                given = self.value(value)
+                values.append((given.poly, tuple(fact for c in counters for fact in c.facts)))
                 for counter in counters:
                     counter.facts = []
-                if self.found.atoms.keys() - known - {c.id for c in counters}:
+                if given.here or self.found.atoms.keys() - known - {c.id for c in counters}:
                     break  # what else is unknown of it was said as if there had been such a turn
             else:
                 found[name] = values
@@ -123,7 +126,8 @@ class Locals(Values):
         counter = self.new(s.name, natural=True)
         counter.index = True
         scope.indices = (counter,)
-        return Value(self.ranged(counter, start, stop, step), varies, start.loads | stop.loads | step.loads)
+        index, here = self.ranged(counter, start, stop, step), start.here or stop.here or step.here
+        return Value(index, varies, start.loads | stop.loads | step.loads, here=here)
 
     def ranged(self, counter: Atom, start: Value, stop: Value, step: Value) -> Poly:
         """The index that starts at `start` and goes on by `step` as a polynomial over the counter of a loop, which gets

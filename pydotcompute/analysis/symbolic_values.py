@@ -9,7 +9,7 @@ from ..ir import tree as t
 from . import affine
 from .accesses import Value
 from .affine import Constraint, Poly
-from .ranges import MOST, bits_of, is_integer, of_type
+from .ranges import MOST, bits_of, is_integer, of_type, widens
 from .steps import never_wraps
 from .symbolic_state import State
 
@@ -74,30 +74,41 @@ class Values(State):
 
     def computed(self, parts: list[Value], dtype: str = "", poly: Poly | None = None) -> Value:
         """A value computed from these; without a polynomial, one that is not looked into."""
+        here = poly is not None and any(part.here for part in parts)
         if poly is None:
             poly = affine.unknown(self.derived("", *(part.poly for part in parts), dtype=dtype))
         return Value(
             poly,
             frozenset().union(*(part.varies for part in parts)),
             frozenset().union(*(part.loads for part in parts)),
+            here=here,
         )
+
+    def facts(self, values: Iterable[Value], *cases: Iterable[Constraint], here: bool = False) -> list[Constraint]:
+        """One of the cases, said of what these values make. Facts hold wherever somebody asks; of a value that is so
+        only under conditions, or what is said of it `here`, they hold unless one of these does not."""
+        if here or any(value.here for value in values):
+            cases += tuple(v.falsity for v in self.conditions if v.truth and not v.always)
+        return alternatives(*cases)
 
     def arithmetic(self, parts: list[Value], dtype: str, poly: Poly, once: Poly | None = None) -> Value:
         """A value that is this polynomial modulo the width of its type: the polynomial itself where it is known to stay
         in the type, else an unknown. `once`: what it is up to one turn around the width, said of the unknown."""
         least, most = of_type(dtype)
-        if self.ranges.within(poly, least, most) or self.held_within(poly, least, most):
-            return self.computed(parts, dtype, poly)
+        if self.ranges.within(poly, least, most):
+            return replace(self.computed(parts, dtype, poly), here=False)
+        if self.held_within(poly, least, most):
+            return replace(self.computed(parts, dtype, poly), here=True)
         result = self.computed(parts, dtype)
         turn = 1 << bits_of(dtype)
         if once is not None or self.ranges.within(poly, least - turn, most + turn):
-            self.turned(result.poly, poly if once is None else once, least, most)
+            self.turned(parts, result.poly, poly if once is None else once, least, most)
         return result if dtype.startswith("u") else replace(result, modular=(poly, bits_of(dtype)))
 
-    def turned(self, result: Poly, poly: Poly, least: int, most: int) -> None:
+    def turned(self, parts: list[Value], result: Poly, poly: Poly, least: int, most: int) -> None:
         """The result, an unknown, is the polynomial brought into a type by at most one turn."""
         turn, constant = most - least + 1, affine.constant
-        cases: list[tuple[Constraint, ...]] = [(affine.equal(result, poly), *between(poly, least, most))]
+        cases: list[tuple[Constraint, ...]] = [(affine.equal(result, poly), *affine.between(poly, least, most))]
         if self.ranges.most(poly) > most:
             cases.append((affine.equal(affine.add(result, constant(turn)), poly),
                           affine.at_least(poly, constant(most + 1))))  # fmt: skip
@@ -105,7 +116,7 @@ class Values(State):
             cases.append((affine.equal(affine.add(result, constant(-turn)), poly),
                           affine.at_least(constant(least - 1), poly)))  # fmt: skip
         (number,) = affine.atoms_of([result])
-        self.found.atoms[number].facts += alternatives(*cases)
+        self.found.atoms[number].facts += self.facts(parts, *cases)
         self.found.atoms[number].turns = True
 
     def is_above(self, poly: Poly, least: int) -> bool:
@@ -147,7 +158,8 @@ class Values(State):
         result = self.computed(parts, dtype)
         (number,) = affine.atoms_of([result.poly])
         atom = self.found.atoms[number]
-        atom.facts += alternatives(
+        atom.facts += self.facts(
+            parts,
             (*condition.truth, affine.equal(result.poly, then)),
             (*condition.falsity, affine.equal(result.poly, otherwise)),
         )
@@ -308,14 +320,16 @@ class Values(State):
             return self.chosen(parts, e.type, parts[0], parts[1].poly, parts[2].poly)
         a = parts[0].poly
         if e.function in ("min", "max"):
-            return self.computed(parts, poly=self.extreme(e.function, a, parts[1].poly, e.type))
+            return self.computed(parts, poly=self.extreme(e.function, a, parts[1].poly, e.type, parts))
         result = self.computed(parts, e.type)
         (number,) = affine.atoms_of([result.poly])
         atom = self.found.atoms[number]
         if e.function == "abs" and self.is_above(a, of_type(e.type)[0]):  # which is its own absolute value
-            atom.facts += alternatives(
+            atom.facts += self.facts(
+                parts,
                 (affine.at_least(a, {}), affine.equal(result.poly, a)),
                 (affine.at_least({}, a), affine.equal(result.poly, affine.add({}, a, -1))),
+                here=self.ranges.least(a) <= of_type(e.type)[0],
             )
             atom.most = min(atom.most, max(-self.ranges.least(a), self.ranges.most(a)))
             atom.least, atom.natural = 0, True
@@ -324,13 +338,13 @@ class Values(State):
             self.bounded(atom, min, max, affine.constant(least), affine.constant(min(most, of_type(e.type)[1])))
         return result
 
-    def extreme(self, op: str, a: Poly, b: Poly, dtype: str = "int64") -> Poly:
+    def extreme(self, op: str, a: Poly, b: Poly, dtype: str = "int64", parts: Iterable[Value] = ()) -> Poly:
         atom = self.derived("", a, b, dtype=dtype)
         result = affine.unknown(atom)
         for part in (a, b):
             low, high = (part, result) if op == "max" else (result, part)
-            atom.facts.append(affine.at_least(high, low))
-        atom.facts += alternatives((affine.equal(result, a),), (affine.equal(result, b),))
+            atom.facts += self.facts(parts, (affine.at_least(high, low),))
+        atom.facts += self.facts(parts, (affine.equal(result, a),), (affine.equal(result, b),))
         least = min if op == "min" else max
         self.bounded(atom, least, least, a, b)
         return result
@@ -364,10 +378,6 @@ def alternatives(*groups: Iterable[Constraint]) -> list[Constraint]:
     return [one] if one else []
 
 
-def between(poly: Poly, least: int, most: int) -> tuple[Constraint, Constraint]:
-    return affine.at_least(poly, affine.constant(least)), affine.at_least(affine.constant(most), poly)
-
-
 def relation(op: str, a: Poly, b: Poly) -> Constraint:
     one = affine.constant(1)
     match op:
@@ -382,13 +392,3 @@ def relation(op: str, a: Poly, b: Poly) -> Constraint:
         case "==":
             return affine.equal(a, b)
     return affine.unequal(a, b)
-
-
-def widens(source: str, target: str) -> bool:
-    """Every value of the one integer type is a value of the other."""
-    if not (source.startswith(("int", "uint")) and target.startswith(("int", "uint"))):
-        return False
-    from_bits, to_bits = (int(name.lstrip("uint")) for name in (source, target))
-    if source.startswith("u") == target.startswith("u"):
-        return from_bits <= to_bits
-    return source.startswith("u") and from_bits < to_bits

@@ -114,6 +114,18 @@ NAMED = {
         "pydotcompute/builder/build.py", "if project.is_as_planned:  # else who", "if True:  # else who",
         ("builder/test_two_builders.py",),
     ),
+    "facts of a branch, where it is not taken": Named(
+        "pydotcompute/analysis/symbolic_values.py", "if here or any(value.here for value in values):", "if False:",
+        ("targets/cpu/test_proofs.py",),
+    ),
+    "loads under a reduction's condition, before it": Named(
+        "pydotcompute/targets/cpu/lifted_checks.py", "if isinstance(node, Reduce):  # which", "if False:  # which",
+        ("targets/cpu/test_proofs.py",),
+    ),
+    "elements that only some iterations touch, stored by all": Named(
+        "pydotcompute/targets/cpu/running_totals.py", "if array not in self.tree.disjoint  # which", "if True  # which",
+        ("targets/cpu/test_proofs.py",),
+    ),
     "ways out of loops inside, of several turns together": Named(
         "pydotcompute/targets/cpu/unroll_and_jam.py", "if any(jumps(n.body) for n in inner):", "if False:",
         ("targets/cpu/test_own_indices.py",),

@@ -93,25 +93,27 @@ def lengths(tree: KernelTree) -> frozenset[str]:
     return frozenset(found)
 
 
-def is_bounded(e: Expr, names: Set[str]) -> bool:
-    """Whether it is no larger than about one of these scalars, or a small number."""
+def is_bounded(e: Expr, names: Set[str], most: int = SHORT * SHORT) -> bool:
+    """Whether it is no larger than about one of these scalars, or a small number. most: how many times such a one."""
     match e:
         case Const():
             return isinstance(e.value, int) and abs(e.value) <= PIECE
         case Var():
             return e.name in names
         case Convert():
-            return is_bounded(e.operand, names)
+            return is_bounded(e.operand, names, most)
         case Select():
-            return is_bounded(e.then, names) and is_bounded(e.otherwise, names)
+            return is_bounded(e.then, names, most) and is_bounded(e.otherwise, names, most)
         case Call(function="min"):
-            return any(is_bounded(a, names) for a in e.arguments)
+            return any(is_bounded(a, names, most) for a in e.arguments)
         case Call(function="max"):
-            return all(is_bounded(a, names) for a in e.arguments)
+            return all(is_bounded(a, names, most) for a in e.arguments)
         case Binary(op="+" | "-"):
-            return is_bounded(e.left, names) and is_bounded(e.right, names)
-        case Binary(op="*" | "//" | ">>", right=Const() as right):
-            return is_bounded(e.left, names) and (e.op != "*" or isinstance(right.value, int) and right.value <= SHORT)
+            return is_bounded(e.left, names, most) and is_bounded(e.right, names, most)
+        case Binary(op="*", right=Const(int() as times)):
+            return times <= min(most, SHORT) and is_bounded(e.left, names, most // max(times, 1))
+        case Binary(op="//" | ">>", right=Const()):
+            return is_bounded(e.left, names, most)
     return False
 
 

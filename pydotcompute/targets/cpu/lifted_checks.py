@@ -25,6 +25,7 @@ from ...ir.tree import (
     If,
     Load,
     Parallel,
+    Reduce,
     Return,
     Select,
     Stmt,
@@ -205,6 +206,9 @@ def _unconditional(body: tuple[Stmt, ...]) -> Iterator[Any]:
 
 def _evaluated(node: Any) -> Iterator[Any]:
     yield node
+    if isinstance(node, Reduce):  # which may have no turns, and conditions in them
+        yield from _evaluated(node.count)
+        return
     inside = list(children(node))
     for child in inside[:1] if isinstance(node, (Select, BoolOp)) else inside:
         yield from _evaluated(child)

@@ -69,7 +69,8 @@ def _row_of(loop: Parallel) -> _Row | None:
     """The first row that an iteration sums up, if its length does not depend on the iteration."""
     if body_size(loop) > _LARGE:
         return None
-    changed = assigned(loop.body) | set(loop.names)
+    inside = {name for s in loop.body for n in walk(s) if isinstance(n, Parallel) for name in n.names}
+    changed = assigned(loop.body) | inside | set(loop.names)
     for count, inner in _rows(node for s in loop.body for node in walk(s)):
         names = {part.name for part in walk(count) if isinstance(part, Var)}
         reductions = inner.reductions if isinstance(inner, Parallel) else (inner.reduction,)

@@ -120,7 +120,8 @@ class _Totals:
         return [
             (array, place)
             for array, own in touched.items()
-            if (place := next((n.indices for n in own if isinstance(n, Store)), None)) is not None
+            if array not in self.tree.disjoint  # which is said of what the kernel touches, and of nothing else
+            and (place := next((n.indices for n in own if isinstance(n, Store)), None)) is not None
             and any(isinstance(n, Load) and n.indices == place for n in own)
             and all(self._is_plain(n, place) for n in own if n.indices == place or not isinstance(n, Load))
             and not read(*place) & changes
