@@ -18,6 +18,17 @@ COUNTS = (0, 1, 5, 8, 13, 16, 17, 33, 41)  # fewer than lanes, as many, and some
 EXACT = "fastmath: []"  # what the interpreter computes, to the bit
 
 FREE = {
+    "an end that reads an index of an inner loop": ("(x: float64[m, n]) -> (out: float64[n], t: float64)", """
+        c = 0.0
+        for i in range(n):
+            s = 0.0
+            for k in range(m):
+                s = s * 0.5 + x[k, i]
+            out[i] = s
+            k = i * 2
+            c += s * k
+        t[()] = c
+    """),
     "columns": ("(x: float64[m, n]) -> (out: float64[n])", """
         for i in range(n):
             s = 0.0
@@ -163,17 +174,6 @@ BOUND = {
             out[i] = s
             if s > 0.0:
                 t = s
-    """),
-    "an end that reads an index of an inner loop": ("(x: float64[m, n]) -> (out: float64[n], t: float64)", """
-        c = 0.0
-        for i in range(n):
-            s = 0.0
-            for k in range(m):
-                s = s * 0.5 + x[k, i]
-            out[i] = s
-            k = i * 2
-            c += s * k
-        t[()] = c
     """),
     "one element, whoever is last": ("(x: float64[m, n]) -> (out: float64[1] = 0)", """
         for i in range(n):

@@ -20,6 +20,17 @@ COUNTS = (0, 1, 3, 4, 7, 8, 9, 12, 16, 20, 29, 41)  # fewer than lanes, half of 
 EXACT = "fastmath: []"  # what the interpreter computes, to the bit
 
 TOGETHER = {
+    "a count that is read afterwards": ("(x: float64[n], m: int64) -> (out: float64[n], last: int64[n])", """
+        for i in grid(n):
+            s = x[i]
+            k = -1
+            for k in range(m + 4):
+                s = s * 0.5 + 0.3
+                if s > 0.5:
+                    break
+            out[i] = s
+            last[i] = k
+    """),
     "how far a series goes": ("(x: float64[n], y: float64[n]) -> (out: float64[n], turns: int64[n])", """
         for i in grid(n):
             s = x[i]
@@ -201,17 +212,6 @@ ALONE = {
                 if s > 0.75:
                     break
             out[i] = s
-    """),
-    "a count that is read afterwards": ("(x: float64[n], m: int64) -> (out: float64[n], last: int64[n])", """
-        for i in grid(n):
-            s = x[i]
-            k = -1
-            for k in range(m + 4):
-                s = s * 0.5 + 0.3
-                if s > 0.5:
-                    break
-            out[i] = s
-            last[i] = k
     """),
     "elements that lie who knows where": ("(x: float64[n], y: float64[n]) -> (out: float64[n])", """
         for i in grid(n):
