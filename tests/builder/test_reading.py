@@ -37,7 +37,8 @@ def test_what_a_worker_dies_of_as_it_reads_is_read_again_by_the_job(fresh):
     killed, told = [], []
 
     def report(event):
-        if isinstance(event, Started) and isinstance(event.task, Reading) and str(event.task) == "cube T=float64":
+        reads = isinstance(event, Started) and isinstance(event.task, Reading) and str(event.task) == "cube T=float64"
+        if reads and not killed:  # one that is gone before it is given the task leaves it to the next
             killed.append(event.worker)
             os.kill(event.worker, signal.SIGKILL)
 
