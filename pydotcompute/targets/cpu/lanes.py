@@ -183,7 +183,7 @@ class _Loops:
     def _is_free(self, loop: For, head: tuple[Stmt, ...], tail: tuple[Stmt, ...], after: set[str]) -> bool:
         """Whether the heads of its turns could come in any order, but for what they do to arrays."""
         bounds, nodes = (loop.start, loop.stop), [n for s in loop.body for n in walk(s)]
-        if loop.step != _ONE or jumps(loop.body) or after & (assigned(head) | {loop.name}):
+        if loop.step != _ONE or jumps(loop.body) or after & assigned(head):
             return False
         if not any(isinstance(n, (For, Reduce)) for n in nodes) and not tail:
             return False  # what has none LLVM makes vectors of

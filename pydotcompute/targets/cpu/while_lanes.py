@@ -77,7 +77,7 @@ class UntilDone:
         before, after = loop.body[:at], loop.body[at + 1 :]
         straight = [n for s in (*before, *after) for n in walk(s) if isinstance(n, Stmt)]
         turns = loop.body[at]
-        if not all(isinstance(n, (Assign, Store, If)) for n in straight) or not self._goes_alike(turns, after):
+        if not all(isinstance(n, (Assign, Store, If)) for n in straight) or not self._goes_alike(turns):
             return None
         assert isinstance(turns, (While, For))
         if not self._is_worth_it(turns):
@@ -102,7 +102,7 @@ class UntilDone:
         half = block.some(lanes // 2, self._until_done(turns, parts, lanes // 2))
         return block.written(lanes, (), self._until_done(turns, parts, lanes), (half, few))
 
-    def _goes_alike(self, loop: Stmt, after: Sequence[Stmt]) -> bool:
+    def _goes_alike(self, loop: Stmt) -> bool:
         """Whether it is a loop that lanes can go round together: a `while` loop, or a `for` loop that they leave at
         different turns, but count alike."""
         if isinstance(loop, While):
@@ -111,9 +111,7 @@ class UntilDone:
             return False
         if any(isinstance(n, Load) for n in (*walk(loop.start), *walk(loop.stop))):
             return False
-        own = assigned(loop.body)
-        same = not read(loop.start, loop.stop) & (self.set | {self.loop.names[-1]})
-        return same and loop.name not in own and loop.name not in exposed(after)[0]
+        return not read(loop.start, loop.stop) & (self.set | {self.loop.names[-1]})
 
     def _parts_of(
         self, before: Sequence[Stmt], loop: While | For, after: Sequence[Stmt]
