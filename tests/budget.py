@@ -33,7 +33,7 @@ SLOW = (
     "targets/cpu/test_artifacts.py", "targets/cpu/test_fast_sums.py", "targets/cpu/test_fastmath.py",
     "targets/cpu/test_grid_lanes.py", "targets/cpu/test_independent.py", "targets/cpu/test_index_checks.py",
     "targets/cpu/test_index_set_splitting.py", "targets/cpu/test_language.py", "targets/cpu/test_lifted_checks.py",
-    "targets/cpu/test_narrowed_ranges.py", "targets/cpu/test_periodic.py", "targets/cpu/test_private_copies.py",
+    "targets/cpu/test_load_hoisting.py", "targets/cpu/test_narrowed_ranges.py", "targets/cpu/test_periodic.py", "targets/cpu/test_private_copies.py",
     "targets/cpu/test_range_lanes.py", "targets/cpu/test_reductions.py", "targets/cpu/test_running_totals.py",
     "targets/cpu/test_saturation.py", "targets/cpu/test_scatter.py", "targets/cpu/test_staged_updates.py",
     "targets/cpu/test_steady.py", "targets/cpu/test_streaming.py", "targets/cpu/test_threads.py",

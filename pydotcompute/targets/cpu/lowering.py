@@ -44,6 +44,7 @@ from .few_columns import unrolled
 from .if_conversion import without_conditions
 from .lanes import in_lanes
 from .late_operands import latest_last
+from .load_hoisting import with_hoisted_loads
 from .loop_reductions import Lanes
 from .narrowed_ranges import with_narrowed_ranges
 from .periodic import periodic
@@ -98,7 +99,7 @@ class _Phase:
 
 def lower(tree: KernelTree, bounds: bool = False) -> CpuSource:
     """Generated Python for one specialisation."""
-    tree = in_scalars(written_out(without_conditions(tree)))
+    tree = in_scalars(written_out(with_hoisted_loads(without_conditions(tree))))
     bodies = (tree.body, *(h.body for h in tree.helpers))
     if any(isinstance(n, While) for body in bodies for s in body for n in walk(s)):
         tree = inside.marked(tree, leaves=True)
