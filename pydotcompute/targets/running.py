@@ -44,11 +44,17 @@ def converted(e: Expr, dtype: str) -> Expr:
     return e if e.type == dtype else Convert(e, dtype)
 
 
+def rounds(r: Reduction) -> bool:
+    """Whether its bits depend on which terms are taken together."""
+    return r.op in ("sum", "prod") and r.type in (*FLOATS, *COMPLEX)
+
+
 @dataclass(frozen=True)
 class Scan:
     """The names of one scan. start, rest: of a float sum, what a chunk goes on from, and what was rounded off there;
-    total, left: its own sum, and what was rounded off. Of any other scan `value` is all. type: of all of them; of a
-    sum of float32 it may be float64, where nothing that counts is rounded off, and there is no `rest` and no `left`."""
+    total, left: its own sum, and what was rounded off. Of a product of floats `total` is the chunk's own; of any other
+    scan `value` is all. type: of all of them; of a sum of float32 it may be float64, where nothing that counts is
+    rounded off, and there is no `rest` and no `left`."""
 
     of: Reduction
     type: str
@@ -62,7 +68,11 @@ class Scan:
 
     @property
     def is_sum(self) -> bool:
-        return self.of.op == "sum" and (self.of.type in FLOATS or self.of.type in COMPLEX)
+        return self.of.op == "sum" and rounds(self.of)
+
+    @property
+    def is_product(self) -> bool:
+        return self.of.op == "prod" and rounds(self.of)
 
     @property
     def keeps_rest(self) -> bool:
@@ -113,7 +123,7 @@ class Steps:
     def begin(self, scan: Scan, start: Expr, rest: Expr | None) -> list[Stmt]:
         """Before a chunk that goes on from `start`, and of a sum of floats what was rounded off there."""
         if not scan.is_sum:
-            return [Assign(scan.value, start)]
+            return [Assign(scan.value, start), *[Assign(scan.total, scan.identity())] * scan.is_product]
         zero, minus = scan.identity(), Const(-0.0 if scan.type in FLOATS else complex(-0.0, -0.0), scan.type)
         found = [Assign(scan.total, start), Assign(scan.left, rest if rest is not None else zero)]
         found += [Assign(scan.start, scan.known(scan.total, scan.left)), Assign(scan.total, minus)]
@@ -157,7 +167,8 @@ class Steps:
     def update(self, scan: Scan, term: Expr, at: Node) -> list[Stmt]:
         """A scan goes on by a term."""
         if not scan.is_sum:
-            return [Assign(scan.value, scan.combined(scan.var(scan.value), term), at=at.at)]
+            names = (scan.total, scan.value) if scan.is_product else (scan.value,)
+            return [Assign(name, scan.combined(scan.var(name), term), at=at.at) for name in names]
         added = self.added(scan, converted(term, scan.type), scan.total, scan.left, at)
         value = Binary("+", scan.var(scan.start), scan.known(scan.total, scan.left), scan.type)
         return [*added, Assign(scan.value, value, at=at.at)]

@@ -17,7 +17,7 @@ from functools import reduce
 from typing import Any, TypeGuard
 
 from ..ir.contraction import reorders
-from ..ir.dtypes import COMPLEX, FLOATS
+from ..ir.dtypes import FLOATS
 from ..ir.names import all_names
 from ..ir.tree import (
     Accumulate,
@@ -41,7 +41,7 @@ from ..ir.tree import (
     rebuilt,
     walk,
 )  # fmt: skip
-from .running import AT_ONCE, Scan, Steps, StepsAtOnce, converted, integer, number
+from .running import AT_ONCE, Scan, Steps, StepsAtOnce, converted, integer, number, rounds
 from .totals import totals_of
 
 _FEW = 60  # nodes of an iteration that is written several times
@@ -181,8 +181,7 @@ class _Lowering:
         if totals is None:
             return (*first, *deal.one_by_one(others), *after)
         parallel = (*deal.totals(totals), *deal.combination(), *deal.second(others))
-        rounds = any(r.op == "sum" and (r.type in FLOATS or r.type in COMPLEX) for r in others)
-        if not self.several or of_block or rounds:  # sums of other chunks would have other bits
+        if not self.several or of_block or any(map(rounds, others)):  # of other chunks they would have other bits
             return (*first, *parallel, *after)
         worth = Compare("<", number(1), much)
         condition = BoolOp("and", Var(self.several, "bool"), worth)
@@ -342,6 +341,7 @@ class _Dealt:
                 next_ += [Assign(scan.rest, rest)] if rest else []
                 next_ += self.gone_on(scan, scan.known(scan.total, scan.left))
                 next_ += self.put(scan, after, scan.var(scan.start), scan.var(scan.rest))
-            elif alone:
-                next_ += self.put(scan, after, scan.var(scan.value), scan.identity())
+            elif alone:  # products of chunks, which have the same bits where those are found at once
+                whole = scan.combined(scan.load(scan.totals, k), scan.var(scan.total))
+                next_ += self.put(scan, after, whole if scan.is_product else scan.var(scan.value), scan.identity())
         return (*begin, *self.chunk(k, self.s.body, tuple(last), tuple(next_)))

@@ -112,6 +112,23 @@ BODIES = {
         out[()] = s
         more[()] = sum(x[0, j] for j in grid(n))
     """),
+    "a running product": ("(x: T[m, n]) -> (out: T[m, n], last: T)", """
+        s = T(3)
+        for i, j in grid(m, n):
+            s *= 1 + min(max(x[i, j], T(-1)), T(1)) / 1000
+            out[i, j] = s
+        last[()] = s
+    """),
+    "a product beside a count": ("(x: T[m, n]) -> (out: int64[m, n], product: T)", """
+        count = 0
+        p = T(3)
+        for i, j in grid(m, n):
+            if x[i, j] > 0:
+                count += 1
+            out[i, j] = count
+            p *= 1 + min(max(x[i, j], T(-1)), T(1)) / 1000
+        product[()] = p
+    """),
 }  # fmt: skip
 
 
