@@ -78,7 +78,7 @@ def test_programs_whose_arithmetic_may_be_reordered_agree(tmp_path, number):
 @pytest.mark.parametrize("form", ["until", "filled", "nested"])
 def test_iterations_with_loops_agree(tmp_path, form):
     """Those that end themselves, those that fill a matrix, and several of one index."""
-    programs = [Program(seed, f"k{seed}", form=form) for seed in range(2, 14)]
+    programs = [Program(seed, f"k{seed}", form=form) for seed in range(2, 9)]
     assert sum(check_all(programs, tmp_path, check_program)) >= 4 * len(programs)
 
 
