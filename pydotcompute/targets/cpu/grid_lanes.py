@@ -139,7 +139,8 @@ class InLanes:
         if self.apart:
             block.arrays.clear()
         together = (*self._together(rest, lanes), *self._in_turn(lanes))
-        some = [self._some(n, rest) for n in (lanes // 2, lanes // 4) if n >= _LEAST]
+        much = any(isinstance(n, Reduce) for s in rest for n in walk(s))  # each is written in many forms
+        some = [self._some(n, rest) for n in (lanes // 2, lanes // 4) if n >= _LEAST and not much]
         made.arrays |= {tile.name: tile for tile in self.tiles}
         turns = (n for s in loop.body for n in (self._jammed(s) if self._may_be_jammed(s) else (s,)))
         left, each = Binary("-", count, block.first, "int64"), (block.index(block.other), *turns, *self.tail)

@@ -27,7 +27,7 @@ from ..llvm.faults import Faults
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
 from .arrays import before_line
-from .bodies import assigned, goes_across, has_much_code, lie_side_by_side, vector_width
+from .bodies import assigned, goes_across, has_loops, has_much_code, lie_side_by_side, vector_width
 from .index_set_splitting import (
     Split,
     assuming,
@@ -204,7 +204,11 @@ class InnermostLoops:
             yield first, writer.held("_terms", f"minimum(int64({block}), sub({stop}, {first}))")
 
     def _in_lanes(self, loop: Parallel, lanes: Lanes, start: str, stop: str) -> None:
-        """The few iterations of a short row; those of one block; or all others block by block."""
+        """The few iterations of a short row; those of one block; or all others block by block. What has loops of its own
+        is written once: nested sums would be written in each form within each form."""
+        if has_loops(*loop.body):
+            with self._blocks(loop, lanes.block, start, stop) as (first, terms):
+                return self._one_by_one(loop, lanes, first, terms)
         shorter, most = self.rows.range.get(loop.counts[-1], (0, 0)) if start == "int64(0)" else (0, 0)
         length = self.writer.held("_length", f"sub({stop}, {start})")
         if most > lanes.block:

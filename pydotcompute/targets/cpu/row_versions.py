@@ -13,7 +13,7 @@ from ...ir.tree import Expr, Parallel, Reduce, Var, walk
 from ..llvm.expressions import Expressions, is_cheap
 from ..llvm.words import EXTREMA
 from ..llvm.writer import Writer
-from .bodies import assigned, body_size, has_much_code
+from .bodies import assigned, body_size, has_loops, has_much_code
 from .loop_reductions import Lanes, lanes_together
 from .search import SEARCHES
 
@@ -87,7 +87,10 @@ def _row_of(loop: Parallel) -> _Row | None:
 
 
 def _rows(nodes: Iterable[Any]) -> Iterator[tuple[Expr, Parallel | Reduce]]:
+    """Those whose terms have no rows of their own, next to which what a row costs is nothing."""
     for node in nodes:
+        if isinstance(node, (Parallel, Reduce)) and has_loops(*node.body):
+            continue
         if isinstance(node, Parallel):
             yield node.counts[-1], node
         elif isinstance(node, Reduce) and not node.short:
