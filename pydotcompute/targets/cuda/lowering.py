@@ -211,9 +211,10 @@ class Module:
         elif self.reductions:
             code.grid_reduction.chunks(main, counts, partial)
         else:
-            if len(counts) > 1 and (self.launch.get("grid") or None in self.grid()["counts"]):
-                # It may be launched for nothing, and of nested loops the outer one be endless, the inner one empty.
-                some = " and ".join(f"gt({count}, int64(0))" for count in counts[1:])
+            if self.launch.get("grid") or None in self.grid()["counts"]:
+                # It may be launched for nothing: of nested loops the outer one would be endless, the inner one empty,
+                # and of a count that is far below 0 what is subtracted would go round.
+                some = " and ".join(f"gt({count}, int64(0))" for count in counts)
                 counts = (self.writer.held("_count", f"({counts[0]} if {some} else int64(0))"), *counts[1:])
             with counted(code, self.counters.arrays if self.counters else ()):
                 code.loops.grid(main, counts)

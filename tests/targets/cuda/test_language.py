@@ -1,6 +1,7 @@
 """What of loops and arrays shows in PTX alone: registers, and grids whose counts only the kernel knows."""
 
 import numpy as np
+import pytest
 from tests.targets.built import agree, draw
 from tests.targets.cuda.cuda_support import loop
 
@@ -46,5 +47,14 @@ def test_private_arrays_stay_in_registers():
 def test_a_count_that_only_the_kernel_knows():
     built = loop("(k: int64[m], x: float32[n]) -> (out: float32[n] = 7)", "for i in grid(k[0]):\n    out[i] = x[i]")
     assert built.meta["launches"][0]["grid"]["counts"] == [None]
-    for k in (0, 5, 1000):
+    for k in (0, 5, 1000, -(2**63)):
         agree(built, np.array([k]), draw(1000))
+
+
+@pytest.mark.parametrize("dtype, launch", [("float64", ()), ("int64", ("launch: {block: 64, grid: 2}",))])
+def test_a_count_far_below_0_is_none(dtype, launch):
+    """Also where a thread does several iterations at once, and something is subtracted from the count."""
+    body = "for i in grid(min(int64(k), n)):\n    out[i] = x[i]"
+    built = loop(f"(k: {dtype}, x: float32[n]) -> (out: float32[n] = 7)", body, *launch)
+    for k in (-(2**63), -(2**63) + 2048, -1, 20):
+        agree(built, k, draw(1000))
