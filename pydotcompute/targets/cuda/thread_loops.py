@@ -17,6 +17,7 @@ from ..llvm.faults import Faults
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
 from ..sites import may_be_long
+from .arrays import all_of
 from .barriers import without_first_barrier
 from .counts import Number, fixed, held_counts, number_turns, product, rows_of
 from .elements import Elements
@@ -165,7 +166,7 @@ class ThreadLoops:
     def _within(self, s: Parallel, counts: tuple[str, ...], iteration: Iteration, body: tuple[Stmt, ...]) -> None:
         """An iteration of rows that are wider than the loop's."""
         inside = [f"lt({self.names.of(n)}, {c})" for n, c in zip(s.names[1:], counts[1:], strict=True)]
-        with self.writer.if_(inside[0] if len(inside) == 1 else f"band({inside[0]}, {inside[1]})"):
+        with self.writer.if_(all_of(inside)):
             iteration(body)
 
     def _iteration(self, s: Parallel, counts: tuple[str, ...], where: str, body: tuple[Stmt, ...]) -> None:

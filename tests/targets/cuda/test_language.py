@@ -58,3 +58,19 @@ def test_a_count_far_below_0_is_none(dtype, launch):
     built = loop(f"(k: {dtype}, x: float32[n]) -> (out: float32[n] = 7)", body, *launch)
     for k in (-(2**63), -(2**63) + 2048, -1, 20):
         agree(built, k, draw(1000))
+
+
+def test_private_elements_of_loops_of_four_counts():
+    """What is beyond any of a loop's counts is no iteration of it, where rows are as wide as the array's."""
+    body = """
+        for r in blocks(m):
+            keep = private((2, 2, 3, 4), float32)
+            for i, j, k, l in threads(a, b, c, d):
+                keep[i, j, k, l] = x[r, i, j, k, l]
+            for i, j, k, l in threads(a, b, c, d):
+                out[r, i, j, k, l] = keep[i, j, k, l] + 1
+    """
+    more = 'requires: ["a <= 2", "b <= 2", "c <= 3", "d <= 4"]'
+    built = loop("(x: float32[m, a, b, c, d]) -> (out: float32[m, a, b, c, d])", body, more)
+    for shape in ((2, 2, 3, 4), (2, 2, 3, 3), (2, 2, 2, 4), (2, 1, 3, 4), (1, 2, 1, 2)):
+        agree(built, draw(2, *shape))
