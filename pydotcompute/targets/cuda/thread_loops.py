@@ -11,7 +11,7 @@ from functools import partial
 from itertools import groupby
 from typing import TypeGuard
 
-from ...ir.tree import Assign, CallHelper, Const, Load, Parallel, Select, Stmt, Store, Var, walk
+from ...ir.tree import Assign, CallHelper, Const, Continue, Load, Parallel, Select, Stmt, Store, Var, walk
 from ..llvm.expressions import Expressions
 from ..llvm.faults import Faults
 from ..llvm.statements import Statements
@@ -74,7 +74,7 @@ class ThreadLoops:
             turns = -(-known // self.block)
         if turns is None:
             self.coarsening.turns(s, early, where, "_thread", total, number, iteration, self.near)
-        elif known is None and len(counts) == 1 and turns % ROUND == 0:
+        elif known is None and len(counts) == 1 and turns % ROUND == 0 and not _goes_on(s):
             self._in_rounds(s, turns, where, total, number, iteration)
         else:
             whole = known == turns * self.block
@@ -179,3 +179,8 @@ class ThreadLoops:
             self.writer.assign(position, text)
             self.reductions.position = position
         self.statements.write(body)
+
+
+def _goes_on(s: Parallel) -> bool:
+    """Whether an iteration may end early: the others of its round, which stand in the same body, would end with it."""
+    return any(isinstance(n, Continue) for n in walk(s))

@@ -74,3 +74,22 @@ def test_private_elements_of_loops_of_four_counts():
     built = loop("(x: float32[m, a, b, c, d]) -> (out: float32[m, a, b, c, d])", body, more)
     for shape in ((2, 2, 3, 4), (2, 2, 3, 3), (2, 2, 2, 4), (2, 1, 3, 4), (1, 2, 1, 2)):
         agree(built, draw(2, *shape))
+
+
+def test_an_iteration_that_ends_early_ends_no_other():
+    """Of a private array's, several turns of a thread stand in one body."""
+    body = """
+        for r in blocks(m):
+            keep = private((2048,), float32)
+            s = float32(0)
+            for c in threads(n):
+                keep[c] = x[r, c]
+                if x[r, c] < 0:
+                    continue
+                s += float32(1)
+            for c in threads(n):
+                out[r, c] = keep[c] * s
+    """
+    built = loop("(x: float32[m, n]) -> (out: float32[m, n])", body, 'requires: ["n <= 2048"]')
+    for n in (700, 1500, 2048):
+        agree(built, draw(2, n))
