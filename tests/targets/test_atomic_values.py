@@ -110,3 +110,15 @@ def test_the_bounds_of_a_range_from_the_left(target):
         at = agree(built, np.array([q]))
         wanted = [*range(q, 10 * (q + 1), q + 3), *range(q + 3, 4 * (q + 4))]
         assert at[0] == len(wanted) and at[1 : 1 + at[0]].tolist() == wanted
+
+
+@every_target
+def test_an_array_that_only_some_phases_update(target):
+    body = """
+        k[0] = k[1] + 5
+        for i in grid(n):
+            atomic_add(k, i % 3, 1)
+        for i in grid(n):
+            out[i] = k[i] * 2
+    """
+    agree(loop(target, "(k: inout int32[n]) -> (out: int32[n])", body), draw(300, dtype="i4"))

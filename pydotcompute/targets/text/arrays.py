@@ -98,7 +98,7 @@ def _of_parameter(p: Parameter, names: Names, scalars: Scalars, tree: KernelTree
     pointer, start = (names.of(p.name), "") if whole else (names.part(p.name, "data"), names.part(p.name, "start"))
     return Array(
         p.name, p.dtype, pointer, extents, strides, view, space="global", constant=not p.writable,
-        updated=p.writable and p.dtype in updated(tree), start=start,
+        updated=p.writable and p.dtype in scalars.updated | updated(tree), start=start,
     )  # fmt: skip
 
 
@@ -131,7 +131,7 @@ def _of_kernel_array(a: NewArray, names: Names, scalars: Scalars, tree: KernelTr
     start = names.part(a.name, "start") if a.scratch and not scalars.dialect.has_pointers else ""
     return Array(
         a.name, a.dtype, names.of(a.name), extents, space=space, slots=a.kind == "private",
-        updated=a.dtype in updated(tree), start=start,
+        updated=a.dtype in scalars.updated | updated(tree), start=start,
     )  # fmt: skip
 
 

@@ -30,7 +30,7 @@ from ..phases import split
 from ..scans import Chunks, lowered
 from ..scratch import extents, flattened, largest, planned
 from ..sites import Sites
-from .arrays import Argument, arguments_of, arrays_of, dimension
+from .arrays import Argument, arguments_of, arrays_of, dimension, updated
 from .dialect import Dialect
 from .expressions import Expressions
 from .faults import NAMES, Faults
@@ -62,6 +62,8 @@ def emit(
     taken = all_names(tree) | (parts.names if parts else set())
     names = Names(taken, lambda name: name in NAMES or dialect.is_reserved(name), only_ascii=True)
     scalars = Scalars(dialect, names)
+    if not dialect.has_pointers:  # all kernels share one declaration of an array
+        scalars.updated = frozenset(updated(tree))
     sites = Sites(tree)
     faults = Faults(scalars, sites)
     kernels = parts.kernels if parts else (tree,)

@@ -29,6 +29,7 @@ class Scalars:
         self.texts: list[list[str]] = []  # of those functions, what they call before them
         self.features: set[str] = set()
         self.layout = Layout()
+        self.updated: frozenset[str] = frozenset()  # dtypes of elements that atomics update, in any of the kernels
 
     # ---------------------------------------------------------------------------------------------- functions
 
