@@ -37,12 +37,14 @@ from ..ir.tree import (
     Stmt,
     Store,
     Unary,
+    Update,
     Var,
     While,
     children,
     rebuilt,
     walk,
 )  # fmt: skip
+from .counts_before import read_in, with_counts_before, written_in
 from .geometry import assigned, expression
 from .host_counters import with_own_counters
 
@@ -119,6 +121,7 @@ def _numbered(program: Iterable[Any], steps: Sequence[list[Any]], places: Mappin
 def split(tree: KernelTree) -> Split | None:
     """A kernel of several phases, or with stores beside its one; None for any other: scalars, one parallel loop and,
     where that is a reduction, what happens once after it."""
+    tree = with_counts_before(tree)
     return None if _is_plain(tree) else _Splitting(tree).result()
 
 
@@ -136,10 +139,11 @@ def _is_plain(tree: KernelTree) -> bool:
         return False
     where = tree.body.index(main)
     before, after = tree.body[:where], tree.body[where + 1 :]
-    written = {n.array for s in tree.body for n in walk(s) if isinstance(n, Store)}
-    for n in (n for s in before for n in walk(s)):
-        if isinstance(n, (Store, CheckStep)) or isinstance(n, Load) and n.array in written:
-            return False
+    written = written_in(tree.body)
+    if any(read_in(s) & written for s in before):
+        return False
+    if any(isinstance(n, (Update, CheckStep)) for s in before for n in walk(s)):
+        return False
     return not after or bool(main.reductions)
 
 
