@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from functools import reduce
 from typing import Any
 
-from ..artifact.dimensions import MOST_LEVELS, Operation, Tree, evaluate, names
+from ..artifact.dimensions import MOST_LEVELS, Operation, Tree, evaluate, names, substituted
 from ..artifact.launch import MOST_BLOCK, MOST_THREADS
 from ..artifact.signature import DTYPE_BYTES
 from ..errors import DeclarationError, Position
-from ..ir.tree import Binary, Call, Compare, Const, Convert, Expr, Select, Stmt, Unary, Var, walk
+from ..ir.tree import Binary, Call, Compare, Const, Convert, Expr, Parallel, Select, Stmt, Unary, Var, walk
 
 _MOST_LEVELS = MOST_LEVELS - 30  # what else is made of an expression is nested deeper
 _MOST_NODES = 1000  # what is divided by stands several times in a tree
@@ -105,6 +105,14 @@ def along_axes(counts: list[Tree | None]) -> list[Tree | None]:
 def up_to_three(declared: Tree | tuple[Tree, ...]) -> tuple[Tree, ...]:
     """What `block` or `grid` of a declaration says, as one to three expressions."""
     return declared if isinstance(declared, tuple) and not isinstance(declared, Operation) else (declared,)
+
+
+def declared_grid(declared: Tree | tuple[Tree, ...], params: Mapping[str, Tree], main: Parallel) -> list[Tree]:
+    """The numbers of blocks that `grid` of a declaration says, at least one: all of them together do everything,
+    however many there are. Those along axes that the loop does not go along lie along x: several would do the same."""
+    parts: list[Tree] = [Operation("max", (substituted(part, params), 1)) for part in up_to_three(declared)]
+    axes = len(main.counts) if main.kind == "grid" and not main.reductions else 1
+    return [reduce(lambda a, b: Operation("*", (a, b)), (parts[0], *parts[axes:])), *parts[1:axes]]
 
 
 def block_of(launch: dict[str, Any], params: dict[str, Any], at: Position | None = None) -> tuple[int, list[int]]:

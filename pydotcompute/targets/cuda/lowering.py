@@ -25,7 +25,7 @@ from math import prod
 from operator import or_
 from typing import Any
 
-from ...artifact.dimensions import Operation, Tree, data, substituted
+from ...artifact.dimensions import Operation, Tree, data
 from ...artifact.launch import MOST_BLOCKS, MOST_CHUNKS
 from ...artifact.signature import DTYPE_BYTES
 from ...errors import DeclarationError
@@ -33,7 +33,7 @@ from ...ir.from_zero import from_zero
 from ...ir.names import all_names
 from ...ir.storage import in_bits
 from ...ir.tree import Assign, Const, KernelTree, Parallel, walk
-from ..geometry import along_axes, assigned, block_of, expression, up_to_three
+from ..geometry import along_axes, assigned, block_of, declared_grid, expression
 from ..llvm.faults import CALL, FAULTS
 from ..names import Names
 from ..phases import Split, split
@@ -256,10 +256,7 @@ class Module:
         if self.main is None:
             return {"kind": "one", "counts": []}
         if declared := self.launch.get("grid"):
-            parts = up_to_three(declared)
-            # At least one block: all of them together do everything, however many there are.
-            blocks = [Operation("max", (substituted(p, self.params), 1)) for p in parts]
-            return {"kind": "given", "counts": list(map(data, blocks))}
+            return {"kind": "given", "counts": list(map(data, declared_grid(declared, self.params, self.main)))}
         kind = "chunks" if self.reductions and self.main.kind == "grid" else self.main.kind
         counts = self.counts
         kind = "tiles" if self.tiled else kind

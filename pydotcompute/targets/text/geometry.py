@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...artifact.dimensions import Operation, Tree, data, substituted
+from ...artifact.dimensions import Tree, data
 from ...ir.tree import Assign, Const, KernelTree, Parallel, walk
-from ..geometry import along_axes, assigned, block_of, expression, up_to_three
+from ..geometry import along_axes, assigned, block_of, declared_grid, expression
 
 BLOCK = 256
 
@@ -36,9 +36,7 @@ def grid(tree: KernelTree, launch: dict[str, Any], params: dict[str, Any]) -> di
     if main is None:
         return {"kind": "one", "counts": []}
     if declared := launch.get("grid"):
-        # At least one block: all of them together do everything, however many there are.
-        parts = [Operation("max", (substituted(part, params), 1)) for part in up_to_three(declared)]
-        return {"kind": "given", "counts": list(map(data, parts))}
+        return {"kind": "given", "counts": list(map(data, declared_grid(declared, params, main)))}
     kind = "chunks" if main.kind == "grid" and main.reductions else main.kind
     known = set_up(tree)
     found = [expression(c, known) for c in main.counts]
