@@ -9,6 +9,7 @@ from typing import Any
 from ...analysis.barriers import Path, barriers
 from ...ir.tree import Break, Const, For, If, KernelTree, Node, Parallel, Stmt, Unary, While
 from ..sites import ends_alone
+from .teams import Team
 
 
 @dataclass(frozen=True)
@@ -22,10 +23,11 @@ class Vote(Node):
     """Every thread of the block takes a fault of any other for its own."""
 
 
-def body_with_barriers(tree: KernelTree) -> tuple[Stmt, ...]:
-    """The body of the kernel's `blocks` loop. Reductions of `threads` loops end in a barrier of their own."""
+def body_with_barriers(tree: KernelTree, team: Team) -> tuple[Stmt, ...]:
+    """The body of the kernel's `blocks` loop. Reductions of `threads` loops end in a barrier of their own, but where
+    shuffles do: after these nobody is sure to see what another thread has stored."""
     assert tree.main is not None
-    return _placed(tree.main.body, barriers(tree, reductions_synchronise=True), ())
+    return _placed(tree.main.body, barriers(tree, reductions_synchronise=not team.shuffles_alone), ())
 
 
 def _placed(body: tuple[Stmt, ...], points: Set[Path], base: Path) -> tuple[Stmt, ...]:

@@ -53,7 +53,7 @@ class GridReduction:
         writer = self.writer
         total, chunks, length = self._sizes_of_blocks(counts)
         chunk, last, flat = (self.names.fresh(n) for n in ("_chunk", "_last", "_block"))
-        body, head = body_with_barriers(tree), self.faults.leave_together
+        body, head = body_with_barriers(tree, self.reductions.team), self.faults.leave_together
 
         def one_block() -> None:
             unpack(writer, s.names, counts, flat)

@@ -124,7 +124,7 @@ class Reductions:
     def combine_block(self, lanes: list[Lane]) -> None:
         """Every thread gets each lane's value of the whole block. One barrier, of more than a warp."""
         self.settle(lanes)
-        alone = bool(self.team.several) or self.block == WARP
+        alone = self.team.shuffles_alone
         members = "_members" if self.block % 32 and not self.team.several else "int64(-1)"
         numbers: dict[str, int] = {}
         homes: dict[str, str] = {}

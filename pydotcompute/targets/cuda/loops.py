@@ -93,7 +93,7 @@ class Loops:
         """A block-stride loop over all counts as one, with the barriers that its body needs."""
         flat = self.names.fresh("_block")
         total = self.writer.held("_total", product(counts))
-        body = body_with_barriers(tree)
+        body = body_with_barriers(tree, self.team)
 
         def one() -> None:
             unpack(self.writer, s.names, counts, flat)
@@ -104,7 +104,7 @@ class Loops:
 
     def tiles(self, tree: KernelTree, s: Parallel, counts: tuple[str, ...]) -> None:
         """A block-stride loop for each count, the last along x, with the barriers that the body needs."""
-        body, axes = body_with_barriers(tree), "xyz"[: len(counts)][::-1]
+        body, axes = body_with_barriers(tree, self.team), "xyz"[: len(counts)][::-1]
 
         def level(k: int) -> None:
             if k == len(counts):

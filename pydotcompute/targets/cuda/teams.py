@@ -39,6 +39,11 @@ class Team:
         return bool(self.several) and 1 < self.threads < WARP
 
     @property
+    def shuffles_alone(self) -> bool:
+        """Whether shuffles within a warp are all that its threads exchange values by."""
+        return bool(self.several) or self.threads == WARP
+
+    @property
     def first_thread(self) -> str:
         """The condition of what one thread does for the team."""
         return f"band(eq(_thread, int64(0)), {INSIDE})" if self.is_part else "eq(_thread, int64(0))"

@@ -167,3 +167,26 @@ def test_the_barrier_between_counts_and_iterations_is_needed(place):
         assert np.array_equal(built.call(x, seed=seed), wanted)
     needed = [goes_wrong(without(built, number), wanted, x) for number in range(count(built))]
     assert all(needed) and needed
+
+
+@pytest.mark.parametrize("signature, row, length", [
+    ("(x: float32[m, 32])", "row = shared((32,), float32)", 32),
+    ("(x: float32[m, n], row: inout float32[m, n])", "pass", 1024),
+])  # fmt: skip
+def test_shuffles_are_no_barrier(signature, row, length):
+    """What the threads of a warp exchange in a reduction says nothing of what they have stored before."""
+    n, index = ("32", "") if length == 32 else ("n", "r, ")
+    body = f"""
+        for r in blocks(m):
+            {row}
+            s = float32(0)
+            for c in threads({n}):
+                row[{index}c] = x[r, c]
+                s += x[r, c]
+            for c in threads({n}):
+                out[r, c] = row[{index}{n} - 1 - c] + s
+    """
+    built = loop(f"{signature} -> (out: float32[m, {n}])", body, PLAIN)
+    entry = "k" if length == 32 else f"k_to_{length}"
+    text = built.ptx[re.search(rf"\.entry {entry}\(", built.ptx).end() :].partition(".entry")[0]
+    assert re.search(r"shfl.*bar\.(warp\.)?sync.*ld\.", text, re.S)
