@@ -37,6 +37,7 @@ from ..geometry import along_axes, assigned, block_of, declared_grid, expression
 from ..llvm.faults import CALL, FAULTS
 from ..names import Names
 from ..phases import Split, split
+from ..private_loops import shared_where_wider
 from ..scans import Chunks, lowered
 from ..scratch import flattened, largest, planned
 from ..sites import Sites
@@ -64,7 +65,7 @@ def lower(tree: KernelTree, launch: dict[str, Any] | None = None, params: dict[s
     Raises DeclarationError for a block that no GPU runs."""
     from .namespace import NAMES  # here, because it imports Numba
 
-    tree = flattened(in_bits(lowered(from_zero(tree), CHUNKS)))
+    tree = flattened(in_bits(lowered(shared_where_wider(from_zero(tree)), CHUNKS)))
     parts, sites = split(tree), Sites(tree)
     names = Names(all_names(tree) | (parts.names if parts else set()), frozenset((*RESERVED, *NAMES)).__contains__)
     if parts is None:

@@ -24,7 +24,8 @@ INSIDE = "_inside"
 
 @dataclass(frozen=True)
 class Team:
-    """threads: of one iteration; several: how many teams lie along y in a block; 0: a team is a block.
+    """threads: of one iteration; several: how many teams lie along y in a block; 0: a team is a block. longest: how
+    many iterations its loops have at most; 0: any number.
 
     Teams that are parts of a warp go on together: each turn of theirs begins with the row of the first, and one that
     has no row of its own left takes the last again, with no element of it, and stores nothing (INSIDE).
@@ -32,6 +33,7 @@ class Team:
 
     threads: int
     several: int = 0
+    longest: int = 0
 
     @property
     def is_part(self) -> bool:

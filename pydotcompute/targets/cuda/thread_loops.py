@@ -16,6 +16,7 @@ from ..llvm.expressions import Expressions
 from ..llvm.faults import Faults
 from ..llvm.statements import Statements
 from ..llvm.writer import Writer
+from ..private_loops import stays_within
 from ..sites import may_be_long
 from .arrays import all_of
 from .barriers import without_first_barrier
@@ -79,9 +80,21 @@ class ThreadLoops:
         else:
             whole = known == turns * self.block
             self._unrolled(turns, where, "" if whole else total, number, partial(iteration, s.body))
+        if private and turns is not None and self._goes_beyond(s, turns, known):
+            # With a slot that there is: none is touched there.
+            first = f"at(int64({turns}), int64({self.block}), _thread)"
+            with self.elements.at_slot("int64(0)"):
+                self.coarsening.turns(s, None, where, first, total, number, iteration)
         if lanes:
             self.reductions.combine_block(lanes)
             self.reductions.finish(lanes)
+
+    def _goes_beyond(self, s: Parallel, turns: int, known: int | None) -> bool:
+        """Whether there may be more iterations than elements of private arrays."""
+        least = self.team.longest or known
+        if least is not None and least <= turns * self.block:
+            return False
+        return not stays_within(s, self.private.names, self.faults.checks)
 
     def _unrolled(
         self, turns: int, where: str, total: str, number: Number, iteration: Callable[[], None]

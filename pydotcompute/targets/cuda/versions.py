@@ -75,7 +75,7 @@ def _of_lengths(module: Module, longest: Tree) -> CudaSource:
         if length <= above or 1 < threads < WARP and not may_be_parts(tree):
             continue
         rows = kept_rows(tree, kept, length, module.names.fresh) if room else tree
-        team = Team(threads, block // threads if threads <= WARP else 0)
+        team = Team(threads, block // threads if threads <= WARP else 0, length)
         one = module.version(rows, team=team, name=f"_to_{length}")
         when: Tree = Operation("<=", (longest, length))
         versions.append((Operation("and", (Operation("<", (above, longest)), when)) if above else when, one))

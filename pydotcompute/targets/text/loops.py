@@ -22,7 +22,7 @@ from ..lane import Lane
 from ..sites import ends_alone, has_few_turns, is_short, may_be_long
 from .faults import Faults
 from .geometry import set_up
-from .private import private_widths, slots_of, touches_private
+from .private import goes_beyond, private_widths, slots_of, touches_private
 from .reductions import Reductions, spread
 from .statements import Statements
 from .writer import Writer
@@ -338,14 +338,13 @@ class Loops:
         widths = self.widths_of(counts)
         if (*path, 0, 0) in self.points:  # the loop stores to what its counts read
             self.writer.barrier()
-        padded = widths != counts
 
         def iteration(where: str) -> None:
             self.unpack(s.names, widths, where)
             index = self.scalars.index
             names = [self.scalars.convert(self.expressions.names.of(n), "int64", index) for n in s.names]
             inside = [f"{n} < {c}" for n, c in zip(names[1:], counts[1:], strict=True)]
-            if padded:
+            if widths != counts:
                 with self.writer.when(" && ".join(inside)):
                     self.iteration(s, names, counts, where)
             else:
@@ -369,8 +368,7 @@ class Loops:
     def in_slots(self, s: Parallel, counts, widths, iteration: Callable[[str], None]) -> None:
         """The iterations of a thread by the places of its elements of private arrays."""
         w, total = self.writer, self.product((counts[0], *widths[1:]))
-        slot = w.names.fresh("_slot")
-        outer = self.expressions.slot
+        slot, outer = w.names.fresh("_slot"), self.expressions.slot
         slots = self.number(slots_of(self.widths[len(counts)], self.block))
         with w.count(slot, self.scalars.index, self.number(0), slots, "1"):
             self.expressions.slot = slot
@@ -378,6 +376,9 @@ class Loops:
             with w.when(f"{where} < {total}"):
                 iteration(where)
         self.gather()
+        if goes_beyond(s, self.tree, self.faults.checks):
+            self.expressions.slot = self.number(0)  # one that there is: behind the arrays' elements none is touched
+            self.over_threads(f"{slots} * {self.number(self.block)}", total, iteration, self.goes_on(s))
         self.expressions.slot = outer
 
     def iteration(self, s: Parallel, names: list[str], counts: tuple[str, ...], where: str) -> None:
@@ -388,11 +389,10 @@ class Loops:
         self.statements.write(s.body)
 
     def widths_of(self, counts: tuple[str, ...]) -> tuple[str, ...]:
-        private = self.widths.get(len(counts))
-        if private is None or len(counts) == 1:
+        if len(counts) == 1 or len(counts) not in self.widths:
             return counts
         result = [counts[0]]
-        for count, extent in zip(counts[1:], private[1:], strict=True):
+        for count, extent in zip(counts[1:], self.widths[len(counts)][1:], strict=True):
             known = self.number(extent)
             wider = self.scalars.call("max", self.scalars.index, count, known)
             result.append(count if count == known else self.held("_width", wider))

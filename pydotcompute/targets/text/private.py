@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from ...ir.tree import KernelTree, Load, Parallel, Scatter, Store, walk
+from ..private_loops import is_within, stays_within
 
 
 def private_widths(tree: KernelTree) -> dict[int, tuple[int, ...]]:
@@ -25,3 +29,9 @@ def slots_of(shape: tuple[int, ...], block: int) -> int:
 def touches_private(s: Parallel, tree: KernelTree) -> bool:
     private = {a.name for a in tree.arrays.values() if a.kind == "private"}
     return any(isinstance(n, (Load, Store, Scatter)) and n.array in private for n in walk(s))
+
+
+def goes_beyond(s: Parallel, tree: KernelTree, checks: Callable[[Any], bool]) -> bool:
+    """Whether a loop that touches private arrays may have more iterations than these have elements."""
+    names = [a.name for a in tree.arrays.values() if a.kind == "private"]
+    return not is_within(s, private_widths(tree)[len(s.counts)]) and not stays_within(s, names, checks)

@@ -27,6 +27,7 @@ from ..intervals import Intervals
 from ..lane import lane_dtypes
 from ..names import Names
 from ..phases import split
+from ..private_loops import shared_where_wider
 from ..scans import Chunks, lowered
 from ..scratch import extents, flattened, largest, planned
 from ..sites import Sites
@@ -54,7 +55,7 @@ def emit(
     Raises DeclarationError for what the dialect cannot say, naming the line.
     """
     refuse_missing(tree, dialect)
-    counted = from_zero(tree)
+    counted = shared_where_wider(from_zero(tree))
     scanned = lowered(counted, CHUNKS)
     exact = dialect.exact if scanned is not counted else {}  # a scan carries its rounding errors along
     tree = flattened(in_bits(scanned))
