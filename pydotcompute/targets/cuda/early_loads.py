@@ -19,6 +19,7 @@ from ...ir.tree import (
     Accumulate,
     Assign,
     Atomic,
+    Binary,
     BoolOp,
     CallHelper,
     Const,
@@ -68,10 +69,11 @@ class Early:
 
     @cached_property
     def deciding(self) -> set[str]:
-        """The names in conditions, which are worked out also where one before them does not hold."""
+        """The names in conditions, which are worked out also where one before them does not hold; and in divisions of
+        integers, which take jumps, and may be done where their result is not wanted."""
         nodes = (n for one in (*self.values.values(), *self.body) for n in walk(one))
-        conditions = (n for n in nodes if isinstance(n, Expr) and n.type == "bool")
-        return {v.name for condition in conditions for v in walk(condition) if isinstance(v, Var)}
+        deciding = (n for n in nodes if isinstance(n, Expr) and (n.type == "bool" or _divides(n)))
+        return {v.name for one in deciding for v in walk(one) if isinstance(v, Var)}
 
 
 def is_small(s: Parallel, counting: bool = False) -> bool:
@@ -202,3 +204,7 @@ def _statements(body: Iterable[Stmt]) -> Iterator[Stmt]:
     """These and those inside them."""
     for s in body:
         yield from (n for n in walk(s) if isinstance(n, Stmt))
+
+
+def _divides(e: Expr) -> bool:
+    return isinstance(e, Binary) and e.op in ("//", "%") and e.type not in FLOATS

@@ -181,6 +181,19 @@ def test_rows_of_a_grid(m, n):
     agree(built, draw(m, n), draw(n, seed=1))
 
 
+def test_divisions_under_conditions_of_a_grid():
+    """They may be done where nobody wants them, of numbers that are loaded only where they are wanted."""
+    signature = "(x: int64[m, n], y: int64[m, n]) -> (out: int64[m, n], rest: int64[m, n])"
+    body = """
+        for i, j in grid(m, n):
+            out[i, j] = x[i, j] // y[i, j] if j > 2 else -1
+            rest[i, j] = x[i, j] % y[i, j] if x[i, j] > 3 else 5
+    """
+    built = loop(signature, body)
+    for m, n in ((3, 7), (40, 33), (5, 300)):
+        agree(built, draw(m, n, dtype="i8"), draw(m, n, dtype="i8", seed=1) // 20)
+
+
 @pytest.mark.parametrize("k, m, n", [(2, 0, 3), (3, 5, 4), (2, 9, 70), (1, 1, 1)])
 def test_planes_of_a_grid(k, m, n):
     body = "for i, j, c in grid(k, m, n):\n    out[j, i, c] = x[i, j, c]"
