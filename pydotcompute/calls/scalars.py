@@ -35,7 +35,7 @@ def convert(value: Any, dtype: str, who: str) -> np.generic:
         if kind in "mM" and dtype == "int64":
             return cast(np.generic, value.view(np.int64))
         if kind not in PYTHON or not np.can_cast(value.dtype, wanted, "same_kind"):
-            raise TypeError(f"{who} must be {dtype}, got {type_name(value)} ({value})")
+            raise TypeError(f"{who} must be {dtype}, got {type_name(value)} ({_short(value)})")
         number = PYTHON[kind](value)
     elif not is_scalar(value):
         if isinstance(value, type):
@@ -57,8 +57,11 @@ def convert(value: Any, dtype: str, who: str) -> np.generic:
             raise OverflowError(f"{who}: {_short(value)} does not fit {dtype}") from None
     with np.errstate(over="ignore"):
         result = wanted.type(nearest(number, dtype) if dtype in STORED else number)
-    if wanted.kind in "fc" and np.isinf(result) and not np.isinf(number):
-        raise OverflowError(f"{who}: {_short(value)} does not fit {dtype}")
+    if wanted.kind in "fc":
+        given: Any = value if isinstance(value, np.generic) else number  # a longdouble may be beyond any float
+        parts = (result.real, given.real), (result.imag, given.imag)
+        if any(np.isinf(made) and not np.isinf(part) for made, part in parts):
+            raise OverflowError(f"{who}: {_short(value)} does not fit {dtype}")
     return result
 
 

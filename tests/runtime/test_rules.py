@@ -280,6 +280,24 @@ def test_numpy_scalars_convert_same_kind(lib):
     for value in (np.float64(2), np.float16(2), np.int32(2), np.bool_(True), np.longdouble(2), 2, True):
         np.testing.assert_array_equal(lib("saxpy")(value, X, X), np.float32(value) * X + X)
     assert np.isinf(lib("saxpy")(float("inf"), X, X)[1])
+    assert np.isinf(lib("saxpy")(np.longdouble("inf"), X, X)[1])
+
+
+def test_each_part_of_a_scalar_fits_its_type_or_is_refused(lib):
+    beyond = np.ldexp(np.longdouble(1), 1024)  # infinite as a float64, where longdouble is more
+    for x in (X, X.astype("f8")) if np.isfinite(beyond) else ():
+        with pytest.raises(OverflowError, match=r"saxpy: argument 'a': 1\.79\d+e\+308 does not fit float"):
+            lib("saxpy")(beyond, x, x)
+    good = np.zeros(3, "i4"), True, 0, 0, 0.0
+    assert lib("fixed")(*good, complex(np.inf, 1)) is None
+    for wide in (complex(np.inf, 1e39), np.complex128(complex(1e39, np.inf))):
+        with pytest.raises(OverflowError, match="fixed: argument 'z': .* does not fit complex64"):
+            lib("fixed")(*good, wide)
+
+
+def test_a_scalar_of_another_kind_is_shown_in_short(lib):
+    with pytest.raises(TypeError, match=r"must be float32, got numpy\.str_ \(x{37}\.\.\.\)$"):
+        lib("saxpy")(np.str_("x" * 1000), X, X)
 
 
 def test_params_are_chosen_by_keyword(tmp_path):
