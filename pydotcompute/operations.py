@@ -153,7 +153,7 @@ def sum(x: Any, axis: int | None = None) -> Any:
     """
     if axis is None:
         return kernels.sum(_contiguous(x))
-    axis = _axis(x, axis)
+    x, axis = _along(x, axis)
     if axis == x.ndim - 1:
         return _plain(kernels.sum_last(_contiguous(x)))
     return _over(x, axis, 1)
@@ -163,7 +163,7 @@ def mean(x: Any, axis: int | None = None) -> Any:
     """The mean, as `sum`; of nothing, NaN."""
     if axis is None:
         return kernels.mean(_contiguous(x))
-    axis = _axis(x, axis)
+    x, axis = _along(x, axis)
     if axis == x.ndim - 1:
         return _plain(kernels.mean_last(_contiguous(x)))
     return _over(x, axis, x.shape[axis])
@@ -203,6 +203,7 @@ def _elementwise(name: str, x: Any, y: Any) -> Any:
 
 def _operands(kernel: str, **values: Any) -> list[Any]:
     """All of them where the first array is; numbers become arrays of its dtype."""
+    values = {name: _own(value, f"{kernel}: operand '{name}'") for name, value in values.items()}
     homes = [value for value in values.values() if owner_of(value)]
     homes += [value for value in values.values() if isinstance(value, np.generic)]
     if not homes:
@@ -227,6 +228,16 @@ def _array(value: Any, who: str) -> Any:
     return value
 
 
+def _own(value: Any, who: str) -> Any:
+    """The value; of an array of another package's that lies on the host, NumPy's of its memory."""
+    if isinstance(value, np.ndarray) or owner_of(value) != HOST:
+        return value
+    try:
+        return get_backend(HOST).arrays.adopt(value)
+    except TypeError as error:
+        raise TypeError(f"{who} {error}") from error
+
+
 def _sizes(shape: Shape) -> tuple[int, ...]:
     """A shape as a tuple."""
     try:
@@ -237,6 +248,7 @@ def _sizes(shape: Shape) -> tuple[int, ...]:
 
 def _contiguous(x: Any) -> Any:
     """The array, or a copy that lies in the order of its indices."""
+    x = _own(x, "'x'")
     if not hasattr(x, "flags") or x.flags.c_contiguous:
         return x
     arrays = backend_of(x).arrays
@@ -247,14 +259,15 @@ def _contiguous(x: Any) -> Any:
         raise AllocationError(told) from error
 
 
-def _axis(x: Any, axis: int) -> int:
-    _array(x, "'x'")
+def _along(x: Any, axis: int) -> tuple[Any, int]:
+    """The array, and an axis that it has."""
+    x = _own(_array(x, "'x'"), "'x'")
     if not isinstance(axis, (int, np.integer)) or isinstance(axis, bool):
         raise TypeError(f"axis must be None or one integer, got {axis!r}")
     if not 0 <= axis < x.ndim:
         there = f"there are 0 to {x.ndim - 1}" if x.ndim else "there is none"
         raise ValueError(f"axis {axis} is out of range for an array of shape {tuple(x.shape)}; {there}")
-    return int(axis)
+    return x, int(axis)
 
 
 def _over(x: Any, axis: int, divisor: int) -> Any:
@@ -273,7 +286,7 @@ def _over(x: Any, axis: int, divisor: int) -> Any:
 
 def _moved(x: Any, axis: int) -> Any:
     """The array with this axis as its last."""
-    axis = _axis(x, axis)
+    x, axis = _along(x, axis)
     shape = x.shape
     if axis == x.ndim - 1:
         return _contiguous(x)

@@ -1,11 +1,14 @@
 """Array operations against NumPy: values, shapes, special values, refusals; and operands on different backends."""
 
+import array
 import itertools
 import math
 import re
 
 import numpy as np
+import pandas
 import pytest
+import xarray
 
 from pydotcompute import AllocationError, operations as op
 from pydotcompute.backends import (
@@ -289,6 +292,23 @@ def test_what_works_in_place(dtype, standard_kernels):
     near(heads, np.concatenate([a * c - b * s, a * s + b * c], 1), dtype)
     with pytest.raises(ValueError, match="dim % 2 == 0"):
         standard_kernels.apply_rope(np.ones((2, 5), dtype), c[:2].copy(), s[:2].copy())
+
+
+def test_arrays_of_other_packages_are_reduced_as_their_memory_is():
+    x = np.arange(6.0).reshape(2, 3)
+    for name in ("sum", "mean", "min", "max", "argmax"):
+        function, along = getattr(op, name), getattr(np, name)(x, 0)
+        for own in (x, xarray.DataArray(x), memoryview(x)):
+            assert function(own) == getattr(np, name)(x)
+            np.testing.assert_allclose(function(own, 0), along)
+        for own in (pandas.Series(x[1]), array.array("d", x[1]), memoryview(x[:, 0])):
+            assert function(own) == function(own, 0) == getattr(np, name)(np.asarray(own)), name
+    np.testing.assert_allclose(op.matmul(memoryview(x), xarray.DataArray(x).T), x @ x.T)
+    for reduced in (op.sum, lambda x: op.sum(x, 0)):
+        with pytest.raises(TypeError, match=r"^'x' is a pandas\.\S*Series of a pandas \w+, which .* \.to_numpy\(\)$"):
+            reduced(pandas.Series([1, None], dtype="Int64"))
+    with pytest.raises(TypeError, match=r"^add: operand 'y' is a pandas\.\S*Series of a pandas \w+, which "):
+        op.add(1.0, pandas.Series([1, None], dtype="Int64"))
 
 
 def test_operands_on_different_backends_go_to_the_first(standard_kernels):
