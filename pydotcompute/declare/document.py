@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from codecs import BOM_UTF8
 from typing import Any, Iterator
 
 import yaml
@@ -56,18 +57,23 @@ def read(path: str, yaml: bool = True) -> Document:
     except OSError as error:
         hint = "run it in the project's folder, or name that with -C" if isinstance(error, FileNotFoundError) else ""
         raise DeclarationError(f"cannot read {path}: {error.strerror or error}", None, hint) from None
+    data = data.removeprefix(BOM_UTF8)
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode()
     except UnicodeDecodeError as error:
-        before = data[: error.start].decode("utf-8-sig")
-        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-        raise DeclarationError("not UTF-8 text", Position(path, line, column), "save the file as UTF-8") from None
+        at = _behind(path, data[: error.start].decode())
+        raise DeclarationError("not UTF-8 text", at, "save the file as UTF-8") from None
     document = Document(path, text)
     if yaml and (wrong := NOT_TEXT.search(text)):
-        lines = LINE_BREAK.split(text[: wrong.start()])
-        at = Position(path, len(lines), len(lines[-1]) + 1, "")
+        at = _behind(path, text[: wrong.start()])
         raise DeclarationError(f"the character U+{ord(wrong[0]):04X} cannot stand in YAML", at, "delete it")
     return document
+
+
+def _behind(path: str, text: str) -> Position:
+    """The place in a file that follows this beginning of it."""
+    lines = LINE_BREAK.split(text)
+    return Position(path, len(lines), len(lines[-1]) + 1)
 
 
 def parse(document: Document, loader: Any = None) -> Node:

@@ -106,6 +106,17 @@ def test_not_utf8(tmp_path, monkeypatch):
     assert str(caught.value) == "kernels.yaml:4:12: not UTF-8 text\n  save the file as UTF-8"
 
 
+@pytest.mark.parametrize(
+    "data, line, column",
+    [(b"\xef\xbb\xbfab\xff", 1, 3), ("\ufeffäöü".encode() + b"\xff", 1, 4),
+     (b"\xef\xbb\xbfversion: 1\n# caf\xe9\n", 2, 6), (b"version: 1\r# x\r# caf\xe9\r", 3, 6)],
+)  # fmt: skip
+def test_not_utf8_behind_a_byte_order_mark_or_the_line_ends_of_old_macs(tmp_path, data, line, column):
+    (tmp_path / "kernels.yaml").write_bytes(data)
+    with pytest.raises(DeclarationError, match=f"kernels.yaml:{line}:{column}: not UTF-8 text"):
+        declare.load(tmp_path)
+
+
 def test_byte_order_mark_and_windows_line_ends(tmp_path):
     text = (HERE / "good" / "design_saxpy.yaml").read_text()
     (tmp_path / "kernels.yaml").write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
