@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from codecs import BOM_UTF8
 from typing import Any, Iterator
 
@@ -182,7 +183,8 @@ def _resolve(text: str) -> Any:
         return WORDS[text]
     if text[0] in "+-.0123456789":
         if INTEGER.fullmatch(text) and len(text) < 4000:
-            return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
+            number = int(text, 0) if text[:2] in ("0o", "0x") else int(text)
+            return number if abs(number) <= sys.float_info.max else text  # what no float can hold is no number here
         if FLOAT.fullmatch(text):
             return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
     return text

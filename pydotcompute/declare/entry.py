@@ -11,7 +11,7 @@ from ..artifact.dimensions import Tree, names as names_of
 from ..artifact.signature import Signature
 from ..errors import Position
 from . import expressions, possible
-from .document import Document, Node, project_file, read
+from .document import NOT_TEXT, Document, Node, project_file, read
 from .model import aligned
 from .names import near
 from .possible import Params
@@ -292,6 +292,8 @@ class Entry:
         text = self._filled(node, kernel, family).strip()
         if "\n" in text:
             raise self.document.error(node, "doc is more than one line", "shorten it")
+        if wrong := NOT_TEXT.search(text):  # an escape in quotes can write it
+            raise self.document.error(node, f"doc has the character U+{ord(wrong[0]):04X}", "delete it")
         return text
 
     def reference(self, kernel: str, family: dict[str, Any]) -> str | tuple[str, ...] | None:
