@@ -145,9 +145,9 @@ def find(path: str) -> tuple[str, str]:
     if not isinstance(path := os.fspath(path), str):
         raise TypeError(f"a path must be a str or a pathlib.Path, got {path!r}; os.fsdecode makes a str of bytes")
     if os.path.exists(os.path.join(path, MANIFEST)):
-        project = os.path.dirname(os.path.dirname(path))
-        if path == os.path.join(project, *PROJECT_CACHE) and os.path.exists(os.path.join(project, "kernels.yaml")):
-            return path, project  # a project's cache, named itself
+        project = os.path.dirname(os.path.dirname(whole := os.path.abspath(path)))  # "cache/" says not where it lies
+        if whole == os.path.join(project, *PROJECT_CACHE) and os.path.exists(os.path.join(project, "kernels.yaml")):
+            return os.path.normpath(path), project if os.path.isabs(path) else os.path.relpath(project)
         return path, path
     return os.path.join(path, *PROJECT_CACHE), path
 

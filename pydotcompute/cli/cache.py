@@ -112,18 +112,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from ..cache.layout import MANIFEST, PROJECT_CACHE
+    from ..cache.manifest import find
 
-    root = project_root(options)
+    folder, root = find(project_root(options))
     if options.action == "list" and options.installed:
         return _list_installed(options)
-    is_bundle = os.path.isfile(os.path.join(root, MANIFEST))
-    if is_bundle and options.action in ("clear", "prune", "import"):
+    if folder == root and options.action in ("clear", "prune", "import"):
         from . import UsageError
 
         else_ = "name the project that it is made of" if options.action == "import" else "remove the folder"
         raise UsageError(f"{root} is a bundle, not a project; {else_}")
-    folder = root if is_bundle else os.path.join(root, *PROJECT_CACHE)
     if options.action in cache_files.ACTIONS:
         return cache_files.ACTIONS[options.action](options, root)
     return {"dir": _dir, "list": _list, "show": _show, "verify": _verify, "clear": _clear}[options.action](

@@ -243,3 +243,15 @@ def test_the_history_goes_with_what_it_tells_of(project, capsys, arguments, goes
     code, out, _ = prune(capsys, *arguments, "--json")
     assert code == 0 and json.loads(out)["records"] == len(goes)
     assert everything - remembered(project) == {f"key/{name}" for name in goes} and "timeline" in remembered(project)
+
+
+@pytest.mark.parametrize("at, path", [(".", "build/cache"), (".", "build/cache/"), ("build", "cache"),
+                                      ("build/cache", "."), (".", "build//cache/.")])  # fmt: skip
+def test_the_cache_of_a_project_named_itself_however_it_is_written(project, monkeypatch, capsys, at, path):
+    monkeypatch.chdir(project / at)
+    cache = Cache(path)
+    assert not cache.is_bundle and os.path.samefile(cache.root, project) and os.path.samefile(cache.folder, path)
+    assert len(cache.prune(unused=True, dry_run=True).objects) == len(OLDER)
+    assert prune(capsys, "-C", path, "--unused", "-n")[0] == 0
+    assert main(["cache", "clear", "-C", path]) == 0
+    assert not (project / "build/cache/manifest.json").exists()
