@@ -9,6 +9,7 @@ from typing import Any, Callable, Mapping
 
 from ..artifact.remedies import install
 from ..cache import sources, trust
+from ..cache.keys import record_of
 from ..cache.layout import KEYS, MANIFEST, PROJECT_CACHE, PROJECT_RENDERED, USED, record_name
 from ..cache.lock import locked
 from ..cache.pruning import is_above, keep_to
@@ -128,8 +129,7 @@ class Project:
     def history(self, key: str) -> dict[str, Any] | None:
         """What the store remembers of an artifact with this key."""
         store = self.store(create=False)
-        record = None if store is None else store.get(record_name(key))
-        return record if isinstance(record, dict) and isinstance(record.get("fields"), dict) else None
+        return None if store is None else record_of(store.get(record_name(key)))
 
     def store(self, create: bool) -> Any:
         """The store of keys and timings, opened when it is first needed: most builds find nothing to do."""

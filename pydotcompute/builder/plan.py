@@ -303,7 +303,7 @@ def source_digests(kernel: Kernel, rendered: Rendered) -> dict[str, str]:
 
 def source_note(record: Mapping[str, Any], sources: Mapping[str, str]) -> str:
     """Which files the change of the rendered source comes from, as far as that is known."""
-    return ", ".join(name for name, _, _ in changes(record.get("sources", {}), sources))
+    return ", ".join(name for name, _, _ in changes(record["sources"], sources))
 
 
 def usable_record(

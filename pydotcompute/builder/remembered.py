@@ -8,6 +8,7 @@ from time import time
 from typing import TYPE_CHECKING, Any, Mapping
 
 from ..cache import builds
+from ..cache.keys import record_of
 from ..cache.layout import record_name
 from .outcome import Outcome
 from .plan import Plan
@@ -25,16 +26,15 @@ def remember(plan: Plan, store: Store) -> dict[str, float]:
     for item in plan.items:
         if item.reasons:
             continue
-        record = store.get(record_name(item.key))
-        if isinstance(record, dict):
-            seconds[item.key] = record.get("seconds")
+        if record := record_of(store.get(record_name(item.key))):
+            seconds[item.key] = record["seconds"]
             continue
         specialisation = plan.manifest["kernels"][item.kernel.name]["specializations"][str(item.specialisation)]
         store.set(record_name(item.key), {
             "fields": item.fields, "sources": item.sources, "entry": specialisation["artifacts"][item.target],
             "aliases": specialisation["aliases"], "seconds": None, "phases": {},
         })  # fmt: skip
-    return {key: took for key, took in seconds.items() if isinstance(took, (int, float))}
+    return {key: took for key, took in seconds.items() if took is not None}
 
 
 def keep_times(folder: str, plan: Plan, outcome: Outcome, before: Mapping[str, float], store: Store) -> None:
@@ -44,8 +44,8 @@ def keep_times(folder: str, plan: Plan, outcome: Outcome, before: Mapping[str, f
         if result.status == "built":
             seconds[result.item.key] = result.seconds
         elif result.status == "reused" and result.item.found is not None:
-            took = result.item.found.get("seconds")
-            seconds |= {result.item.key: took} if isinstance(took, (int, float)) else {}
+            took = result.item.found["seconds"]
+            seconds |= {} if took is None else {result.item.key: took}
     with contextlib.suppress(OSError):
         builds.keep_seconds(folder, {key: round(took, 6) for key, took in seconds.items()})
     if outcome.ran:

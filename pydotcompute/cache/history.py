@@ -8,6 +8,7 @@ import sqlite3
 from typing import Any
 from urllib.parse import quote
 
+from .keys import is_time
 from .layout import KEYS, record_name
 
 FILES = ("cache.db", "cache.db-wal", "cache.db-shm", "cache.db-journal")
@@ -57,7 +58,7 @@ def build_seconds(folder: str) -> tuple[dict[str, float], str]:
 def _seconds(value: bytes) -> float | None:
     try:
         record = json.loads(value.decode())  # of bytes it would guess the encoding
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     seconds = record.get("seconds") if isinstance(record, dict) else None
-    return float(seconds) if isinstance(seconds, (int, float)) and seconds >= 0 else None
+    return float(seconds) if is_time(seconds) else None

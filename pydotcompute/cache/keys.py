@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any, Mapping
+import math
+from typing import Any, Mapping, TypeGuard
 
 FORMAT = "1"  # of keys: a new one makes every artifact stale
 
@@ -39,3 +40,20 @@ def changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[tuple[str, s
     """The fields that differ: (name, old, new), None where a side has no such field; in the order of `new`."""
     names = [*new, *(name for name in old if name not in new)]
     return [(name, old.get(name), new.get(name)) for name in names if old.get(name) != new.get(name)]
+
+
+def record_of(found: Any) -> dict[str, Any] | None:
+    """What is remembered under a key, with all its parts; None where it is not what a build or a bundle writes."""
+    if not isinstance(found, dict):
+        return None
+    record = {"sources": {}, "phases": {}, "seconds": None, **found}
+    texts = [record.get("fields"), record["sources"]]
+    if not all(isinstance(part, dict) and {str}.issuperset(map(type, part.values())) for part in texts):
+        return None
+    times = record["phases"].values() if isinstance(record["phases"], dict) else ("",)
+    seconds = record["seconds"]
+    return record if all(map(is_time, times)) and (seconds is None or is_time(seconds)) else None
+
+
+def is_time(value: Any) -> TypeGuard[float]:
+    return isinstance(value, (int, float)) and 0 <= value < math.inf

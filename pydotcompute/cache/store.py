@@ -62,7 +62,7 @@ class Store:
         data = self._try(lambda cache: cache.get(name))
         try:
             return None if data is None else json.loads(data)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
 
     def set(self, name: str, value: Any) -> None:

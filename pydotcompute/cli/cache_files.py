@@ -42,12 +42,13 @@ def remembered(folder: str, keys: list[str]) -> dict[str, Any]:
         from ..packaging.package import read_metadata
 
         return {key: found for key, found in read_metadata(folder).items() if key in keys}
+    from ..cache.keys import record_of
     from ..cache.layout import record_name
     from ..cache.store import open_store
 
     store = open_store(place, say, start_anew=False)
     try:
-        return {key: store.get(record_name(key)) for key in keys}
+        return {key: record for key in keys if (record := record_of(store.get(record_name(key))))}
     finally:
         store.close()
 

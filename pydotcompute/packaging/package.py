@@ -12,6 +12,7 @@ from ..builder.build import BuildError, Project
 from ..builder.bundle import MADE, require_replaceable, write_bundle
 from ..builder.plan import Item, Plan
 from ..cache.files import read_file
+from ..cache.keys import record_of
 from ..cache.manifest import KernelRecord, kernel_record
 from ..cache.writer import explain_os_error, make_folders, read_manifest, replace_file
 from ..declare.model import Kernel
@@ -153,9 +154,10 @@ def read_metadata(folder: str) -> dict[str, dict[str, Any]]:
     """Key → the fields and the sources that a bundle's metadata.json has for it; nothing where it cannot be read."""
     try:
         data = json.loads(read_file(os.path.join(folder, METADATA)))
-        return {
-            entry["key"]: {"fields": {**data["fields"], **entry["fields"]}, "sources": entry["sources"]}
+        found = {
+            entry["key"]: record_of({"fields": {**data["fields"], **entry["fields"]}, "sources": entry["sources"]})
             for entry in data["artifacts"]
         }
+        return {key: record for key, record in found.items() if record is not None}
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return {}

@@ -12,7 +12,7 @@ import pytest
 from pydotcompute.cache.layout import record_name
 from pydotcompute.cache.store import RawDisk, open_store
 
-from .project import build_project, manifest, plan_project, stale
+from .project import build_project, edit, manifest, plan_project, stale
 
 PLANTED = []
 
@@ -154,3 +154,15 @@ def test_what_the_history_says_of_an_artifact_is_used_where_a_build_wrote_it(bui
     plan, outcome = build_project(built)
     assert [r.item.kernel.name for r in outcome.results if r.status == "built"] == ["saxpy"] and not outcome.failed
     assert stale(plan_project(built)) == {}
+
+
+@pytest.mark.parametrize("wrong", [[1], {"fields": 3}, {"fields": {"a": 3}}, {"fields": {}, "sources": 4}])
+def test_what_the_history_says_of_a_key_is_no_reason_for_a_build_to_fail(built, wrong):
+    entry = manifest(built)["kernels"]["saxpy"]["specializations"]["T=float32"]["artifacts"]["cpu:x86-64-v2"]
+    store = open_store(str(built / "build" / "cache" / "keys"), print)
+    store.set(record_name(entry["key"]), wrong)
+    store.close()
+    edit(built, "kernels.yaml", "a * x[i] + y[i]", "y[i] + a * x[i]")
+    plan, outcome = build_project(built)
+    reasons = [item.reason for item in plan.stale if item.target == "cpu:x86-64-v2"]
+    assert reasons == ["something changed (the history of the cache was lost)"] and not outcome.failed

@@ -78,15 +78,24 @@ def test_without_a_history_nothing_is_guessed(project, capsys):
     assert (found.seconds, found.unknown) == (None, 4) and found.problem
 
 
-def test_records_that_are_not_ours_are_left_out(project):
+WRONG = (
+    b"{", b"[1]", b'{"fields": {}, "seconds": ""}', b"[" * 100_000, b'{"seconds": "1"}', b'{"seconds": -1}', b'{"fields": {}, "seconds": "1"}',
+    b'{"fields": {}, "seconds": 1e999}', b'{"fields": 3, "seconds": 1}', b'{"fields": {"a": 1}, "seconds": 1}',
+    b'{"fields": {}, "sources": 4, "seconds": 1}', b'{"fields": {}, "phases": [1], "seconds": 1}',
+)  # fmt: skip
+
+
+def test_records_that_are_not_ours_are_left_out(project, capsys):
     import sqlite3
 
     path = project / "build" / "cache" / "keys" / "cache.db"
     with sqlite3.connect(path) as connection:
-        for value in (b"{", b"[1]", b'{"seconds": "1"}', b'{"seconds": -1}'):
+        for value in WRONG:
             connection.execute("UPDATE Cache SET value = ? WHERE key = ?", (value, record_name(f"axpy {V2}")))
             connection.commit()
-            assert f"axpy {V2}" not in build_seconds(str(path.parents[1]))[0]
+            assert (f"axpy {V2}" in build_seconds(str(path.parents[1]))[0]) == (b'"seconds": 1}' in value)
+            for arguments in (["stats"], ["show", "axpy"], ["show", "axpy", "--json"]):
+                assert main(["cache", *arguments]) == 0, (value[:80], capsys.readouterr().err)
     connection.close()
 
 
