@@ -31,6 +31,8 @@ def test_allocate(cpu):
     for shape in (-1, (2, -3)):
         with pytest.raises(ValueError, match="negative size"):
             cpu.allocate(shape)
+    with pytest.raises(ValueError, match="maximum supported dimension"):
+        cpu.allocate((1,) * 65)
     for shape in (1.5, (2.0,), "3"):
         with pytest.raises(TypeError):
             cpu.allocate(shape)

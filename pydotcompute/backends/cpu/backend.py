@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from math import prod
 from operator import index
 from typing import TYPE_CHECKING, Any, Callable, Iterable, SupportsIndex, cast
 
@@ -49,14 +51,15 @@ class CPUBackend(Backend):
         return compile_function(func, signature)
 
     def allocate(self, shape: int | tuple[int, ...], dtype: Any = np.float32) -> np.ndarray:
-        """An array of zeros. Raises ValueError for a negative size, AllocationError when memory is out."""
+        """An array of zeros. Raises ValueError for a negative size and for too many dimensions, AllocationError when
+        memory is out."""
         sizes = checked_shape(shape)
         try:
             return np.zeros(sizes, dtype)
         except (MemoryError, ValueError) as error:  # ValueError: more bytes than an address can count
-            wanted = np.dtype(dtype).itemsize
-            for size in sizes:
-                wanted *= size
+            wanted = np.dtype(dtype).itemsize * prod(sizes)
+            if isinstance(error, ValueError) and wanted <= sys.maxsize:  # too many dimensions
+                raise
             free, total = self.get_memory_info()
             raise AllocationError(
                 f"no memory for {wanted} bytes (shape {sizes}, {np.dtype(dtype).name}); {free} of {total} are free"
