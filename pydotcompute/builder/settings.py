@@ -52,6 +52,8 @@ def _count(value: Any) -> int:
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError("expected a text")
+    if "\0" in value:
+        raise ValueError("expected a text without NUL characters")
     return value
 
 
@@ -72,7 +74,7 @@ def _inside(value: Any) -> str:
 
 
 def _size(value: Any) -> int:
-    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?(B|KB|MB|GB)?", value) if isinstance(value, str) else None
+    found = re.fullmatch(r"(\d{1,100}(?:\.\d+)?) ?(B|KB|MB|GB)?", value) if isinstance(value, str) else None
     if found:
         return int(float(found[1]) * 1000 ** ("B", "KB", "MB", "GB").index(found[2] or "B"))
     if isinstance(value, int) and not isinstance(value, bool) and value > 0:

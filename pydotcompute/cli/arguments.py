@@ -104,7 +104,7 @@ AGES = {"s": 1, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 def size_bytes(text: str) -> int:
     """Bytes: 500M, 1.5GB, 64KiB, 1000."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([KMGT]i?|)B?", text)
+    found = re.fullmatch(r"(\d{1,100}(?:\.\d+)?) ?([KMGT]i?|)B?", text)  # of more digits a float may be infinite
     if found is None:
         raise argparse.ArgumentTypeError(f"{text!r} is no size: write 500M, 1.5G, 64Ki or a number of bytes")
     return int(float(found[1]) * SIZES[found[2]])

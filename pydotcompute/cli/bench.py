@@ -25,7 +25,7 @@ from ..bench import SUBJECTS, compare, one_thread
 from .arguments import add_common, add_targets, check_names, file_name, print_json, project_root
 from .terminal import say
 
-__doc__ += "\n".join(f"  {name:14}{subject.summary}" for name, subject in SUBJECTS.items())
+__doc__ = (__doc__ or "") + "\n".join(f"  {name:14}{subject.summary}" for name, subject in SUBJECTS.items())
 # options of some subjects alone: what each is called on the command line
 SPECIAL = {
     "directory": "-C", "targets": "-t", "functions": "--function", "kernels": "--kernel", "elements": "--elements",

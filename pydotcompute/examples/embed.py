@@ -22,7 +22,8 @@ WIDTH = 200  # characters of a sentence that are printed
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m pydotcompute.examples.embed", description=__doc__.split("\n")[0])
+    what = (__doc__ or "").split("\n")[0]
+    parser = argparse.ArgumentParser(prog="python -m pydotcompute.examples.embed", description=what)
     parser.add_argument("question", nargs="?", default=QUESTION)
     parser.add_argument("--file", help="sentences, one a line, in UTF-8")
     parser.add_argument("--backend", default="cpu", help="cpu (default), cuda, rocm, opencl, webgpu, or auto")

@@ -29,7 +29,7 @@ def elevation_model() -> tuple[np.ndarray, float, float]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    program, what = "python -m pydotcompute.examples.hillshade", __doc__.split("\n")[0]
+    program, what = "python -m pydotcompute.examples.hillshade", (__doc__ or "").split("\n")[0]
     parser = argparse.ArgumentParser(prog=program, description=what)
     parser.add_argument("--azimuth", type=float, default=315.0, help="of the light, in degrees clockwise from north")
     parser.add_argument("--altitude", type=float, default=45.0, help="of the light, in degrees above the horizon")

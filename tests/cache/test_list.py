@@ -68,6 +68,7 @@ def test_the_table_has_size_age_and_state(project, capsys):
         (["-t", "cuda:compute_81"], "pydotcompute: no target 'cuda:compute_81' in ./build/cache; did you mean "),
         (["--sort", "colour"], "argument --sort: invalid choice: 'colour'"),
         (["--larger-than", "big"], "'big' is no size: write 500M, 1.5G, 64Ki or a number of bytes"),
+        (["--larger-than", "9" * 400], "9' is no size: write 500M, 1.5G, 64Ki or a number of bytes"),
         (["--older-than", "30"], "'30' is no age: write 30d, 2w, 12h, 90min or 45s"),
     ],
 )

@@ -223,6 +223,9 @@ def test_a_build_follows_the_settings(project, capsys):
         ("[tool.pydotcompute]\njobs = 'x'\n", "jobs = x (pyproject.toml): expected a whole number from 1"),
         ('[tool.pydotcompute]\nlinker = "ld \\"x"\n',
          'linker = ld "x (pyproject.toml): expected a command and its arguments (No closing quotation)'),
+        ('[tool.pydotcompute]\nlinker = "ld\\u0000"\n', "(expected a text without NUL characters)"),
+        (f'[tool.pydotcompute]\ncache_size = "{"9" * 400} B"\n',
+         'expected a number of bytes, or a text such as "20 MB"'),
         ("[tool.pydotcompute\n", "Expected ']' at the end of a table declaration (at line 1, column 19)"),
     ],
 )
@@ -251,6 +254,14 @@ def test_a_fault_of_ours_is_one_line(project, capsys, monkeypatch):
 
 def run(*arguments, **options):
     return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=60, **options)
+
+
+@pytest.mark.parametrize("arguments", [("-m", "pydotcompute", "bench", "--help"),
+                                       ("-m", "pydotcompute.examples.embed", "--help"),
+                                       ("-m", "pydotcompute.examples.hillshade", "--help")])  # fmt: skip
+def test_where_python_drops_docstrings_help_does_without_them(arguments):
+    done = run("-OO", *arguments)
+    assert done.returncode == 0 and done.stdout.startswith("usage: "), done.stderr
 
 
 def test_the_module_is_the_same_program(project):
