@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
+import numpy as np
+
 from ..artifact.dtypes import dtype_name
 from ..artifact.identity import title
 from ..artifact.signature import DTYPES, Parameter, Signature, default_value, fill_value
@@ -63,12 +65,18 @@ def lengths(outputs: Sequence[Parameter]) -> list[tuple[int, Parameter, int]]:
 def trimmed(results: Sequence[Any], lengths: Sequence[tuple[int, Parameter, int]], arrays: Any) -> list[Any]:
     """Outputs as they are returned: of those in `lengths` a view of the first elements. Waits for how many these are.
     Raises IndexError where there are not so many."""
+
+    def own(value: Any) -> Any:
+        """Of an array of another package's, which may have neither shape nor slices, the backend's own."""
+        return arrays.adopt(value) if hasattr(arrays, "adopt") and not isinstance(value, np.generic) else value
+
     made = list(results)
     for k, p, length in lengths:
-        count, most = arrays.number(results[length]), int(results[k].shape[0])
+        whole = own(results[k])
+        count, most = arrays.number(own(results[length])), int(whole.shape[0])
         if not 0 <= count <= most:
             raise IndexError(f"'{p.name}' has room for {most} elements ({describe(p)}), and {p.length} is {count}")
-        made[k] = results[k][:count]
+        made[k] = whole[:count]
     return made
 
 

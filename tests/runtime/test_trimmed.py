@@ -2,11 +2,15 @@
 
 import ctypes
 import sys
+from array import array as python_array
 
 import numpy as np
 import pytest
 from entries import Native, f4
 from support import array, scalar, write_kernel
+
+from pydotcompute.calls import arrays
+from pydotcompute.calls.arguments import lengths, trimmed
 
 COUNT = 7  # the recorder writes it to each scalar
 
@@ -53,3 +57,14 @@ def test_where_the_loader_trims_nothing_calls_are_handed_on(native):
     assert native.serves(f4(9))
     ctypes.c_void_p.in_dll(loaded.library, "trim").value = None
     assert not native.serves(f4(9))
+
+
+def test_outputs_of_other_packages_are_trimmed_as_their_memory_is():
+    """As the interpreter gets them; a call has taken their memory before."""
+    parameters = [array("a", "int64", "n", role="out")._replace(length="count"), scalar("count", "int64", "out")]
+    memory, count = python_array("q", [5, 6, 7]), ctypes.c_int64(2)
+    for given in (memory, memoryview(memory)):
+        made, said = trimmed([given, count], lengths(parameters), arrays)
+        assert said is count and made.tolist() == [5, 6] and np.shares_memory(made, np.asarray(memory))
+    with pytest.raises(IndexError, match="'a' has room for 3 elements .*, and count is 4"):
+        trimmed([memory, ctypes.c_int64(4)], lengths(parameters), arrays)
