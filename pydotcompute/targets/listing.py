@@ -8,6 +8,7 @@ import shutil
 from difflib import SequenceMatcher
 from functools import cache
 from typing import TYPE_CHECKING, Callable, Iterable, Iterator, NamedTuple, Sequence
+from urllib.parse import quote
 
 from ..errors import CompilerNotInstalledError, Position
 
@@ -73,10 +74,16 @@ class Places:
         self._known: dict[tuple[str, int], Position] = {}
         for at in positions:
             if at is not None:
-                self._known.setdefault((os.path.normpath(at.path), at.line), at)
+                self._known.setdefault((self.name(at.path), at.line), at)
 
-    def at(self, path: str, line: int) -> Position | None:
-        return self._known.get((os.path.normpath(path), line))
+    @staticmethod
+    def name(path: str) -> str:
+        """What a table of lines that is asked for again is to call a file: of characters that every tool hands on as
+        they are, as quotes, commas, letters beyond ASCII and bytes that are no text are not."""
+        return quote(os.fsencode(os.path.normpath(path)))
+
+    def at(self, name: str, line: int) -> Position | None:
+        return self._known.get((os.path.normpath(name), line))
 
 
 def aligned(lines: Sequence[str], twin: Sequence[Line], shape: Callable[[str], str]) -> Listing:

@@ -1,6 +1,7 @@
 """'pydotcompute show': each stage of a kernel is what a build makes, with the user's line beside each instruction."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -146,3 +147,19 @@ def test_what_is_not_there(project, capsys):
     assert show(project, capsys, "T=float64")[0] == 2
     code, _, err = show(project, capsys, "-t", "cpu:x86-64-v2", "--asm")
     assert code == 0 and "not built; this is what a build would make" in err
+
+
+@pytest.mark.parametrize("option", ["", "--debug-info"])
+def test_folders_and_templates_may_be_called_anything(tmp_path, capsys, option):
+    root = tmp_path / os.fsdecode(b'a "b", \\41 \xc3\xa9 \xff')
+    (root / "templates").mkdir(parents=True)
+    (root / "templates" / 'two, "é".j2').write_text("def poly(x, out):\n    for i in grid(n):\n        out[i] = 2 * x[i]\n")
+    signature = '"(x: float32[n]) -> (out: float32[n])"'
+    text = f"version: 1\nkernels:\n  poly:\n    signature: {signature}\n    template: 'two, \"é\".j2'\n"
+    (root / "kernels.yaml").write_text(text)
+    options = [option] * bool(option)
+    assert main(["build", "-C", str(root), "-t", "cpu:x86-64-v3", "-q", *options]) == 0, capsys.readouterr().err
+    code, out, err = show(root, capsys, "-t", "cpu:x86-64-v3")
+    assert code == 0 and re.search(r'two, "é"\.j2:2 .*\n    vectorised: 8 elements', out), err
+    for name in ("llvm", "asm"):
+        assert places(stage(root, capsys, "cpu:x86-64-v3", name), "mul|fadd|add") >= {3}

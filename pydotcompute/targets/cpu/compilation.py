@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from time import perf_counter
 from typing import Any, NamedTuple
 
 from ...analysis.inside import unproved
 from ...artifact.cpu_levels import SUFFIXES, platform_of
-from ...errors import CompilationError, CompilerNotInstalledError
+from ...errors import CompilationError, CompilerNotInstalledError, Position
 from ...ir.tree import KernelTree
 from ..base import BOUNDS, Answer, Artifact, Clock, Inspection, Job, checked_tree
 from ..listing import Listing, Places, Remark, of_text
@@ -60,13 +61,13 @@ class Compilation(Inspection):
         job, (_, source, path) = self.job, self.lowered
         if not job.debug_info:
             return kernel_ir(source, path)
-        places = [at and at._replace(path=job.from_root(at.path)) for at in source.positions]
-        return named(kernel_ir(source, path, places), job.kernel.name)
+        return named(kernel_ir(source, path, _called(source.positions, job.from_root)), job.kernel.name)
 
     @cached_property
     def lined(self) -> str:
-        """The same, with the lines as they are shown to the user."""
-        return kernel_ir(self.lowered.source, self.lowered.path, self.lowered.source.positions)
+        """The same, with the lines as `Places` knows them."""
+        _, source, path = self.lowered
+        return kernel_ir(source, path, _called(source.positions, Places.name))
 
     def answer(self) -> Answer:
         return self._answer
@@ -140,3 +141,8 @@ class Compilation(Inspection):
     @property
     def _places(self) -> Places:
         return Places(self.lowered.source.positions)
+
+
+def _called(positions: Sequence[Position | None], name: Callable[[str], str]) -> list[Position | None]:
+    """Positions in files that are called otherwise."""
+    return [at and at._replace(path=name(at.path)) for at in positions]

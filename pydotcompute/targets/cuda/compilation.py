@@ -63,8 +63,8 @@ class Compilation(Inspection):
 
     @cached_property
     def make_lined(self) -> compiler.Make:
-        """The same, with the lines as they are shown to the user."""
-        return self.lowered.compiler(str)
+        """The same, with the lines as `Places` knows them."""
+        return self.lowered.compiler(Places.name)
 
     def answer(self) -> Answer:
         return self._answer

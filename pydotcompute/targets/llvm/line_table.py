@@ -47,7 +47,7 @@ def nowhere(text: str, positions: Sequence[Position | None]) -> str:
     nodes = [
         '!0 = distinct !DICompileUnit(language: DW_LANG_C, file: !1, producer: "pydotcompute", isOptimized: true, '
         "runtimeVersion: 0, emissionKind: LineTablesOnly)",
-        f'!1 = !DIFile(filename: "{os.path.normpath(path)}", directory: ".")',
+        f'!1 = !DIFile(filename: "{_escaped(os.path.normpath(path))}", directory: ".")',
         "!2 = !DISubroutineType(types: !3)", "!3 = !{}", *(f"!{4 + k} = {node}" for k, node in enumerate(VERSIONS)),
     ]  # fmt: skip
     lines: list[str] = []
@@ -63,6 +63,11 @@ def nowhere(text: str, positions: Sequence[Position | None]) -> str:
             line += f", !dbg !{len(nodes) - 1}"
         lines.append(line)
     return "\n".join([*lines, "!llvm.dbg.cu = !{!0}", "!llvm.module.flags = !{!4, !5}", *nodes, ""])
+
+
+def _escaped(path: str) -> str:
+    """As it stands in a string of LLVM's."""
+    return "".join(chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02x}" for b in os.fsencode(path))
 
 
 class LineTable(AbstractDIBuilder):
