@@ -168,6 +168,16 @@ def test_a_jitdump_has_the_code_of_each_kernel_and_a_fork_one_of_its_own(strippe
         assert address % mmap.PAGESIZE == 0 and code[:64].strip(b"\0") and code[-4096:].rstrip(b"\0") in objects[kernel]
 
 
+def test_a_jitdump_asks_what_is_mapped_whatever_files_are_called(tmp_path):
+    from pydotcompute.backends.cpu.jitdump import _mapped
+
+    with open(os.fsencode(tmp_path) + b"/\xff", "wb+") as file:
+        file.truncate(mmap.PAGESIZE)
+        with mmap.mmap(file.fileno(), mmap.PAGESIZE), open("/proc/self/maps", "rb") as maps:
+            last = [line for line in maps if b"[stack]" in line][0].split()[0].decode()
+            assert "-".join(f"{end:x}" for end in _mapped(int(last.partition("-")[0], 16))) == last
+
+
 @pytest.mark.parametrize("before, why", [("", "No such file or directory"), ("os.mkfifo(dump);", "No such device")])
 def test_a_jitdump_that_cannot_be_written_is_said(stripped, tmp_path, before, why):
     folder = str(tmp_path / ("" if before else "nowhere"))

@@ -64,7 +64,7 @@ def _dump(path: str) -> BinaryIO:
 
 def _mapped(address: int) -> tuple[int, int]:
     """Where the mapping with an address begins and ends."""
-    with open("/proc/self/maps") as maps:
+    with open("/proc/self/maps", errors="surrogateescape") as maps:  # names of files are bytes
         for line in maps:
             start, end = (int(part, 16) for part in line.partition(" ")[0].split("-"))
             if start <= address < end:
