@@ -204,8 +204,8 @@ class InnermostLoops:
             yield first, writer.held("_terms", f"minimum(int64({block}), sub({stop}, {first}))")
 
     def _in_lanes(self, loop: Parallel, lanes: Lanes, start: str, stop: str) -> None:
-        """The few iterations of a short row; those of one block; or all others block by block. What has loops of its own
-        is written once: nested sums would be written in each form within each form."""
+        """The few iterations of a short row; those of one block; or all others block by block. What has loops itself is
+        written once: nested sums would be written in each form within each form."""
         if has_loops(*loop.body):
             with self._blocks(loop, lanes.block, start, stop) as (first, terms):
                 return self._one_by_one(loop, lanes, first, terms)
