@@ -209,7 +209,7 @@ class InnermostLoops:
         if has_loops(*loop.body):
             with self._blocks(loop, lanes.block, start, stop) as (first, terms):
                 return self._one_by_one(loop, lanes, first, terms)
-        shorter, most = self.rows.range.get(loop.counts[-1], (0, 0)) if start == "int64(0)" else (0, 0)
+        shorter, most = self.rows.lengths(loop.counts[-1]) if start == "int64(0)" else (0, 0)
         length = self.writer.held("_length", f"sub({stop}, {start})")
         if most > lanes.block:
             self._long(loop, lanes, start, stop)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any, Iterator, NamedTuple
 
 from ...ir.dtypes import FLOATS
-from ...ir.tree import Expr, Parallel, Reduce, Var, walk
+from ...ir.tree import Const, Expr, Parallel, Reduce, Var, walk
 from ..llvm.expressions import Expressions, is_cheap
 from ..llvm.words import EXTREMA
 from ..llvm.writer import Writer
@@ -52,7 +52,12 @@ class RowVersions:
 
     def is_short(self, loop: Parallel) -> bool:
         """Whether it goes along a row of a few vectors at most."""
-        return self.range.get(loop.counts[-1], (0, UNLIMITED))[1] <= SHORT
+        return 0 < self.lengths(loop.counts[-1])[1] <= SHORT
+
+    def lengths(self, count: Expr) -> tuple[int, int]:
+        """What is known of the length of a row here: it is more than the first, and the second at most; of 0, 0
+        nothing."""
+        return (count.whole - 1, count.whole) if isinstance(count, Const) else self.range.get(count, (0, 0))
 
     def are_in(self, loop: Parallel) -> bool:
         """Whether it is written in several versions."""
@@ -87,11 +92,11 @@ def _row_of(loop: Parallel) -> _Row | None:
 
 
 def _rows(nodes: Iterable[Any]) -> Iterator[tuple[Expr, Parallel | Reduce]]:
-    """Those whose terms have no rows of their own, next to which what a row costs is nothing."""
+    """Those whose length is not known, and whose terms have no rows of their own, next to which what a row costs is
+    nothing."""
     for node in nodes:
-        if isinstance(node, (Parallel, Reduce)) and has_loops(*node.body):
+        if not isinstance(node, (Parallel, Reduce)) or has_loops(*node.body):
             continue
-        if isinstance(node, Parallel):
-            yield node.counts[-1], node
-        elif isinstance(node, Reduce) and not node.short:
-            yield node.count, node
+        count = node.counts[-1] if isinstance(node, Parallel) else node.count
+        if not isinstance(count, Const) and not (isinstance(node, Reduce) and node.short):
+            yield count, node

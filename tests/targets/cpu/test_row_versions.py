@@ -5,6 +5,7 @@ import pytest
 from tests.targets.cpu.compiled import Kernel, kernel, tree_of
 
 from pydotcompute.backends.cpu.levels import unfit
+from pydotcompute.targets.cpu.lowering import lower
 
 LENGTHS = (0, 1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 48, 63, 64, 65, 128, 255, 256, 257, 511, 512, 513, 1000, 1024, 1025,
            1536, 1537, 2049, 5000)  # fmt: skip
@@ -112,3 +113,26 @@ def test_rows_summed_up_in_two_types():
             assert k({"m": ROWS, "n": n}, 1, x=x, y=y, s=s, d=d) == 0
             assert s.tobytes() == np.array([in_order(row) for row in x]).tobytes()
             assert d.tobytes() == np.array([in_order(row) for row in y]).tobytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("term", ["x[r, c]", "sqrt(x[r, c])"])
+def test_rows_of_known_lengths(dtype, term):
+    """Each is written in the one form that such a row takes."""
+    lengths = [n for n in LENGTHS if 9 <= n <= 2049]
+    sums = [f"    s[r, {k}] = sum({term} for c in range({n}))" for k, n in enumerate(lengths)]
+    signature = f"(x: {dtype}[m, 2049], n: int64) -> (s: {dtype}[m, {len(lengths)}])"
+    body = "\n".join(["for r in range(m):", *sums])
+    k = kernel(body, signature, types="", target="cpu:x86-64-v3")
+    x = np.random.default_rng(0).random((ROWS, 2049)).astype(dtype)
+    s = np.zeros((ROWS, len(lengths)), dtype)
+    assert k({"m": ROWS}, 1, x=x, n=0, s=s) == 0
+    terms = np.sqrt(x) if "sqrt" in term else x
+    for place, n in enumerate(lengths):
+        assert s[:, place].tobytes() == np.array([in_order(row[:n]) for row in terms]).tobytes(), n
+    known, unknown = (
+        len(lower(tree_of(f"for r in grid(m):\n    s[r, 0] = sum({term} for c in range({count}))", signature, types="")).text)
+        for count in ("2049", "n")
+    )  # fmt: skip
+    assert known < unknown / 2
