@@ -14,7 +14,7 @@ from ..artifact.dtypes import finfo, kind, numpy_dtype
 from ..artifact.signature import Parameter
 from ..declare.model import Kernel, Specialisation
 from ..runtime.reference import function_of
-from . import allowed, faults
+from . import allowed, faults, ranges
 from .memory import guarded, scattered, shifted
 from .sizes import complete, leading as stands_for
 
@@ -157,26 +157,21 @@ def _values(
     rng: np.random.Generator,
 ) -> np.ndarray:  # fmt: skip
     declared = _ranges(kernel).get(p.name, {})
-    limits = {key: evaluate(value, names) for key, value in declared.items() if key in ("low", "high")}
-    if dtype.kind == "b":
-        return rng.integers(0, 2, shape).astype(dtype)
-    if dtype.kind in "iu":
-        low, high = int(limits.get("low", 0 if dtype.kind == "u" else -100)), int(limits.get("high", 101))
-        held = np.iinfo(dtype)
-        first, end = max(low, int(held.min)), min(high, int(held.max) + 1)
-        if end <= first and np.prod(shape) > 0:
-            if all(isinstance(value, (int, float)) for value in declared.values()):  # none at any sizes
-                raise faults.fault("inputs", p.name, f"hold no {dtype} from {low} on and below {high}")
-            why = f"no {dtype} for '{p.name}' is from {low} on and below {high}"
-            raise faults.Unmet(why, "inputs", "give it a wider range, or say in `requires` which sizes there are")
-        drawn_as = np.uint64 if end > 2**63 else np.int64
-        return rng.integers(first, max(end, first + 1), shape, drawn_as).astype(dtype)
-    if dtype.kind == "c":
-        return (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(dtype)
+    try:
+        limits = {key: evaluate(value, names) for key, value in declared.items() if key in ("low", "high")}
+    except ValueError as error:  # a division by 0, or beyond 64 bits
+        if 0 not in shape:
+            raise faults.Unmet(f"of '{p.name}', {error}", "inputs", "say in `requires` which sizes there are") from None
+        limits = {}  # nothing is drawn
     if not limits:
-        return np.asarray(rng.standard_normal(shape)).astype(dtype)
-    low, high = limits.get("low", 0.0), limits.get("high", 1.0)
-    return np.asarray(rng.uniform(low, high, shape)).astype(dtype)
+        return ranges.anything(dtype, shape, rng)
+    if (drawn := ranges.within(dtype, limits.get("low"), limits.get("high"), shape, rng)) is not None:
+        return drawn
+    low, high = ranges.ends(dtype, limits.get("low"), limits.get("high"))
+    if all(isinstance(value, (int, float)) for value in declared.values()):  # none at any sizes
+        raise faults.fault("inputs", p.name, f"hold no {dtype} from {low} on and below {high}")
+    why = f"no {dtype} for '{p.name}' is from {low} on and below {high}"
+    raise faults.Unmet(why, "inputs", "give it a wider range, or say in `requires` which sizes there are")
 
 
 def _strewn(values: np.ndarray, rng: np.random.Generator, special: np.ndarray, many: bool) -> np.ndarray:

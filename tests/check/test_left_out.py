@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from pydotcompute import declare
+from pydotcompute.artifact.dimensions import Operation
 from pydotcompute.bench.declared_cases import cases_of
-from pydotcompute.check import draw, pace, run, sizes
+from pydotcompute.check import draw, pace, ranges, run, sizes
 from pydotcompute.check.expected import Expected
-from pydotcompute.check.faults import FaultyDeclaration
+from pydotcompute.check.faults import FaultyDeclaration, Unmet
 from pydotcompute.check.pace import Pace
 from pydotcompute.errors import DeclarationError
 
@@ -230,6 +231,49 @@ def test_ranges_end_where_their_type_does(project, dtype, low, high, least, most
 def test_ranges_without_a_value_are_mistakes(project, dtype, low, high):
     with pytest.raises(FaultyDeclaration, match=rf"its inputs \(x\) hold no {dtype} from {low} on and below {high}"):
         _drawn(project, dtype, low, high)
+
+
+@pytest.mark.parametrize("low, high", [(0, 1), (0.1, 0.7), (-1.7e308, 1.7e308), (5, None), (None, -5), (200, None)])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64", "int16"])
+def test_what_is_drawn_is_from_low_on_and_below_high(dtype, low, high):
+    """In the type of the argument: of float16 one number in 4,000 below 1 rounds to 1. NumPy draws from no range that
+    is wider than the largest number."""
+    drawn = ranges.within(np.dtype(dtype), low, high, (50_000,), np.random.default_rng(0))
+    if drawn is None:  # no integer is in this one
+        assert (dtype, low) == ("int16", 0.1)
+        return
+    assert drawn.dtype == dtype
+    for part in (drawn.real, drawn.imag) if drawn.dtype.kind == "c" else (drawn,):
+        assert low is None or low <= float(part.min())
+        assert high is None or float(part.max()) < high
+        assert np.isfinite(part).all() and (dtype == "int16" and (low, high) == (0, 1) or len(set(part.tolist())) > 1)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "complex128"])
+def test_ranges_without_a_number_have_none(dtype):
+    rng = np.random.default_rng(0)
+    assert ranges.within(np.dtype(dtype), 3, 1, (4,), rng) is None
+    assert ranges.within(np.dtype(dtype), 3, 1, (0,), rng).shape == (0,)
+    assert ranges.within(np.dtype(dtype), 2, 2, (4,), rng).tolist() == [2 + 2j if dtype[0] == "c" else 2] * 4
+
+
+def test_sizes_whose_range_holds_no_number_are_not_drawn(project):
+    kernel = replace(declare.load(str(project)).kernels["double"], inputs={"x": {"low": 3, "high": "n"}})
+    (one,) = kernel.specialisations
+    with pytest.raises(Unmet, match="no float32 for 'x' is from 3 on and below 2; give it a wider range"):
+        draw.draw(kernel, one, {"n": 2}, np.random.default_rng(0), str(project))
+
+
+def test_sizes_at_which_a_range_has_no_value_are_not_drawn(project):
+    """`1 / n` has none where n is 0; there the array has no elements, and the case runs."""
+    kernel = declare.load(str(project)).kernels["double"]
+    (one,) = kernel.specialisations
+    rng, root = np.random.default_rng(0), str(project)
+    inverse = replace(kernel, inputs={"x": {"low": 0, "high": Operation("/", (1, "n"))}})
+    assert draw.draw(inverse, one, {"n": 0}, rng, root).arguments["x"].shape == (0,)
+    huge = replace(kernel, inputs={"x": {"low": 0, "high": Operation("*", ("n", 2**62))}})
+    with pytest.raises(Unmet, match=r"of 'x', 'n \* 4611686018427387904' has no value \(an integer beyond 64 bits\)"):
+        draw.draw(huge, one, {"n": 9}, rng, root)
 
 
 def _drawn(project, dtype: str, low: int, high: int) -> np.ndarray:
