@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import inf
 from typing import Any
 
 from . import SUBJECTS
@@ -17,7 +18,7 @@ class Before:
         with open(path, encoding="utf-8") as file:
             try:
                 told = json.load(file)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise ValueError(f"{path}: not JSON ({error}); write it by bench --json") from None
         if not isinstance(told, dict) or not isinstance(told.get("figures"), list):
             raise ValueError(f"{path}: no figures of bench --json")
@@ -30,8 +31,9 @@ class Before:
         """Add to a row how it is to the one before; and `failed` where it is more than `most` times as slow. A row that
         was not there has neither."""
         name = self.compared.lstrip("-")
-        then, now = self.figures.get(_words(row), {}).get(name), row.get(name)
-        if not then or not now:
+        then: Any = self.figures.get(_words(row), {}).get(name)
+        now = row.get(name)
+        if type(then) not in (int, float) or not 0 < then < inf or not now:  # the file may say anything
             return
         row[COLUMN] = then / now if name == self.compared else now / then  # of "-" less is better
         if row[COLUMN] > most:

@@ -141,8 +141,12 @@ def work(kernel: Kernel, known: Mapping[str, Any], case: Case) -> tuple[int, int
     """Bytes that a call moves and operations that it does, as declared; else bytes are those of its arrays, and
     operations 0, which is unknown."""
     from ..artifact.dimensions import evaluate
+    from ..errors import DeclarationError
 
     scalars = {name: value for name, value in case.arguments.items() if isinstance(value, (int, float))}
-    said = {key: int(evaluate(tree, {**scalars, **known})) for key, tree in kernel.work.items()}
+    try:
+        said = {key: int(evaluate(tree, {**scalars, **known})) for key, tree in kernel.work.items()}
+    except (ValueError, OverflowError) as error:  # beyond 64 bits, a division by 0; an infinity
+        raise DeclarationError(f"the work of '{kernel.name}': {error}", kernel.positions["work"]) from None
     arrays = [*case.arguments.values(), *case.outputs.values()]
     return said.get("bytes", sum(getattr(a, "nbytes", 0) for a in arrays)), said.get("operations", 0)

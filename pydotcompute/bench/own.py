@@ -41,7 +41,17 @@ def copy(directory: str, root: str) -> None:
     os.mkdir(root)
     shutil.copy(os.path.join(directory, "kernels.yaml"), root)
     if os.path.isdir(templates := os.path.join(directory, "templates")):
-        shutil.copytree(templates, os.path.join(root, "templates"))
+        shutil.copytree(templates, os.path.join(root, "templates"), ignore=_no_sources)
+
+
+def _no_sources(folder: str, names: list[str]) -> list[str]:
+    """What is neither file nor folder, as editors' locks, which are links to nowhere; and links to folders above."""
+    here = os.path.realpath(folder) + os.sep
+    return [
+        name for name in names
+        if not os.path.isfile(path := os.path.join(folder, name))
+        and not (os.path.isdir(path) and not here.startswith(os.path.join(os.path.realpath(path), "")))
+    ]  # fmt: skip
 
 
 def environment(**more: str) -> dict[str, str]:

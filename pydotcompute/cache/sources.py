@@ -23,7 +23,11 @@ def digests(project: str) -> dict[str, str]:
     for name in DECLARED:
         if os.path.isfile(os.path.join(project, name)):
             paths.append(name)
-        for at, folders, names in os.walk(os.path.join(project, name)):
+        top, seen = os.path.join(project, name), set()
+        for at, folders, names in os.walk(top, followlinks=True):  # includes are found behind links as well
+            if (real := os.path.realpath(at)) in seen:
+                folders.clear()  # a link to a folder above it, or a second one to the same
+            seen.add(real)
             folders[:] = [folder for folder in folders if folder != "__pycache__"]
             paths += [os.path.relpath(os.path.join(at, each), project).replace(os.sep, "/") for each in names]
     found = {}

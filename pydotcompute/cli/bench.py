@@ -26,6 +26,7 @@ from .arguments import add_common, add_targets, check_names, file_name, print_js
 from .terminal import say
 
 __doc__ = (__doc__ or "") + "\n".join(f"  {name:14}{subject.summary}" for name, subject in SUBJECTS.items())
+MOST = 10**15  # of what is given as a whole number
 # options of some subjects alone: what each is called on the command line
 SPECIAL = {
     "directory": "-C", "targets": "-t", "functions": "--function", "kernels": "--kernel", "elements": "--elements",
@@ -155,9 +156,9 @@ def _check_plot(path: str) -> None:
 
 
 def _positive(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
-    return int(text)
+    if not text.isdecimal() or not 0 < (value := int(text[:20])) <= MOST:  # of hundreds of digits the first tell
+        raise argparse.ArgumentTypeError(f"{text[:30]!r} is not a whole number from 1 to {MOST:,}")
+    return value
 
 
 def _times(text: str) -> float:

@@ -30,6 +30,19 @@ def test_what_changed(project):
     assert changed(project) == []
 
 
+def test_what_changed_behind_links_to_folders(project, tmp_path_factory):
+    """Includes are found there; one link leads to a folder above it, another to one that is looked into anyway."""
+    shared = tmp_path_factory.mktemp("shared")
+    (shared / "macros.j2").write_text("2")
+    (project / "templates" / "lib").symlink_to(shared)
+    (project / "templates" / "deep" / "up").symlink_to(project / "templates")
+    (project / "templates" / "same").symlink_to(project / "templates" / "deep")
+    record(project, digests(project))
+    assert changed(project) == []
+    (shared / "macros.j2").write_text("3")
+    assert changed(project) == ["templates/lib/macros.j2"]
+
+
 def test_what_changed_before_a_build_that_was_not_of_everything(project):
     doubt(project, digests(project))  # the first build
     assert changed(project) == sorted(FILES)

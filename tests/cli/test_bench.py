@@ -11,7 +11,7 @@ import pytest
 
 import pydotcompute
 from pydotcompute.artifact import size_classes
-from pydotcompute.bench import SUBJECTS
+from pydotcompute.bench import SUBJECTS, own
 from pydotcompute.bench.compare import Before
 from pydotcompute.cli import main
 from tests.targets.opencl import run as opencl
@@ -51,7 +51,10 @@ def figures(capsys, subject, *arguments):
         ((), "pydotcompute bench: error: the following arguments are required: --subject"),
         (("--subject", "cals"), "pydotcompute: no subject 'cals' in pydotcompute bench; did you mean 'calls'?"),
         (("--subject", "calls", "--rounds", "0"),
-         "pydotcompute bench: error: argument --rounds: '0' is not a whole number from 1"),
+         "pydotcompute bench: error: argument --rounds: '0' is not a whole number from 1 to 1,000,000,000,000,000"),
+        (("--subject", "calls", "--rounds", "9" * 400),
+         f"pydotcompute bench: error: argument --rounds: '{'9' * 30}' is not a whole number from 1 to "
+         "1,000,000,000,000,000"),
         (("--subject", "calls", "--elements", "10"),
          "pydotcompute: --elements does not apply to --subject calls; it is for bandwidth, opencl"),
         (("--subject", "start", "-C", "."),
@@ -339,6 +342,43 @@ def test_rows_without_operations_and_without_peers_are_drawn(tmp_path):
     text = (tmp_path / "one.svg").read_text()
     assert text == (tmp_path / "two.svg").read_text() and (tmp_path / "one.png").read_bytes()[1:4] == b"PNG"
     assert "no kernel declares its operations" in text and ">copied n=3 cpu<" in text and ">reference<" not in text
+
+
+@pytest.mark.parametrize("then", ["5", True, [1], {}, None, -1, 0, float("nan"), float("inf")])
+def test_a_file_may_say_anything_in_the_place_of_a_figure(tmp_path, then):
+    row = {"kernel": "k", "specialization": "-", "target": "cuda:sm_90", "instructions": then}
+    (tmp_path / "then.json").write_text(json.dumps({"version": 1, "subject": "code", "figures": [row]}))
+    now = {**row, "instructions": 5.0}
+    Before(str(tmp_path / "then.json"), "code").judge(now, 1.2)
+    assert now == {**row, "instructions": 5.0}
+
+
+def test_a_file_that_is_nested_too_deep(tmp_path):
+    (tmp_path / "then.json").write_text("[" * 100_000)
+    with pytest.raises(ValueError, match="then.json: not JSON"):
+        Before(str(tmp_path / "then.json"), "code")
+
+
+def test_a_project_is_copied_without_what_is_no_source(tmp_path):
+    templates = tmp_path / "from" / "templates"
+    (templates / "deep").mkdir(parents=True)
+    (templates.parent / "kernels.yaml").write_text("version: 1")
+    (templates / "deep" / "a.py.j2").write_text("a")
+    (templates / ".#a.py.j2").symlink_to("user@host.1234:5")  # an editor's lock
+    os.mkfifo(templates / "pipe")
+    (templates / "deep" / "up").symlink_to(templates)
+    (templates / "other").symlink_to(templates / "deep")
+    own.copy(str(templates.parent), str(tmp_path / "to"))
+    found = sorted(str(path.relative_to(tmp_path / "to")) for path in (tmp_path / "to").rglob("*") if path.is_file())
+    assert found == ["kernels.yaml", "templates/deep/a.py.j2", "templates/other/a.py.j2"]
+
+
+def test_work_that_has_no_value(tmp_path, capsys):
+    text = SAXPY.replace("    body:", "    work: {bytes: 8 * size * 4611686018427387904}\n    body:").replace("v3", "v2")
+    (tmp_path / "kernels.yaml").write_text(text)
+    code, out, err = call(capsys, "--subject", "declared", "-C", str(tmp_path), "--rounds", "1")
+    assert (code, out) == (1, "")
+    assert "kernels.yaml:7:11: the work of 'build': '8 * size * 4611686018427387904' has no value" in err
 
 
 def test_a_kernel_is_compared_whatever_became_of_its_occupancy(tmp_path):
