@@ -10,6 +10,7 @@ import io
 import os
 import sys
 from _thread import interrupt_main, start_new_thread
+from codecs import register_error
 from contextlib import contextmanager, nullcontext
 from typing import Any, Iterator, NoReturn
 
@@ -60,13 +61,25 @@ def main(arguments: list[str] | None = None) -> int:
         sys.unraisablehook = told
 
 
+def _shown(error: UnicodeError) -> tuple[str | bytes, int]:
+    """What stands for a character that an encoding does not have: the byte of a name that it was made of, or a sign."""
+    assert isinstance(error, UnicodeEncodeError)
+    number = ord(error.object[error.start])
+    return bytes([number - 0xDC00]) if 0xDC80 <= number <= 0xDCFF else "?", error.start + 1
+
+
+# How stdout encodes in the locales C and POSIX, and how it does then.
+ESCAPED, SHOWN = "surrogateescape", "pydotcompute.shown"
+register_error(SHOWN, _shown)
+
+
 @contextmanager
 def _stream(name: str) -> Iterator[None]:
     """An output that takes whatever is printed: nowhere where it is closed, which Python says by None, and with a sign
     in the place of each character that its encoding does not have."""
     given = getattr(sys, name)
-    if isinstance(given, io.TextIOWrapper) and given.errors == "strict":
-        given.reconfigure(errors="replace")
+    if isinstance(given, io.TextIOWrapper) and given.errors in (others := {"strict": "replace", ESCAPED: SHOWN}):
+        given.reconfigure(errors=others[given.errors])
     with open(os.devnull, "w", encoding="utf-8") if given is None else nullcontext(given) as stream:
         setattr(sys, name, stream)
         try:

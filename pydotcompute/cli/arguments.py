@@ -85,7 +85,8 @@ def check_names(names: Iterable[str], known: Iterable[str], what: str, where: st
 
 def print_json(data: Mapping[str, Any]) -> None:
     """One object, a line for each of its values, and one for each record of a list: `json` takes several times as long
-    to indent what is inside them. Characters that stdout does not have are escaped, so that nothing is lost."""
+    to indent what is inside them. Characters that stdout does not have are escaped, so that nothing is lost; so are
+    the bytes of names that are not UTF-8, which no reader of JSON takes."""
 
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     write = json.JSONEncoder(ensure_ascii=not encoding.lower().startswith("utf")).encode
@@ -95,7 +96,8 @@ def print_json(data: Mapping[str, Any]) -> None:
             return write(value)
         return "[\n" + ",\n".join(f"    {write(record)}" for record in value) + "\n  ]"
 
-    print("{\n" + ",\n".join(f"  {write(key)}: {text(value)}" for key, value in data.items()) + "\n}")
+    whole = "{\n" + ",\n".join(f"  {write(key)}: {text(value)}" for key, value in data.items()) + "\n}"
+    print(re.sub("[\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", whole))
 
 
 SIZES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 import time
 
 import pytest
@@ -314,6 +315,28 @@ def test_characters_that_an_output_does_not_have_are_replaced(project):
     assert (done.returncode, done.stderr) == (0, "") and "?" in done.stdout and len(done.stdout) > 1000
     done = run("-m", "pydotcompute", "docs", "tutorial", "--json", env=environment)
     assert json.loads(done.stdout) == json.loads(run("-m", "pydotcompute", "docs", "tutorial", "--json").stdout)
+
+
+@pytest.mark.parametrize("errors", ["strict", "surrogateescape"])
+def test_characters_that_an_output_does_not_have_are_replaced_in_the_locale_c_too(project, errors):
+    """There Python writes the bytes that names are made of, and knows no sign for other characters."""
+    environment = {**os.environ, "PYTHONIOENCODING": f"ascii:{errors}"}
+    done = run("-m", "pydotcompute", "bench", "--help", env=environment)
+    assert (done.returncode, done.stderr) == (0, "") and "?" in done.stdout
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are bytes there")
+@pytest.mark.parametrize("errors", ["strict", "surrogateescape"])
+def test_json_says_names_that_are_not_utf8(tmp_path, errors):
+    folder = os.path.join(os.fsencode(tmp_path), b"caf\xe9")
+    os.mkdir(folder)
+    Path(os.fsdecode(folder), "kernels.yaml").write_text("version: 1\nkernels: {}\n")
+    environment = {**os.environ, "PYTHONIOENCODING": f"utf-8:{errors}"}
+    command = [sys.executable, "-m", "pydotcompute", "cache", "dir", "-C", folder]
+    data = json.loads(subprocess.run([*command, "--json"], capture_output=True, env=environment).stdout.decode("utf-8"))
+    assert os.fsencode(data["dir"]) == folder + b"/build/cache"
+    plain = subprocess.run(command, capture_output=True, env=environment).stdout
+    assert plain == (folder if errors == "surrogateescape" else folder.replace(b"\xe9", b"?")) + b"/build/cache\n"
 
 
 @pytest.mark.parametrize("module", ["pydotcompute.cli", "argparse", "pydotcompute.declare"])
