@@ -108,6 +108,8 @@ def verify(folder: str) -> list[Finding]:
 def unused_fault(folder: str, path: str) -> str:
     """An object that no artifact uses is in order if it is what its name says: an older build's, kept for later."""
     digest, suffix = os.path.splitext(os.path.basename(path))
+    if path != object_path(digest, suffix) or not OBJECT_NAME.fullmatch(path):
+        return "it is no object of a cache, and stays where it is"
     try:
         size = os.path.getsize(os.path.join(folder, path))
     except OSError:

@@ -96,3 +96,17 @@ def test_a_damaged_manifest_is_said(project, capsys):
     captured = capsys.readouterr()
     assert captured.out == "" and captured.err.startswith("./build/cache/manifest.json: damaged")
     assert "'pydotcompute build' makes it anew" in captured.err
+
+
+def test_strange_files_among_the_objects_are_said_to_be_that(project, capsys):
+    """They are not missing. No command removes what it did not write, so that verifying succeeds."""
+    objects = project / "build" / "cache" / "objects"
+    own = next(path for path in objects.rglob("*") if path.is_file())
+    (objects / "zz").mkdir()
+    for path in (objects / "notes.txt", objects / "zz" / "foo.so", objects / "zz" / own.name):
+        path.write_bytes(own.read_bytes())
+    main(["cache", "verify", "-C", str(project), "--json"])
+    strange = "it is no object of a cache, and stays where it is"
+    found = {row["what"]: (row["fault"], row["fatal"]) for row in json.loads(capsys.readouterr().out)["findings"]}
+    for name in ("notes.txt", "zz/foo.so", f"zz/{own.name}"):
+        assert found[f"objects/{name}"] == (strange, False)
