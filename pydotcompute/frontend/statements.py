@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import cast
+from typing import Sequence, cast
 
 from ..ir import tree
 from ..ir.functions import UPDATES
@@ -207,7 +207,7 @@ def _assign(s: Scope, node: ast.Assign) -> list[tree.Stmt]:
     built: list[tree.Stmt] = []
     if not isinstance(value.expr, (tree.Const, tree.Var)):
         value = expressions.kept(s, value, built, node)
-    return built + [assign(s, target, value, node) for target in node.targets]
+    return built + _assign_each(s, node.targets, [value] * len(node.targets), node)
 
 
 def _accumulating(s: Scope, name: str) -> bool:
@@ -244,7 +244,7 @@ def _assign_tuple(s: Scope, node: ast.Assign, target: ast.Tuple | ast.List) -> l
         built: list[tree.Stmt] = []
         if not _independent(parts, node.value):  # as in a swap: all are computed before the first is assigned
             values = [v if isinstance(v.expr, tree.Const) else expressions.kept(s, v, built, node) for v in values]
-        return built + [assign(s, part, value, node) for part, value in zip(parts, values)]
+        return built + _assign_each(s, parts, values, node)
     match node.value:
         case ast.Call(func=ast.Name(id=name)) as call_ if name in s.module.helpers:
             called = s.parts.helper(s, call_)
@@ -258,7 +258,7 @@ def _assign_tuple(s: Scope, node: ast.Assign, target: ast.Tuple | ast.List) -> l
         s.refuse(node.value, f"`{name}` returns one value, not a tuple of {len(parts)}", hint)
     _same_number(s, node, len(parts), len(types))
     if called.call is None:
-        return [assign(s, part, value, node) for part, value in zip(parts, called.values)]
+        return _assign_each(s, parts, called.values, node)
     plain = [part for part in parts if isinstance(part, ast.Name)]
     names = [part.id for part in plain]
     if len(set(names)) == len(parts):
@@ -273,8 +273,20 @@ def _assign_tuple(s: Scope, node: ast.Assign, target: ast.Tuple | ast.List) -> l
     values = [Value(tree.Var(n, type_.dtype), type_.weak) for n, type_ in zip(kept, types)]
     return [
         tree.AssignTuple(tuple(kept), called.call, at=s.at(node)),
-        *(assign(s, part, value, node) for part, value in zip(parts, values)),
+        *_assign_each(s, parts, values, node),
     ]
+
+
+def _assign_each(s: Scope, targets: Sequence[ast.expr], values: Sequence[Value], node: ast.stmt) -> list[tree.Stmt]:
+    """Each target its value, in order. What the indices of one take first stands behind the targets before it, which
+    they may read: `k, out[sum(…)] = 3, 5`."""
+    built: list[tree.Stmt] = []
+    for target, value in zip(targets, values):
+        outer, s.before_statement = s.before_statement, []
+        assigned = assign(s, target, value, node)
+        built += [*s.before_statement, assigned]
+        s.before_statement = outer
+    return built
 
 
 def _independent(targets: list[ast.expr], values: ast.Tuple) -> bool:

@@ -188,6 +188,11 @@ KERNELS = {
                 out[i] = 3
             continue
             out[i] = 4""",
+    "targets in turn": """
+        j = 1
+        j, count[sum(1 for c in range(j))] = 3, 7
+        j = count[max(c for c in range(j))] = 1
+        j, out[(j + 1) ** 4 % 5] = 2, j""",
 }
 HELPERS = {
     "early returns": """
