@@ -21,7 +21,7 @@ class Intervals:
     def inside(self, loop: t.Parallel | t.For) -> Iterator[None]:
         """The body of a loop."""
         nodes = [node for s in loop.body for node in t.walk(s)]
-        changed = {node.name for node in nodes if isinstance(node, (t.Assign, t.For, t.Reduce))}
+        changed = {node.name for node in nodes if isinstance(node, (t.Assign, t.Accumulate, t.For, t.Reduce))}
         changed |= {name for node in nodes for name in getattr(node, "names", ())}
         before, found = self.known, _indices(loop)
         self.known = {name: own for name, own in (before | found).items() if name not in changed}

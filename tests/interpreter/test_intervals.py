@@ -9,7 +9,7 @@ from tests.targets.cpu.compiled import tree_of
 from pydotcompute.interpreter.execute import python_text, run
 from pydotcompute.interpreter.intervals import Intervals
 from pydotcompute.ir.dtypes import integer_range
-from pydotcompute.ir.tree import Assign, Binary, Const, For, Parallel, Var
+from pydotcompute.ir.tree import Accumulate, Assign, Binary, Const, For, Parallel, Var
 
 import numpy as np
 
@@ -58,7 +58,10 @@ def test_every_value_lies_within(e, count, start, stop, step):
                 assert low <= found[0] <= exact(e, {"i": i, "j": j, "k": k}) <= found[1] <= high
 
 
-@pytest.mark.parametrize("body", [(Assign("j", const(2**63 - 1)),), (For("j", const(0), const(99), const(1), ()),)])
+@pytest.mark.parametrize("body", [
+    (Assign("j", const(2**63 - 1)),), (For("j", const(0), const(99), const(1), ()),),
+    (Parallel("grid", ("i",), (const(3),), (Accumulate("j", "sum", const(2**62)),), ()),),
+])  # fmt: skip
 def test_nothing_is_known_of_an_index_that_its_loop_sets(body):
     known = Intervals()
     with known.inside(For("j", const(0), const(4), const(1), body)):
@@ -71,3 +74,10 @@ def test_what_may_wrap_wraps():
     run(tree, {"out": out}, {})
     i = np.arange(4)
     assert (out == i * 2**62 + i * 3).all() and "i * 3" in python_text(tree)
+
+
+def test_an_index_that_a_reduction_changes_wraps():
+    body = "for i in range(3):\n    for k in grid(3):\n        i += 4611686018427387904\n    out[0] = i * 4 + 1"
+    out = np.zeros(1, "i8")
+    run(tree_of(body, "() -> (out: int64[1])", types=""), {"out": out}, {})
+    assert out == [9]
