@@ -12,7 +12,7 @@ from ..ir import tree
 from ..ir.dtypes import COMPLEX, KINDS, kind_of
 from ..ir.functions import FUNCTIONS
 from ..ir.operations import BINARY, COMPARISONS, REDUCTIONS, SWAPPED, UNARY
-from .promotion import WEAK, Fault, Type, Value, bounds, common, convert, fits, held, literal, rank, truth
+from .promotion import WEAK, Fault, Type, Value, bounds, common, convert, fits, held, literal, may_fault, rank, truth
 
 _FOLD: dict[str, Callable[[int, int], int]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod,
@@ -132,7 +132,12 @@ def compare(op: str, left: Value, right: Value, fault: Fault, at=None) -> Value:
         op, left, right = SWAPPED[op], right, left
     if left.rank == 1 and right.literal and right.rank == 1 and not fits(right.constant.whole, left.expr.type):
         low, _ = bounds(left.expr.type)
-        return Value(tree.Const(_COMPARE[op](low, right.constant.whole), "bool", at=at), weak)
+        known = _COMPARE[op](low, right.constant.whole)
+        if not may_fault(left.expr):
+            return Value(tree.Const(known, "bool", at=at), weak)
+        # against the least number it is as known, and the indices are looked at all the same
+        least = tree.Const(low, left.expr.type, at=at)
+        return Value(tree.Compare(">=" if known else "<", left.expr, least, at=at), weak)
     if left.rank == right.rank == 1 and not right.literal:
         mixed = {left.expr.type, right.expr.type}
         if "uint64" in mixed and any(t.startswith("int") for t in mixed):
@@ -182,8 +187,13 @@ def call(name: str, values: list[Value], fault: Fault, at=None) -> Value:
         done = Type("float64", done.weak)
     arguments = tuple(convert(value, done.dtype, fault) for value in chosen)
     if name in ("conj", "real", "imag") and done.rank < 3:
-        zero = Value(tree.Const(0, "int64", at=at), True)
-        return Value(arguments[0] if name != "imag" else convert(zero, done.dtype, fault), done.weak)
+        if name != "imag":
+            return Value(arguments[0], done.weak)
+        zero = convert(Value(tree.Const(0, "int64", at=at), True), done.dtype, fault)
+        if may_fault(arguments[0]):  # its indices are looked at all the same
+            itself = tree.Compare("==", arguments[0], arguments[0], at=at)
+            zero = tree.Select(itself, zero, zero, done.dtype, at=at)
+        return Value(zero, done.weak)
     if name in ("floor", "ceil", "trunc", "round") and done.rank < 2 or name == "abs" and done.dtype == "bool":
         return Value(arguments[0], done.weak)  # whole already
     if name in ("min", "max") and done.rank == 0:

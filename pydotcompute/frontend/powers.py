@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from ..ir import tree
-from .promotion import Fault, Value, common, convert, literal
+from .promotion import Fault, Value, common, convert, literal, may_fault
 
 MOST = 8
 _SIMPLE = 8  # nodes of a base that is written more than once; others get a name
@@ -62,6 +62,8 @@ def constant_power(left: Value, right: Value, fault: Fault, before: list[tree.St
         for _ in range(whole - 1):
             made = product(made, base)
     else:
+        if not uses and may_fault(base):
+            named(base)  # its indices are looked at all the same
         made = convert(one, done.dtype, fault)
     if exponent != int(exponent):
         root: tree.Expr = tree.Call("sqrt", (base,), done.dtype, at=at)

@@ -181,3 +181,8 @@ def truth(value: Value) -> tree.Expr:
     if value.literal:
         return tree.Const(bool(value.constant.value), "bool", at=expr.at)
     return tree.Convert(expr, "bool", at=expr.at)
+
+
+def may_fault(e: tree.Expr) -> bool:
+    """Whether its evaluation may find an index outside, so that it may not be left out."""
+    return any(isinstance(node, (tree.Load, tree.CallHelper)) for node in tree.walk(e))

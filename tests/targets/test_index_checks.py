@@ -210,3 +210,14 @@ def test_the_line_of_a_helper_and_of_its_call(target):
     """
     k = build(target, 'signature: "(x: float32[n]) -> (out: float32[n])"\ntemplate: k.py.j2', template)
     assert fault(k, np.zeros(3, "f4")) == ("x", 0, 3, 3, 2, 10)
+
+
+@ordinary
+@pytest.mark.parametrize("value", ["x[k] ** 0", "imag(x[k])", "u[k] < 300", "300 > u[k]", "u[k] == -1"])
+def test_an_element_that_changes_no_result_is_looked_at(target, value):
+    k = loop(target, "(x: float32[n], u: uint8[n], k: int64) -> (out: float32[1])", f"out[0] = {value}", "fastmath: []")
+    x, u = np.ones(3, "f4"), np.ones(3, "u1")
+    assert k.call(x, u, 2) == k.python(x, u, 2)
+    assert fault(k, x, u, 3)[2:4] == (3, 3)
+    with pytest.raises(IndexError, match="index 3 is outside"):
+        k.python(x, u, 3)
