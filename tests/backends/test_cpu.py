@@ -55,6 +55,8 @@ def test_copies(cpu):
     assert cpu.to_device(np.zeros(())).shape == ()
     with pytest.raises(TypeError, match="object"):
         cpu.to_device(np.array([object()]))
+    with pytest.raises(TypeError, match="what to copy is a masked array; kernels know no masks"):
+        cpu.to_device(np.ma.array([1.0, 2.0], mask=[0, 1]))
     back = cpu.to_host(fit)
     assert back is not fit and not np.shares_memory(back, fit)
     np.testing.assert_array_equal(back, fit)

@@ -68,7 +68,8 @@ class CPUBackend(Backend):
     def to_device(self, data: np.ndarray) -> np.ndarray:
         """`data` itself if it is a native, C-contiguous, aligned array; a copy that is, if not.
 
-        Raises TypeError for objects and other dtypes without numbers.
+        Raises TypeError for objects and other dtypes without numbers, and for arrays that mean more than their numbers,
+        as masked ones.
         """
         return native(data)
 
@@ -144,7 +145,10 @@ class CPUBackend(Backend):
 
 def native(data: Any) -> np.ndarray:
     """See CPUBackend.to_device."""
-    array = np.asarray(data)
+    try:
+        array = arrays.plain(data) if isinstance(data, np.ndarray) else np.asarray(data)
+    except TypeError as error:
+        raise TypeError(f"what to copy {error}") from error
     if dtypes.kind(array.dtype) not in "biufc":
         raise TypeError(f"an array of {array.dtype} cannot be a kernel's; its elements are not numbers")
     if array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative:
