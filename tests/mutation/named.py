@@ -146,6 +146,42 @@ NAMED = {
         "pydotcompute/targets/cpu/while_lanes.py", "mask in self.masks and dtype", "dtype",
         ("targets/cpu/test_while_lanes.py",),
     ),
+    "what a branch stores, as what was there before it": Named(
+        "pydotcompute/targets/cpu/load_hoisting.py", "    return assigned([s]) | {n.array", "    return set() & {n.array",
+        ("targets/cpu/test_load_hoisting.py",),
+    ),
+    "nested sums in each form within each form": Named(
+        "pydotcompute/targets/cpu/innermost_loops.py", "if has_loops(*loop.body):\n            with self._blocks",
+        "if False:\n            with self._blocks", ("targets/cpu/test_nested_sums.py",),
+    ),
+    "products of floats that chunks go on from, in another order": Named(
+        "pydotcompute/targets/scans.py", "whole if scan.is_product else", "whole if False else",
+        ("targets/cpu/test_same_bits.py", "-k=running and product"),
+    ),
+    "counts far below 0, in a launch for nothing": Named(
+        "pydotcompute/targets/cuda/lowering.py", "for count in counts)\n", "for count in counts[1:] or ['int64(1)'])\n",
+        ("targets/cuda/test_language.py",),
+    ),
+    "shuffles of a warp, for a barrier": Named(
+        "pydotcompute/targets/cuda/barriers.py", "reductions_synchronise=not team.shuffles_alone",
+        "reductions_synchronise=True", ("targets/cuda/test_barriers.py",),
+    ),
+    "axes of a grid that the loop has not": Named(
+        "pydotcompute/targets/geometry.py", "(parts[0], *parts[axes:])), *parts[1:axes]]", "parts[:1]), *parts[1:]]",
+        ("targets/test_declared_grids.py",),
+    ),
+    "counts that a loop changes, read by each thread": Named(
+        "pydotcompute/targets/counts_before.py", "not read_in(e) & written", "read_in(e) is not None",
+        ("targets/test_what_is_read_first.py",),
+    ),
+    "iterations beyond a private array": Named(
+        "pydotcompute/targets/cuda/thread_loops.py", "if private and turns is not None and self._goes_beyond(",
+        "if False and self._goes_beyond(", ("targets/test_private_arrays.py",),
+    ),
+    "indices of a later target, before the earlier one": Named(
+        "pydotcompute/frontend/statements.py", "[*s.before_statement, assigned]\n        s.before_statement = outer",
+        "[assigned]\n        s.before_statement = [*outer, *s.before_statement]", ("frontend/test_meaning.py",),
+    ),
     # ---------------------------------------------------------------------------------------------- the analysis
     "continue in an inner loop": Named(
         BARRIERS, "self.leaving[-1][1].update", "self.leaving[1][1].update", ("analysis/test_barriers.py",)
