@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from ..ir.effects import arrays_changed, arrays_read
 from ..ir.names import all_names
 from ..ir.tree import (
-    ArrayName,
     Assign,
     BoolOp,
     CallHelper,
@@ -21,44 +21,29 @@ from ..ir.tree import (
     Parallel,
     Select,
     Stmt,
-    Update,
     Var,
     While,
     rebuilt,
-    walk,
 )  # fmt: skip
-
-
-def read_in(node: Node) -> set[str]:
-    """The arrays that it may read, by helpers too."""
-    nodes = list(walk(node))
-    return {n.array for n in nodes if isinstance(n, Load)} | {n.name for n in nodes if isinstance(n, ArrayName)}
-
-
-def written_in(body: Iterable[Stmt]) -> set[str]:
-    """The arrays that statements change. (Helpers that store are in the place of their calls.)"""
-    return {n.array for s in body for n in walk(s) if isinstance(n, Update)}
+from .names import Names
 
 
 def with_counts_before(tree: KernelTree) -> KernelTree:
     """The tree with names in place of what counts of loops over grid or blocks read so; what is around stays, from
     which a target may see how large they are."""
-    taken, locals_ = all_names(tree), dict(tree.locals)
+    names, locals_ = Names(all_names(tree), lambda name: False), dict(tree.locals)
 
     def counted(loop: Parallel) -> list[Stmt]:
         """The loop, behind what is to be read before it."""
-        written = written_in(loop.body)
+        changing = arrays_changed(*loop.body)
         before: list[Stmt] = []
 
         def changed(e: Any) -> Any:
-            if not isinstance(e, Node) or not read_in(e) & written:
+            if not isinstance(e, Node) or not arrays_read(e) & changing:
                 return e
             if not isinstance(e, (Load, CallHelper, Select, BoolOp)):  # of the last two, a part may not be asked
                 return rebuilt(e, changed)
-            name, number = "count", 1
-            while name in taken:
-                name, number = f"count_{number}", number + 1
-            taken.add(name)
+            name = names.fresh("count")
             locals_[name] = e.type
             before.append(Assign(name, e, at=loop.at))
             return Var(name, e.type, at=e.at)

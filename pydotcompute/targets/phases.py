@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from ..artifact.dimensions import Operation, Tree, data
 from ..artifact.signature import DTYPE_BYTES, Parameter
+from ..ir.effects import arrays_changed, arrays_read
 from ..ir.names import all_names
 from ..ir.tree import (
     Assign,
@@ -44,7 +45,7 @@ from ..ir.tree import (
     rebuilt,
     walk,
 )  # fmt: skip
-from .counts_before import read_in, with_counts_before, written_in
+from .counts_before import with_counts_before
 from .geometry import assigned, expression
 from .host_counters import with_own_counters
 
@@ -139,8 +140,8 @@ def _is_plain(tree: KernelTree) -> bool:
         return False
     where = tree.body.index(main)
     before, after = tree.body[:where], tree.body[where + 1 :]
-    written = written_in(tree.body)
-    if any(read_in(s) & written for s in before):
+    changing = arrays_changed(*tree.body)
+    if any(arrays_read(s) & changing for s in before):
         return False
     if any(isinstance(n, (Update, CheckStep)) for s in before for n in walk(s)):
         return False

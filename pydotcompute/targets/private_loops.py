@@ -9,8 +9,8 @@ from math import prod
 from typing import Any
 
 from ..artifact.signature import DTYPE_BYTES
+from ..ir.effects import in_any_case
 from ..ir.tree import (
-    BoolOp,
     Const,
     Continue,
     For,
@@ -20,12 +20,9 @@ from ..ir.tree import (
     NewArray,
     Node,
     Parallel,
-    Reduce,
-    Select,
     Stmt,
     Store,
     While,
-    children,
     rebuilt,
     walk,
 )  # fmt: skip
@@ -49,22 +46,9 @@ def is_within(loop: Parallel, extents: Sequence[int]) -> bool:
 def _always(body: Iterable[Stmt]) -> Iterator[Node]:
     """What every iteration comes to."""
     for s in body:
-        yield from _certain(s)
+        yield from in_any_case(s)
         if any(isinstance(n, Continue) for n in walk(s)):
             return
-
-
-def _certain(node: Node) -> Iterator[Node]:
-    yield node
-    parts: Iterable[Node]
-    if isinstance(node, (If, Select)):
-        parts = (node.condition,)
-    elif isinstance(node, BoolOp):
-        parts = (node.left,)
-    else:
-        parts = () if isinstance(node, (For, While, Reduce)) else children(node)
-    for part in parts:
-        yield from _certain(part)
 
 
 def shared_where_wider(tree: KernelTree) -> KernelTree:

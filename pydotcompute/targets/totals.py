@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ..ir.effects import arrays_changed
 from ..ir.tree import (
     Accumulate,
     ArrayName,
@@ -129,7 +130,7 @@ def _reads_what_it_stored(loop: Parallel, body: tuple[Stmt, ...], tree: KernelTr
     def look(node: Any) -> bool:
         """In the order of evaluation."""
         if isinstance(node, (For, While, Reduce, Parallel)):  # a later turn reads what an earlier one stored
-            before.update(_stored(node, own))
+            before.update(arrays_changed(node) - own)
         if isinstance(node, Load) and (node.array, node.at, node.indices) in kept and alike(node.array, before):
             return True
         if isinstance(node, ArrayName) and (node.name, node.at) in passed and alike(node.name, before):
@@ -140,7 +141,3 @@ def _reads_what_it_stored(loop: Parallel, body: tuple[Stmt, ...], tree: KernelTr
         return found
 
     return any([look(s) for s in loop.body])
-
-
-def _stored(node: Any, own: set[str]) -> set[str]:
-    return {n.array for n in walk(node) if isinstance(n, Update)} - own

@@ -147,7 +147,7 @@ NAMED = {
         ("targets/cpu/test_while_lanes.py",),
     ),
     "what a branch stores, as what was there before it": Named(
-        "pydotcompute/targets/cpu/load_hoisting.py", "    return assigned([s]) | {n.array", "    return set() & {n.array",
+        "pydotcompute/targets/cpu/load_hoisting.py", "return assigned([s]) | arrays_changed(s)", "return set()",
         ("targets/cpu/test_load_hoisting.py",),
     ),
     "nested sums in each form within each form": Named(
@@ -171,7 +171,7 @@ NAMED = {
         ("targets/test_declared_grids.py",),
     ),
     "counts that a loop changes, read by each thread": Named(
-        "pydotcompute/targets/counts_before.py", "not read_in(e) & written", "read_in(e) is not None",
+        "pydotcompute/targets/counts_before.py", "not arrays_read(e) & changing", "arrays_read(e) is not None",
         ("targets/test_what_is_read_first.py",),
     ),
     "iterations beyond a private array": Named(

@@ -15,22 +15,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ...ir.effects import arrays_changed, arrays_read, in_any_case
 from ...ir.names import all_names
 from ...ir.tree import (
-    Access,
     Assign,
-    BoolOp,
     CallHelper,
     For,
     If,
     KernelTree,
     Load,
     Parallel,
-    Select,
     Stmt,
     Var,
     While,
-    children,
     rebuilt,
     walk,
 )  # fmt: skip
@@ -83,7 +80,7 @@ def _common(s: If, rest: Sequence[Stmt]) -> dict[Load, None]:
         if not guarded or jumps([before]) or any(isinstance(n, CallHelper) for n in walk(before)):
             break
         changed |= _changed(before)
-        loads = (n for n in _in_any_case(following) if isinstance(n, Load) and n in guarded)
+        loads = (n for n in in_any_case(following) if isinstance(n, Load) and n in guarded)
         found |= {load: None for load in loads if _is_safe(load) and not _read(load) & changed}
         before = following
     return found
@@ -104,24 +101,13 @@ def _with(held: Var, load: Load, body: Sequence[Stmt]) -> Iterator[Stmt]:
 def _changed(s: Stmt) -> set[str]:
     """The scalars and the arrays that a statement changes. Where an output may be an input as well, no element of it
     is stored before it has been loaded for the last time."""
-    return assigned([s]) | {n.array for n in walk(s) if isinstance(n, Access) and not isinstance(n, Load)}
+    return assigned([s]) | arrays_changed(s)
 
 
 def _read(load: Load) -> set[str]:
-    return read(load) | {n.array for n in walk(load) if isinstance(n, Load)}
+    return read(load) | arrays_read(load)
 
 
 def _is_safe(load: Load) -> bool:
     parts = [*walk(load)]
     return all(n.inside for n in parts if isinstance(n, Load)) and not any(isinstance(n, CallHelper) for n in parts)
-
-
-def _in_any_case(node: Any) -> Iterator[Any]:
-    """The nodes of a statement that are evaluated whenever it is executed."""
-    yield node
-    match node:
-        case If(condition=first) | BoolOp(left=first) | Select(condition=first):
-            yield from _in_any_case(first)
-        case _:
-            for child in children(node):
-                yield from _in_any_case(child)

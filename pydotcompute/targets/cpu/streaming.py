@@ -8,16 +8,16 @@ one is left to the plain function; so is every other call. Elements are computed
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
 from ...analysis.cost import constant, cost_of
 from ...artifact.signature import DTYPE_BYTES
 from ...ir.dtypes import COMPLEX
+from ...ir.effects import arrays_read
 from ...ir.tree import (
     Access,
-    ArrayName,
     Atomic,
     CallHelper,
     For,
@@ -25,7 +25,6 @@ from ...ir.tree import (
     KernelTree,
     Load,
     NewArray,
-    Node,
     Parallel,
     Reduce,
     Scatter,
@@ -131,7 +130,7 @@ def streamed(tree: KernelTree, loop: Parallel, code: Code) -> Streamed | None:
     if not stores or len(stores) < sum(isinstance(n, Store) for s in body for n in walk(s)):
         return None
     outputs = [arrays[name] for name in stores]
-    if stores.keys() & _read(tree.body) or any(indices != index for indices in stores.values()):
+    if stores.keys() & arrays_read(*tree.body) or any(indices != index for indices in stores.values()):
         return None
     if any(a.strides is not None or a.number < 0 or a.dtype in COMPLEX for a in outputs):
         return None
@@ -142,9 +141,3 @@ def streamed(tree: KernelTree, loop: Parallel, code: Code) -> Streamed | None:
     pairs = sorted({*tree.aliases} & {(s, name) for s in stores for name in dict.fromkeys(n.array for n in loads)})
     shared = tuple((arrays[a], arrays[b]) for a, b in pairs)
     return Streamed(loop.names[0], body, tuple(outputs), tuple(arrays[name] for name in along), shared)
-
-
-def _read(body: Iterable[Node]) -> set[str]:
-    """The arrays that are read in it, or may be by a helper."""
-    nodes = [n for s in body for n in walk(s)]
-    return {n.array for n in nodes if isinstance(n, Load)} | {n.name for n in nodes if isinstance(n, ArrayName)}

@@ -8,18 +8,18 @@ row of its own, for vectors whose lanes are these iterations.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from llvmlite import ir
 from numba import types
 
+from ...ir.effects import in_any_case
 from ...ir.names import with_values
 from ...ir.tree import (
     Assign,
     Binary,
-    BoolOp,
     Const,
     Expr,
     For,
@@ -27,11 +27,9 @@ from ...ir.tree import (
     Load,
     NewArray,
     Parallel,
-    Select,
     Stmt,
     Store,
     Var,
-    children,
     rebuilt,
     walk,
 )  # fmt: skip
@@ -60,20 +58,8 @@ def loads_along(loop: For, row: str, own: set[str]) -> list[Load]:
     if loop.step != Const(1, "int64") or not all(isinstance(n, (Assign, If)) for n in nodes if isinstance(n, Stmt)):
         return []
     changing = own | assigned(loop.body) | {loop.name, row}
-    loads = (n for s in loop.body for n in _certain(s) if isinstance(n, Load))
+    loads = (n for s in loop.body for n in in_any_case(s) if isinstance(n, Load))
     return list(dict.fromkeys(n for n in loads if _is_along(n, loop.name, row, changing)))
-
-
-def _certain(node: Any) -> Iterator[Any]:
-    """What is evaluated in any case."""
-    yield node
-    kept: Iterable[Any] = children(node)
-    if isinstance(node, (If, Select)):
-        kept = (node.condition,)
-    elif isinstance(node, BoolOp):
-        kept = (node.left,)
-    for child in kept:
-        yield from _certain(child)
 
 
 def _is_along(load: Load, turn: str, row: str, changing: set[str]) -> bool:
