@@ -245,13 +245,13 @@ class InnermostLoops:
         """No more terms than a part of the lanes takes."""
         with self.writer.if_(f"gt({length}, int64(0))"):
             self.reductions.begin_block(lanes, pieces=1)
-            self._part(loop, lanes, start, "int64(0)", length)
+            self._part(loop, lanes, start, "int64(0)", length, loops=2)
             self.reductions.end_block(lanes, length, pieces=1)
 
     def _two_parts(self, loop: Parallel, lanes: Lanes, start: str, length: str) -> None:
         """More terms than that, and no more than twice as many: these lanes too stay in registers."""
         self.reductions.begin_block(lanes, pieces=2)
-        self._lanes_of_part(loop, lanes, start, "int64(0)")
+        self._in_part(loop, lanes, start, "int64(0)")
         piece = f"int64({lanes.piece})"
         self._part(loop, lanes, f"add({start}, {piece})", piece, f"sub({length}, {piece})")
         self.reductions.end_block(lanes, length, pieces=2)
@@ -290,25 +290,25 @@ class InnermostLoops:
                 self._lane_of(loop, lanes, f"add({here}, {k})", k)
             writer.line("rolled()")  # else it goes along one lane after the other, and not along memory
 
-    def _part(self, loop: Parallel, lanes: Lanes, first: str, before: str, terms: str) -> None:
-        """So many terms, or as many as a part of the lanes takes, into the lanes after `before`. As many: without a
-        mask."""
-        writer, whole = self.writer, f"ge({terms}, int64({lanes.piece}))"
+    def _part(self, loop: Parallel, lanes: Lanes, first: str, before: str, terms: str, loops: int = 1) -> None:
+        """So many terms, or as many as a part of the lanes takes (without a mask), into the lanes after `before`."""
         if has_much_code(loop):  # next to which a mask is little
-            return self._lanes_of_part(loop, lanes, first, before, terms)
-        with writer.if_(whole):
-            self._lanes_of_part(loop, lanes, first, before)
-        with writer.else_():
-            self._lanes_of_part(loop, lanes, first, before, terms)
+            return self._in_part(loop, lanes, first, before, terms)
+        with self.writer.if_(f"ge({terms}, int64({lanes.piece}))"):
+            self._in_part(loop, lanes, first, before, loops=loops)
+        with self.writer.else_():
+            self._in_part(loop, lanes, first, before, terms, loops)
 
-    def _lanes_of_part(self, loop: Parallel, lanes: Lanes, first: str, before: str, terms: str = "") -> None:
-        writer, k = self.writer, self.names.fresh("_k")
+    def _in_part(self, loop: Parallel, lanes: Lanes, first: str, before: str, terms: str = "", loops: int = 1) -> None:
+        """loops: in how many the lanes are gone through; by two, no register holds more than a fold begins with."""
+        writer, each = self.writer, lanes.piece // loops
         rest = writer.held("_rest", f"to_int32({terms})") if terms else ""
-        with writer.for_(k, "int64(0)", f"int64({lanes.piece})"):
-            self.writer.line("independent_vectors()")
-            lane = writer.held("_lane", f"add({before}, {k})")
-            condition = f"lt(lane_number({k}), {rest})" if terms else ""
-            self._lane_of(loop, lanes, f"add({first}, {k})", lane, condition)
+        for start in range(0, lanes.piece, each):
+            with writer.for_(k := self.names.fresh("_k"), f"int64({start})", f"int64({start + each})"):
+                writer.line("independent_vectors()")
+                lane = writer.held("_lane", f"add({before}, {k})")
+                condition = f"lt(lane_number({k}), {rest})" if terms else ""
+                self._lane_of(loop, lanes, f"add({first}, {k})", lane, condition)
 
     def _lane_of(self, loop: Parallel, lanes: Lanes, index: str, lane: str, condition: str = "") -> None:
         """The iteration that goes into this lane, if there is one. The lane is stored in any case: a store under a mask

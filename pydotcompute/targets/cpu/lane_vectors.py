@@ -80,9 +80,9 @@ def _update(b, op: str, t, x, y):
     return OPERATIONS[COMBINE[op]].emit(CPU, b, t, x, y)
 
 
-def _folded(b, op: str, t, lanes, count: int):
-    """The tree: lane k and lane k + half, from these lanes down to one."""
-    width = min(count, _BYTES // PIECES // _size(t))
+def _folded(b, op: str, t, lanes, count: int, most: int):
+    """The tree: lane k and lane k + half, from these lanes down to one. most: lanes of a vector that is loaded."""
+    width = min(count, most)
     vectors = [_load(b, t, lanes, first, width) for first in range(0, count, width)]
     while len(vectors) > 1:
         half = len(vectors) // 2
@@ -104,10 +104,11 @@ def _fold(op: str, t, lanes: int) -> ir.Function:
     function.linkage = "weak_odr"  # linked although nothing refers to it yet
     b = ir.IRBuilder(function.append_basic_block())
     pointer, terms = function.args
+    most = min(lanes // 2, _BYTES // PIECES // _size(t))  # halves of one register would have to be taken apart
     for count in (lanes // 4, lanes // 2):
         with b.if_then(b.icmp_signed("<=", terms, ir.Constant(I64, count))):
-            b.ret(_folded(b, op, t, pointer, count))
-    b.ret(_folded(b, op, t, pointer, lanes))
+            b.ret(_folded(b, op, t, pointer, count, most))
+    b.ret(_folded(b, op, t, pointer, lanes, most))
     return function
 
 
