@@ -269,7 +269,8 @@ class Statements(Expressions):
             step = self.rng.choice(
                 ("", ", 1", ", 2", ", -1", ", -3", f", {self.cast(self.expr(1, 1), 'int8').text} | 1")
             )
-            low, high = f"min(max({a}, -4), 4)", f"min(max({b}, -4), 4)"
+            # converted in any case: a name whose values are all indices and literals takes the type of what it meets
+            low, high = f"min(max(int64({a}), -4), 4)", f"min(max(int64({b}), -4), 4)"
             header = f"range({low}, {high}{step})" if step or self.chance(0.5) else f"range({high})"
             inner.scalars.append(Expr(name, "int64", True))
         with self.block(f"for {name} in {header}:", inner):
