@@ -137,11 +137,11 @@ def _direct_url(found: Distribution) -> dict:
 
 
 def project_above(path: str) -> str:
-    """The nearest folder above with a kernels.yaml, or ""."""
+    """The nearest folder above with a kernels.yaml, or "". What lies outside the repository is of another project."""
     folder = os.path.dirname(os.path.abspath(path))
     while not os.path.exists(os.path.join(folder, "kernels.yaml")):
         above = os.path.dirname(folder)
-        if above == folder:
+        if above == folder or os.path.exists(os.path.join(folder, ".git")):
             return ""
         folder = above
     return folder

@@ -92,6 +92,7 @@ def test_what_a_bundle_does_not_bring_is_asked_for_where_it_came_from(site):
 
 
 def test_a_bundle_that_nobody_owns(site, tmp_path):
+    (tmp_path / ".git").mkdir()  # nothing is looked for above, where other people's projects lie
     folder = bundle(site, owner="")
     (folder / "manifest.json").write_text("{")
     assert told(folder).endswith(f"no installed distribution owns {folder}: get it again from where it came")
@@ -100,8 +101,11 @@ def test_a_bundle_that_nobody_owns(site, tmp_path):
     assert told(loose).endswith(
         f"; make the bundle again: pydotcompute build --bundle {loose} -C {tmp_path}"
     ), "beside the project that it is made from"
-    (tmp_path / "kernels.yaml").unlink()
-    assert told(loose).endswith(f"no installed distribution owns {loose}: get it again from where it came")
+    (loose / ".git").mkdir()
+    assert told(loose).endswith(f"-C {tmp_path}"), "the bundle is what the repository above has as a submodule"
+    made = shutil.copytree(folder, tmp_path / "other" / "made")
+    (tmp_path / "other" / ".git").mkdir()
+    assert told(made).endswith(f"no installed distribution owns {made}: get it again from where it came")
 
 
 def test_the_cache_of_a_project_named_itself(tmp_path):
