@@ -25,6 +25,7 @@ from ...ir.tree import (
     If,
     Load,
     Parallel,
+    Range,
     Reduce,
     Stmt,
     Store,
@@ -158,6 +159,12 @@ def moves_on(s: If, loop: For | While) -> bool:
 def has_loops(*nodes: Any) -> bool:
     """Whether one of them is a loop, or has one inside."""
     return any(isinstance(n, (For, While, Parallel, Reduce)) for node in nodes for n in walk(node))
+
+
+def as_parallel(loop: For) -> Parallel:
+    """A sequential loop with a step of 1, as what asks about the iterations of a parallel one takes it."""
+    ranges = () if loop.start == Const(0, "int64") else (Range(loop.start, loop.stop, loop.step),)
+    return Parallel("threads", (loop.name,), (loop.stop,), loop.body, ranges=ranges, at=loop.at)
 
 
 def decides_for_all(loop: object) -> bool:

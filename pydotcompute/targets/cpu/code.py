@@ -9,6 +9,7 @@ from dataclasses import replace
 from ...ir.tree import (
     Accumulate,
     Atomic,
+    Break,
     CallHelper,
     CheckStep,
     Const,
@@ -18,8 +19,8 @@ from ...ir.tree import (
     KernelTree,
     Load,
     Parallel,
-    Range,
     Reduce,
+    Return,
     Scatter,
     Store,
     Var,
@@ -35,9 +36,10 @@ from ..llvm.writer import Writer
 from ..names import Names
 from ..sites import Sites
 from .arrays import Array
-from .bodies import has_loops, moves_on
+from .bodies import as_parallel, has_loops, moves_on
 from .common_stores import common_store
 from .elements import Elements
+from .index_set_splitting import assuming, certain_range, conditions_of_ends
 from .innermost_loops import InnermostLoops
 from .interruptions import Interruptions
 from .lifted_checks import LiftedChecks
@@ -81,7 +83,7 @@ class Code:
             },
             self.head, self.interruptions.turns,
         )  # fmt: skip
-        self.merges_stores = not bounds
+        self.merges_stores = self.splits = not bounds
         self.loop: For | While | None = None  # the innermost sequential one around
         self.staging = Staging(
             tree, self.expressions, self.statements, self.elements, self.stores, on=not bounds
@@ -111,10 +113,49 @@ class Code:
         if s.step != Const(1, "int64") or has_loops(*s.body):
             return self._loop(s)
         whole = replace(s, start=self._held(s.start), stop=self._held(s.stop))
-        ranges = () if s.start == Const(0, "int64") else (Range(whole.start, whole.stop, s.step),)
-        loop = Parallel("threads", (s.name,), (whole.stop,), s.body, ranges=ranges, at=s.at)
+        loop = as_parallel(whole)
+        if self._is_splittable(s) and (conditions := conditions_of_ends(loop)):
+            return self._split(whole, loop, conditions)
         start, stop = map(self.expressions.text, (whole.start, whole.stop))
         self.checks.write(loop, start, stop, lambda version: self._loop(replace(whole, body=version.body)))
+
+    def _is_splittable(self, s: For) -> bool:
+        """Whether all its turns are done, which LLVM does not write one after the other."""
+        left = any(isinstance(n, (Break, Return)) for inner in s.body for n in walk(inner))
+        return self.splits and not left and not (isinstance(s.start, Const) and isinstance(s.stop, Const))
+
+    def _split(self, s: For, loop: Parallel, conditions: list[Expr]) -> None:
+        """The turns before those in which the conditions certainly hold, these, and the ones after them."""
+        start, stop = self.statements.ends(s)
+        start, stop = self.writer.held("_begin", start), self.writer.held("_end", stop)
+        split = certain_range(loop, conditions, start, stop, self.writer, self.expressions)
+        certain = replace(loop, body=assuming(loop.body, conditions))
+        if split.before:
+            self._part(s, loop, start, split.low, "rare")
+        self._part(s, certain, split.low, split.high)
+        if split.after:
+            self._part(s, loop, split.high, stop, "rare")
+
+    def _part(self, s: For, loop: Parallel, start: str, stop: str, mark: str = "") -> None:
+        """Turns of the loop s, with the body of the other one."""
+
+        def write(version: Parallel) -> None:
+            part = replace(s, body=version.body)
+
+            def body() -> None:
+                if mark:
+                    self.writer.line(f"{mark}()")
+                with self.statements.iteration():
+                    self.head(part)
+                    self.statements.write(part.body)
+
+            def turns() -> None:
+                self.interruptions.turns(self.writer.names.of(s.name), (start, stop), body)
+
+            with self._around(part):
+                self.interruptions.loop(part, turns)
+
+        self.checks.write(loop, start, stop, write)
 
     def _loop(self, s: For) -> None:
         with self._around(s):

@@ -46,6 +46,13 @@ def conditions_to_split_by(loop: Parallel) -> list[Expr]:
     return index_conditions(loop) if body_size(loop) <= _LARGE else []
 
 
+def conditions_of_ends(loop: Parallel) -> list[Expr]:
+    """Those of them that fail in a few iterations at the ends, as a rule, and without which there are no vectors. Next
+    to others a mask is little where rows are short."""
+    ends = {node.condition for node in _of_ends(loop)}
+    return [c for c in conditions_to_split_by(loop) if c in ends]
+
+
 class Split(NamedTuple):
     """Of a range of iterations, names of the bounds of those for which the conditions certainly hold; where it may be
     that nothing is known, of whether that is not so; and whether there may be other iterations before and after."""
@@ -66,6 +73,7 @@ def certain_range(
     low, high = (writer.names.fresh(n) for n in ("_low", "_high"))
     writer.assign(f"{low}, {high}", f"{start}, {stop}")
     facts, wraps, sides = [], [], set()
+    from_anywhere = [f"lt({start}, int64({SAFE}))", f"gt({start}, int64({-SAFE}))"] if loop.ranges else []
     for atom in (atom for c in conditions for atom in atoms(substituted(c, known))):
         side = affine_side(atom, index)
         if side is None:
@@ -74,14 +82,14 @@ def certain_range(
         affine, op, other = side
         addend = write(substituted(affine, {index: Const(0, "int64")}))
         if not isinstance(affine, Var):
-            wraps += [f"lt({addend}, int64({SAFE}))", f"gt({addend}, int64({-SAFE}))"]
+            wraps += [f"lt({addend}, int64({SAFE}))", f"gt({addend}, int64({-SAFE}))", *from_anywhere]
         limit = f"sub_saturating({write(other)}, {addend})"
         if op in (">", "<="):
             limit = f"add_saturating({limit}, int64(1))"
         target, choose = (low, "maximum") if op in (">", ">=") else (high, "minimum")
         writer.assign(target, f"{choose}({target}, {limit})")
         sides.add(target)
-    held = writer.held("_known", _all(wraps)) if wraps else ""
+    held = writer.held("_known", _all([*dict.fromkeys(wraps)])) if wraps else ""
     certain = _all(facts + [held] * bool(held))
     if low in sides:
         writer.assign(low, f"minimum({low}, {stop})")

@@ -36,7 +36,7 @@ from ...ir.tree import (
     walk,
 )  # fmt: skip
 from ..llvm.expressions import is_cheap
-from .bodies import assigned
+from .bodies import as_parallel, assigned, has_loops
 
 _LARGEST = Const(1 << 60, "int64")  # of what five can be added without wrapping: _FEW, the index, those of inner loops
 _MOST = 2  # periods that are
@@ -54,9 +54,12 @@ def periodic(tree: KernelTree) -> KernelTree:
     slow = {h.name for h in tree.helpers if any(_takes_long(n) for s in h.body for n in walk(s))}
 
     def found(node: Any) -> Any:
-        if isinstance(node, Parallel) and node.kind != "blocks":
-            chosen = _Choices(node, slow)
-            return replace(node, body=tuple(chosen.of(s, {}) for s in node.body))
+        loop = node
+        if isinstance(node, For) and node.step == Const(1, "int64") and not has_loops(*node.body):
+            loop = as_parallel(node)
+        if isinstance(loop, Parallel) and loop.kind != "blocks":
+            chosen = _Choices(loop, slow)
+            node = replace(node, body=tuple(chosen.of(s, {}) for s in node.body))
         return rebuilt(node, found) if not isinstance(node, Expr) else node
 
     return replace(tree, body=tuple(map(found, tree.body)))
@@ -109,9 +112,9 @@ class _Choices:
         period = e.right
         if not isinstance(period, Var) or period.name in self.changed or period.name == self.index:
             return None
-        terms = _terms(e.left, 1)
-        periods = sum(sign for sign, term in terms if term == period)
-        terms = [(sign, term) for sign, term in terms if term != period]
+        times = [(_times(term, period) * sign, (sign, term)) for sign, term in _terms(e.left, 1)]
+        periods = sum(count for count, _ in times)
+        terms = [one for count, one in times if not count]
         sum_ = self.sum_of(terms, ranges)
         if sum_ is None or abs(periods) > _MOST:
             return None
@@ -208,6 +211,14 @@ def _terms(e: Expr, sign: int) -> list[tuple[int, Expr]]:
     if isinstance(e, Binary) and e.op in ("+", "-"):
         return _terms(e.left, sign) + _terms(e.right, sign if e.op == "+" else -sign)
     return [(sign, e)]
+
+
+def _times(term: Expr, period: Var) -> int:
+    """How many periods it is; 0 where it is something else."""
+    match term:
+        case Binary("*", Const(value=int(count)), factor) | Binary("*", factor, Const(value=int(count))):
+            return count if factor == period and abs(count) <= _MOST else 0
+    return int(term == period)
 
 
 def _names_inside(term: Expr) -> set[str]:

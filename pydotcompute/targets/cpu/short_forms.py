@@ -10,6 +10,9 @@ for a mask, which it often makes of a flag by way of a register of integers. The
 
 Sums of products of int32, of which one factor was of 16 bits at most: LLVM adds neighbours first, for an instruction
 that multiplies such pairs, and finds only then that the other factor is none for it (X86PartialReduction.cpp).
+
+Floats of what an int64 has in its low 31 bits: with AVX-512 LLVM converts the int64. Of an int32 it sees that the sums
+and products before need no more bits, and that two steps of a generator of random numbers are one.
 """
 
 from __future__ import annotations
@@ -28,6 +31,8 @@ _CHOICE = re.compile(r"= select (?:\w+ )*i1 (%\S+), (float|double) (\S+), \2 ([^
 _EXTENDED = re.compile(r"^ *(%[\w.]+) = [sz]ext (?:nneg )?<\d+ x i(?:8|16)> ", re.M)
 _ADDED = re.compile(r"^ *(%[\w.]+) = (?:add|sub) (?:n[us]w )*<\d+ x i32> (%[\w.]+), (%[\w.]+)", re.M)
 _PRODUCT = re.compile(r"^( *)%([\w.]+)( = mul (?:n[us]w )*(<\d+ x i32>)) (%[\w.]+), (%[\w.]+)", re.M)
+_MASKED = re.compile(r"^ *(%[\w.]+) = and i64 %[\w.]+, (\d+)\b", re.M)
+_TO_FLOAT = re.compile(r"^( *)%([\w.]+) = (?:uitofp nneg|sitofp) i64 (%[\w.]+) to ", re.M)
 # Numbers of the instruction's, for the operands as they are; those that want them swapped.
 _PREDICATES = {"oeq": 0, "olt": 1, "ole": 2, "uno": 3, "une": 4, "uge": 5, "ugt": 6, "ord": 7}
 _INSTRUCTIONS = {"float": ("sse.cmp.ps", "sse41.blendvps"), "double": ("sse2.cmp.pd", "sse41.blendvpd")}
@@ -67,6 +72,7 @@ def in_short_forms(text: str, masks: bool, blends: bool) -> str:
         return _CHOICE.sub(choice, function[0])
 
     text = FUNCTION.sub(lambda function: _without_pairs(function[0]), _EXTREME.sub(extreme, text))
+    text = FUNCTION.sub(lambda function: _of_low_bits(function[0]), text) if masks else text
     return (FUNCTION.sub(choices, text) if blends else text) + "".join(called.values())
 
 
@@ -84,6 +90,19 @@ def _without_pairs(function: str) -> str:
         return f"{indent}%hidden.{name} = freeze {t} {hidden}\n{indent}%{name}{multiplied} {a}, {b}"
 
     return _PRODUCT.sub(product, function)
+
+
+def _of_low_bits(function: str) -> str:
+    """The function with conversions of int32 where no more bits are set."""
+    low = {name for name, mask in _MASKED.findall(function) if int(mask) < 1 << 31}
+
+    def conversion(found: re.Match[str]) -> str:
+        indent, name, value = found.groups()
+        if value not in low:
+            return found[0]
+        return f"{indent}%low.{name} = trunc i64 {value} to i32\n{indent}%{name} = sitofp i32 %low.{name} to "
+
+    return _TO_FLOAT.sub(conversion, function)
 
 
 def _extreme(name: str, t: str, lanes: int, least: bool, masks: bool) -> dict[str, str]:

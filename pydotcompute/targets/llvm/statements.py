@@ -91,8 +91,17 @@ class Statements:
             self._for_turns(s)
 
     def _for_each(self, s: For) -> None:
+        def body() -> None:
+            with self.iteration():
+                self.head(s)
+                self.write(s.body)
+
+        self.turns(self.writer.names.of(s.name), self.ends(s), body)
+
+    def ends(self, s: For) -> tuple[str, str]:
+        """The first index of a loop with a step of 1 and the one after the last, no further on than can be counted."""
         writer, fresh = self.writer, self.writer.names.fresh
-        name, start = writer.names.of(s.name), s.start.whole if isinstance(s.start, Const) else None
+        start = s.start.whole if isinstance(s.start, Const) else None
         first, stop = self.expressions.text(s.start), self.expressions.text(s.stop)
         if start is None or start < 0:
             given = first, stop
@@ -104,13 +113,7 @@ class Statements:
             writer.assign(stop, f"select({beyond}, add({first}, int64({MOST})), {stop})")
         elif start > 0:
             stop = f"maximum({stop}, {first})"
-
-        def body() -> None:
-            with self.iteration():
-                self.head(s)
-                self.write(s.body)
-
-        self.turns(name, (first, stop), body)
+        return first, stop
 
     def _turns(self, name: str, bounds: tuple[str, ...], body: Callable[[], None]) -> None:
         with self.writer.for_(name, *bounds):

@@ -67,9 +67,16 @@ def body(text):
     return "for i, j in grid(n, m):\n" + "\n".join("    " + line[indent:] for line in lines)
 
 
+def in_rows(text):
+    """The same with a sequential loop over the last index."""
+    head, *lines = body(text).splitlines()
+    return "\n".join(["for i in grid(n):", "    for j in range(m):", *("    " + line for line in lines)])
+
+
+@pytest.mark.parametrize("written", (body, in_rows))
 @pytest.mark.parametrize("name", ALL)
-def test_grids(name):
-    k = kernel(body(ALL[name]), "(u: T[n, m], shift: int64) -> (out: T[n, m])", extra="fastmath: []")
+def test_grids(name, written):
+    k = kernel(written(ALL[name]), "(u: T[n, m], shift: int64) -> (out: T[n, m])", extra="fastmath: []")
     for n, m in SIZES:
         u = np.random.default_rng(m).integers(0, 9, (n, m)).astype("f4")
         for shift in (1, -1, m, m - 1, 7, -80, 1 << 62, -(1 << 63), (1 << 63) - 1):
@@ -101,6 +108,29 @@ def test_loops_near_the_ends_of_int64(index, over, range_):
     for s in ends:
         for a in (0, *ends, (1 << 61) - 1):
             agree(k, {"m": 10}, x=np.arange(10, dtype="u1"), s=s, a=a, out=np.zeros(4, "u1"))
+
+
+SEQUENTIAL = {
+    "turns that wait for each other": "for j in range(m):\n    out[j] = s\n    s = 0.5 * s + u[(j + 1) % m] - u[(j - 1 + 2 * m) % m]",
+    "its own elements": "for j in range(m):\n    out[j] = u[j]\n    out[(j + 3) % m] += out[(j + m - 1) % m]",
+    "an end": "for j in range(m):\n    if j == stop:\n        break\n    out[j] = u[(j + 1) % m]",
+    "turns left out": "for j in range(m):\n    if u[j] > 4:\n        continue\n    out[j] = u[(j + 1) % m]",
+    "another start": "for j in range(stop, m + stop):\n    out[j % m] += u[(j + 1) % m] + u[min(max(j - 1, 0), m - 1)]",
+    "ends that change": "e = m\nfor j in range(m):\n    e -= 2\n    s += u[min(max(j - 1, 0), m - 1)]\n    out[j] = s + e",
+    "the last index": "for j in range(m):\n    k = j\n    s = u[(j + 2) % m]\nout[0] = s + k if m > 0 else s",
+    "a period that changes": "p = m\nfor j in range(m):\n    out[j] = u[(j + 1) % p]\n    p = 1 + j % 3 if m > 3 else m",
+    "other indices": "for j in range(m):\n    q = (j + 1) % m\n    out[q] = u[min(q + 1, m - 1)] + u[(q + m - 1) % m]",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SEQUENTIAL)
+def test_sequential_loops(name):
+    text = "s = u[0] if m > 0 else T(0)\nk = 0\n" + SEQUENTIAL[name]
+    k = kernel(text, "(u: T[m], stop: int64) -> (out: T[m] = 0)", extra="fastmath: []")
+    for m in (0, 1, 2, 3, 5, 77):
+        u = np.random.default_rng(m).integers(0, 9, m).astype("f4")
+        for stop in (0, 1, m - 1, m, -3, -m, 1 << 60, 1 << 62, (1 << 63) - 1 - m, (1 << 63) - 2, -(1 << 63)):
+            agree(k, {"m": m}, u=u, stop=stop, out=np.zeros(m, "f4"))
 
 
 def test_iterations_that_take_long_stay_vectors():
@@ -136,6 +166,17 @@ def test_nearly_everywhere_the_index_is_the_sum(name, free):
     """And nothing is divided, nor compared."""
     text = lower(tree_of(body(ALL[name]), "(u: T[n, m], shift: int64) -> (out: T[n, m])")).text
     assert ("range(_low, _high)" in text) is free
+
+
+@pytest.mark.parametrize("text, free", [
+    ("out[i, j] = u[i, (j - 2 + 2 * m) % m] + u[i, (m * 2 + j + 1) % m]", True), (GRIDS["neighbours"], True),
+    (CLAMPED["both ends"], True), (GRIDS["loops"], False), ("out[i, j] = u[i, (j - 2 + 3 * m) % m]", False),
+    ("if u[i, j] < 0:\n    break\nout[i, j] = u[i, (j + 1) % m]", False), ("out[i, j] = u[i, (2 * j) % m]", False),
+])  # fmt: skip
+def test_in_sequential_loops_too(text, free):
+    """Where nothing leaves them."""
+    text = lower(tree_of(in_rows(text), "(u: T[n, m], shift: int64) -> (out: T[n, m] = 0)")).text
+    assert (", _low)" in text) is free
 
 
 def test_a_load_that_every_iteration_may_do_needs_no_branch():

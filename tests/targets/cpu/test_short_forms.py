@@ -189,3 +189,46 @@ def test_narrow_factors_are_hidden_beside_wide_ones():
     text = in_short_forms(PRODUCTS, True, True)
     assert "  %hidden.4 = freeze <8 x i32> %y.wide\n  %4 = mul <8 x i32> %2, %hidden.4\n" in text
     assert text.count("freeze") == 1  # two narrow factors have the instruction
+
+
+LOW = """
+define double @f(i64 %x, i64 %y) {
+  %1 = and i64 %x, 2147483647
+  %2 = and i64 %y, 2147483648
+  %3 = uitofp nneg i64 %1 to double
+  %4 = uitofp nneg i64 %2 to double
+  %5 = sitofp i64 %1 to float
+  ret double %3
+}
+"""
+
+
+def test_low_bits_are_converted_as_int32():
+    """Where there are no more of them."""
+    text = in_short_forms(LOW, True, True)
+    assert "  %low.3 = trunc i64 %1 to i32\n  %3 = sitofp i32 %low.3 to double\n" in text
+    assert "sitofp i32 %low.5 to float" in text and "%4 = uitofp nneg i64 %2 to double" in text
+    assert in_short_forms(LOW, False, True) == LOW, "other processors have no instruction for int64: LLVM does the same"
+
+
+@levels
+def test_floats_of_random_bits(target):
+    body = """
+        state = start
+        for i in range(n):
+            state = (state * 1103515245 + 12345) & mask
+            out[i] = (state & 0x7FFFFFFF) / 2147483648.0
+            state = (state * 1103515245 + 12345) & 0x7FFFFFFF
+            out[i] += float32(state & 0xFFFF) + float64(state & 0xFFFFFFFF)
+    """
+    built = loop(target, "(start: int64, mask: int64, n: int64) -> (out: float64[n])", body)
+    for start in (0, 1, -5, (1 << 63) - 1, -(1 << 63)):
+        for mask in (-1, 0x7FFFFFFF, (1 << 33) - 1):
+            state, wanted = start, []
+            for _ in range(9):
+                state = state * 1103515245 + 12345 & mask
+                first = (state & 0x7FFFFFFF) / 2147483648.0
+                state = state * 1103515245 + 12345 & 0x7FFFFFFF
+                wanted.append(first + (float(state & 0xFFFF) + float(state)))
+            got = built.call(start=start, mask=mask, n=9)
+            np.testing.assert_array_equal(got, wanted)
