@@ -51,7 +51,8 @@ def element(s: Scope, node: ast.Subscript, array: Array, index: tree.Expr) -> Va
         if index.whole >= len(known.values):
             s.refuse(node, f"index {index.whole} of `{array.name}`, which has {len(known.values)} values",
                      f"write an index from 0 to {len(known.values) - 1}")  # fmt: skip
-        return Value(tree.Const(known.values[index.whole].value, known.type.dtype, at=at), known.type.weak)
+        chosen = known.values[max(index.whole, 0)]  # one below 0 is refused once the types have settled
+        return Value(tree.Const(chosen.value, known.type.dtype, at=at), known.type.weak)
     s.beyond_function()
     return Value(tree.Load(array.name, (index,), known.type.dtype, at=at), known.type.weak)
 

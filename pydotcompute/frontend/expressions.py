@@ -242,11 +242,11 @@ def _index(s: Scope, node: ast.expr, array: Array, axis: int) -> tree.Expr:
         s.fault(node)(f"an index is an integer, not {value.type}", integer_of(s, node))
         return tree.Const(0, "int64", at=s.at(node))
     if isinstance(value.expr, tree.Const) and value.expr.whole < 0:
-        extent = array.dims[axis] if axis < len(array.dims) else "n"
-        s.fault(node)(
-            f"negative index {value.expr.whole}: an index counts from the start",
-            f"write `{extent} - {-value.expr.whole}` for an element counted from the end",
-        )
+        extent, back = array.dims[axis] if axis < len(array.dims) else "n", -value.expr.whole
+        hint = f"write `{extent} - {back}` for an element counted from the end"
+        if isinstance(extent, int) and back > extent:
+            hint = f"write an index from 0 to {extent - 1}"
+        s.fault(node)(f"negative index -{back}: an index counts from the start", hint)
     return convert(value, "int64", s.fault(node))
 
 

@@ -138,6 +138,7 @@ CASES = [
         "make it an array: `local((n,), T)`",
     ),
     ("grid", "v = 1, 2\n    out[i] = §v[2]", "index 2 of `v`, which has 2 values", "write an index from 0 to 1"),
+    ("grid", "v = 1, 2\n    out[i] = v[§-3]", "negative index -3: an index counts from the start", "write an index from 0 to 1"),
     ("grid", "v = §(1, 2) * 3", "a tuple is not a value", "a tuple stands as an index, a shape, or on a side of `=`"),
     ("grid", "§v, w = x[i], 1, 2", "3 values for 2 targets", "write as many of both"),
     ("grid", "v, w = §x[i]", "one value for 2 targets", "write as many values, or call a helper"),

@@ -166,3 +166,17 @@ def test_between_phases_and_in_their_conditions(target):
     """
     built = loop(target, "(x: inout int64[n, m], y: inout int64[n, m])", body)
     agree(built, draw(6, 7, dtype="i8"), draw(6, 7, dtype="i8", seed=1))
+
+
+@every_target
+def test_searches_through_one_element(target):
+    """An output without dims, which has no index."""
+    body = """
+        for i in grid(n):
+            at[i] = argmax(top[()] for k in range(i)) * 10 + argmin(top[()] for k in range(i))
+        first[()] = argmax(top[()] for k in range(n))
+    """
+    built = loop(target, "(x: float32[n]) -> (at: int64[n], first: int64, top: float32 = 0.5)", body)
+    at, first, _ = agree(built, draw(5))
+    assert (at == [-11, 0, 0, 0, 0]).all() and first == 0
+    assert agree(built, draw(0))[1] == -1

@@ -347,14 +347,14 @@ class InnermostLoops:
 
     def _candidates(self, loop: Parallel) -> str:
         """Where they are, if they are neighbours in memory."""
-        (last,) = loop.body[-1:]
-        if len(loop.body) > 1 or not isinstance(last, Accumulate) or not isinstance(last.value, Load):
+        load = last.value if len(loop.body) == 1 and isinstance(last := loop.body[0], Accumulate) else None
+        if not isinstance(load, Load) or not load.indices:  # of an output without dims there is one element
             return ""
-        *outer, along = last.value.indices
+        *outer, along = load.indices
         index = loop.names[-1]
         if along != Var(index, "int64") or any(isinstance(n, Var) and n.name == index for e in outer for n in walk(e)):
             return ""
-        return self.checks.elements.address(last.value, self.expressions.text)
+        return self.checks.elements.address(load, self.expressions.text)
 
     def _number(self, loop: Parallel, counts: tuple[str, ...], last: str) -> str:
         """The number of an iteration, of which the last index is given."""
