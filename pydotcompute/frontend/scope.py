@@ -141,6 +141,7 @@ class Scope:
     def begin(self) -> None:
         """Start a pass."""
         self.now: dict[str, Joined] = {}
+        self.read_as: dict[str, set[Type]] = {}  # the types that names have been taken for in this pass
         self.assigning: set[str] = set()  # the names that the statement under way assigns
         self.state: State | None = {}  # None: never reached
         self.shadow: dict[str, str] = {}  # live indices of parallel loops and reductions → name in the tree
@@ -279,11 +280,12 @@ class Scope:
         return names | FUNCTIONS.keys() | self.module.helpers.keys() | WORDS | self.module.types.keys()
 
     def type_of(self, name: str) -> Type:
-        known = self.before.get(name)
-        if known is not None and not (self.probing and name in self.assigning):
-            return known.type
-        known = known or self.now.get(name)
-        return (known.weak or known.type) if known else Type("int64", True)
+        settled = self.before.get(name)
+        known = settled or self.now.get(name)
+        anew = settled is None or self.probing and name in self.assigning
+        type_ = (anew and known.weak or known.type) if known else Type("int64", True)
+        self.read_as.setdefault(name, set()).add(type_)
+        return type_
 
     def check_set(self, node: ast.Name) -> None:
         name = node.id

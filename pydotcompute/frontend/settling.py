@@ -1,7 +1,8 @@
-"""The types of a function's names: it is built again and again until they are what the pass before found."""
+"""The types of a function's names: it is built again and again until each is read as what it is in the end."""
 
 from __future__ import annotations
 
+import ast
 from typing import Any, Callable
 
 from . import promotion
@@ -10,20 +11,60 @@ from .scope import Scope
 
 
 def settle(s: Scope, build: Callable[[], Any]) -> None:
-    """Build until the types of the names are what the pass before found."""
-    found: dict[str, Type] = {}
+    """Build until every name is read as the type that it has in the end of the pass.
+
+    What a pass found is where the next one starts from. But a name that is computed from itself would keep what it was
+    while another one, on which it depends, was still taken for something else: it starts anew."""
+    circular = _circular(s.function)
     for _ in range(4 * len(s.assigned) + 8):
         s.begin()
         build()
-        before, found = found, {name: joined.type for name, joined in s.now.items()}
-        s.before = s.now
-        if found == before:
+        mistaken = {name for name, joined in s.now.items() if s.read_as.get(name, {joined.type}) != {joined.type}}
+        s.before = {
+            name: joined for name, joined in s.now.items() if not mistaken.intersection(circular.get(name, ()))
+        }
+        if not mistaken:
             break
     else:
         hint = "convert its values: float32(…), int64(…)"
         s.refuse(s.function, f"the types of `{s.function.name}` do not settle", hint)
     if any(known.adopted and known.type.dtype == "float64" for known in s.before.values()):
         _refuse_mixed(s, build)
+
+
+def _circular(function: ast.FunctionDef) -> dict[str, set[str]]:
+    """Of each name that is computed from itself: the others that it is computed from, and which are not from it."""
+    reads: dict[str, set[str]] = {}
+    for node in ast.walk(function):
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                pass
+            case ast.AugAssign(target=target, value=value):
+                targets, value = [target], ast.Tuple([target, value])
+            case ast.For(target=target, iter=value):
+                targets = [target]
+            case _:
+                continue
+        for target in targets:
+            for part in target.elts if isinstance(target, ast.Tuple) else [target]:
+                if isinstance(part, ast.Name):
+                    reads.setdefault(part.id, set()).update(n.id for n in ast.walk(value) if isinstance(n, ast.Name))
+    sources = {name: _reached(name, reads) for name in reads}
+    return {
+        name: {other for other in found if name not in sources.get(other, ())}
+        for name, found in sources.items()
+        if name in found
+    }
+
+
+def _reached(name: str, reads: dict[str, set[str]]) -> set[str]:
+    found: set[str] = set()
+    waiting = list(reads[name])
+    while waiting:
+        if (one := waiting.pop()) not in found:
+            found.add(one)
+            waiting += reads.get(one, ())
+    return found
 
 
 def _refuse_mixed(s: Scope, build: Callable[[], Any]) -> None:

@@ -162,3 +162,17 @@ def test_a_swap_of_integers_of_two_widths_names_the_line_that_is_too_narrow(refu
         error = refusal(text, signature=signature, types="")
         assert error.message.endswith(": a name has one type"), error.message
         assert error.hint == f"the wider type holds both: write `int64(…)` on line {line}", error.hint
+
+
+@pytest.mark.parametrize("dtype, plain", [("uint64", "0"), ("uint16", "0"), ("float32", "0.0"), ("complex64", "0")])
+@pytest.mark.parametrize("start", ["{} * b", "{} if b else b", None])
+def test_a_name_that_is_computed_from_one_whose_type_is_found_late(build, dtype, plain, start):
+    """`s` is a plain number until its type is known, and `s * b` of another type so far: `v` and `w` do not keep it."""
+    wide = "uint64" if dtype[0] == "u" else dtype
+    lines = [f"s = {plain}", "s += x[i]"]
+    for name, other in (("v", "s"), ("w", "v")):
+        first = start.format(other) if start else plain
+        lines += [f"{name} = {first}", f"{name} += {other} * b", f"{name} += {wide}(x[i])"]
+    text = "for i in grid(n):\n    " + "\n    ".join([*lines, "out[i] = w"])
+    found = build(text, signature=f"(x: {dtype}[n], b: bool) -> (out: complex128[n])", types="").locals
+    assert [found[name] for name in "svw"] == [wide] * 3
