@@ -32,7 +32,9 @@ class Atom:
     least: int = -(1 << 63)  # what it can be at least and at most, whatever `facts` say
     most: int = (1 << 64) - 1
     index: bool = False  # counts: of a loop, or the quotient or rest of a division
-    below: Poly | None = None  # of the index of a loop, which starts from 0: what it stays below
+    below: Poly | None = None  # of the index of a loop, which starts from 0: what `every` times it stays below
+    every: Poly = field(default_factory=lambda: {(): 1})
+    ends: tuple[tuple[Poly, ...], ...] = ()  # of one that goes nobody knows which way: the least it can be, the most
     turns: bool = False  # arithmetic that may wrap, of which `facts` say how
     facts: list[Constraint] = field(default_factory=list)
 
@@ -84,6 +86,26 @@ def multiply(a: Poly, b: Poly) -> Poly:
         key = tuple(sorted(m + n))
         total[key] = total.get(key, 0) + c * d
     return {monomial: coefficient for monomial, coefficient in total.items() if coefficient}
+
+
+def divided(a: Poly, b: Poly) -> Poly | None:
+    """The polynomial that times b is a, if there is one."""
+    lead = max(b, key=lambda m: (len(m), m))
+    rest = dict(a)
+    quotient: dict[Monomial, int] = {}
+    while rest:
+        first = max(rest, key=lambda m: (len(m), m))
+        left = list(first)
+        for atom in lead:
+            if atom not in left:
+                return None
+            left.remove(atom)
+        if rest[first] % b[lead]:
+            return None
+        term: Poly = {tuple(left): rest[first] // b[lead]}
+        quotient.update(term)
+        rest = dict(add(rest, multiply(b, term), -1))
+    return quotient
 
 
 def degree(a: Poly) -> int:

@@ -61,7 +61,7 @@ class Ranges:
 
     def most(self, poly: Poly) -> int:
         """A number that it does not exceed."""
-        return min(self._most(poly), self._most(self._at_the_ends(poly)))
+        return min(self._most(poly), max(map(self._most, self._at_the_ends(poly))))
 
     def least(self, poly: Poly) -> int:
         return -self.most({monomial: -c for monomial, c in poly.items()})
@@ -69,18 +69,34 @@ class Ranges:
     def within(self, poly: Poly, least: int, most: int) -> bool:
         return self.most(poly) <= most and self.least(poly) >= least
 
-    def _at_the_ends(self, poly: Poly) -> Poly:
-        """With each index of a loop where the polynomial is greatest: at its last value, or at 0."""
+    def _at_the_ends(self, poly: Poly) -> list[Poly]:
+        """With each index of a loop where the polynomial is greatest: at its last value, or at its first; the greatest
+        of these is meant."""
+        found = [poly]
         for number in sorted(affine.atoms_of([poly]), reverse=True):  # inner loops first: their ends have outer indices
-            below = self.atoms[number].below
-            slope = affine.slope(poly, number)
-            if below is None or slope is None:
-                continue
-            if all(c > 0 and all(self.atoms[a].natural for a in m) for m, c in slope.items()):
-                poly = affine.substitute(poly, number, affine.add(below, affine.constant(1), -1))
-            elif all(c < 0 and all(self.atoms[a].natural for a in m) for m, c in slope.items()):
-                poly = affine.substitute(poly, number, {})
-        return poly
+            found = [end for each in found for end in self._at_end(each, number)]
+        return found
+
+    def _at_end(self, poly: Poly, number: int) -> list[Poly]:
+        atom = self.atoms[number]
+        if atom.below is None and not atom.ends or not (slope := affine.slope(poly, number)):
+            return [poly]
+        rises = self._natural(slope)
+        if not rises and not self._natural(affine.add({}, slope, -1)):
+            return [poly]
+        if atom.ends:
+            return [affine.substitute(poly, number, end) for end in atom.ends[rises]]
+        first = affine.substitute(poly, number, {})
+        if not rises or atom.below is None:
+            return [first]
+        each = affine.divided(slope, atom.every)
+        if each is None or not self._natural(each):
+            return [poly]
+        return [affine.add(first, affine.multiply(each, affine.add(atom.below, affine.constant(1), -1)))]
+
+    def _natural(self, poly: Poly) -> bool:
+        """A sum of products of numbers that are known to be at least 0."""
+        return all(c > 0 and all(self.atoms[a].natural for a in m) for m, c in poly.items())
 
     def _most(self, poly: Poly) -> int:
         return sum(max(c * bound for bound in self._bounds(monomial)) for monomial, c in poly.items())

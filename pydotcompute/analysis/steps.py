@@ -54,7 +54,8 @@ def _in_every_iteration(walk: State) -> bool:
 
 
 def _counts_alone(atom: Atom, atoms: dict[int, Atom]) -> bool:
-    return atom.below is not None and not any(atoms[a].scopes for a in affine.atoms_of([atom.below]))
+    alone = atom.below is not None and affine.constant_of(atom.every) == 1
+    return alone and not any(atoms[a].scopes for a in affine.atoms_of([atom.below or {}]))
 
 
 def _at_most(ranges: Ranges, step: Poly, half: int, reached: list[Poly]) -> bool:

@@ -139,6 +139,7 @@ class Locals(Values):
             if rises and not any(self.found.atoms[a].index for a in affine.atoms_of([step.poly])):
                 goes_on = (affine.at_least(stop.poly, affine.add(index, one)), affine.at_least(step.poly, one))
                 counter.facts += goes_on
+                counter.below, counter.every = affine.add(stop.poly, start.poly, -1), step.poly
                 self.conditions.append(Value({}, truth=goes_on, always=True))  # asked whether arithmetic may wrap
                 return index
             index, ends = affine.unknown(counter), (start.poly, stop.poly)
@@ -147,11 +148,14 @@ class Locals(Values):
             up = [affine.at_least(index, start.poly), affine.at_least(stop.poly, affine.add(index, one))]
             down = [affine.at_least(start.poly, index), affine.at_least(index, affine.add(stop.poly, one))]
             counter.facts += up if rises else filter(None, [affine.either(up, down)])
+            before, after = affine.add(stop.poly, one, -1), affine.add(stop.poly, one)
+            counter.ends = ((start.poly,), (before,)) if rises else ((start.poly, after), (start.poly, before))
             return index
         low, high = (index, stop.poly) if by >= 0 else (stop.poly, index)
         counter.facts.append(affine.at_least(high, affine.add(low, one)))
         way = self._way(start, stop, by)
-        counter.below = way if abs(by) == 1 else None
+        if by:
+            counter.below, counter.every = way, affine.constant(abs(by))
         counter.most = max((self.ranges.most(way) - 1) // abs(by), 0) if by else 0
         return index
 

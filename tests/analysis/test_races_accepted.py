@@ -54,6 +54,18 @@ ACCEPTED = {
         "(x: T[n], s: int64) -> (out: T[3 * n])",
         "for i in grid((0, n, s)):\n    for k in range(3):\n        out[3 * i + k] = x[i]",
     ),
+    "every other row of a matrix that is seen flat": (
+        "(x: T[m, n]) -> (out: T[m * n])",
+        "for i, j in grid((0, m, 2), (n - 1, -1, -3)):\n    out[i * n + j] = x[i, j]",
+    ),
+    "rows of such a matrix, by a step of the call": (
+        "(x: T[m, n], s: int64) -> (out: T[m * n])",
+        "for i in grid((m - 1, -1, s)):\n    for j in range(n):\n        out[i * n + j] = x[i, j]",
+    ),
+    "rows of such a matrix, by a step that goes up": (
+        "(x: T[m, n]) -> (out: T[m * n])",
+        "for i, j in grid((0, m, m % 3 + 1), n):\n    out[i * n + j] = x[i, j]",
+    ),
     "parts as long as the step, which is a dimension": (
         "(x: T[n], y: T[s]) -> (out: T[n])",
         """
