@@ -3,6 +3,7 @@ number or nothing; and sweeps, which are called between parallel loops and have 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from .elements import bare
@@ -112,7 +113,7 @@ class Acting(Scratch):
                 raise Retry
             given.append(array)
             words.append(f"{array.name}[{array.prefix.removesuffix(', ')}]" if array.prefix else array.name)
-        words += [self.extent(given[0].dims[axis]) for axis in actor.extents]
+        words += [self.extent(given[0], axis) for axis in actor.extents]
         text = f"{actor.name}({', '.join(words)})"
         if not actor.result:
             self.line(text)
@@ -121,10 +122,15 @@ class Acting(Scratch):
         self.line(f"{name} = {value.text}")
         self.scope.add(value._replace(text=name))
 
-    def extent(self, dim: int | str) -> str:
-        """A dimension as an argument. A number has a name: what the helper computes from a literal might not fit."""
+    def extent(self, array: Array, axis: int) -> str:
+        """A dimension as an argument. A number has a name: what the helper computes from a literal might not fit. What
+        is computed from a scalar is its length: the helper is written for a dimension, which is weak."""
+        dim = array.dims[axis]
         if isinstance(dim, str):
-            return bare(dim)
+            strong = any(name in self.counts for name in re.findall(r"\w+", dim))
+            if strong and axis:
+                raise Retry
+            return f"len({array.name})" if strong else bare(dim)
         name = self.name("n")
         self.line(f"{name} = {dim}")
         return name

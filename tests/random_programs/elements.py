@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from random import Random
 
 from .scope import Array, Extent, Scope
-from .values import Expr, Retry, Table, common, literal, rank
+from .values import INTEGERS, Expr, Retry, Table, common, literal, rank
 
 _SMALL = (0, 1, 2, 3, 4, 5, 7, 8, -1, -2, -3)
 _LARGE = (31, 32, 63, 64, 100, 127, -128, 128, 255, 256, 32767, 65535, 2**31 - 1, -(2**31), 2**32, 2**63 - 1, -(2**63))
@@ -19,6 +20,7 @@ class Elements:
     scope: Scope
     has: Table
     type_variables: dict[str, str]
+    params: dict[str, list[int]]
     helpers: list
     kind: int  # that is wanted
     style: str  # "wild": some indices may be out of range; "elementwise": no index but an iteration's own
@@ -78,7 +80,7 @@ class Elements:
             raise Retry
         kind, found = self.kind, self.scope.arrays
         array = self.pick([a for a in found if rank(a.dtype) == kind] or found)
-        load = Expr(self.element(array, depth), array.dtype, array.weak)
+        load = self.loaded(array, depth)
         if load.rank == kind:
             return load
         return self.cast(load, self.rng.choice([d for d in self.has.dtypes if rank(d) == kind]))
@@ -93,15 +95,26 @@ class Elements:
     def element(self, array: Array, depth: int) -> str:
         return f"{array.name}[{array.prefix}{', '.join(self.index(extent, depth) for extent in array.dims) or '()'}]"
 
+    def loaded(self, array: Array, depth: int) -> Expr:
+        """An element; that of a tuple of plain numbers is a literal where its index is known to the front end too."""
+        text, value = self.element(array, depth), None
+        if array.values:
+            known = {**dict.fromkeys((*INTEGERS, "bool"), int), "min": min, "max": max, "TILE": max(self.params.get("TILE", [0]))}
+            with suppress(NameError, TypeError, ArithmeticError, IndexError):
+                value = eval(text, {"__builtins__": {}, **known, array.name: array.values})
+        return Expr(text, array.dtype, array.weak, value)
+
     def index(self, extent: Extent, depth: int) -> str:
         """Text of an integer in 0 … extent - 1."""
         direct = [name for name, other in self.scope.indices.items() if other == extent]
         if self.style == "elementwise":
             return self.pick(direct) if isinstance(extent, str) else str(self.rng.randrange(extent))
         if self.style == "wild" and self.chance(0.15) and self.scope.indices:
-            name = self.rng.choice([*self.scope.indices])
+            name, free = self.rng.choice([*self.scope.indices]), self.expr(1, 0)
+            if free.value is not None:  # refused where it is outside
+                raise Retry
             return self.rng.choice(
-                (f"{name} + 1", f"{name} - 1", f"2 * {name}", self.cast(self.expr(1, 0), "int64").text)
+                (f"{name} + 1", f"{name} - 1", f"2 * {name}", self.cast(free, "int64").text)
             )
         if direct and self.chance(0.75 if depth > 0 else 0.95):
             return self.rng.choice(direct)

@@ -64,6 +64,8 @@ class Expressions(Elements):
             left, right = right, left
         value = folded(op, left, right)
         dtype, weak = common(left, right)
+        if op in ("<<", "**") and value is None and left.value is not None and right.value is not None:
+            raise Retry  # of more bits than numbers of the text may have
         if weak and dtype == "bool" and op not in "&|^":
             dtype = "int64"
         if op == "/" and rank(dtype) <= 1:

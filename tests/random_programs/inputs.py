@@ -111,7 +111,8 @@ class Inputs(Elements):
         elif dtype == "float64":
             values[0] = "0.5"
         self.line(f"{name} = ({', '.join(values)}{',' * (count == 1)})")
-        self.scope.arrays.append(Array(name, dtype, (count,), "tuple", weak=weak))
+        known = tuple(map(int if dtype == "int64" else float, values)) if weak else ()
+        self.scope.arrays.append(Array(name, dtype, (count,), "tuple", weak=weak, values=known))
 
     def with_defaults(self) -> None:
         """Scalars that bind nothing may come last, with a default."""

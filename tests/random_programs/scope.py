@@ -26,6 +26,7 @@ class Array:
     narrow: str = ""  # what it is stored as, where that is not what its elements are read as: "float16" "bfloat16"
 
     weak: bool = False  # of a tuple: its elements take the type of what they meet
+    values: tuple[int | float, ...] = ()  # of such a tuple: an element at a known index is a literal
     default: str = ""  # of a scalar that a call may leave out
     swapped: bool = False  # of a helper's parameter: it may be swapped with another like it
 

@@ -94,6 +94,16 @@ def test_elements_do_not_depend_on_their_place_or_the_length(tmp_path):
     assert len(check_all(programs, tmp_path, check_positions)) == 6
 
 
+def test_the_generator_writes_nothing_that_is_refused(tmp_path):
+    """Seeds of which each was, once: numbers of the text that do not fit, and stores in loops that go in steps."""
+    seeds = 100111, 100351, 100395, 100904, 100924, 101639, 102273, 102448, 102524, 103848, *range(7, 40)
+    write([drawn(seed, f"k{seed}") for seed in seeds], tmp_path)
+    for kernel in declare.load(tmp_path).kernels.values():
+        for specialisation in kernel.specialisations:
+            rendered = declare.render(kernel, specialisation, "cpu", tmp_path)
+            races.check(frontend.build_tree(kernel, specialisation, rendered))
+
+
 def test_the_generator_reaches_the_whole_grammar():
     """What the programs of a run are made of; a word that no program has is a part of the language left untested."""
     words = Counter()
