@@ -33,6 +33,7 @@ from .run import run_ir
 from .saturation import converted
 from .short_forms import in_short_forms
 from .slices import NAMES, slices_ir
+from .taken_apart import as_for_avx2, for_avx512, is_for_avx2, taking_apart
 from .undefined import undefined_symbols
 
 # Besides them what LLVM makes of loops on macOS, and what reaches a large stack on Windows.
@@ -138,15 +139,34 @@ def emit_object(text: str, target: str, what: str) -> bytes:
 
 def optimised(text: str, target: str, what: str) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
     """The module of `kernel_ir` after LLVM's passes for a target, and what emits its code."""
-    level = 3 if _says(_REDUCES, text) or _says(_STEADY, text) else 2
     try:
         machine = target_machine(target)
-        try:
-            return _optimised(_whole(text, target), machine, target, level), machine
-        except RuntimeError:  # what makes vectors of straight code may use one before it is made, in LLVM 22
-            return _optimised(_whole(text, target), machine, target, level, straight=False), machine
+        module = _decided(text, machine, target)[1]
+        return _with_short_forms(module, machine, target), machine
     except RuntimeError as error:
         raise CompilationError(f"{what} for {target}: LLVM refused the code\n{error}") from error
+
+
+def decided(text: str, target: str) -> str:
+    """The IR as it goes through the passes in the end, which then are gone through once."""
+    return _decided(text, target_machine(target), target)[0]
+
+
+def _decided(text: str, machine: llvm.TargetMachine, target: str) -> tuple[str, llvm.ModuleRef]:
+    """The text, and what the passes make of it."""
+    module = _passed(text, machine, target)
+    if has("avx512vl", target) and not is_for_avx2(text) and (names := taking_apart(str(module))):
+        text = as_for_avx2(text, names)
+        module = _passed(text, machine, target)
+    return text, llvm.parse_assembly(for_avx512(str(module))) if is_for_avx2(text) else module
+
+
+def _passed(text: str, machine: llvm.TargetMachine, target: str) -> llvm.ModuleRef:
+    level = 3 if _says(_REDUCES, text) or _says(_STEADY, text) else 2
+    try:
+        return _optimised(_whole(text, target), machine, target, level)
+    except RuntimeError:  # what makes vectors of straight code may use one before it is made, in LLVM 22
+        return _optimised(_whole(text, target), machine, target, level, straight=False)
 
 
 def _says(what: str, text: str) -> bool:
@@ -230,10 +250,10 @@ def _optimised(
     with _set(_HANDS_ON, "false", "true"):
         builder.getModulePassManager().run(module, builder)
     module.verify()
-    return _with_short_forms(module, builder, target)
+    return module
 
 
-def _with_short_forms(module: llvm.ModuleRef, builder: llvm.PassBuilder, target: str) -> llvm.ModuleRef:
+def _with_short_forms(module: llvm.ModuleRef, machine: llvm.TargetMachine, target: str) -> llvm.ModuleRef:
     """After the passes, which know what it is written in."""
     if not triple(target).startswith("x86_64"):
         return module
@@ -248,7 +268,7 @@ def _with_short_forms(module: llvm.ModuleRef, builder: llvm.PassBuilder, target:
     module = llvm.parse_assembly(changed)
     passes = llvm.create_new_module_pass_manager()
     passes.add_always_inliner_pass()
-    passes.run(module, builder)
+    passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
     module.verify()
     return module
 

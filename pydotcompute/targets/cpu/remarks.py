@@ -56,11 +56,12 @@ def _main(target: str) -> None:
     """Optimise the module on stdin; LLVM's remarks go to stderr."""
     import llvmlite.binding as llvm
 
-    from .compiler import optimised
+    from .compiler import decided, optimised
 
+    text = decided(sys.stdin.read(), target)  # while nothing is said
     for option in OPTIONS:
         llvm.set_option("", option)
-    optimised(sys.stdin.read(), target, "the kernel")
+    optimised(text, target, "the kernel")
 
 
 def _told(words: list[str], innermost: bool) -> str:
