@@ -29,7 +29,7 @@ class Dimensions:
         self.values: dict[str, Any] = {}
         self.leading: Shape | None = None  # the shape of all `...`
         self._origin: dict[str, str] = {}  # symbol → who said it first
-        self._leading_origin = ""
+        self._leading_origin = ""  # who said it; "" where none has it alone, and several are broadcast to it
         self._computed: list[tuple[Parameter, Tree, int, Shape]] = []  # dims of inputs, compared when all is bound
 
     def scalar(self, name: str, value: int) -> None:
@@ -75,7 +75,9 @@ class Dimensions:
             if self.leading is None:
                 self.leading, self._leading_origin = shape, p.name
             elif broadcast:
-                self.leading = self._broadcast(self.leading, p, shape)
+                known, self.leading = self.leading, self._broadcast(self.leading, p, shape)
+                if self.leading != known:
+                    self._leading_origin = p.name if shape == self.leading else ""
             elif shape != self.leading:
                 self._refuse_leading(p, shape)
         for p, shape in ellipses:
@@ -165,6 +167,5 @@ class Dimensions:
         return tuple(b if a == 1 else a for a, b in zip(left, right))
 
     def _refuse_leading(self, p: Parameter, shape: Shape) -> None:
-        raise ValueError(
-            f"{self.kernel}: '{p.name}' has shape {shape} for '...', but '{self._leading_origin}' has {self.leading}"
-        )
+        has = f"'{self._leading_origin}' has" if self._leading_origin else "the arguments broadcast to"
+        raise ValueError(f"{self.kernel}: '{p.name}' has shape {shape} for '...', but {has} {self.leading}")

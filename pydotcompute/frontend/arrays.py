@@ -177,7 +177,8 @@ def update(s: Scope, call: ast.Call) -> tree.Atomic | tree.Scatter:
     if name == "scatter":
         return tree.Scatter(array.name, indices, convert(value, array.dtype, s.fault(term)), at=at)
     if array.dtype == "bool" or array.dtype.startswith("complex"):
-        s.fault(call)(f"`{name}` updates integers and floats, not {array.dtype}", "store into the array instead")
+        hint = "store into the array instead" if array.dtype == "bool" else "update its parts, in two arrays of floats"
+        s.fault(call)(f"`{name}` updates integers and floats, not {array.dtype}", hint)
     dtype, stored = ("float32", array.dtype) if array.dtype in STORED else (array.dtype, "")
     term_ = convert(value, dtype, s.fault(term))
     return tree.Atomic(ATOMICS[name], array.name, indices, term_, stored=stored, at=at)

@@ -239,7 +239,7 @@ def index(
 def _index(s: Scope, node: ast.expr, array: Array, axis: int) -> tree.Expr:
     value = expression(s, node)
     if value.rank != 1:
-        s.fault(node)(f"an index is an integer, not {value.type}", integer_of(s, node))
+        s.fault(node)(f"an index is an integer, not {value.type}", integer_of(s, node, value))
         return tree.Const(0, "int64", at=s.at(node))
     if isinstance(value.expr, tree.Const) and value.expr.whole < 0:
         extent, back = array.dims[axis] if axis < len(array.dims) else "n", -value.expr.whole
@@ -250,9 +250,11 @@ def _index(s: Scope, node: ast.expr, array: Array, axis: int) -> tree.Expr:
     return convert(value, "int64", s.fault(node))
 
 
-def integer_of(s: Scope, node: ast.expr) -> str:
-    """What to write where an integer is wanted and this is none: often the quotient of two integers, perhaps by a
-    name."""
+def integer_of(s: Scope, node: ast.expr, value: Value) -> str:
+    """What to write where an integer is wanted and this value is none: often the quotient of two integers, perhaps by
+    a name."""
+    if value.rank == 3:
+        return operators.whole_of(value.type)
     of_name = s.before.get(node.id) if isinstance(node, ast.Name) else None
     for set_here in of_name.types.values() if of_name else (node,):
         for part in ast.walk(s.module.statement_of(set_here) if of_name else node):
@@ -346,7 +348,8 @@ def _call(s: Scope, node: ast.Call) -> Value:
             real, imaginary = (expression(s, argument) for argument in node.args)
             return complex_functions.of_parts(dtype, real, imaginary, s.fault(node), at)
         if len(node.args) != 1:
-            s.refuse(node, f"`{name}(…)` converts 1 value, found {len(node.args)}", f"write `{name}(x)`")
+            hint = f"write `{name}(x)`" + f" or `{name}(re, im)`" * (dtype in COMPLEX)
+            s.refuse(node, f"`{name}(…)` converts 1 value, found {len(node.args)}", hint)
         return operators.cast(dtype, expression(s, node.args[0]), s.fault(node), at)
     if name in s.module.helpers:
         return _one_value(s, node, s.parts.helper(s, node))

@@ -199,6 +199,6 @@ def _integer(s: Scope, node: ast.expr, what: str) -> tree.Expr:
 
 def whole(s: Scope, value: Value, node: ast.expr, what: str) -> tree.Expr:
     if value.rank != 1:
-        s.fault(node)(f"{what} takes integers, not {value.type}", expressions.integer_of(s, node))
+        s.fault(node)(f"{what} takes integers, not {value.type}", expressions.integer_of(s, node, value))
         return tree.Const(1, "int64", at=s.at(node))
     return convert(value, "int64", s.fault(node))

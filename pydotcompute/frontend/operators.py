@@ -96,7 +96,12 @@ def _no_bits(op: str, left: Value, right: Value, done: Type) -> tuple[str, str]:
             "convert one of them: int64(…) or uint64(…)",
         )
     culprit = left if left.rank > 1 else right
-    return f"`{op}` takes integers or bools, not {culprit.type}", "convert it first: int64(…)"
+    return f"`{op}` takes integers or bools, not {culprit.type}", whole_of(culprit.type)
+
+
+def whole_of(type_: Type) -> str:
+    """What to write where an integer is wanted and a value is of another type."""
+    return "convert a part of it: int64(real(z))" if type_.rank == 3 else "convert it first: int64(…)"
 
 
 def unary(op: str, value: Value, fault: Fault, at=None) -> Value:
@@ -106,7 +111,7 @@ def unary(op: str, value: Value, fault: Fault, at=None) -> Value:
         return literal(_UNARY[op](number), at)
     if op == "~":
         if kind_of(value.expr.type) not in UNARY[op].accepts:
-            fault(f"`~` takes integers or bools, not {value.type}", "convert it first: int64(…)")
+            fault(f"`~` takes integers or bools, not {value.type}", whole_of(value.type))
         elif value.rank == 0 and value.weak:
             fault("`~` of a Python bool is an integer that is never 0", "write `not`")
         op = "not" if value.expr.type == "bool" else "~"

@@ -111,6 +111,8 @@ CASES = [
         "`t` is local: no two iterations meet in it",
         "write `a[i] += value`",
     ),
+    ("blocks", "t = shared(3, complex64)\n    for c in threads(n):\n        §atomic_add(t, 0, 1)",
+     "`atomic_add` updates integers and floats, not complex64", "update its parts, in two arrays of floats"),
     (
         "kernel",
         "§atomic_add(count, 0, 1)\nfor i in grid(n):\n    pass",

@@ -109,6 +109,8 @@ CASES = [
         "`<<` takes integers or bools, not a plain float",
         "convert it first: int64(…)",
     ),
+    ("grid", "v = §1j & 3", "`&` takes integers or bools, not a plain complex", "convert a part of it: int64(real(z))"),
+    ("grid", "v = §~1j", "`~` takes integers or bools, not a plain complex", "convert a part of it: int64(real(z))"),
     ("grid", "v = k[i] % (§x[i] | 3)", "`|` takes integers or bools, not float32", "convert it first: int64(…)"),
 ]
 
