@@ -83,6 +83,8 @@ def binary(s: Scope, op: str, left: Value, right: Value, node: ast.AST) -> Value
     fault, at = s.fault(node), s.at(node)
     made = powers.constant_power(left, right, fault, s.before_statement, s.fresh, at) if op == "**" else None
     if op == "**" and made is None and max(left.rank, right.rank) == 3:
+        if right.literal and right.rank == 2 and right.constant.real == 0.5:  # as NumPy's: infinities have no logarithm
+            return complex_functions.call(s, "sqrt", left, node)
         return complex_functions.power(s, left, right, node)
     return made or operators.binary(op, left, right, fault, at)
 

@@ -102,6 +102,30 @@ def test_powers_of_nothing_and_to_nothing(target):
 
 
 @every_target
+def test_the_power_of_a_half_is_the_square_root(target):
+    """As NumPy's: of infinities too, and as exact near the ends of the range as near 1. Each base is evaluated once."""
+    body = """
+        for i in grid(n):
+            out[0, i] = z[i] ** 0.5
+            out[1, i] = pow(z[i], 1 / 2)
+            t = z[i]
+            t **= 0.5
+            out[2, i] = t
+            out[3, i] = sqrt(z[i])
+    """
+    built = loop(target, "(z: complex64[n]) -> (out: complex64[4, n])", body, "fastmath: []")
+    z = np.array([complex(x, y) for x in (*SPECIAL, 3e37, 3e-37) for y in (*SPECIAL, -3e37, 3e-37)], "c8")
+    for out in (built.call(z), built.python(z)):
+        assert all(np.array_equal(row.view("f4"), out[3].view("f4"), equal_nan=True) for row in out[:3])
+        with np.errstate(all="ignore"):
+            wanted = z**0.5
+        infinite = np.isinf(z)
+        assert (np.isinf(out[0].real) == np.isinf(wanted.real))[infinite].all()
+        assert (np.isinf(out[0].imag) == np.isinf(wanted.imag))[infinite].all()
+        near(out[0][np.isfinite(z)], wanted[np.isfinite(z)], 8)
+
+
+@every_target
 def test_parts_and_division(target):
     template = """
         def turned(z, w):
