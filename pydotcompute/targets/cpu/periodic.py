@@ -123,7 +123,7 @@ class _Choices:
         parts = [Compare(">=", sum_(-1), _ZERO), Compare("<", sum_(1), period), *near]
         if periods:
             parts.append(Compare("<", period, _LARGEST))
-        return Select(_all(parts), sum_(0), e, "int64")
+        return Select(_all(parts), replace(sum_(0), at=e.at), e, "int64", at=e.at)
 
     def clamped(self, e: Call, ranges: Ranges) -> Select | None:
         """A sum that is brought between what does not change."""
@@ -140,7 +140,7 @@ class _Choices:
         if sum_ is None or (near := self.near(terms, ranges)) is None:
             return None
         parts = [Compare(op, sum_(1 if op == "<=" else -1), bound) for op, bound in bounds]
-        return Select(_all([*parts, *near]), sum_(0), e, "int64")
+        return Select(_all([*parts, *near]), replace(sum_(0), at=e.at), e, "int64", at=e.at)
 
     def near(self, terms: list[tuple[int, Expr]], ranges: Ranges) -> list[Compare] | None:
         """That no sum with the indices of inner loops wraps for some of them: their ends tell nothing of what is

@@ -3,6 +3,7 @@ between."""
 
 import numpy as np
 import pytest
+from tests.targets.built import loop
 from tests.targets.cpu.compiled import agree, kernel, tree_of
 
 from pydotcompute.targets.cpu.lowering import lower
@@ -205,3 +206,14 @@ def test_what_a_grid_may_load_another_loop_may_not():
     assert "if lt(i, n) else" in lower(tree_of(text, signature)).text
     x, out = np.arange(5, dtype="f4"), np.zeros(5, "f4")
     agree(kernel(text, signature), {"n": 5}, x=x, k=9, out=out, total=np.zeros((), "f4"))
+
+
+@pytest.mark.parametrize("index", ["i % n", "(i + 1 + n) % n", "max(i - 1, 0)", "min(max(i - 1, 0), m - 1)"])
+def test_a_fault_stands_where_the_index_does(index):
+    """In the interpreter's place, by which `check` knows that both found the same."""
+    signature = "(x: float32[m], y: float32[n]) -> (out: float32[m])"
+    sites = [
+        loop("cpu:x86-64-v3", signature, f"for i in grid(m):\n    out[i] = x[i] + y[{text}]").meta["sites"]
+        for text in (index, "i - n")
+    ]
+    assert [site[0:2] for site in sites[0]] == [site[0:2] for site in sites[1]]
