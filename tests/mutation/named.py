@@ -243,6 +243,14 @@ NAMED = {
         "pydotcompute/targets/cpu/periodic.py", "for least, most in inner) > _LARGEST.whole:", "for least, most in inner) < 0:",
         ("targets/cpu/test_periodic.py", "-k=near_the_ends"),
     ),
+    "a sequential loop that starts far from 0": Named(
+        "pydotcompute/targets/cpu/index_set_splitting.py", "if loop.ranges else []", "if False else []",
+        ("targets/cpu/test_periodic.py", "-k=may_wrap"),
+    ),
+    "a sequential loop that is left": Named(
+        "pydotcompute/targets/cpu/code.py", "self.splits and not left and not", "self.splits and not",
+        ("targets/cpu/test_periodic.py", "-k=sequential"),
+    ),
     "a turn whose index has the name of another loop": Named(
         "pydotcompute/targets/phases.py", "_has_phase(n)} - self.hosts:", "_has_phase(n)} & set():",
         ("targets/test_shared_names.py", "-k=cuda"),

@@ -217,7 +217,7 @@ def _times(term: Expr, period: Var) -> int:
     """How many periods it is; 0 where it is something else."""
     match term:
         case Binary("*", Const(value=int(count)), factor) | Binary("*", factor, Const(value=int(count))):
-            return count if factor == period and abs(count) <= _MOST else 0
+            return count if factor == period else 0
     return int(term == period)
 
 

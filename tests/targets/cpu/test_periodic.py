@@ -118,7 +118,7 @@ SEQUENTIAL = {
     "turns left out": "for j in range(m):\n    if u[j] > 4:\n        continue\n    out[j] = u[(j + 1) % m]",
     "another start": "for j in range(stop, m + stop):\n    out[j % m] += u[(j + 1) % m] + u[min(max(j - 1, 0), m - 1)]",
     "ends that change": "e = m\nfor j in range(m):\n    e -= 2\n    s += u[min(max(j - 1, 0), m - 1)]\n    out[j] = s + e",
-    "the last index": "for j in range(m):\n    k = j\n    s = u[(j + 2) % m]\nout[0] = s + k if m > 0 else s",
+    "the last index": "for j in range(m):\n    k = j\n    s = u[(j + 2) % m]\nif m > 0:\n    out[0] = s + k",
     "a period that changes": "p = m\nfor j in range(m):\n    out[j] = u[(j + 1) % p]\n    p = 1 + j % 3 if m > 3 else m",
     "other indices": "for j in range(m):\n    q = (j + 1) % m\n    out[q] = u[min(q + 1, m - 1)] + u[(q + m - 1) % m]",
 }  # fmt: skip
@@ -132,6 +132,14 @@ def test_sequential_loops(name):
         u = np.random.default_rng(m).integers(0, 9, m).astype("f4")
         for stop in (0, 1, m - 1, m, -3, -m, 1 << 60, 1 << 62, (1 << 63) - 1 - m, (1 << 63) - 2, -(1 << 63)):
             agree(k, {"m": m}, u=u, stop=stop, out=np.zeros(m, "f4"))
+
+
+@pytest.mark.parametrize("index, start", [("min(j - 9, m - 1)", -(1 << 63)), ("max(j + 9, 0)", (1 << 63) - 4)])
+def test_a_sum_in_a_sequential_loop_may_wrap(index, start):
+    """Where it starts far from 0: to the other end, which is brought to an element."""
+    signature = "(u: T[m], start: int64) -> (out: T[3])"
+    k = kernel(f"for j in range(start, start + 3):\n    out[j - start] = u[{index}]", signature)
+    agree(k, {"m": 20}, u=np.arange(20, dtype="f4"), start=start, out=np.zeros(3, "f4"))
 
 
 def test_iterations_that_take_long_stay_vectors():
@@ -158,7 +166,7 @@ def test_threads():
         agree(k, {"n": n, "m": m}, u=u, shift=0, out=np.zeros((n, m), "f4"))
 
 
-SPLIT = [("neighbours", True), ("loops", True), ("an argument in a loop", True), ("a loop of unknown length", False)]
+SPLIT = [("neighbours", True), ("loops", True), ("an argument in a loop", True), ("a loop of unknown length", True)]
 CUT = {"a row", "of what changes", "twice the index", "in other types"}
 
 
@@ -171,7 +179,7 @@ def test_nearly_everywhere_the_index_is_the_sum(name, free):
 
 @pytest.mark.parametrize("text, free", [
     ("out[i, j] = u[i, (j - 2 + 2 * m) % m] + u[i, (m * 2 + j + 1) % m]", True), (GRIDS["neighbours"], True),
-    (CLAMPED["both ends"], True), (GRIDS["loops"], False), ("out[i, j] = u[i, (j - 2 + 3 * m) % m]", False),
+    (CLAMPED["both ends"], True), ("out[i, j] = u[i, (j - 2 + 3 * m) % m]", False),
     ("if u[i, j] < 0:\n    break\nout[i, j] = u[i, (j + 1) % m]", False), ("out[i, j] = u[i, (2 * j) % m]", False),
 ])  # fmt: skip
 def test_in_sequential_loops_too(text, free):

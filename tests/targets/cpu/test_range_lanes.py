@@ -117,6 +117,16 @@ FREE = {
             t = t * float32(0.5) + e
         total[()] = t
     """),
+    "a scalar of the last turn": ("(x: float64[m, n]) -> (out: float64[n], last: float64)", """
+        s = 3.0
+        i = 0
+        for i in range(n):
+            s = 0.0
+            for k in range(m):
+                s = s * 0.5 + x[k, i]
+            out[i] = s
+        last[()] = s + i
+    """),
 }  # fmt: skip
 
 BOUND = {
@@ -144,16 +154,6 @@ BOUND = {
                 s = s * 0.5 + x[k, i]
             t = s
             out[i] = s
-    """),
-    "a scalar of the last turn": ("(x: float64[m, n]) -> (out: float64[n], last: float64)", """
-        s = 3.0
-        i = 0
-        for i in range(n):
-            s = 0.0
-            for k in range(m):
-                s = s * 0.5 + x[k, i]
-            out[i] = s
-        last[()] = s + i
     """),
     "a scalar of the last turn, in the next round": ("(x: float64[m, n]) -> (out: float64[n] = 0)", """
         s = 3.0
