@@ -141,19 +141,8 @@ class Code:
 
         def write(version: Parallel) -> None:
             part = replace(s, body=version.body)
-
-            def body() -> None:
-                if mark:
-                    self.writer.line(f"{mark}()")
-                with self.statements.iteration():
-                    self.head(part)
-                    self.statements.write(part.body)
-
-            def turns() -> None:
-                self.interruptions.turns(self.writer.names.of(s.name), (start, stop), body)
-
             with self._around(part):
-                self.interruptions.loop(part, turns)
+                self.interruptions.loop(part, lambda: self.statements.each(part, (start, stop), mark))
 
         self.checks.write(loop, start, stop, write)
 

@@ -149,7 +149,7 @@ def optimised(text: str, target: str, what: str) -> tuple[llvm.ModuleRef, llvm.T
 
 def decided(text: str, target: str) -> str:
     """The IR as it goes through the passes in the end, which then are gone through once."""
-    return _decided(text, target_machine(target), target)[0]
+    return _decided(text, target_machine(target), target)[0] if has("avx512vl", target) else text
 
 
 def _decided(text: str, machine: llvm.TargetMachine, target: str) -> tuple[str, llvm.ModuleRef]:

@@ -49,7 +49,7 @@ def conditions_to_split_by(loop: Parallel) -> list[Expr]:
 def conditions_of_ends(loop: Parallel) -> list[Expr]:
     """Those of them that fail in a few iterations at the ends, as a rule, and without which there are no vectors. Next
     to others a mask is little where rows are short."""
-    ends = {node.condition for node in _of_ends(loop)}
+    ends = set(_of_ends(loop))
     return [c for c in conditions_to_split_by(loop) if c in ends]
 
 
@@ -171,24 +171,24 @@ def index_conditions(loop: Parallel) -> list[Expr]:
 
     if index not in assigned(loop.body):
         look(loop.body)
-        for node in _of_ends(loop):
-            split(node.condition)
+        for condition in _of_ends(loop):
+            split(condition)
     return found
 
 
 def fail_at_ends(loop: Parallel, conditions: list[Expr]) -> bool:
     """Whether a few iterations at the ends are all for which one of the conditions does not hold, as a rule."""
-    return {node.condition for node in _of_ends(loop)}.issuperset(conditions)
+    return set(_of_ends(loop)).issuperset(conditions)
 
 
-def _of_ends(loop: Parallel) -> Iterator[Select]:
-    """The choices of targets/cpu/periodic.py."""
+def _of_ends(loop: Parallel) -> Iterator[Expr]:
+    """The conditions of the choices of targets/cpu/periodic.py."""
     for node in (node for s in loop.body for node in walk(s)):
         match node:
-            case Select(BoolOp(), otherwise=Binary("%", right=Var())):
-                yield node
-            case Select(BoolOp() | Compare(), otherwise=Call("min" | "max"), type="int64"):
-                yield node
+            case Select(BoolOp() as condition, otherwise=Binary("%", right=Var())):
+                yield condition
+            case Select(BoolOp() | Compare() as condition, otherwise=Call("min" | "max"), type="int64"):
+                yield condition
 
 
 def _is_light(e: Expr) -> bool:

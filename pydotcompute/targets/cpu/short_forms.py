@@ -71,8 +71,10 @@ def in_short_forms(text: str, masks: bool, blends: bool) -> str:
 
         return _CHOICE.sub(choice, function[0])
 
-    text = FUNCTION.sub(lambda function: _without_pairs(function[0]), _EXTREME.sub(extreme, text))
-    text = FUNCTION.sub(lambda function: _of_low_bits(function[0]), text) if masks else text
+    def hidden(function: re.Match[str]) -> str:
+        return _without_pairs(_of_low_bits(function[0]) if masks else function[0])
+
+    text = FUNCTION.sub(hidden, _EXTREME.sub(extreme, text))
     return (FUNCTION.sub(choices, text) if blends else text) + "".join(called.values())
 
 

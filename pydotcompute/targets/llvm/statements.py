@@ -86,17 +86,21 @@ class Statements:
         """A loop over the number of iterations, so that the index cannot wrap and a step of 0 runs nothing. Neither
         may the distance from start to stop: it has up to 64 bits."""
         if isinstance(s.step, Const) and s.step.value == 1:
-            self._for_each(s)
+            self.each(s, self.ends(s))
         else:
             self._for_turns(s)
 
-    def _for_each(self, s: For) -> None:
+    def each(self, s: For, ends: tuple[str, str], mark: str = "") -> None:
+        """The turns of a loop with a step of 1 from one end to before the other. mark: what LLVM is told of them."""
+
         def body() -> None:
+            if mark:
+                self.writer.line(f"{mark}()")
             with self.iteration():
                 self.head(s)
                 self.write(s.body)
 
-        self.turns(self.writer.names.of(s.name), self.ends(s), body)
+        self.turns(self.writer.names.of(s.name), ends, body)
 
     def ends(self, s: For) -> tuple[str, str]:
         """The first index of a loop with a step of 1 and the one after the last, no further on than can be counted."""
